@@ -26,10 +26,12 @@ if (!window.lessonKeys) {
 
   const presenting = () => Boolean(document.querySelector(".lesson-presenting"));
 
-  // A slider moves by itself for the arrow keys once it has the focus; nothing else does while presenting.
+  // A slider moves by itself for the arrow keys once it has the focus, which is otherwise left on the switch of presentation or
+  // on something that is hidden now.
   setInterval(() => {
-    if (!presenting() || document.activeElement !== document.body) return;
-    document.querySelector('[class*="st-key-dial_on_"] input[type="range"]')?.focus({ preventScroll: true });
+    const on = document.activeElement;
+    const idle = on === document.body || on?.closest(".st-key-frame_controls") || on?.offsetParent === null;
+    if (presenting() && idle) document.querySelector('[class*="st-key-dial_on_"] input[type="range"]')?.focus({ preventScroll: true });
   }, 300);
 
   const page = (step) =>
@@ -40,6 +42,7 @@ if (!window.lessonKeys) {
     if (!document.querySelector('[class*="st-key-lesson_"]') || typing(event.target)) return;
     let done = false;
     if (event.key === "r" || event.key === "R") done = press(".st-key-predict_reveal button");
+    else if (presenting() && event.key === "Escape") done = press(".st-key-present input");
     else if (presenting() && event.key.startsWith("Arrow") && event.target.type !== "range") done = move(event.key);
     else if (presenting() && event.key === "PageDown") done = page(1);
     else if (presenting() && event.key === "PageUp") done = page(-1);

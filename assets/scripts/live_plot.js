@@ -83,13 +83,13 @@ class LivePlot {
     return this.draw();
   }
 
-  // In a lesson on a projector, a figure that has the width to itself takes seven tenths of the screen's height. A sheet of
-  // pictures is no higher than its width allows, as its pictures keep their shape.
+  // The one figure of a lesson on a projector fills its place. A sheet of pictures is no higher than its width allows, as its
+  // pictures keep their shape.
   height() {
     const { height, proportion } = this.chrome;
     const wanted = proportion && this.figure.clientWidth ? Math.min(height, Math.ceil(this.figure.clientWidth / proportion)) : height;
-    if (!presenting() || this.figure.clientWidth < 0.5 * innerWidth) return wanted;
-    return Math.max(wanted, Math.round(0.66 * innerHeight));
+    if (!this.figure.closest(".st-key-stage_figure")) return wanted;
+    return Math.round(0.78 * innerHeight) - (this.player || this.next?.frame.play ? 110 : 0);
   }
 
   // A new frame under a pressed pointer would end the reader's drag or swallow the click: wait, but not for ever.
@@ -323,7 +323,7 @@ function identified(traces) {
   return traces;
 }
 
-const LEGIBLE_PX = 20; // of every number in a lesson on a projector
+const legiblePx = () => Math.round(0.03 * innerHeight); // of every number in a lesson on a projector: 32 px of 1080
 
 export function presenting() {
   return document.querySelector(".lesson-presenting") !== null;
@@ -331,12 +331,19 @@ export function presenting() {
 
 // The sizes that a figure sets itself, raised for a projector.
 function enlarge(layout) {
-  for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.max(note.font?.size ?? 0, LEGIBLE_PX) };
+  layout.margin = { ...layout.margin, t: Math.max(layout.margin?.t ?? 0, 1.8 * legiblePx()) };
+  const panels = Object.keys(layout).filter((name) => name.startsWith("yaxis"));
+  if (panels.length > 3) {
+    for (const name of panels) layout[name] = { ...layout[name], showticklabels: false };
+    for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.round(0.6 * legiblePx()) };
+    return;
+  }
+  for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.max(note.font?.size ?? 0, legiblePx()) };
 }
 
 function legible(trace) {
   if (!presenting()) return trace;
-  const font = { ...trace.textfont, size: Math.max(trace.textfont?.size ?? 0, LEGIBLE_PX) };
+  const font = { ...trace.textfont, size: Math.max(trace.textfont?.size ?? 0, legiblePx()) };
   return trace.type === "scatter" || trace.type === "heatmap" || trace.type === "bar" ? { ...trace, textfont: font } : trace;
 }
 
@@ -357,7 +364,7 @@ export function theme(element) {
   const axis = { gridcolor: line, linecolor: line, tickcolor: line, zerolinecolor: line };
   const space = { ...axis, backgroundcolor: "rgba(0,0,0,0)" };
   const grown = 0.86 * parseFloat(getComputedStyle(document.documentElement).fontSize); // grows with the page's text
-  const size = presenting() ? Math.max(grown, LEGIBLE_PX) : grown;
+  const size = presenting() ? Math.max(grown, legiblePx()) : grown;
   return {
     layout: {
       font: { color: text, family: css(element, "--st-font", "sans-serif"), size: Math.round(size) || 13 },

@@ -21,7 +21,8 @@ from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout
 MAX_NUMBERS: Final = 14
 """Columns up to which numbers are written into the cells."""
 MAX_CELLS: Final = 900
-"""Cells of a table; a larger matrix is a heat map."""
+MAX_COLUMNS: Final = 40
+"""Of a table; a larger matrix is a heat map."""
 
 PALE_SIGNED: Final = ((213, 112, 31, 0.6), (133, 140, 150, 0.05), (47, 126, 199, 0.6))
 PALE: Final = ((133, 140, 150, 0.05), (47, 126, 199, 0.6))
@@ -32,7 +33,7 @@ FULL: Final = ((133, 140, 150, 0.05), (47, 126, 199, 1.0))
 Cells = tuple[int, int, int, int]
 """First row, last row, first column, last column, from 0 on."""
 Write = Callable[[float, int], str]
-"""A number and its decimals, as text; of fewer than none: two significant digits."""
+"""A number and its decimals, as text; of fewer than none: three significant digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,7 @@ class Matrix:
         x_title, y_title: what columns and rows are.
         signed: diverging colours around zero; else from 0 up.
         top: value at which the colours end; the largest in size where None.
-        digits: decimals of the numbers in the cells; below 0 two significant digits, for numbers of any size.
+        digits: decimals of the numbers in the cells; below 0 three significant digits, for numbers of any size.
         numbers: whether numbers are written into the cells; up to `MAX_NUMBERS` columns where None.
         outlined: cells to outline. moved: cells that a change of a dial moved; they flash once.
         before: (rows, columns) the values before that change.
@@ -93,7 +94,7 @@ def largest_size(matrices: Sequence[NDArray[np.floating]]) -> float:
 
 
 def _in_english(value: float, digits: int) -> str:
-    return two_decimals(value) if digits == 2 else f"{round(value, digits) + 0.0:.{digits}f}" if digits >= 0 else f"{value:.2g}"
+    return two_decimals(value) if digits == 2 else f"{round(value, digits) + 0.0:.{digits}f}" if digits >= 0 else f"{value:.3g}"
 
 
 def matrix_html(
@@ -119,9 +120,10 @@ def matrix_html(
         for kind, label in (words or {}).items()
     )
     choosing = f' data-chooses="{escape(chooses)}"' if chooses else ""
+    size = f' style="--across:{across};--down:{down}"'
     kind = "matrix" if matrix.written else "matrix matrix-plain"
     return (
-        f'<figure class="{kind}" data-key="{escape(key)}" data-name="{escape(matrix.name)}"{choosing} style="--across:{across}">'
+        f'<figure class="{kind}" data-key="{escape(key)}" data-name="{escape(matrix.name)}"{choosing}{size}>'
         f"<figcaption><b>{escape(matrix.name)}</b> <small>{escape(titles)}</small><span>{saves}</span></figcaption>"
         f'<div tabindex="0" role="group" aria-label="{escape(alt)}"><table><thead><tr><td></td>{columns}</tr></thead>'
         f"<tbody>{body}</tbody></table></div></figure>"

@@ -75,7 +75,7 @@ class Handout:
     Attributes:
         title, part, lead, look: of the view, plain text.
         given: the numbers to compute with, by name. asked: those on screen, by name.
-        worked: the view's equations. address: of the view. qr: its QR code, SVG.
+        worked: the view's equations. address: of the view. qr: its QR code, HTML.
     """
 
     title: str

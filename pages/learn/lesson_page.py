@@ -19,7 +19,8 @@ along is in `assets/snippets/<page>/<part>.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,11 +29,11 @@ import streamlit as st
 
 from core.device import use_one_thread
 from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.matrix import MAX_CELLS, Matrix, matrix_figure, matrix_html
+from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, matrix_html
 from core.lecture.handout import Worked
 from core.lecture.moved import Moved
 from core.messages import Message, translate
-from pages.learn import diagram, frame, lesson, predict, take_along, what_moved
+from pages.learn import diagram, frame, lesson, predict, projector, take_along, what_moved
 from pages.learn.frame import Dial, Turned
 from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
@@ -109,7 +110,23 @@ class LessonPage:
     errors: Mapping[type[Exception], tuple[str, str]] = field(default_factory=dict)
 
 
-def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | None = None, **more: Any) -> Show:
+@dataclass(frozen=True)
+class Drawn:
+    """A figure or a table, which a projector shows alone.
+
+    Attributes:
+        show: draws it. values: of a matrix.
+    """
+
+    show: Show
+    values: Any = None
+
+    def __call__(self) -> None:
+        """Draw it here."""
+        self.show()
+
+
+def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | None = None, **more: Any) -> Drawn:
     """A figure, or a matrix: a table where its cells are few enough, else a heat map.
 
     Args:
@@ -117,18 +134,20 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
         height: of a heat map or figure, pixels. more: for `static_plot`.
     """
     if not isinstance(figure, Matrix):
-        return lambda: static_plot(figure, key=key, alt=alt, height=height, **more)
-    if figure.values.size > MAX_CELLS:
-        return lambda: static_plot(matrix_figure(figure, height=height), key=key, alt=alt, **more)
+        return Drawn(lambda: static_plot(figure, key=key, alt=alt, height=height, **more))
+    if figure.values.size > MAX_CELLS or figure.values.shape[1] > MAX_COLUMNS:
+        drawn = matrix_figure(figure, height=height)
+        return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), figure.values)
     words = {"png": _("Download as PNG"), "svg": _("Download as SVG"), "csv": _("Download as CSV")}
-    return lambda: st.html(matrix_html(figure, key=key, alt=alt, words=words, write=written, chooses=chooses))
+    table = matrix_html(figure, key=key, alt=alt, words=words, write=written, chooses=chooses)
+    return Drawn(lambda: st.html(table), figure.values)
 
 
 def written(value: float, digits: int) -> str:
-    """A number in a cell, as the reader's language writes it; two significant digits where `digits` is below 0."""
+    """A number as the reader's language writes it; three significant digits where `digits` is below 0, tiny ones as 4.4e-16."""
     if digits >= 0:
         return number(round(value, digits) + 0.0, digits)
-    return significant(value, 2) if value == 0 or abs(value) >= 1e-3 else f"{value:.0e}"
+    return significant(value) if value == 0 or abs(value) >= 1e-3 else f"{value:.1e}"
 
 
 def check(sentence: str, holds: bool) -> Show:
@@ -151,26 +170,30 @@ def stats(*strip: Stat) -> Show:
     return lambda: stat_strip(strip)
 
 
-def table(rows: Any, filename: str = "", **more: Any) -> Show:
+def table(rows: Any, filename: str = "", **more: Any) -> Drawn:
     """Rows as a table, with a download where the file has a name."""
     data = pd.DataFrame(rows)
 
     def show() -> None:
+        if controls.presenting():
+            st.html(f'<div class="stage-table">{data.to_html(index=False, border=0)}</div>')
+            return
         st.dataframe(data, hide_index=True, width="stretch", **more)
         if filename:
             with frame.controls_block(f"{filename}_table"):
                 key = filename.replace("-", "_")
                 controls.download_table(_("Table"), lambda: data, key=key, filename=filename, formats=("csv",))
 
-    return show
+    return Drawn(show)
 
 
 def render(page: LessonPage) -> None:
     """Show the page: title, lead, choice of a part, and the part."""
     use_one_thread()
     head = st.container()
-    with st.container(key="lesson_lead"):
-        st.markdown(frame.passage(page.name, "lead"))
+    if not controls.presenting():
+        with st.container(key="lesson_lead"):
+            st.markdown(frame.passage(page.name, "lead"))
     code = page.parts[0].code
     if code:
         names = {one.code: one.title for one in page.parts}
@@ -185,12 +208,15 @@ def render(page: LessonPage) -> None:
 @st.fragment
 def _body(page: LessonPage, part: Part) -> None:
     """Everything that changes with a dial; a fragment, which runs again on its own."""
-    place = diagram.place()
+    stage = projector.stage()
+    place = diagram.place() if stage is None else stage.diagram
     try:
-        above = part.above()
-        turned = frame.draw_dials(part.key, part.dials(**above), first=part.first)
+        with nullcontext() if stage is None else stage.hidden:
+            above = part.above()
+        with nullcontext() if stage is None else stage.dial:
+            turned = frame.draw_dials(part.key, part.dials(**above), first=part.first)
         shown, below = st.container(gap="xsmall"), st.container()
-        if part.below is not None:
+        if part.below is not None and stage is None:
             with below:
                 part.below(**above, **turned.values)
         view = part.view(**above, **turned.values)
@@ -199,17 +225,56 @@ def _body(page: LessonPage, part: Part) -> None:
         controls.error_box(sentence or str(problem), remedy=remedy)
         _foot(page, part, None)
         return
+    if stage is not None:
+        _project(page, part, view, turned, stage)
+        return
     with shown:
         seen = view.question is None or predict.ask(view.question)
         if seen or not view.covered:
             _show(view, turned)
         else:
             st.caption(_("Figure, equation and table are shown with the answer: guess, then reveal."))
+    _diagram(page, part, view, turned, place, seen)
+    _foot(page, part, view if seen or not view.covered else None)
+
+
+def _diagram(page: LessonPage, part: Part, view: PartView, turned: Turned, place: Any, seen: bool) -> None:
+    """The block diagram in its place; not while it would give the answer away."""
     if view.drawing and (seen or not view.spoils):
         names = {one.code: one.title for one in page.parts}
         with place:
-            diagram.draw(view.drawing, part=part.code, parts=names, dial=turned.on)
-    _foot(page, part, view if seen or not view.covered else None)
+            diagram.draw(view.drawing, part=part.code, parts=names, dial=turned.on if turned.on in turned.moving else "")
+
+
+def _project(page: LessonPage, part: Part, view: PartView, turned: Turned, stage: projector.Stage) -> None:
+    """One figure on a projector, the question, what moved, and the link for the class."""
+    with stage.strip:
+        seen = view.question is None or predict.ask(view.question)
+    moved = what_moved.follow(view.followed, turned.moving) if view.followed else None
+    if seen or not view.covered:
+        items = [*(view.figure(moved) if callable(view.figure) else view.figure), *view.more]
+        figures = [one for item in items for one in _flat(item) if isinstance(one, Drawn)]
+        followed = None if view.followed is None else view.followed.values
+        at = next((n for n, one in enumerate(figures) if followed is not None and projector.same(one.values, followed)), 0)
+        equations = [lambda one=one: frame.show_equation(one) for one in _all(view.equation)]
+        stage.show([*figures, *equations], first=at, equations=len(equations))
+    with stage.strip:
+        if moved is not None and view.followed:
+            what_moved.say(view.followed, moved)
+        elif view.notes and not (view.question and predict.wanted()):
+            st.markdown(_sentences(view))
+        if not (seen or not view.covered):
+            st.caption(_("Figure, equation and table are shown with the answer: guess, then reveal."))
+    _diagram(page, part, view, turned, stage.diagram, seen)
+    stage.code()
+
+
+def _flat(item: Item) -> Iterator[Show]:
+    if callable(item):
+        yield item
+    else:
+        for one in item or ():
+            yield from _flat(one)
 
 
 def _show(view: PartView, turned: Turned) -> None:

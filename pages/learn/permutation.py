@@ -21,10 +21,10 @@ from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from pages.learn import diagram, frame, questions
 from pages.learn.frame import Dial, tex, tex_row
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, table
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, table, written
 from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
-from pages.shared.language import _, significant
+from pages.shared.language import _
 
 WIDTH: Final = 4
 ORDER: Final = "order:kept"
@@ -169,8 +169,8 @@ def verdict(shuffle: Shuffle) -> list[Item]:
         _("Invariant after pooling: the means differ by {value}.") if pooled else _("Not invariant: the means differ by {value}.")
     )
     return [
-        check(equivariant.format(value=f"{shuffle.rows:.1e}" if kept else significant(shuffle.rows)), kept),
-        check(invariant.format(value=f"{shuffle.pool:.1e}" if pooled else significant(shuffle.pool)), pooled),
+        check(equivariant.format(value=written(shuffle.rows, -1)), kept),
+        check(invariant.format(value=written(shuffle.pool, -1)), pooled),
     ]
 
 
@@ -258,9 +258,9 @@ def settings(it: Shuffled) -> PartView:
         {
             _("Positions"): _("on") if positions else _("off"),
             _("Mask"): masks[causal],
-            _("largest |Z' − PZ|"): f"{result.rows:.1e}",
+            _("largest |Z' − PZ|"): written(result.rows, -1),
             _("equivariant"): yes[result.equivariant],
-            _("largest |Z̄' − Z̄|"): f"{result.pool:.1e}",
+            _("largest |Z̄' − Z̄|"): written(result.pool, -1),
             _("invariant"): yes[result.invariant],
         }
         for (positions, causal), result in zip(permutation.SETTINGS, compared, strict=True)
@@ -294,7 +294,7 @@ def part(code: str, title: str) -> Part:
         return replace(
             VIEWS[code](it),
             drawing=permutation_diagram(
-                it.result, it.order, heads=it.heads, write=diagram.write, size=lambda value: f"{value:.1e}"
+                it.result, it.order, heads=it.heads, write=diagram.write, size=lambda value: written(value, -1)
             ),
             question=lambda: questions.backwards(it.x, it.weights, **layer),
         )

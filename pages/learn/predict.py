@@ -9,8 +9,8 @@ The switch is in the lesson's row (`switch`). Answers of a class are counted und
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from html import escape
 from typing import Any, Final
@@ -28,6 +28,8 @@ CLASS: Final = "class"
 EVERY_S: Final = 2.0
 """Seconds after which a class's counts are read anew."""
 VOTER: Final = "predict:voter"
+FROZEN: Final = "predict:frozen"
+"""Session state: page and part, and the question that was revealed there."""
 
 CSS: Final = """
 .st-key-predict { border-left: 4px solid #D5701F; padding-left: 0.9rem; }
@@ -48,6 +50,7 @@ class Question:
         code: which one it is. state: the numbers and words that it was made from; with the code they name it in every language.
         text: translated, as are the options. answer: place of the true option, from 0, as core computed it; tied: others as true.
         why: shown with the answer, translated.
+        then: choices of the session that bring the state asked about, for the dial to go there once the answer is out.
     """
 
     code: str
@@ -57,6 +60,7 @@ class Question:
     answer: int
     why: str
     tied: tuple[int, ...] = ()
+    then: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -137,7 +141,7 @@ def ask(make: Callable[[], Question | None]) -> bool:
     """
     if not wanted():
         return True
-    question = make()
+    question = _frozen() or make()
     if question is None:
         return True
     st.html(f"<style>{CSS}</style>")
@@ -146,10 +150,25 @@ def ask(make: Callable[[], Question | None]) -> bool:
     return bool(st.session_state.get(f"predict:{question.key}:revealed"))
 
 
-def covered() -> dict[str, Any]:
-    """Say that the view follows the answer; returned in place of the view's values."""
-    st.caption(_("Figure, equation and table are shown with the answer: guess, then reveal."))
-    return {}
+def _view() -> tuple[Any, Any]:
+    """The page and its part."""
+    return st.context.url, st.session_state.get("part") or st.query_params.get("part")
+
+
+def _frozen() -> Question | None:
+    """The question that was revealed in this part and stays, with its tally, while dials move; None once the teacher went on."""
+    kept = st.session_state.get(FROZEN)
+    return kept[1] if kept is not None and kept[0] == _view() else None
+
+
+def _freeze(question: Question) -> None:
+    st.session_state[f"predict:{question.key}:revealed"] = True
+    st.session_state[FROZEN] = (_view(), question)
+
+
+def _walk(question: Question) -> None:
+    st.session_state.update(question.then)
+    st.session_state.pop("permutation:typed", None)  # the field of a typed order follows the order
 
 
 def _show(question: Question) -> None:
@@ -185,7 +204,15 @@ def _show(question: Question) -> None:
                 icon=":material/visibility:",
                 key="predict_reveal",
                 help=_("Key R"),
-                on_click=lambda: state.update({revealed: True}),
+                on_click=_freeze,
+                args=(question,),
+            )
+        elif question.then:
+            show = _("Show it")
+            st.button(show, icon=":material/play_arrow:", key="predict_walk", on_click=_walk, args=(question,))
+        if state.get(revealed) and _frozen() is not None:
+            st.button(
+                _("Next question"), icon=":material/skip_next:", key="predict_next", on_click=lambda: state.pop(FROZEN, None)
             )
     if state.get(revealed):
         _reveal(question, answer)

@@ -9,6 +9,7 @@ from core.lecture import claims, predictions
 from core.lecture.attention_steps import Steps
 from core.lecture.backprop import Part
 from core.lecture.claims import ctc as said_of_ctc
+from core.lecture.cost_growth import TOKENS
 from core.lecture.norms import Norm
 from core.lecture.optimisers import OPTIMISERS, SurfaceName
 from core.lecture.permutation import Causal
@@ -43,19 +44,6 @@ def projected_rows(x: Any, weights: Any, row: int, name: str) -> Question:
     )
 
 
-def attention(part: str, choices: Any, steps: Steps) -> Question | None:
-    """Asks the question of a part of the attention page.
-
-    Args:
-        choices: the page's, with `x`, `weights`, `names`, `query` and `head`.
-    """
-    if part == "project":
-        return projected_rows(choices.x, choices.weights["W_Q"], choices.query, choices.names[choices.query])
-    if part == "heads":
-        return heads(steps, choices.weights)
-    return temperature(steps, choices.weights, head=choices.head, query=choices.query, names=choices.names)
-
-
 def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int, names: Sequence[str]) -> Question | None:
     """Asks which word wins at another temperature."""
     if not steps.mask[query].any():
@@ -79,6 +67,7 @@ def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int,
         ).format(
             before=significant(outcome.values[0]), after=significant(outcome.values[1]), entropy=_from_to(outcome.values[2:])
         ),
+        then={"t": f"{to:g}"},
     )
 
 
@@ -121,6 +110,7 @@ def backwards(
         why=_("Largest |Z' − PZ|: {rows}; the means differ by {mean}.").format(
             rows=significant(outcome.values[0]), mean=significant(outcome.values[1])
         ),
+        then={"order:kept": ",".join(str(place) for place in range(len(names), 0, -1))},
     )
 
 
@@ -139,6 +129,7 @@ def still(length: int, width: int, base: float, now: int) -> Question:
         why=_(
             "The longest wave is then {wave} positions; a channel stands still where the sequence is a small part of its wave."
         ).format(wave=number(outcome.values[0])),
+        then={"base": f"{to:.0f}"},
     )
 
 
@@ -315,6 +306,7 @@ def tokens_doubled(tokens: int, width: int, count: int) -> Question:
         options=[_("less than 2.5"), _("2.5 to 3.5"), _("more than 3.5")],
         answer=outcome.answer,
         why=_("By {factor}: only the scores grow with T².").format(factor=significant(outcome.values[0])),
+        then={"layer_t": str(2 * tokens)} if 2 * tokens in TOKENS else {},
     )
 
 

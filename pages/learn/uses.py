@@ -94,7 +94,7 @@ def heads(heads: int, word: int) -> PartView:
     """The same weights as one head and as several."""
     names, (x, weights) = words(), drawn(WIDE)
     single, multi = (attention_steps.steps(x, weights, heads=one) for one in (1, heads))
-    maps, name = range(min(heads, 4)), _("head {number}")
+    maps, name = range(heads), _("head {number}")
     rows = {_("single"): single.weights[0, word]} | {name.format(number=one + 1): multi.weights[one, word] for one in maps}
     bars = grouped_bars(rows, x_title=_("Key, in the order of the words"), y_title=_("Weight"))
     title = _("A of head {number}")
@@ -108,10 +108,11 @@ def heads(heads: int, word: int) -> PartView:
             _("width of a head; weights, the same for any number of heads; attention weights, which grow with it"),
         ),
         figure=[
-            [
-                matrix(single.weights[0], _("A of a single head"), "many_single", names, names),
-                *(matrix(multi.weights[one], title.format(number=one + 1), f"many_{one}", names, names) for one in maps),
-            ],
+            *(
+                [matrix(multi.weights[one], title.format(number=one + 1), f"many_{one}", names, names) for one in row]
+                for row in (maps[at : at + 4] for at in range(0, heads, 4))
+            ),
+            [matrix(single.weights[0], _("A of a single head"), "many_single", names, names), None],
             plot(bars, "many_rows", _("Weights of the chosen query in the single head and in each of several.")),
         ],
         notes=[passage("uses", "heads")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Final, cast
 
 import pandas as pd
@@ -15,7 +16,7 @@ from core.signs import ctc, ctc_lab
 from core.signs.ctc import CTCError, Lattice
 from core.signs.ctc_lab import Problem
 from core.signs.vocabulary import BLANK_NAME
-from pages.learn import diagram, lesson, predict, questions, take_along
+from pages.learn import diagram, lesson, predict, projector, questions, take_along
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number, percent, prose, significant
 from pages.shared.live_plot import Point, live_plot, static_plot
@@ -30,10 +31,16 @@ CELL: Final = "cell"
 def page() -> None:
     """Top to bottom."""
     lesson.head("ctc", title=_("CTC lab"))
-    st.markdown(prose("ctc_lead"))
-    place = diagram.place()
-    problem = ctc_source.pick()
+    stage = projector.stage()
+    if stage is None:
+        st.markdown(prose("ctc_lead"))
+    place = diagram.place() if stage is None else stage.diagram
+    with nullcontext() if stage is None else stage.hidden:
+        problem = ctc_source.pick()
     if problem is None:
+        return
+    if stage is not None:
+        _present(problem, stage)
         return
     skip = not st.toggle(
         _("The document's recursion (section 11.7), without the skip"),
@@ -57,6 +64,18 @@ def page() -> None:
     lesson.foot("ctc")
     take_along.offer_lab("ctc", _("CTC lab"), prose("ctc_lead"), lambda: _taken(problem, skip))
     controls.link_to_view()
+
+
+def _present(problem: Problem, stage: projector.Stage) -> None:
+    """On a projector: the trellis, its quantity as the dial, and the question."""
+    with stage.strip:
+        predict.ask(lambda: questions.paths(problem.target, len(problem.probabilities), skip=True))
+    with stage.figure:
+        try:
+            _trellis(problem.lattice(skip=True), problem, stage.diagram)
+        except CTCError:
+            _too_short(problem, skip=True)
+    stage.code()
 
 
 def _taken(problem: Problem, skip: bool) -> dict[str, Any]:

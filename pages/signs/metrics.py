@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Final, cast
 
 import pandas as pd
@@ -16,7 +17,7 @@ from core.messages import translate
 from core.signs import gloss_cleanup, metrics
 from core.signs.edits import edit_table
 from core.signs.metrics import BleuScore, EditCell, Sentence, Smoothing
-from pages.learn import diagram, lesson, predict, questions, take_along
+from pages.learn import diagram, lesson, predict, projector, questions, take_along
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, number, percent, prose, significant
 from pages.shared.live_plot import static_plot
@@ -45,13 +46,20 @@ AREA: Final[dict[str, Any]] = {"widget": st.text_area, "height": "content"}
 def page() -> None:
     """Top to bottom."""
     lesson.head("metrics", title=_("Metrics lab"))
-    st.markdown(prose("metrics_lead"))
-    diagram_place = diagram.place()
-    references, hypotheses = _pick()
+    stage = projector.stage()
+    if stage is None:
+        st.markdown(prose("metrics_lead"))
+    diagram_place = diagram.place() if stage is None else stage.diagram
+    with nullcontext() if stage is None else stage.hidden:
+        references, hypotheses = _pick()
     if len(references) != len(hypotheses):
         _tell_unequal(len(references), len(hypotheses))
         return
-    place = _pick_sentence(len(references))
+    with nullcontext() if stage is None else stage.hidden:
+        place = _pick_sentence(len(references))
+    if stage is not None:
+        _present(references, hypotheses, place, stage)
+        return
     predict.ask(lambda: questions.last_word(references, hypotheses, place))
     _wer(references, hypotheses, place)
     _tidied(references, hypotheses)
@@ -64,6 +72,17 @@ def page() -> None:
     lesson.foot("metrics")
     take_along.offer_lab("metrics", _("Metrics lab"), prose("metrics_lead"), lambda: _taken(references, hypotheses))
     controls.link_to_view()
+
+
+def _present(references: list[Sentence], hypotheses: list[Sentence], place: int, stage: projector.Stage) -> None:
+    """On a projector: the table of edits, its entries as the dial, and the question."""
+    with stage.strip:
+        predict.ask(lambda: questions.last_word(references, hypotheses, place))
+    with stage.figure:
+        _wer(references, hypotheses, place)
+    with stage.diagram:
+        _diagram(references, hypotheses, place, metrics.bleu(references, hypotheses, order=metrics.MAX_ORDER))
+    stage.code()
 
 
 def _tell_unequal(references: int, hypotheses: int) -> None:

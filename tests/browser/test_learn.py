@@ -53,7 +53,6 @@ def test_one_control_at_a_time_which_the_arrow_keys_move_while_presenting(new_pa
     expect(page.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
     shown = new_page(app, "/positions?n=32&present=true")
     drawn(shown, ".st-key-pe_matrix .live-plot")
-    expect(shown.get_by_text("What to look for")).to_be_visible(timeout=PATIENCE_MS)
     expect(shown.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
     expect(shown.get_by_text("Change one thing")).to_be_hidden(timeout=PATIENCE_MS)
     shown.wait_for_function("document.activeElement.type === 'range'", timeout=PATIENCE_MS)
@@ -61,6 +60,31 @@ def test_one_control_at_a_time_which_the_arrow_keys_move_while_presenting(new_pa
     shown.wait_for_url(re.compile("pos=6"), timeout=PATIENCE_MS)
     shown.keyboard.press("PageDown")
     shown.wait_for_url(re.compile("part=waves"), timeout=PATIENCE_MS)
+
+
+AREA = "document.querySelector('.st-key-stage_figure').getBoundingClientRect()"
+CELLS = "[...document.querySelectorAll('.st-key-stage_figure td')]"
+DIGITS = f"Math.min(...{CELLS}.map((one) => parseFloat(getComputedStyle(one).fontSize)))"
+
+
+def test_on_a_projector_one_figure_takes_three_fifths_and_nothing_is_cut(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/attention-steps?part=scores&dial=t&ask=true")
+    page.get_by_text("Presentation", exact=True).click()
+    for width, height in ((1280, 720), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        expect(page.locator(".st-key-stage_figure .matrix")).to_have_count(1, timeout=PATIENCE_MS)
+        box = page.evaluate(f"(({AREA}).toJSON())")
+        assert box["width"] * box["height"] >= 0.6 * width * height
+        assert page.evaluate(DIGITS) >= 32 * height / 1080
+        for place in ("figure", "side", "strip"):
+            cut = f"(one => one.scrollHeight - one.clientHeight)(document.querySelector('.st-key-stage_{place}'))"
+            assert page.evaluate(cut) <= 2, place
+    expect(page.get_by_role("button", name="Reveal")).to_be_in_viewport(timeout=PATIENCE_MS)
+    expect(page.locator(".stage-qr img")).to_be_in_viewport(timeout=PATIENCE_MS)
+    page.wait_for_function("document.activeElement.type === 'range'", timeout=PATIENCE_MS)
+    page.keyboard.press("ArrowLeft")  # the switch has had the focus
+    expect(page.get_by_text("Most moved")).to_be_in_viewport(timeout=PATIENCE_MS)
+    expect(page.get_by_role("button", name="Undo")).to_be_in_viewport(timeout=PATIENCE_MS)
 
 
 def test_shuffling_moves_the_words_and_the_rows_stay_equal(new_page: NewPage, app: AppServer) -> None:

@@ -123,3 +123,24 @@ def test_reversing_moves_rows_and_says_that_no_output_changed() -> None:
     next(button for button in app.button if button.label == "Reverse").click()
     shown = words(ran(app))
     assert "No word's output changed; its row stands where the word now stands." in shown and "Nothing moved" not in shown
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "shown"),
+    [
+        ("attention_steps", {"part": "softmax"}, "Temperature τ** · Most moved"),
+        ("positions", {"part": "matrix"}, "Base** · Most moved"),
+        ("permutation", {"causal": "fixed"}, "Order** · Most moved"),
+    ],
+)
+def test_a_revealed_question_stays_while_the_dial_goes_where_it_asked(page: str, query: dict[str, str], shown: str) -> None:
+    app = open_page(LEARN / f"{page}.py", ask="true", **query)
+    (asked,) = (one.value for one in app.markdown if one.value.endswith("?**"))
+    app.radio[0].set_value(app.radio[0].options[0])
+    app.button(key="predict_reveal").click()
+    told = [one.value for one in (*ran(app).success, *app.warning) if one.value.startswith(("Right", "It is"))]
+    app.button(key="predict_walk").click()
+    after = words(ran(app))
+    assert asked in [one.value for one in app.markdown] and told[0] in after.replace("  ", " ") and shown in after
+    app.button(key="predict_next").click()
+    assert not [one for one in ran(app).button if one.key == "predict_next"]

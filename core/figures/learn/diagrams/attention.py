@@ -13,7 +13,6 @@ def attention_diagram(steps: Steps, *, head: int, query: int, key: int, write: W
     Args:
         head, query, key: whose numbers stand on the wires, from 0 on.
     """
-    heads = len(steps.q)
     i, j = query + 1, key + 1
     q, k, v = (few(one[head, row], write) for one, row in ((steps.q, query), (steps.k, key), (steps.v, key)))
     return Diagram(
@@ -39,7 +38,7 @@ def attention_diagram(steps: Steps, *, head: int, query: int, key: int, write: W
                 code="out",
                 label="O = ZW_O",
                 at=(5, 1),
-                note=f"{heads} × {steps.key_width}",
+                note=shape(steps.output),
                 part="heads",
                 dials=("heads", "head"),
             ),
