@@ -14,16 +14,25 @@ from pathlib import Path
 import av
 import numpy as np
 import pandas as pd
+from PIL import Image
 
-from core.signs import samples, tracks
+from core.signs import examples, letters, samples, spelling, tracks
+from core.signs.hands.finder import HandFinder
+from core.signs.hands.photo_finder import find_landmarks
 from core.signs.synthetic.clips import FPS, SCORING, make_clip
 from core.signs.synthetic.photo_set import PhotoSet, separate
 from core.signs.synthetic.photos import read_photos
 from core.signs.synthetic.render import Studio
+from core.training.iiga_hands import VOCABULARY, Signs, read_signs
+from core.training.iiga_letters import normalised, read_sources
 
 SENTENCES = ("2 0 2 6", "3 1 4", "7 7 1 5", "9 8 6", "0 5 0 5", "1 2 3 4 5 6 7 8")
 """Sentences of the clips; the repeats show why CTC needs its blank."""
 SIZE = 160
+PEOPLE = 8
+"""Signers of each digit."""
+HANDS = 4
+"""Hands of each letter and source."""
 LICENCE = "Apache-2.0, ardamavi/Sign-Language-Digits-Dataset @ 4b09433"
 
 
@@ -32,6 +41,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--digits", type=Path, required=True, help="folder of photographed digits, with manifest.csv")
     parser.add_argument("--boston", type=Path, required=True, help="folder of RWTH-BOSTON-104's tracks")
+    parser.add_argument("--letters", type=Path, required=True, help="folder of hands that spell letters (.npz: points, letter)")
+    parser.add_argument("--signs", type=Path, required=True, help="recorded signs (.npz: frames, offsets, labels)")
     parser.add_argument("--to", type=Path, default=samples.FOLDER)
     o = parser.parse_args()
     o.to.mkdir(parents=True, exist_ok=True)
@@ -42,6 +53,8 @@ def main() -> None:
         rows.append(bundle(photos.of(np.array([whole[5 * place]])), sentence, place, o.to))
     (o.to / samples.LIST).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     bundle_tracks(o.boston, o.to / samples.TRACKS)
+    bundle_letters(o.letters, o.to / spelling.BUNDLED)
+    bundle_signs(read_photos(o.digits, "train"), read_signs(o.signs), o.to)
 
 
 def bundle(photos: PhotoSet, sentence: str, place: int, folder: Path) -> dict[str, object]:
@@ -69,6 +82,41 @@ def write_mp4(path: Path, frames: np.ndarray) -> None:
         for frame in frames:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24")))
         container.mux(stream.encode())
+
+
+def bundle_letters(folder: Path, path: Path) -> None:
+    """`HANDS` of each letter and source, evenly over its recording, about their middles and of size 1."""
+    points, names = [], []
+    for hands in read_sources(folder).values():
+        for letter in np.unique(hands.letters).tolist():
+            places = np.flatnonzero(hands.letters == letter)
+            chosen = places[((np.arange(HANDS) + 0.5) * len(places) / HANDS).astype(int)]
+            points.append(normalised(hands.points[chosen])[..., :2].round(3).astype(np.float16))
+            names += [letters.LETTERS[letter - 1]] * HANDS
+    np.savez_compressed(path, points=np.concatenate(points), letter=np.array(names))
+
+
+def bundle_signs(photos: PhotoSet, signs: Signs, folder: Path) -> None:
+    """Hands of `PEOPLE` signers for each digit, a photograph of it, and one recording of each sign that moves."""
+    stills, names, films = [], [], []
+    finder = HandFinder()
+    for digit in range(10):
+        places = np.flatnonzero(photos.digits == digit)
+        chosen = photos.at(places[((np.arange(PEOPLE) + 0.5) * len(places) / PEOPLE).astype(int)])
+        seen = find_landmarks(finder, chosen)
+        stills += [points.round(1) for points in seen.points[seen.found, 0]]
+        names += [str(digit)] * int(seen.found.sum())
+        Image.fromarray(chosen.images[int(np.flatnonzero(seen.found)[0])]).save(folder / f"sign_{digit}.jpg", quality=85)
+    for label in sorted(set(signs.labels)):
+        films.append(signs.points[signs.labels.index(label)].astype(np.float32))
+    np.savez_compressed(
+        folder / examples.BUNDLED,
+        stills=np.stack(stills).astype(np.float16),
+        names=np.array(names),
+        films=np.concatenate(films).round(3).astype(np.float16),
+        of_films=np.array([VOCABULARY.glosses[label - 1] for label in sorted(set(signs.labels))]),
+        offsets=np.cumsum([0, *map(len, films)]),
+    )
 
 
 def bundle_tracks(folder: Path, path: Path) -> None:

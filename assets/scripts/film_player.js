@@ -6,7 +6,7 @@ export async function receive(component) {
   const { parentElement, data } = component;
   let view = views.get(parentElement);
   if (!view) {
-    const shared = await import(data.drawing);
+    const shared = { ...(await import(data.drawing)), ...(await import(data.camera)) };
     view = new FilmPlayer(parentElement, shared);
     views.set(parentElement, view);
   }

@@ -1,22 +1,22 @@
-// The live camera: frames go to the app one at a time, and its answer (landmarks, glosses, attention) is drawn as it comes.
+// Signs before the live camera: the hand is drawn, glosses or the letters of a word are named, and a game asks for a sign.
 
-const SIDE = 480; // pixels of a frame's longer side, as it is sent
-const QUALITY = 0.75;
-const EVERY_MS = 100; // ten frames a second at most
-const RATE_OVER = 20; // frames over which the rate shown is measured
 const BONES = [
   [0, 1], [1, 2], [2, 3], [3, 4], [0, 5], [5, 6], [6, 7], [7, 8], [5, 9], [9, 10], [10, 11], [11, 12],
   [9, 13], [13, 14], [14, 15], [15, 16], [13, 17], [0, 17], [17, 18], [18, 19], [19, 20],
 ];
 const COLOURS = ["#D5701F", "#2F7EC7"];
+const DIFFERS = "#C0392B";
+const HELD = 4; // frames for which an asked sign must be the likeliest
+const PRAISE_MS = 1200;
 
 const views = new WeakMap();
 
-export function receive(component) {
+export async function receive(component) {
   const { parentElement, data } = component;
   let view = views.get(parentElement);
   if (!view) {
-    view = new LiveSigns(parentElement);
+    const shared = await import(data.camera);
+    view = makeView(shared, parentElement);
     views.set(parentElement, view);
   }
   view.configure(data);
@@ -27,21 +27,25 @@ export function receive(component) {
   };
 }
 
-export function drawHands(context, hands, width, height) {
+// Fingers of the first hand in `differs` (0 for the thumb) are drawn as another shape than the one asked for.
+export function drawHands(context, hands, width, height, differs = []) {
   hands.forEach((points, index) => {
-    context.strokeStyle = context.fillStyle = COLOURS[index % COLOURS.length];
+    const finger = (to) => Math.floor((to - 1) / 4);
+    const colour = (to) => (index === 0 && to > 0 && differs.includes(finger(to)) ? DIFFERS : COLOURS[index % COLOURS.length]);
     context.lineWidth = Math.max(2, width / 240);
-    context.beginPath();
     for (const [from, to] of BONES) {
+      context.strokeStyle = colour(from === 0 || finger(from) !== finger(to) ? 0 : to);
+      context.beginPath();
       context.moveTo(points[from][0] * width, points[from][1] * height);
       context.lineTo(points[to][0] * width, points[to][1] * height);
+      context.stroke();
     }
-    context.stroke();
-    for (const [x, y] of points) {
+    points.forEach(([x, y], place) => {
+      context.fillStyle = colour(place);
       context.beginPath();
       context.arc(x * width, y * height, Math.max(2.5, width / 160), 0, 2 * Math.PI);
       context.fill();
-    }
+    });
   });
 }
 
@@ -64,156 +68,99 @@ export function drawAttention(canvas, weights, colour, marked = null) {
   });
 }
 
-export function element(tag, name, parent) {
-  const made = document.createElement(tag);
-  made.className = name;
-  parent?.append(made);
-  return made;
-}
-
-class LiveSigns {
-  constructor(parent) {
-    this.root = element("section", "live-signs", parent);
-    this.root.live = this;
-    this.keys = element("p", "live-signs-keys", this.root);
-    this.button = element("button", "live-signs-button", this.keys);
-    this.button.type = "button";
-    this.turn = element("button", "live-signs-button", this.keys);
-    this.turn.type = "button";
-    this.note = element("span", "live-signs-note", this.keys);
-    this.answer = element("p", "live-signs-answer", this.root);
-    this.answer.setAttribute("aria-live", "polite");
-    this.notice = element("p", "live-signs-notice", this.root);
-    this.notice.setAttribute("role", "status");
-    this.stage = element("div", "live-signs-stage", this.root);
-    this.video = element("video", "live-signs-video", this.stage);
-    this.video.muted = this.video.playsInline = true;
-    this.over = element("canvas", "live-signs-over", this.stage);
-    this.attention = element("canvas", "live-signs-attention", this.root);
-    this.attention.width = 960;
-    this.attention.height = 72;
-    this.caption = element("p", "live-signs-caption", this.root);
-    this.sheet = document.createElement("canvas");
-    this.facing = "user";
-    this.button.addEventListener("click", () => (this.running ? this.stop() : this.start()));
-    this.turn.addEventListener("click", () => {
-      this.facing = this.facing === "user" ? "environment" : "user";
-      if (this.running) this.stop().then(() => this.start());
-    });
-  }
-
-  configure({ address, words, language }) {
-    this.rate = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-    this.address = address;
-    this.words = words;
-    this.turn.textContent = words.turn;
-    this.caption.textContent = words.attention;
-    this.label();
-    if (!this.running && !this.notice.textContent) this.say(words.idle);
-  }
-
-  label() {
-    this.button.textContent = this.running ? this.words.stop : this.words.start;
-    this.root.dataset.state = this.running ? "running" : "stopped";
-  }
-
-  say(text, bad = false) {
-    this.notice.textContent = text;
-    this.notice.classList.toggle("bad", bad);
-  }
-
-  async start() {
-    this.running = true;
-    this.label();
-    this.answer.textContent = "";
-    this.note.textContent = "";
-    this.frames = 0;
-    this.answered = [];
-    this.due = 0;
-    if (!navigator.mediaDevices?.getUserMedia) return this.fail(this.words.insecure);
-    try {
-      const wanted = { facingMode: this.facing, width: { ideal: 640 }, height: { ideal: 480 } };
-      this.media = await navigator.mediaDevices.getUserMedia({ video: wanted, audio: false });
-    } catch (error) {
-      return this.fail(error.name === "NotAllowedError" ? this.words.denied : this.words.noCamera);
+function makeView({ LiveCamera, element }, parent) {
+  class LiveSigns extends LiveCamera {
+    constructor(parent) {
+      super(parent);
+      this.guesses = element("p", "live-signs-guesses", this.root);
+      this.answer.after(this.guesses);
+      this.attention = element("canvas", "live-signs-attention", this.root);
+      this.attention.width = 960;
+      this.attention.height = 72;
+      this.caption = element("p", "live-signs-caption", this.root);
     }
-    if (!this.running) return this.release();
-    this.mirrored = this.facing === "user";
-    this.stage.classList.toggle("mirrored", this.mirrored);
-    this.video.srcObject = this.media;
-    await this.video.play();
-    this.say(this.words.connecting);
-    const url = new URL(this.address, location.href);
-    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    this.socket = new WebSocket(url);
-    this.socket.binaryType = "arraybuffer";
-    this.socket.onopen = () => this.send();
-    this.socket.onmessage = (event) => this.receive(JSON.parse(event.data));
-    this.socket.onclose = () => this.running && this.fail(this.notice.classList.contains("bad") ? this.notice.textContent : this.words.lost);
-  }
 
-  fail(text) {
-    this.stop();
-    this.say(text, true);
-  }
-
-  release() {
-    this.media?.getTracks().forEach((track) => track.stop());
-    this.media = null;
-    this.video.srcObject = null;
-  }
-
-  async stop() {
-    this.running = false;
-    clearTimeout(this.timer);
-    this.socket?.close();
-    this.release();
-    this.over.getContext("2d").clearRect(0, 0, this.over.width, this.over.height);
-    this.label();
-    this.say(this.words.idle);
-  }
-
-  send() {
-    if (!this.running || this.socket.readyState !== WebSocket.OPEN) return;
-    const { videoWidth, videoHeight } = this.video;
-    if (!videoWidth || document.hidden) {
-      this.timer = setTimeout(() => this.send(), EVERY_MS);
-      return;
+    configure(data) {
+      super.configure(data);
+      this.caption.textContent = data.words.attention;
+      if (data.game && data.game.round !== this.game?.round) this.begin(data.game);
+      if (!data.game) this.game = null;
     }
-    const share = Math.min(1, SIDE / Math.max(videoWidth, videoHeight));
-    this.sheet.width = Math.round(videoWidth * share);
-    this.sheet.height = Math.round(videoHeight * share);
-    this.sheet.getContext("2d").drawImage(this.video, 0, 0, this.sheet.width, this.sheet.height);
-    this.sheet.toBlob((blob) => this.running && blob && this.socket.send(blob), "image/jpeg", QUALITY);
-  }
 
-  receive(found) {
-    if (!this.running) return;
-    // On a grid of tenths of a second, so that a timer's delay is made up for by the next; what is late is not caught up.
-    this.due = Math.max(performance.now(), this.due + EVERY_MS);
-    this.timer = setTimeout(() => this.send(), this.due - performance.now());
-    if (found.error) return this.say(found.error, true);
-    this.frames += 1;
-    this.root.dataset.frames = this.frames;
-    this.root.dataset.hands = found.hands.length;
-    this.over.width = this.video.videoWidth;
-    this.over.height = this.video.videoHeight;
-    drawHands(this.over.getContext("2d"), found.hands, this.over.width, this.over.height);
-    const said = found.said.map(([gloss]) => gloss).join(" ");
-    this.answer.textContent = said ? this.words.answer.replace("{glosses}", said) : this.words.nothing;
-    this.root.dataset.said = said;
-    const share = Math.round(100 * found.probability);
-    const now = !found.hands.length
-      ? this.words.noHand
-      : found.now
-        ? this.words.now.replace("{gloss}", found.now).replace("{share}", share)
-        : this.words.between;
-    this.say(now);
-    this.answered.push(performance.now());
-    if (this.answered.length > RATE_OVER) {
-      const rate = (1000 * RATE_OVER) / (this.answered.at(-1) - this.answered.shift());
-      this.note.textContent = this.words.pace.replace("{rate}", this.rate.format(rate)).replace("{ms}", found.ms.toFixed(0));
+    // -- the game: a sign is asked for, watched, and counted ------------------------------------------------------------------
+
+    begin(game) {
+      this.game = { ...game, streak: 0, best: 0, done: 0, held: 0, left: [] };
+      this.ask();
     }
-    drawAttention(this.attention, found.attention, getComputedStyle(this.root).getPropertyValue("--live-bar") || "#6A5FD9");
+
+    ask() {
+      const game = this.game;
+      if (!game.left.length) game.left = game.signs.map((sign) => [Math.random(), sign]).sort(([a], [b]) => a - b).map(([, sign]) => sign);
+      game.asked = game.left.pop();
+      game.held = 0;
+      game.praised = 0;
+      this.wanted = { ...this.wanted, asked: game.asked };
+      this.wish({ asked: game.asked });
+      this.root.dataset.asked = game.asked;
+      this.askAloud();
+    }
+
+    askAloud() {
+      const { words, game } = this;
+      this.answer.textContent = words.show.replace("{sign}", game.asked);
+      this.guesses.textContent = words.streak.replace("{streak}", game.streak).replace("{done}", game.done).replace("{of}", game.of);
+      this.root.dataset.streak = game.streak;
+      if (game.of && game.done >= game.of) {
+        this.answer.textContent = words.finished.replace("{of}", game.of);
+        game.over = true;
+      }
+    }
+
+    watch(found) {
+      const { game, words } = this;
+      if (game.over) return;
+      if (game.praised) {
+        if (performance.now() > game.praised) this.ask();
+        return;
+      }
+      game.held = found.now === game.asked ? game.held + 1 : 0;
+      if (game.held >= HELD) {
+        game.streak += 1;
+        game.done += 1;
+        game.praised = performance.now() + PRAISE_MS;
+        this.askAloud();
+        if (!game.over) this.answer.textContent = words.right.replace("{sign}", game.asked);
+        return;
+      }
+      const fingers = (found.differs ?? []).map((finger) => words.fingers[finger]);
+      this.say(!found.hands.length ? words.noHand : fingers.length ? words.differs.replace("{fingers}", fingers.join(", ")) : words.alike);
+    }
+
+    // -- what was read --------------------------------------------------------------------------------------------------------
+
+    paint(context, found) {
+      const { width, height } = this.over;
+      drawHands(context, found.hands, width, height, this.game && !this.game.praised ? found.differs : []);
+      drawAttention(this.attention, found.attention, getComputedStyle(this.root).getPropertyValue("--live-bar") || "#6A5FD9");
+    }
+
+    tell(found) {
+      const { words } = this;
+      this.root.dataset.hands = found.hands.length;
+      if (this.game) return this.watch(found);
+      const said = found.spelled ? found.spelled.letters : found.said.map(([gloss]) => gloss).join(" ");
+      this.root.dataset.said = said;
+      this.answer.textContent = said ? words.answer.replace("{glosses}", said) : words.nothing;
+      if (found.spelled) {
+        const words_ = found.spelled.words.map(([word, share]) => `${word} ${Math.round(100 * share)} %`).join(" · ");
+        const done = found.spelled.done.join(" ");
+        this.guesses.textContent = [done, words_].filter(Boolean).join(" | ");
+        this.root.dataset.word = found.spelled.words[0]?.[0] ?? "";
+      }
+      const share = Math.round(100 * found.probability);
+      this.say(!found.hands.length ? words.noHand : found.now ? words.now.replace("{gloss}", found.now).replace("{share}", share) : words.between);
+    }
   }
+  return new LiveSigns(parent);
 }

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from core import checkpoints
-from core.cli import evaluate_iiga, evaluate_recordings, evaluate_vit, options
+from core.cli import evaluate_iiga, evaluate_letters, evaluate_recordings, evaluate_vit, options
 from core.market.answers.intervals import block_length
 from core.market.answers.naive import BOOKLESS
 from core.market.answers.predictions import RowPredictions, predict_scorable, score_head, summarise_value
@@ -72,6 +72,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     p.set_defaults(run=_run_tlob)
     evaluate_vit.add_parser(models)
     evaluate_iiga.add_parser(models)
+    evaluate_letters.add_parser(models)
 
 
 def _run_tlob(o: argparse.Namespace) -> None:

@@ -46,7 +46,7 @@ def images(strip: Strip, ends: tuple[float, float], *, top: float, height: float
     """
     width = (ends[1] - ends[0]) / max(1, len(strip))
     return [
-        {"source": _address(picture), "xref": "x", "yref": yref, "x": ends[0] + (place + 0.5) * width, "y": top,
+        {"source": address(picture), "xref": "x", "yref": yref, "x": ends[0] + (place + 0.5) * width, "y": top,
          "sizex": width * 0.96, "sizey": height, "xanchor": "center", "yanchor": "top", "sizing": "contain", "layer": "above"}
         for place, (_index, picture) in enumerate(strip)
     ]  # fmt: skip
@@ -88,6 +88,7 @@ def hands_strip(tracks: NDArray[np.floating], most: int) -> list[tuple[int, byte
     ]
 
 
-def _address(picture: bytes) -> str:
+def address(picture: bytes) -> str:
+    """A data URL of a picture, JPEG or SVG."""
     kind = "svg+xml" if picture.startswith(b"<svg") else "jpeg"
     return f"data:image/{kind};base64," + b64encode(picture).decode()

@@ -5,7 +5,6 @@ A gloss in the window may still change while its frames are new; one whose frame
 
 from __future__ import annotations
 
-import io
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -14,9 +13,7 @@ from typing import Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
 
-from core.messages import compose
 from core.signs.decoding import gloss_spans
 from core.signs.hands import tracks
 from core.signs.hands.tracker import Finder, Hand, HandTracker
@@ -30,9 +27,6 @@ MIN_FRAMES: Final = 2
 """Frames that a gloss must hold the likeliest label to be said."""
 MIN_PROBABILITY: Final = 0.5
 MAX_SAID: Final = 200
-MAX_BYTES: Final = 400_000
-MAX_SIDE: Final = 1_280
-"""Of a frame as it is sent: bytes, and pixels a side."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +46,7 @@ class LiveReading:
     Attributes:
         frame: its number, from 0. hands: landmarks of each hand (21, 2) in shares of the picture's width and height.
         said: the glosses, oldest first. now: the label of this frame, None for none. probability: of that label.
+        log_probabilities: (n, V) of the newest n frames, oldest first.
         attention: (n,) how much this frame attends to each of the newest n frames, oldest first; sums to 1.
         took_s: seconds that finding and reading took.
     """
@@ -61,25 +56,9 @@ class LiveReading:
     said: tuple[SaidGloss, ...]
     now: str | None
     probability: float
+    log_probabilities: NDArray[np.float32]
     attention: NDArray[np.float32]
     took_s: float
-
-
-def decoded(data: bytes) -> NDArray[np.uint8]:
-    """A frame (H, W, 3) of a JPEG.
-
-    Raises:
-        ValueError: for anything else, or one of more than `MAX_SIDE` pixels a side.
-    """
-    if len(data) > MAX_BYTES:
-        raise ValueError(compose("a frame has {size} bytes: {most} at most", size=len(data), most=MAX_BYTES))
-    try:
-        with Image.open(io.BytesIO(data), formats=("JPEG",)) as image:
-            if max(image.size) > MAX_SIDE:
-                raise ValueError(compose("a frame has more than {most} pixels a side", most=MAX_SIDE))
-            return np.asarray(image.convert("RGB"))
-    except (UnidentifiedImageError, OSError) as error:
-        raise ValueError(compose("a frame is no JPEG picture")) from error
 
 
 class LiveReader:
@@ -109,7 +88,7 @@ class LiveReader:
         self._hands.append(hands)
         window = tracks.of_hands(list(self._hands))
         with torch.no_grad():
-            encoded = self._recogniser.encode(torch.from_numpy(tracks.features(window.points, window.seen))[None])
+            encoded = self._recogniser.encode(self._recogniser.landmark_inputs(window))
             logits, maps = self._recogniser.model.attend(encoded, return_attention=True)
         log_probabilities = silenced(logits[0].log_softmax(dim=-1).numpy(), window.visible)
         self._said = self._updated(log_probabilities)
@@ -121,6 +100,7 @@ class LiveReader:
             said=tuple(self._said),
             now=self._recogniser.vocabulary.names[label] if label else None,
             probability=float(np.exp(log_probabilities[-1, label])),
+            log_probabilities=log_probabilities,
             attention=maps[self._recogniser.layer_names[-1]][0, :, -1].mean(dim=0).numpy(),
             took_s=time.perf_counter() - began,
         )

@@ -23,6 +23,7 @@ from core.messages import compose
 from core.models.for_prediction import for_prediction
 from core.models.iiga import IIGA, IIGAConfig
 from core.nn import AttentionMaps
+from core.signs import letters
 from core.signs.decoding import (
     Bigram,
     GlossSpan,
@@ -40,8 +41,8 @@ from core.signs.hands.tracks import HandTracks
 from core.signs.tracks import COLUMNS, Scale, features, normalised, scale_of
 from core.signs.vocabulary import BLANK, Vocabulary
 
-DIGITS, ASL, HANDS = "iiga_digits", "iiga_asl", "iiga_hands"
-"""The shipped checkpoints: digits on video, ASL sentences on tracks, digits and signs on the landmarks of hands in a video."""
+DIGITS, ASL, HANDS, LETTERS = "iiga_digits", "iiga_asl", "iiga_hands", "iiga_letters"
+"""The shipped checkpoints: digits on video, ASL sentences on tracks; and on landmarks, digits and signs, and spelled letters."""
 FOLLOWED = 16
 """Clips whose hands are kept."""
 BLANK_LEAD = -20.0
@@ -69,7 +70,7 @@ class Recogniser:
     Attributes:
         fingerprint: SHA-256 of the card, which tells two recognisers apart.
         front: what a clip must be, "frames" or "tracks". image_size: height and width of a frame that it takes (frames only).
-        reads_hands: whether it reads the landmarks of hands that are found in its frames.
+        reads_hands: whether it reads the landmarks of hands that are found in its frames. spells: whether letters, of one.
         fps: frames a second that it was trained on; one of its frames stands for `stride` of them (tracks).
         vocabulary: the glosses it knows.
         least_probability: of a gloss's surest frame, for the gloss to count; chosen on validation, 0 where the card has none.
@@ -84,7 +85,8 @@ class Recogniser:
             self.vocabulary = Vocabulary(tuple(card["vocabulary"]))
             self.fps = float(card["fps"])
             self.stride = int(card.get("stride", 1))
-            self.reads_hands = card.get("landmarks", 0) == hand_tracks.HANDS * LANDMARKS
+            self.spells = card.get("landmarks", 0) == LANDMARKS
+            self.reads_hands = self.spells or card.get("landmarks", 0) == hand_tracks.HANDS * LANDMARKS
             self._side = int(card["film_side"]) if self.reads_hands else self.config.image_size
             self.scales = {name: Scale(**values) for name, values in card.get("scales", {}).items()}
             rules = card.get("decoding", {})
@@ -135,15 +137,19 @@ class Recogniser:
         Raises:
             ValueError: for a clip of another shape, or without frames, or with positions that are no numbers.
         """
+        hands = self.hands(clip) if self.reads_hands else None
+        return self.answer_of(self.inputs(clip, speaker=speaker), hands=hands, attention=attention)
+
+    def answer_of(self, inputs: Tensor, *, hands: HandTracks | None = None, attention: bool = True) -> Answer:
+        """The same of a clip's `inputs`, or of `landmark_inputs`; frames without a hand are silent where hands are given."""
         with torch.no_grad():
-            encoded = self.encode(self.inputs(clip, speaker=speaker))
+            encoded = self.encode(inputs)
             maps: AttentionMaps = {}
             if attention:
                 logits, maps = self.model.attend(encoded, return_attention=True)
             else:
                 logits = self.model.attend(encoded)
         log_probabilities = logits[0].log_softmax(dim=-1).numpy()
-        hands = self.hands(clip) if self.reads_hands else None
         return Answer(
             log_probabilities=log_probabilities if hands is None else silenced(log_probabilities, hands.visible),
             attention={name: weights[0].numpy() for name, weights in maps.items()},
@@ -239,8 +245,7 @@ class Recogniser:
                     compose("{name} reads frames of uint8 values, 0 to 255, not {kind}", name=self.name, kind=clip.dtype)
                 )
             if self.reads_hands:
-                followed = self.hands(clip)
-                return torch.from_numpy(hand_tracks.features(followed.points, followed.seen))[None]
+                return self.landmark_inputs(self.hands(clip))
             return torch.from_numpy(np.ascontiguousarray(clip))[None]
         if not np.isfinite(clip).all():
             raise ValueError(
@@ -248,6 +253,11 @@ class Recogniser:
             )
         hands = normalised(clip.astype(np.float32), scale_of(self.scales, speaker))
         return torch.from_numpy(features(hands, stride=self.stride))[None]
+
+    def landmark_inputs(self, hands: HandTracks) -> Tensor:
+        """(1, T, features) of the hands in a film; a model that spells reads the first."""
+        one = letters.features(hands.points[:, 0], hands.seen[:, 0]) if self.spells else None
+        return torch.from_numpy(hand_tracks.features(hands.points, hands.seen) if one is None else one)[None]
 
     @cached_property
     def _folded(self) -> IIGA:

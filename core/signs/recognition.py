@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.device import use_one_thread
 from core.signs.decoding import Bigram, gloss_spans
 from core.signs.hands.tracks import HandTracks
-from core.signs.recogniser import Recogniser
+from core.signs.recogniser import Answer, Recogniser
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +58,25 @@ def read(recogniser: Recogniser, clip: NDArray[Any], seconds: NDArray[np.float64
     began = time.perf_counter()
     answer = recogniser.answer(clip, speaker=speaker)
     took = time.perf_counter() - began
-    steps = len(answer.log_probabilities)
+    every = np.asarray(seconds, dtype=np.float64)[:: recogniser.stride]
+    return _recognition(recogniser, answer, every[: len(answer.log_probabilities)], took)
+
+
+def read_hands(recogniser: Recogniser, hands: HandTracks) -> Recognition:
+    """Run a model of landmarks on hands that were followed already, at the frames a second that it was trained on."""
+    use_one_thread()
+    began = time.perf_counter()
+    answer = recogniser.answer_of(recogniser.landmark_inputs(hands), hands=hands)
+    return _recognition(recogniser, answer, np.arange(len(hands)) / recogniser.fps, time.perf_counter() - began)
+
+
+def _recognition(recogniser: Recogniser, answer: Answer, seconds: NDArray[np.float64], took: float) -> Recognition:
     names = recogniser.vocabulary.names
     return Recognition(
         log_probabilities=answer.log_probabilities,
         probabilities=np.exp(answer.log_probabilities),
         attention=answer.attention,
-        seconds=np.asarray(seconds, dtype=np.float64)[:: recogniser.stride][:steps],
+        seconds=seconds,
         greedy=tuple(recogniser.greedy(answer.log_probabilities)),
         doubtful=tuple((names[span.label], span.probability) for span in recogniser.doubtful(answer.log_probabilities)),
         path=tuple(names[label] for label in answer.log_probabilities.argmax(axis=1).tolist()),

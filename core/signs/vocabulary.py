@@ -66,3 +66,12 @@ class Vocabulary:
 def of_sentences(sentences: Iterable[Sequence[str]]) -> Vocabulary:
     """The vocabulary of some sentences, in alphabetical order."""
     return Vocabulary(tuple(sorted({gloss for sentence in sentences for gloss in sentence})))
+
+
+def in_order(glosses: Iterable[str]) -> list[str]:
+    """Glosses in natural order: numbers by their size, then words by their letters.
+
+    >>> in_order(["LOVE", "10", "9", "APPLE"])
+    ['9', '10', 'APPLE', 'LOVE']
+    """
+    return sorted(glosses, key=lambda gloss: (not gloss.isdigit(), int(gloss) if gloss.isdigit() else 0, gloss))

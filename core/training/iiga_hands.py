@@ -380,10 +380,10 @@ def read_signs(path: Path) -> Signs:
     )
 
 
-def read_others(path: Path) -> Floats:
-    """Hands that are no signs, (n, 21, 2): an .npz file with `xy` and `label`, less the kinds that are a digit's shape."""
+def read_others(path: Path, *, left_out: Sequence[int] = OTHERS_LEFT_OUT) -> Floats:
+    """Hands that are no signs, (n, 21, 2): an .npz file with `xy` and `label`, less the kinds that are a sign's own shape."""
     with np.load(path, allow_pickle=False) as arrays:
-        kept = ~np.isin(arrays["label"], OTHERS_LEFT_OUT)
+        kept = ~np.isin(arrays["label"], left_out)
         return np.asarray(arrays["xy"][kept], np.float32).reshape(-1, LANDMARKS, 2)
 
 

@@ -154,6 +154,13 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
         url="sign-live",
     ),
     PageEntry(
+        file="pages/signs/spell.py",
+        section="Signs",
+        title=N_("Spell a word"),
+        icon=":material/back_hand:",
+        url="spell",
+    ),
+    PageEntry(
         file="pages/learn/course.py",
         section="Learn",
         title=N_("The course"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,14 +14,17 @@ from core.explain import faithfulness
 from core.explain.faithfulness import Curves, Evidence
 from core.explain.queries_keys import JointSample
 from core.figures import strip as strips
+from core.figures.hands import hand_svg
 from core.figures.signs import TRAIL
 from core.signs import evidence as evidences
-from core.signs import gloss_measures, recognition, uploaded_weights, video
+from core.signs import gloss_measures, live_spelling, recognition, spelling, uploaded_weights, video
 from core.signs import joint_sample as joint_samples
 from core.signs.gloss_measures import ClipMeasures
 from core.signs.hands import model_files
+from core.signs.hands.tracks import HandTracks
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from core.signs.recognition import Guess, Recognition
+from core.signs.words import Lexicon, WordGuess, bundled
 from pages.shared.kept_results import Hashes, kept
 
 OWN: Final = "own"
@@ -32,8 +36,8 @@ class Clip:
     """A clip as a model takes it.
 
     Attributes:
-        key: hash or name of its content. title: shown to people. kind: "frames" or "tracks".
-        data: (T, S, S, 3) frames or (T, 6) tracks. seconds: (T,). fps: of `data`.
+        key: hash or name of its content. title: shown to people. kind: "frames", "tracks" or "hands".
+        data: (T, S, S, 3) frames, (T, 6) tracks or (T, 21, 2) landmarks of a hand. seconds: (T,). fps: of `data`.
         glosses: what is signed, None where nobody said. speaker: of tracks. note: its origin, translated.
     """
 
@@ -133,11 +137,49 @@ def curves(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Cur
     return faithfulness.deletion_curves(evidence(recogniser, clip, frame=frame, label=label))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Spelling:
+    """A word spelled by recorded hands, the middle frame of each letter, and what was read: frame by frame, and of the list."""
+
+    word: str
+    hands: HandTracks
+    middles: list[int]
+    clip: Clip
+    recognition: Recognition
+    guesses: list[WordGuess]
+
+
+@kept(16, HASHES)
+def spell(recogniser: Recogniser, word: str, *, variant: int, language: str) -> Spelling:
+    """Spell a word and read it, by the words of a language."""
+    hands, middles = spelling.film_of(word, variant=variant)
+    read = recognition.read_hands(recogniser, hands)
+    clip = Clip(
+        key=f"{word}-{variant}",
+        title=word,
+        kind="hands",
+        data=hands.points[:, 0],
+        seconds=read.seconds,
+        fps=recogniser.fps,
+        glosses=tuple(word),
+    )
+    guesses = lexicon(language).guesses(live_spelling.spaced(list(read.log_probabilities)))
+    return Spelling(word=word, hands=hands, middles=middles, clip=clip, recognition=read, guesses=guesses)
+
+
+@cache
+def lexicon(language: str) -> Lexicon:
+    """The words of a language as a trie."""
+    return Lexicon(bundled(language))
+
+
 @kept(32, HASHES)
 def strip(clip: Clip, most: int) -> list[tuple[int, bytes]]:
     """Small pictures evenly over the clip: its frames, or the path of the tracked hands."""
     if clip.kind == "tracks":
         return strips.hands_strip(clip.data, most)
+    if clip.kind == "hands":
+        return [(at, hand_svg(clip.data[at]).encode()) for at in strips.even_indices(len(clip.data), most)]
     indices = strips.even_indices(len(clip.data), most)
     return list(zip(indices, video.sheet(clip.data, indices), strict=True))
 

@@ -24,6 +24,7 @@ def show(clip: Clip, recognition: Recognition, *, playing: bool = False) -> None
         "key": clip.key,
         "playing": playing,
         "drawing": assets.script("live_signs.js"),
+        "camera": assets.script("live_camera.js"),
         "fps": clip.fps,
         "frames": [f"data:image/jpeg;base64,{picture}" for picture in pictures],
         "seconds": [float(second) for second in recognition.seconds],

@@ -11,10 +11,10 @@ from core.signs import samples
 from core.signs.hands import model_files
 from core.signs.live_reading import MIN_PROBABILITY
 from core.signs.recogniser import HANDS
-from pages.shared import controls
-from pages.shared.browser_component import browser_component, style
-from pages.shared.language import _, current, percent, prose, regional
-from pages.signs import cached_results, clip_source, film_player, live_route
+from core.signs.vocabulary import in_order
+from pages.shared import controls, url_state
+from pages.shared.language import _, percent, prose
+from pages.signs import cached_results, clip_source, film_player, live_camera, sign_strip
 
 SHOWN: Final = 5
 """The bundled clip that plays beside the camera: the digits from 1 to 8."""
@@ -39,13 +39,17 @@ def page() -> None:
         )
         return
     recogniser = cached_results.shipped(HANDS)
+    signs = in_order(recogniser.vocabulary.glosses)
+    st.caption(_("All {count} signs that it knows, as in a mirror").format(count=len(signs)))
+    sign_strip.show(signs)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        browser_component("live_signs", style("live_signs.css"))(
-            key="live_signs", data={"address": f"{live_route.PATH}?lang={current()}", "language": regional(), "words": _words()}
-        )
+        modes = {"read": _("Read my signs"), "ask": _("Show me a …"), "ten": _("Ten in a row")}
+        mode = url_state.choice(st.segmented_control, _("What the camera does"), modes, key="mode", required=True)
+        game = None if mode == "read" else {"signs": signs, "of": 10 if mode == "ten" else 0, "round": mode}
+        live_camera.show(key="live_signs", model="hands", game=game)
     with right:
-        st.header(_("Signs to copy"), anchor=False)
+        st.header(_("A film that was read"), anchor=False)
         clip = clip_source.sample(recogniser, samples.clip_samples()[SHOWN])
         if clip is not None:
             film_player.show(clip, cached_results.read(recogniser, clip), playing=True)
@@ -56,30 +60,9 @@ def page() -> None:
         )
     )
     with st.expander(_("Details"), icon=":material/info:"):
-        st.markdown(" · ".join(f"`{gloss}`" for gloss in recogniser.vocabulary.glosses))
+        st.markdown(" · ".join(f"`{gloss}`" for gloss in signs))
         least = max(MIN_PROBABILITY, recogniser.least_probability)
         st.markdown(prose("live_signs_details").format(least=percent(least, 0)))
-
-
-def _words() -> dict[str, str]:
-    return {
-        "start": _("Start the camera"),
-        "stop": _("Stop"),
-        "turn": _("Other camera"),
-        "idle": _("The camera is off."),
-        "connecting": _("Connecting…"),
-        "lost": _("The connection to the app was lost: start again."),
-        "denied": _("The browser may not use the camera: allow it in the address bar and start again."),
-        "noCamera": _("No camera was found that can be used: connect one, or close what else uses it, and start again."),
-        "insecure": _("The browser gives the camera only to pages opened by https or on this computer (localhost)."),
-        "answer": _("I read: {glosses}"),
-        "nothing": _("Nothing read yet: hold a sign for about half a second."),
-        "noHand": _("No hand is seen, so nothing is read."),
-        "now": _("Now: {gloss} ({share} %)"),
-        "between": _("A hand is seen, and no sign that I know."),
-        "pace": _("{rate} pictures a second, {ms} ms each"),
-        "attention": _("What the newest picture attends to: the last seconds, the newest at the right."),
-    }
 
 
 page()

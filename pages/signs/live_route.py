@@ -1,86 +1,81 @@
-"""The websocket of the live camera page: `/stream/hands?lang=en`, small JPEGs in, what is read of them out.
-
-The browser sends a frame only after the answer to the one before, so that a slow machine gets fewer frames rather than late ones.
-A frame lives as long as it is read: none is stored or sent further.
-"""
+"""The websocket of the live sign pages: `/stream/hands?lang=en&model=hands`, or `model=letters&words=en` for spelled words."""
 
 from __future__ import annotations
 
-import asyncio
-import json
 from functools import cache
 from typing import Any, Final
 
-from starlette.websockets import WebSocket, WebSocketDisconnect
-from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
+import numpy as np
+from numpy.typing import NDArray
+from starlette.datastructures import QueryParams
+from starlette.websockets import WebSocket
 
-from core.messages import compose
+from core.signs import words
+from core.signs.examples import fingers_that_differ
 from core.signs.hands.finder import HandFinder
 from core.signs.hands.model_files import MissingModels
-from core.signs.live_reading import LiveReader, LiveReading, decoded
-from core.signs.recogniser import HANDS, Recogniser, load_recogniser
-from pages.shared.language import translate_to
+from core.signs.live_reading import LiveReader, LiveReading
+from core.signs.live_spelling import LiveSpeller
+from core.signs.recogniser import HANDS, LETTERS, Recogniser, load_recogniser
+from pages.shared import camera_route
 from pages.shared.navigation import HANDS_STREAM
 
 PATH: Final = HANDS_STREAM
-MAX_VIEWERS: Final = 4
-"""Cameras read at once: each takes about a third of a core at ten frames a second."""
-IDLE_S: Final = 30.0
-"""Seconds without a frame after which a camera gives its place to another."""
-BUSY, REFUSED, NOT_SET_UP, IDLE = 4429, 4403, 4404, 4408
-"""Codes with which the socket is closed."""
-_viewers: set[WebSocket] = set()
 
 
 @cache
-def _recogniser() -> Recogniser:
-    return load_recogniser(HANDS)
+def _recogniser(name: str) -> Recogniser:
+    return load_recogniser(name)
 
 
-def _reader() -> LiveReader:
-    return LiveReader(_recogniser(), HandFinder())
+@cache
+def _lexicon(language: str) -> words.Lexicon:
+    return words.Lexicon(words.bundled(language))
+
+
+class SignReader:
+    """Reads the frames of one camera as signs, or as letters of words."""
+
+    def __init__(self, parameters: QueryParams) -> None:
+        spells = parameters.get("model") == "letters"
+        try:
+            self._reader = LiveReader(_recogniser(LETTERS if spells else HANDS), HandFinder())
+        except MissingModels as error:
+            raise camera_route.NotSetUp(str(error)) from error
+        language = parameters.get("words", "en")
+        self._speller = LiveSpeller(_lexicon(language if language in words.LANGUAGES else "en")) if spells else None
+        self._asked: str | None = None
+
+    def wish(self, wanted: dict[str, Any]) -> None:
+        """`asked`: the sign that the hand is compared with; `words`: a list of the reader's own; `clear`: begin a new word."""
+        asked = wanted.get("asked")
+        self._asked = asked if isinstance(asked, str) else self._asked
+        if self._speller is not None:
+            if isinstance(wanted.get("words"), str) and (own := words.words_of(wanted["words"].split())):
+                self._speller.lexicon = words.Lexicon(own)
+            if wanted.get("clear"):
+                self._speller.clear()
+
+    def read(self, picture: NDArray[np.uint8]) -> dict[str, Any]:
+        """What the browser draws of a frame."""
+        reading = self._reader.step(picture)
+        answer = summary(reading)
+        if self._speller is not None:
+            spelled = self._speller.add(reading)
+            answer["spelled"] = {
+                "letters": spelled.letters,
+                "done": list(spelled.done),
+                "words": [[guess.word, round(guess.probability, 3)] for guess in spelled.guesses],
+            }
+        if self._asked is not None and reading.hands:
+            height, width = picture.shape[:2]
+            answer["differs"] = fingers_that_differ(reading.hands[0] * np.array([width, height]), self._asked)
+        return answer
 
 
 async def hands_stream(websocket: WebSocket) -> None:
     """Read one camera until it stops."""
-    language = websocket.query_params.get("lang", "en")
-    if not _is_origin_allowed(websocket.headers.get("origin"), websocket.headers.get("host")):
-        await websocket.close(code=REFUSED)
-        return
-    await websocket.accept()
-    if len(_viewers) >= MAX_VIEWERS:
-        await _refuse(
-            websocket, language, BUSY, compose("{most} cameras are being read already: try again later", most=MAX_VIEWERS)
-        )
-        return
-    _viewers.add(websocket)  # before the next await, in which others may come
-    try:
-        reader = await asyncio.to_thread(_reader)
-        while True:
-            async with asyncio.timeout(IDLE_S):
-                data = await websocket.receive_bytes()
-            try:
-                answer = await asyncio.to_thread(_read, reader, data)
-            except ValueError as error:
-                answer = {"error": translate_to(language, str(error))}
-            await websocket.send_text(json.dumps(answer))
-    except MissingModels as error:
-        await _refuse(websocket, language, NOT_SET_UP, str(error))
-    except TimeoutError:
-        await _refuse(websocket, language, IDLE, compose("no frame came for {count} s: start again", count=int(IDLE_S)))
-    except (WebSocketDisconnect, KeyError):
-        return
-    finally:
-        _viewers.discard(websocket)
-
-
-async def _refuse(websocket: WebSocket, language: str, code: int, sentence: str) -> None:
-    await websocket.send_text(json.dumps({"error": translate_to(language, sentence)}))
-    await websocket.close(code=code)
-
-
-def _read(reader: LiveReader, data: bytes) -> dict[str, Any]:
-    return summary(reader.step(decoded(data)))
+    await camera_route.camera_stream(websocket, SignReader)
 
 
 def summary(reading: LiveReading) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from core.figures import signs as figures
 from core.signs import ctc_lab, metrics
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
+from core.signs.vocabulary import in_order
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, ngettext, number, percent, prose, size
 from pages.shared.live_plot import static_plot
@@ -219,7 +220,7 @@ def _scores(clip: Clip, recognition: Recognition, guesses: dict[str, tuple[str, 
 
 
 def _vocabulary(recogniser: Recogniser) -> None:
-    glosses = recogniser.vocabulary.glosses
+    glosses = in_order(recogniser.vocabulary.glosses)
     with st.expander(_("What it can recognise: {count} glosses").format(count=number(len(glosses))), icon=":material/list:"):
         st.caption(_("Any other sign is read as one of these, or as nothing."))
         st.markdown(" · ".join(f"`{gloss}`" for gloss in glosses))

@@ -30,7 +30,10 @@ class PhotoSet:
 
     def of(self, signers: NDArray[np.int64]) -> PhotoSet:
         """The photos of some signers only."""
-        kept = np.flatnonzero(np.isin(self.signers, signers))
+        return self.at(np.flatnonzero(np.isin(self.signers, signers)))
+
+    def at(self, kept: NDArray[np.int64]) -> PhotoSet:
+        """The photos at these places."""
         return PhotoSet(
             images=self.images[kept],
             digits=self.digits[kept],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -12,13 +13,19 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from PIL import Image
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from core import checkpoints
+from core.signs import examples, spelling
 from core.signs.hands import model_files
-from core.signs.live_reading import LiveReading, SaidGloss
+from core.signs.hands.regions import Region
+from core.signs.hands.tracker import Hand
+from core.signs.live_reading import LiveReader, LiveReading, SaidGloss
+from core.signs.recogniser import LETTERS
+from pages.shared import camera_route
 from pages.shared.navigation import ROOT
 from pages.signs import live_route
+from tests.core.signs.hands.stub import SquareFinder
 from tests.pages.open_page import open_page
 
 opened = partial(open_page, ROOT / "pages" / "signs" / "live.py")
@@ -33,7 +40,7 @@ def jpeg(width: int, height: int, kind: str = "JPEG") -> bytes:
 class Socket:
     """A browser's end: what it sends, and what it got."""
 
-    def __init__(self, *sent: bytes, origin: str = "http://testserver", lang: str = "en") -> None:
+    def __init__(self, *sent: bytes | str, origin: str = "http://testserver", lang: str = "en") -> None:
         self.sent, self.got, self.closed = list(sent), list[dict[str, Any]](), 0
         self.query_params = {"lang": lang}
         self.headers = {"origin": origin, "host": "testserver"}
@@ -44,10 +51,11 @@ class Socket:
     async def close(self, code: int) -> None:
         self.closed = code
 
-    async def receive_bytes(self) -> bytes:
+    async def receive(self) -> dict[str, Any]:
         if not self.sent:
-            raise WebSocketDisconnect
-        return self.sent.pop(0)
+            return {"type": "websocket.disconnect"}
+        one = self.sent.pop(0)
+        return {"type": "websocket.receive", "text" if isinstance(one, str) else "bytes": one}
 
     async def send_text(self, text: str) -> None:
         self.got.append(json.loads(text))
@@ -65,7 +73,14 @@ class Reader:
         hand = np.full((21, 2), 0.123456, np.float32)
         weights = np.array([0.25, 0.75], np.float32)
         return LiveReading(
-            frame=self.count - 1, hands=(hand,), said=said, now="7", probability=0.9, attention=weights, took_s=0.0321
+            frame=self.count - 1,
+            hands=(hand,),
+            said=said,
+            now="7",
+            probability=0.9,
+            log_probabilities=np.zeros((1, 15), np.float32),
+            attention=weights,
+            took_s=0.0321,
         )
 
 
@@ -76,7 +91,8 @@ def serve(socket: Socket) -> Socket:
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_route, "_reader", Reader)
+    monkeypatch.setattr(live_route, "LiveReader", lambda *_given: Reader())
+    monkeypatch.setattr(live_route, "HandFinder", lambda: None)
 
 
 def test_each_frame_gets_an_answer_and_a_bad_one_a_sentence(reader: None) -> None:
@@ -91,40 +107,63 @@ def test_each_frame_gets_an_answer_and_a_bad_one_a_sentence(reader: None) -> Non
         "a frame has 500000 bytes: 400000 at most",
     ]
     assert last["frame"] == 1
-    assert not live_route._viewers
+    assert not camera_route._viewers
+
+
+def test_the_fingers_that_differ_from_the_sign_asked_for_are_told(reader: None) -> None:
+    hand = examples.examples()["5"].stills[0] * 3 + 200
+    socket = Socket(json.dumps({"asked": "5"}), jpeg(640, 480), json.dumps({"asked": "0"}), jpeg(640, 480), "[1]", "x" * 100_001)
+    reading = Reader().step(np.zeros(0))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Reader, "step", lambda *_given: replace(reading, hands=(hand / np.array([640, 480]),)))
+        alike, other, *bad = serve(socket).got
+    assert alike["differs"] == [] and len(other["differs"]) >= 3
+    assert [one["error"] for one in bad] == ["a wish is a JSON object of at most 100000 characters"] * 2
+
+
+def test_letters_grow_to_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    hands, _ = spelling.film_of("HELLO")
+    reader = LiveReader(live_route._recogniser(LETTERS), SquareFinder())
+    region = Region(x=0.0, y=0.0, side=1.0, angle=0.0)
+    world = np.zeros((21, 3), np.float32)
+    seen = iter([Hand(points=one, world=world, presence=1, right=1, region=region) for one in 60 * hands.points[:, 0] + 200])
+    monkeypatch.setattr(reader._tracker, "step", lambda _picture: [one for one in [next(seen, None)] if one is not None])
+    monkeypatch.setattr(live_route, "HandFinder", lambda: None)
+    monkeypatch.setattr(live_route, "LiveReader", lambda *_given: reader)
+    socket = Socket(*[jpeg(640, 480)] * (len(hands) + 16))
+    socket.query_params |= {"model": "letters", "words": "en"}
+    serve(socket)
+    assert socket.got[len(hands) - 1]["spelled"]["words"][0][0] == "HELLO"
+    assert socket.got[-1]["spelled"] == {"letters": "", "done": ["HELLO"], "words": []}
 
 
 def test_another_sites_page_is_refused(reader: None) -> None:
     socket = serve(Socket(jpeg(8, 8), origin="http://elsewhere.example"))
-    assert socket.closed == live_route.REFUSED and not socket.got
+    assert socket.closed == camera_route.REFUSED and not socket.got
 
 
 def test_a_camera_that_sends_nothing_gives_its_place_to_another(reader: None, monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent(Socket):
-        async def receive_bytes(self) -> bytes:
-            return self.sent.pop(0) if self.sent else await asyncio.Event().wait() or b""
+        async def receive(self) -> dict[str, Any]:
+            return await super().receive() if self.sent else {"never": await asyncio.Event().wait()}
 
-    monkeypatch.setattr(live_route, "IDLE_S", 0.05)
+    monkeypatch.setattr(camera_route, "IDLE_S", 0.05)
     socket = serve(Silent(jpeg(8, 8)))
-    assert socket.closed == live_route.IDLE and not live_route._viewers
+    assert socket.closed == camera_route.IDLE and not camera_route._viewers
     assert "hands" in socket.got[0] and "no frame came for" in socket.got[-1]["error"]
 
 
 def test_too_many_cameras_are_told_so_in_their_language(reader: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_route, "_viewers", set(range(4)))
+    monkeypatch.setattr(camera_route, "_viewers", set(range(4)))
     socket = serve(Socket(jpeg(8, 8), lang="es"))
-    assert socket.closed == live_route.BUSY
+    assert socket.closed == camera_route.BUSY
     assert socket.got == [{"error": "ya se están leyendo 4 cámaras: inténtalo más tarde"}]
 
 
 def test_without_the_models_the_socket_and_the_page_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> Reader:
-        model_files.checked(tmp_path)
-        return Reader()
-
-    monkeypatch.setattr(live_route, "_reader", missing)
+    monkeypatch.setattr(live_route, "HandFinder", lambda: model_files.checked(tmp_path))
     socket = serve(Socket(jpeg(8, 8)))
-    assert socket.closed == live_route.NOT_SET_UP and "run `make hands` once" in socket.got[0]["error"]
+    assert socket.closed == camera_route.NOT_SET_UP and "run `make hands` once" in socket.got[0]["error"]
     monkeypatch.setattr(model_files, "available", lambda: False)
     monkeypatch.setattr(checkpoints, "names", lambda *_args, **_told: ["iiga_hands"])
     app = opened()

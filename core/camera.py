@@ -1,0 +1,33 @@
+"""Pictures of a camera as the browser sends them."""
+
+from __future__ import annotations
+
+import io
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from core.messages import compose
+
+MAX_BYTES: Final = 400_000
+MAX_SIDE: Final = 1_280
+"""Of a frame as it is sent: bytes, and pixels a side."""
+
+
+def decoded(data: bytes) -> NDArray[np.uint8]:
+    """A frame (H, W, 3) of a JPEG.
+
+    Raises:
+        ValueError: for anything else, or one of more than `MAX_SIDE` pixels a side.
+    """
+    if len(data) > MAX_BYTES:
+        raise ValueError(compose("a frame has {size} bytes: {most} at most", size=len(data), most=MAX_BYTES))
+    try:
+        with Image.open(io.BytesIO(data), formats=("JPEG",)) as image:
+            if max(image.size) > MAX_SIDE:
+                raise ValueError(compose("a frame has more than {most} pixels a side", most=MAX_SIDE))
+            return np.asarray(image.convert("RGB"))
+    except (UnidentifiedImageError, OSError) as error:
+        raise ValueError(compose("a frame is no JPEG picture")) from error

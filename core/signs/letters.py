@@ -1,0 +1,211 @@
+"""Letters of American Sign Language's manual alphabet: a hand as numbers for IIGA, files of hands, and how well letters are read.
+
+A hand is described by its shape alone: place and size are taken out, tilt is kept (U and H, K and P, I and J differ by it), and
+pairs of points give distances, which neither a mirror nor a turn changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from core.messages import compose
+from core.models.iiga import IIGA
+from core.signs.hands.tracker import LANDMARKS
+from core.signs.vocabulary import Vocabulary
+
+Floats = NDArray[np.floating]
+LETTERS: Final = tuple(ascii_uppercase)
+VOCABULARY: Final = Vocabulary(LETTERS)
+"""Index 1 is A."""
+MOVING: Final = ("J", "Z")
+"""Letters that a signer draws in the air; here they are read by the hand's shape, as stills show it."""
+BEFORE: Final = np.array([0, 0, 1, 2, 3, 0, 5, 6, 7, 0, 9, 10, 11, 0, 13, 14, 15, 0, 17, 18, 19])
+"""Landmark before each one on the way from the wrist."""
+FINGERS: Final = ("thumb", "index", "middle", "ring", "little")
+KEYS: Final = (0, 2, 3, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18, 20)
+"""Landmarks whose distances from each other are features."""
+PAIRS: Final = tuple(np.array(KEYS)[side] for side in np.triu_indices(len(KEYS), 1))
+FEATURES: Final = 2 * LANDMARKS + len(PAIRS[0]) + 2 * 15 + 3
+"""Of a frame: points, distances, cosine and sine at 15 joints, the hand's step right and down, and whether it is seen."""
+LARGEST_STEP: Final = 1.0
+ASPECTS: Final = (1.0, 4 / 3, 16 / 9)
+"""Width over height of the pictures that a file's coordinates may be shares of."""
+EDGE: Final = 0.3
+"""Share of a picture by which a hand in it may reach over its border."""
+HELD: Final = 3
+"""Frames for which a still is held before the model."""
+FLOOR: Final = 0.1
+"""Share of every letter's probability that is spread evenly when words are scored: no single hand rules a word out."""
+
+
+def hand_features(points: Floats) -> Floats:
+    """Hands (n, 21, 2), right and down in one unit -> (n, FEATURES - 3)."""
+    centred = points - points.mean(axis=1, keepdims=True)
+    size = np.sqrt((centred**2).sum(axis=2).mean(axis=1)).clip(1e-6)
+    shape = centred / size[:, None, None]
+    bones = shape[:, 1:] - shape[:, BEFORE[1:]]
+    ways = (bones / np.linalg.norm(bones, axis=2, keepdims=True).clip(1e-4)).reshape(-1, 5, 4, 2)
+    before, after = ways[:, :, :-1], ways[:, :, 1:]
+    cosines = (before * after).sum(axis=3)
+    sines = after[..., 0] * before[..., 1] - after[..., 1] * before[..., 0]
+    distances = np.linalg.norm(shape[:, PAIRS[0]] - shape[:, PAIRS[1]], axis=2)
+    count = len(points)
+    parts = [1.4 * shape.reshape(count, -1), 1.7 * (distances - 1.2), 2 * (cosines.reshape(count, -1) - 0.6)]
+    parts.append(2.5 * sines.reshape(count, -1))  # each kind is brought to about a mean of 0 and a deviation of 1
+    return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def features(points: Floats, seen: NDArray[np.bool_]) -> Floats:
+    """One hand through a film, (T, 21, 2) and (T,) -> (T, FEATURES), zeros where it is not seen."""
+    size = np.sqrt(((points - points.mean(axis=1, keepdims=True)) ** 2).sum(axis=2).mean(axis=1)).clip(1e-6)
+    step = np.zeros((len(points), 2), np.float32)
+    step[1:] = (points[1:, (0, 5, 17)].mean(axis=1) - points[:-1, (0, 5, 17)].mean(axis=1)) / size[1:, None]
+    both = seen.copy()
+    both[1:] &= seen[:-1]
+    both[:1] = False
+    step = step.clip(-LARGEST_STEP, LARGEST_STEP) * both[:, None]
+    return (np.concatenate([hand_features(points), step, np.ones((len(points), 1))], axis=1) * seen[:, None]).astype(np.float32)
+
+
+# -- files of hands ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LetterHands:
+    """Hands that spell letters.
+
+    Attributes:
+        points: (n, 21, 3), right, down and away from the camera in one unit; z is 0 where the source has none.
+        letters: (n,) index of each one's letter in `VOCABULARY`.
+    """
+
+    points: Floats
+    letters: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.letters)
+
+
+def read_hands(path: Path, *, aspect: float = 1.0) -> LetterHands:
+    """Read an .npz file with `points` (n, 21, 2 or 3) and `letter` (n,).
+
+    Args:
+        aspect: width over height of the pictures that the points are shares of.
+
+    Raises:
+        ValueError: for a file without these, or with other shapes, numbers or letters.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            points, letters = np.asarray(arrays["points"], np.float32), np.asarray(arrays["letter"]).astype(str)
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise ValueError(compose("{file} is no .npz file with the arrays points and letter", file=path.name)) from error
+    if points.ndim != 3 or points.shape[1] != LANDMARKS or points.shape[2] not in (2, 3) or letters.shape != points.shape[:1]:
+        raise ValueError(
+            compose(
+                "{file}: points of shape (n, 21, 2 or 3) and n letters are right, not {points} and {letters}",
+                file=path.name,
+                points=points.shape,
+                letters=letters.shape,
+            )
+        )
+    if not len(points) or not np.isfinite(points).all():
+        raise ValueError(compose("{file} holds no hand, or a point that is no number", file=path.name))
+    names = [letter.strip().upper() for letter in letters]
+    if unknown := sorted(set(names) - set(LETTERS)):
+        raise ValueError(compose("{file} holds letters that are not A to Z: {names}", file=path.name, names=", ".join(unknown)))
+    if points.shape[2] == 2:
+        points = np.concatenate([points, np.zeros_like(points[..., :1])], axis=2)
+    return LetterHands(points=points * np.array([aspect, 1, aspect], np.float32), letters=np.array(VOCABULARY.encode(names)))
+
+
+def stretched(points: Floats, aspect: float) -> Floats:
+    """Hands (n, 21, 2) whose x is taken as a share of a picture that is `aspect` times as wide as high."""
+    return points * np.array([aspect, 1], points.dtype)
+
+
+# -- reading stills ------------------------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def still_log_probabilities(model: IIGA, points: Floats) -> NDArray[np.float64]:
+    """Log-probabilities (n, 26) of the letters for stills (n, 21, 2), each held before the model and seen in a mirror too."""
+    views = []
+    for mirror in (1.0, -1.0):
+        seen = points * np.array([mirror, 1.0], np.float32)
+        inputs = np.concatenate([hand_features(seen), np.zeros((len(seen), 2)), np.ones((len(seen), 1))], axis=1)
+        for some in np.array_split(inputs.astype(np.float32), -(-len(inputs) // 512)):
+            held = torch.from_numpy(some)[:, None].expand(-1, HELD, -1)
+            logits = model(held)[:, HELD // 2, 1:]  # without the blank: a letter is shown
+            views.append(logits.double().log_softmax(dim=-1).numpy())
+    half = len(views) // 2
+    both = np.stack([np.concatenate(views[:half]), np.concatenate(views[half:])])
+    return np.asarray(np.logaddexp(*both) - np.log(2))
+
+
+def likeliest_aspect(model: IIGA, points: Floats, *, hands: int = 400) -> float:
+    """One of `ASPECTS`: that of the file's camera at which the model is surest of its letters, on up to so many hands.
+
+    Coordinates far outside a picture are no shares of one, and keep their own.
+    """
+    if points.min() < -EDGE or points.max() > 1 + EDGE:
+        return 1.0
+    some = points[np.linspace(0, len(points) - 1, min(hands, len(points))).astype(int)]
+    sure = [float(still_log_probabilities(model, stretched(some, one)).max(axis=1).mean()) for one in ASPECTS]
+    return ASPECTS[int(np.argmax(sure))]
+
+
+def word_scores(log_probabilities: Floats, words: Sequence[str], *, floor: float = FLOOR) -> dict[str, float]:
+    """Words as long as the stills are many -> the sum of their letters' log-probabilities.
+
+    Args:
+        log_probabilities: (letters of the word, 26).
+    """
+    mixed = np.log(np.exp(log_probabilities) * (1 - floor) + floor / len(LETTERS))
+    rows = np.arange(len(mixed))
+    fitting = [word for word in words if len(word) == len(mixed)]
+    if not fitting:
+        return {}
+    places = np.array([[VOCABULARY.index[letter] - 1 for letter in word] for word in fitting])
+    return dict(zip(fitting, mixed[rows, places].sum(axis=1).tolist(), strict=True))
+
+
+def evaluate_letters(
+    model: IIGA, hands: LetterHands, words: Sequence[str], *, count: int = 400, seed: int = 0, aspect: float | None = None
+) -> dict[str, Any]:
+    """Share of letters and of words read rightly; words are drawn from the list, each letter a random hand of that letter.
+
+    Args:
+        words: of A to Z; those with a letter that no hand shows are left out.
+        aspect: of the pictures; `likeliest_aspect` where None.
+    """
+    flat = hands.points[..., :2]
+    aspect = likeliest_aspect(model, flat) if aspect is None else aspect
+    read = still_log_probabilities(model, stretched(flat, aspect))
+    right = read.argmax(axis=1) + 1 == hands.letters
+    shown = {LETTERS[index - 1]: np.flatnonzero(hands.letters == index) for index in np.unique(hands.letters).tolist()}
+    spelled = [word for word in words if len(word) > 1 and shown.keys() >= set(word)]
+    answer: dict[str, Any] = {
+        "samples": len(hands),
+        "letters": round(float(right.mean()), 6),
+        "by_letter": {letter: round(float(right[places].mean()), 4) for letter, places in shown.items()},
+        "mean_by_letter": round(float(np.mean([right[places].mean() for places in shown.values()])), 6),
+        "aspect": round(aspect, 4),
+        "list": len(spelled),
+    }
+    if not spelled or count < 1:
+        return {**answer, "words": None, "words_drawn": 0}
+    random, hits = np.random.default_rng(seed), 0
+    for place in random.integers(len(spelled), size=count):
+        rows = [int(random.choice(shown[letter])) for letter in spelled[place]]
+        scores = word_scores(read[rows], spelled)
+        hits += max(scores, key=scores.__getitem__) == spelled[place]
+    return {**answer, "words": round(hits / count, 6), "words_drawn": count}

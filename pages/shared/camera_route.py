@@ -1,0 +1,105 @@
+"""The websocket of a live camera: small JPEGs in, what a reader makes of each out; `live_camera.js` is its other end.
+
+The browser sends a frame only after the answer to the one before, so that a slow machine gets fewer frames rather than late ones.
+A frame lives as long as it is read: none is stored or sent further. A text message is the page's wish, told to the reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from numpy.typing import NDArray
+from starlette.datastructures import QueryParams
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
+
+from core.camera import decoded
+from core.messages import compose
+from pages.shared.language import translate_to
+
+MAX_VIEWERS: Final = 4
+"""Cameras read at once: each takes about a third of a core at ten frames a second."""
+MAX_TEXT: Final = 100_000
+"""Characters of a wish."""
+IDLE_S: Final = 30.0
+"""Seconds without a frame after which a camera gives its place to another."""
+BUSY, REFUSED, NOT_SET_UP, IDLE = 4429, 4403, 4404, 4408
+"""Codes with which the socket is closed."""
+_viewers: set[WebSocket] = set()
+
+
+class NotSetUp(Exception):
+    """A reader cannot be made here; the message is a composed sentence."""
+
+
+class CameraReader(Protocol):
+    """Reads one camera's frames in order."""
+
+    def read(self, picture: NDArray[Any]) -> dict[str, Any]:
+        """What the browser draws of a frame (H, W, 3), ready for JSON."""
+        ...
+
+    def wish(self, wanted: dict[str, Any]) -> None:
+        """Take a wish of the page. ValueError for one that it cannot have."""
+        ...
+
+
+async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], CameraReader]) -> None:
+    """Read one camera until it stops.
+
+    Args:
+        make: the reader, by the address's parameters; may raise `NotSetUp`. It runs in a thread.
+    """
+    language = websocket.query_params.get("lang", "en")
+    if not _is_origin_allowed(websocket.headers.get("origin"), websocket.headers.get("host")):
+        await websocket.close(code=REFUSED)
+        return
+    await websocket.accept()
+    if len(_viewers) >= MAX_VIEWERS:
+        busy = compose("{most} cameras are being read already: try again later", most=MAX_VIEWERS)
+        await _refuse(websocket, language, BUSY, busy)
+        return
+    _viewers.add(websocket)  # before the next await, in which others may come
+    try:
+        reader = await asyncio.to_thread(make, websocket.query_params)
+        while True:
+            async with asyncio.timeout(IDLE_S):
+                message = await websocket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            try:
+                if message.get("bytes") is None:
+                    reader.wish(_wish(message.get("text") or ""))
+                    continue
+                answer = await asyncio.to_thread(_read, reader, message["bytes"])
+            except ValueError as error:
+                answer = {"error": translate_to(language, str(error))}
+            await websocket.send_text(json.dumps(answer))
+    except NotSetUp as error:
+        await _refuse(websocket, language, NOT_SET_UP, str(error))
+    except TimeoutError:
+        await _refuse(websocket, language, IDLE, compose("no frame came for {count} s: start again", count=int(IDLE_S)))
+    except WebSocketDisconnect:
+        return
+    finally:
+        _viewers.discard(websocket)
+
+
+async def _refuse(websocket: WebSocket, language: str, code: int, sentence: str) -> None:
+    await websocket.send_text(json.dumps({"error": translate_to(language, sentence)}))
+    await websocket.close(code=code)
+
+
+def _read(reader: CameraReader, data: bytes) -> dict[str, Any]:
+    return reader.read(decoded(data))
+
+
+def _wish(text: str) -> dict[str, Any]:
+    """ValueError for what is too long, or no JSON object."""
+    wanted = json.loads(text) if len(text) <= MAX_TEXT else None
+    if not isinstance(wanted, dict):
+        raise ValueError(compose("a wish is a JSON object of at most {most} characters", most=MAX_TEXT))
+    return wanted

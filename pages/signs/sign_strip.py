@@ -1,0 +1,41 @@
+"""A strip of signs to copy: a photograph or a drawn hand each, as a mirror shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import streamlit as st
+
+from core.figures import hands as figures
+from core.figures.strip import address
+from core.signs import examples
+from pages.shared.browser_component import style
+from pages.shared.language import _
+
+
+@st.cache_data(show_spinner=False)
+def _pictures(gloss: str) -> list[str]:
+    example = examples.examples().get(gloss)
+    if example is None:
+        return []
+    photograph = examples.photograph(gloss)
+    moves = len(example.film) > 0
+    drawn = figures.moving_svg(example.film) if moves else figures.hand_svg(example.stills[0])
+    return [address(picture) for picture in (photograph, drawn.encode()) if picture is not None]
+
+
+def show(glosses: Iterable[str]) -> None:
+    """Every sign that there is an example of, in the order given."""
+    items = []
+    for gloss in glosses:
+        alt = escape(_("How to sign {sign}").format(sign=gloss), quote=True)
+        pictures = "".join(f'<img src="{one}" alt="{alt}">' for one in _pictures(gloss))
+        items.append((escape(gloss), pictures))
+    show_items(items)
+
+
+def show_items(items: Sequence[tuple[str, str]]) -> None:
+    """A strip of captions, and pictures in HTML."""
+    listed = "".join(f"<li><b>{caption}</b>{pictures}</li>" for caption, pictures in items)
+    st.html(f'<style>{style("live_signs.css")}</style><ul class="signs-strip" tabindex="0">{listed}</ul>')
