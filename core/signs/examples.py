@@ -1,4 +1,4 @@
-"""Hands to copy: recorded examples of every sign that a model of hands knows, and which fingers of a hand differ from them."""
+"""Hands to copy: recorded examples of every sign that a model of hands knows, and how a hand that was read differs from them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ from functools import cache
 from typing import Final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from core.signs import spelling
 from core.signs.hands import tracks
 from core.signs.hands.tracker import LANDMARKS
-from core.signs.hands.tracks import Floats
+from core.signs.hands.tracks import HANDS, Floats, HandTracks
 from core.signs.letters import LETTERS
 from core.signs.samples import FOLDER
 
-BUNDLED: Final = "signs.npz"
+BUNDLED: Final = "signs.parquet"
 DIFFERS: Final = 0.5
 """Mean distance of a finger's landmarks from the example's, in palm sizes, from which it is shown as another shape.
 
 Of two people's hands for one digit a finger in a hundred lies further apart; of hands for two digits 99 % have one that does."""
 
+MAX_APART: Final = 0.85
+"""The same, beyond which a hand is not of a held sign: one in two hundred photographed digits is so far from all examples."""
+MIN_WAYS: Final = {"APPLE": 0.25, "HAPPY": 4.0, "LOVE": 0.25, "SORRY": 0.9}
+"""Way of a palm, in palm sizes, in 98 of 100 recordings of each sign that moves; a hand that holds something goes less far."""
+MIN_MOVING: Final = 5
+"""Frames of such a sign, a tenth of a second each."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Example:
+class SignExample:
     """A sign to copy.
 
     Attributes:
@@ -38,20 +46,17 @@ class Example:
 
 
 @cache
-def examples() -> Mapping[str, Example]:
+def examples() -> Mapping[str, SignExample]:
     """The examples of each sign, in natural order: 0, 1, 2, ... then words, then letters."""
-    found: dict[str, Example] = {}
-    with np.load(FOLDER / BUNDLED, allow_pickle=False) as arrays:
-        stills, names = arrays["stills"].astype(np.float32), arrays["names"].astype(str)
-        films, of_films, offsets = arrays["films"].astype(np.float32), arrays["of_films"].astype(str), arrays["offsets"]
-    nothing = np.zeros((0, LANDMARKS, 2), np.float32)
-    for name in sorted(set(names.tolist())):
-        found[name] = Example(stills=stills[names == name], film=films[:0])
-    for place, name in enumerate(of_films.tolist()):
-        found[name] = Example(stills=nothing, film=films[offsets[place] : offsets[place + 1]])
+    found: dict[str, SignExample] = {}
+    table = pd.read_parquet(FOLDER / BUNDLED)
+    none, still = np.zeros((0, HANDS, LANDMARKS, 2), np.float32), np.zeros((0, LANDMARKS, 2), np.float32)
+    for (name, moves), rows in table.groupby(["gloss", "moves"]):
+        points = np.stack(rows["points"].to_list()).reshape(len(rows), -1, LANDMARKS, 2).astype(np.float32)
+        found[str(name)] = SignExample(stills=still, film=points) if moves else SignExample(stills=points[:, 0], film=none)
     hands = spelling.bundled_hands()
     for index, letter in enumerate(LETTERS, start=1):
-        found[letter] = Example(stills=hands.points[hands.letters == index, :, :2], film=films[:0])
+        found[letter] = SignExample(stills=hands.points[hands.letters == index, :, :2], film=none)
     return found
 
 
@@ -85,3 +90,26 @@ def fingers_that_differ(hand: Floats, gloss: str) -> list[int]:
         return []
     distances = finger_distances(hand, example.stills)
     return np.flatnonzero(distances[distances.sum(axis=1).argmin()] > DIFFERS).tolist()
+
+
+def can_be(gloss: str, hands: HandTracks, first: int, last: int) -> bool:
+    """Tells whether the hands from the first frame to the last may be this sign: by its shape, or by how far it moves."""
+    example = examples().get(gloss)
+    if example is None:
+        return True
+    span = slice(first, last + 1)
+    if not len(example.stills):
+        return last - first + 1 >= MIN_MOVING and _way(hands, span) >= MIN_WAYS.get(gloss, 0.0)
+    seen = hands.points[span][hands.seen[span]]
+    return any(finger_distances(hand, example.stills).max(axis=1).min() <= MAX_APART for hand in seen)
+
+
+def _way(hands: HandTracks, span: slice) -> float:
+    """Largest way of a hand's palm in these frames, in palm sizes."""
+    ways = [0.0]
+    for slot in range(hands.seen.shape[1]):
+        seen = hands.points[span, slot][hands.seen[span, slot]]
+        if len(seen) > 1:
+            _, place, size, _ = tracks.canonical(seen)
+            ways.append(float(np.linalg.norm(place.max(axis=0) - place.min(axis=0)) / np.median(size)))
+    return max(ways)

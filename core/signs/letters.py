@@ -36,10 +36,15 @@ PAIRS: Final = tuple(np.array(KEYS)[side] for side in np.triu_indices(len(KEYS),
 FEATURES: Final = 2 * LANDMARKS + len(PAIRS[0]) + 2 * 15 + 3
 """Of a frame: points, distances, cosine and sine at 15 joints, the hand's step right and down, and whether it is seen."""
 LARGEST_STEP: Final = 1.0
-ASPECTS: Final = (1.0, 4 / 3, 16 / 9)
+SLIDES: Final = 0.2
+"""Step a frame, in hand sizes, from which a hand is on its way: two sizes a second."""
+ASPECTS: Final = (9 / 16, 3 / 4, 1.0, 4 / 3, 16 / 9)
 """Width over height of the pictures that a file's coordinates may be shares of."""
-EDGE: Final = 0.3
-"""Share of a picture by which a hand in it may reach over its border."""
+PALM_RATIO: Final = -0.39
+"""Median logarithm of a palm's width over its length: -0.35, -0.36 and -0.46 in three sets of hands of known aspect."""
+UPRIGHT: Final = 0.8
+MIN_PALMS: Final = 20
+"""Tangent within which a palm points up or down, and fewest of them to tell an aspect by."""
 HELD: Final = 3
 """Frames for which a still is held before the model."""
 FLOOR: Final = 0.1
@@ -71,8 +76,13 @@ def features(points: Floats, seen: NDArray[np.bool_]) -> Floats:
     both = seen.copy()
     both[1:] &= seen[:-1]
     both[:1] = False
-    step = step.clip(-LARGEST_STEP, LARGEST_STEP) * both[:, None]
+    step = 4 * step.clip(-LARGEST_STEP, LARGEST_STEP) * both[:, None]  # so that a slide is not lost among two hundred features
     return (np.concatenate([hand_features(points), step, np.ones((len(points), 1))], axis=1) * seen[:, None]).astype(np.float32)
+
+
+def slides(points: Floats, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(T,) the frames of a film, as `features` takes it, in which the hand goes `SLIDES` of its size or more."""
+    return np.asarray(np.linalg.norm(features(points, seen)[:, -3:-1] / 4, axis=1) >= SLIDES)
 
 
 # -- files of hands ------------------------------------------------------------------------------------------------------------
@@ -151,16 +161,26 @@ def still_log_probabilities(model: IIGA, points: Floats) -> NDArray[np.float64]:
     return np.asarray(np.logaddexp(*both) - np.log(2))
 
 
-def likeliest_aspect(model: IIGA, points: Floats, *, hands: int = 400) -> float:
-    """One of `ASPECTS`: that of the file's camera at which the model is surest of its letters, on up to so many hands.
+def likeliest_aspect(points: Floats) -> float:
+    """Width over height of the pictures that a file's coordinates are shares of: one of `ASPECTS`, by the shape of upright palms.
 
-    Coordinates far outside a picture are no shares of one, and keep their own.
+    Args:
+        points: (n, 21, 2). Where fewer than `MIN_PALMS` hands are upright, 1.
     """
-    if points.min() < -EDGE or points.max() > 1 + EDGE:
-        return 1.0
-    some = points[np.linspace(0, len(points) - 1, min(hands, len(points))).astype(int)]
-    sure = [float(still_log_probabilities(model, stretched(some, one)).max(axis=1).mean()) for one in ASPECTS]
-    return ASPECTS[int(np.argmax(sure))]
+    ratios = {aspect: _palm_ratio(stretched(points, aspect)) for aspect in ASPECTS}
+    known = {aspect: abs(ratio - PALM_RATIO) for aspect, ratio in ratios.items() if ratio is not None}
+    return min(known, key=lambda aspect: known[aspect]) if 1.0 in known else 1.0
+
+
+def _palm_ratio(points: Floats) -> float | None:
+    """Median logarithm of the knuckles' width over the palm's length, of the hands that point upwards or downwards."""
+    up = points[:, 9] - points[:, 0]
+    upright = np.abs(up[:, 0]) < UPRIGHT * np.abs(up[:, 1])
+    if upright.sum() < MIN_PALMS:
+        return None
+    across, along = points[upright, 5] - points[upright, 17], up[upright]
+    lengths = [np.linalg.norm(one, axis=1).clip(1e-6) for one in (across, along)]
+    return float(np.median(np.log(lengths[0] / lengths[1])))
 
 
 def word_scores(log_probabilities: Floats, words: Sequence[str], *, floor: float = FLOOR) -> dict[str, float]:
@@ -188,7 +208,7 @@ def evaluate_letters(
         aspect: of the pictures; `likeliest_aspect` where None.
     """
     flat = hands.points[..., :2]
-    aspect = likeliest_aspect(model, flat) if aspect is None else aspect
+    aspect = likeliest_aspect(flat) if aspect is None else aspect
     read = still_log_probabilities(model, stretched(flat, aspect))
     right = read.argmax(axis=1) + 1 == hands.letters
     shown = {LETTERS[index - 1]: np.flatnonzero(hands.letters == index) for index in np.unique(hands.letters).tolist()}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.signs.decoding import gloss_spans
 from core.signs.hands import tracks
 from core.signs.hands.tracker import Finder, Hand, HandTracker
-from core.signs.recogniser import Recogniser, silenced
+from core.signs.recogniser import Recogniser
 
 WINDOW: Final = 48
 """Frames that are read at a time: about five seconds."""
@@ -90,7 +90,7 @@ class LiveReader:
         with torch.no_grad():
             encoded = self._recogniser.encode(self._recogniser.landmark_inputs(window))
             logits, maps = self._recogniser.model.attend(encoded, return_attention=True)
-        log_probabilities = silenced(logits[0].log_softmax(dim=-1).numpy(), window.visible)
+        log_probabilities = self._recogniser.silenced(logits[0].log_softmax(dim=-1).numpy(), window)
         self._said = self._updated(log_probabilities)
         label = int(log_probabilities[-1].argmax())
         size = np.array([picture.shape[1], picture.shape[0]], np.float32)

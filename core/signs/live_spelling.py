@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.signs.letters import FLOOR
+from core.signs.lexicon import Lexicon, WordGuess
 from core.signs.live_reading import LiveReading
-from core.signs.words import Lexicon, WordGuess
 
 PAUSE: Final = 15
 """Frames without a hand that end a word: a second and a half."""

@@ -23,7 +23,7 @@ from core.messages import compose
 from core.models.for_prediction import for_prediction
 from core.models.iiga import IIGA, IIGAConfig
 from core.nn import AttentionMaps
-from core.signs import letters
+from core.signs import examples, letters
 from core.signs.decoding import (
     Bigram,
     GlossSpan,
@@ -151,10 +151,27 @@ class Recogniser:
                 logits = self.model.attend(encoded)
         log_probabilities = logits[0].log_softmax(dim=-1).numpy()
         return Answer(
-            log_probabilities=log_probabilities if hands is None else silenced(log_probabilities, hands.visible),
+            log_probabilities=log_probabilities if hands is None else self.silenced(log_probabilities, hands),
             attention={name: weights[0].numpy() for name, weights in maps.items()},
             hands=hands,
         )
+
+    def silenced(self, log_probabilities: NDArray[np.float32], hands: HandTracks) -> NDArray[np.float32]:
+        """(T, V) with the frames given to the blank that show no hand, and those of a gloss that the hands cannot be.
+
+        Of letters those in which the hand slides: it is on its way, or parts a doubled letter.
+        """
+        quiet = silenced(log_probabilities, hands.visible)
+        if self.spells:
+            slides = letters.slides(hands.points[:, 0], hands.seen[:, 0])
+            quiet[slides] = BLANK_LEAD
+            quiet[slides, BLANK] = 0.0
+        else:
+            for span in gloss_spans(quiet):
+                if not examples.can_be(self.vocabulary.names[span.label], hands, span.first, span.last):
+                    quiet[span.first : span.last + 1] = BLANK_LEAD
+                    quiet[span.first : span.last + 1, BLANK] = 0.0
+        return quiet
 
     def hands(self, frames: NDArray[np.uint8], *, on_frame: Callable[[int], None] = lambda done: None) -> HandTracks:
         """The hands in a clip's frames (T, S, S, 3), found once for each of the latest `FOLLOWED` clips; some 26 ms a frame.

@@ -6,13 +6,14 @@ from functools import cache
 from typing import Final
 
 import numpy as np
+import pandas as pd
 
 from core.signs.hands.tracker import LANDMARKS
 from core.signs.hands.tracks import HANDS, HandTracks
-from core.signs.letters import VOCABULARY, Floats, LetterHands, read_hands
+from core.signs.letters import VOCABULARY, Floats, LetterHands
 from core.signs.samples import FOLDER
 
-BUNDLED: Final = "letters.npz"
+BUNDLED: Final = "letters.parquet"
 HOLD: Final = 5
 """Frames that a letter is held: half a second."""
 CHANGE: Final = 2
@@ -25,7 +26,10 @@ MAX_LETTERS: Final = 12
 @cache
 def bundled_hands() -> LetterHands:
     """A few recorded hands of each letter, about their middles and of size 1 (`scripts/bundle_clips.py`)."""
-    return read_hands(FOLDER / BUNDLED)
+    table = pd.read_parquet(FOLDER / BUNDLED)
+    flat = np.stack(table["points"].to_list()).reshape(-1, LANDMARKS, 2).astype(np.float32)
+    points = np.concatenate([flat, np.zeros_like(flat[..., :1])], axis=2)
+    return LetterHands(points=points, letters=np.array(VOCABULARY.encode(table["letter"].to_list())))
 
 
 def hand_of(letter: str, *, variant: int = 0, hands: LetterHands | None = None) -> Floats:
@@ -43,12 +47,12 @@ def film_of(word: str, *, variant: int = 0, hands: LetterHands | None = None) ->
     """
     frames: list[Floats] = []
     middles: list[int] = []
-    shown: Floats | None = None
+    shown: Floats = np.zeros((LANDMARKS, 2), np.float32)
     aside = 0.0
     for letter in word:
         shape = hand_of(letter, variant=variant, hands=hands)
         doubled = len(middles) and word[len(middles) - 1] == letter
-        for step in range(1, CHANGE + 1) if shown is not None else ():
+        for step in range(1, CHANGE + 1 if len(middles) else 1):
             if doubled:
                 aside += SLIDE
                 frames.append(shape + np.array([aside, 0]))

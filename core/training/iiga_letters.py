@@ -92,7 +92,7 @@ class LettersTraining:
     steps: int = 100
     hidden: float = 0.1
     smoothing: float = 0.1
-    doubled: float = 0.15
+    doubled: float = 0.25
     lost: float = 0.02
     variety: LetterVariety = field(default_factory=LetterVariety)
     seed: int = 0
@@ -148,7 +148,7 @@ def seen_anew(hands: Floats, of: NDArray[np.int64], how: LetterVariety, random: 
     return (seen[..., :2] @ plane[of]).astype(np.float32)
 
 
-class Hands:
+class LetterMaterial:
     """Hands of several sources, drawn alike often of each letter, and of a letter alike often of each source that has it."""
 
     def __init__(self, sources: Sequence[LetterHands]) -> None:
@@ -168,7 +168,7 @@ class Hands:
         return int(group[int(random.integers(len(group)))])
 
 
-class StillsModel(nn.Module):
+class LetterStillsModel(nn.Module):
     """An IIGA without its attention: what the front end says of a still, normalised as each sub-layer does."""
 
     def __init__(self, model: IIGA, hidden: float) -> None:
@@ -182,7 +182,7 @@ class StillsModel(nn.Module):
         return logits
 
 
-class StillsTask:
+class LetterStillsTask:
     """The first stage: letters of stills alone, by the front end."""
 
     def __init__(self, task: LettersTask, steps: int) -> None:
@@ -213,7 +213,7 @@ class LettersTask:
     def __init__(
         self, sources: Sequence[LetterHands], others: Floats, how: LettersTraining, *, unseen: LetterHands | None = None
     ) -> None:
-        self.hands, self.others, self.how, self.unseen = Hands(sources), normalised(others), how, unseen
+        self.hands, self.others, self.how, self.unseen = LetterMaterial(sources), normalised(others), how, unseen
         self.validated = 0
 
     def batches(self, epoch: int) -> Iterable[Batch]:
@@ -249,8 +249,8 @@ class LettersTask:
             rows.append((letters.features(points, there), np.where(there, film.labels, BLANK), film.target))
         return collate(rows)
 
-    def _film(self, random: np.random.Generator) -> _Film:
-        film, before = _Film(), None
+    def _film(self, random: np.random.Generator) -> _LetterFilm:
+        film, before = _LetterFilm(), None
         film.rest(int(random.integers(0, 4)))
         if random.random() < 0.1 and len(self.others):
             film.hold(self.others[int(random.integers(len(self.others)))], BLANK, int(random.integers(2, 8)))
@@ -287,7 +287,7 @@ class LettersTask:
         return scores
 
 
-class _Film:
+class _LetterFilm:
     """Frames that are added one after the other: a hand's shape (21, 3), the step of its place, a label, whether it is there."""
 
     def __init__(self) -> None:
@@ -370,8 +370,8 @@ def train(
     begin_local(model, share=0.02, gain=3.0)
     save_origin(run.state)
     first = replace(loop, epochs=1, steps_per_epoch=still_steps, ema=0.0)
-    stills, attention = StillsModel(model, how.hidden), {"iiga.layers": 0.0}
-    fit(stills, StillsTask(task, still_steps), first, device=best_device(), rates=attention)
+    stills, attention = LetterStillsModel(model, how.hidden), {"iiga.layers": 0.0}
+    fit(stills, LetterStillsTask(task, still_steps), first, device=best_device(), rates=attention)
     model.requires_grad_(True)
     front = {"front": 0.0}  # it rests
     progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state, rates=front)
@@ -393,10 +393,7 @@ def train(
         **training_entries(how, loop, progress),
     }
     if without is not None:
-        scores = letters.evaluate_letters(model.cpu(), sources[without], (), aspect=1.0)
-        card["metrics"]["left_out"] = [
-            {"source": without, **{key: scores[key] for key in ("samples", "letters", "mean_by_letter", "by_letter")}}
-        ]
+        card["metrics"]["left_out"] = [{"source": without, **left_out_scores(model.cpu(), task.hands, sources[without])}]
     else:
         cards = [json.loads(path.read_text(encoding="utf-8")) for path in left_out]
         card["metrics"]["left_out"] = [one for earlier in cards for one in earlier["metrics"]["left_out"]]
@@ -404,7 +401,15 @@ def train(
     return checkpoints.save(run.name, model, card, folder=run.folder)
 
 
-def confusions(model: IIGA, hands: Hands, variety: LetterVariety, *, each: int = 100, seed: int = 20) -> dict[str, Any]:
+def left_out_scores(model: IIGA, hands: LetterMaterial, unseen: LetterHands) -> dict[str, Any]:
+    """Scores on the hands of a source that was left out, of those letters that the others have."""
+    known = np.isin(unseen.letters, hands.known)
+    shown = LetterHands(points=unseen.points[known], letters=unseen.letters[known])
+    scores = letters.evaluate_letters(model, shown, (), aspect=1.0)
+    return {key: scores[key] for key in ("samples", "letters", "mean_by_letter", "by_letter")}
+
+
+def confusions(model: IIGA, hands: LetterMaterial, variety: LetterVariety, *, each: int = 100, seed: int = 20) -> dict[str, Any]:
     """How hands that were learnt from are read when each is seen anew: counts (shown, read), the share of right ones."""
     random = np.random.default_rng(seed)
     drawn = hands.known.repeat(each)

@@ -11,12 +11,11 @@ import json
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from numpy.typing import NDArray
 from starlette.datastructures import QueryParams
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
-from core.camera import decoded
+from core.camera import Picture, decoded
 from core.messages import compose
 from pages.shared.language import translate_to
 
@@ -38,7 +37,7 @@ class NotSetUp(Exception):
 class CameraReader(Protocol):
     """Reads one camera's frames in order."""
 
-    def read(self, picture: NDArray[Any]) -> dict[str, Any]:
+    def read(self, picture: Picture) -> dict[str, Any]:
         """What the browser draws of a frame (H, W, 3), ready for JSON."""
         ...
 

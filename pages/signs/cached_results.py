@@ -22,9 +22,9 @@ from core.signs import joint_sample as joint_samples
 from core.signs.gloss_measures import ClipMeasures
 from core.signs.hands import model_files
 from core.signs.hands.tracks import HandTracks
+from core.signs.lexicon import Lexicon, WordGuess, bundled
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from core.signs.recognition import Guess, Recognition
-from core.signs.words import Lexicon, WordGuess, bundled
 from pages.shared.kept_results import Hashes, kept
 
 OWN: Final = "own"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
 from starlette.datastructures import QueryParams
 from starlette.websockets import WebSocket
 
-from core.signs import words
+from core.camera import Picture
+from core.signs import lexicon
 from core.signs.examples import fingers_that_differ
 from core.signs.hands.finder import HandFinder
 from core.signs.hands.model_files import MissingModels
@@ -29,8 +28,8 @@ def _recogniser(name: str) -> Recogniser:
 
 
 @cache
-def _lexicon(language: str) -> words.Lexicon:
-    return words.Lexicon(words.bundled(language))
+def _lexicon(language: str) -> lexicon.Lexicon:
+    return lexicon.Lexicon(lexicon.bundled(language))
 
 
 class SignReader:
@@ -43,7 +42,7 @@ class SignReader:
         except MissingModels as error:
             raise camera_route.NotSetUp(str(error)) from error
         language = parameters.get("words", "en")
-        self._speller = LiveSpeller(_lexicon(language if language in words.LANGUAGES else "en")) if spells else None
+        self._speller = LiveSpeller(_lexicon(language if language in lexicon.LANGUAGES else "en")) if spells else None
         self._asked: str | None = None
 
     def wish(self, wanted: dict[str, Any]) -> None:
@@ -51,12 +50,12 @@ class SignReader:
         asked = wanted.get("asked")
         self._asked = asked if isinstance(asked, str) else self._asked
         if self._speller is not None:
-            if isinstance(wanted.get("words"), str) and (own := words.words_of(wanted["words"].split())):
-                self._speller.lexicon = words.Lexicon(own)
+            if isinstance(wanted.get("words"), str) and (own := lexicon.words_of(wanted["words"].split())):
+                self._speller.lexicon = lexicon.Lexicon(own)
             if wanted.get("clear"):
                 self._speller.clear()
 
-    def read(self, picture: NDArray[np.uint8]) -> dict[str, Any]:
+    def read(self, picture: Picture) -> dict[str, Any]:
         """What the browser draws of a frame."""
         reading = self._reader.step(picture)
         answer = summary(reading)
@@ -68,8 +67,7 @@ class SignReader:
                 "words": [[guess.word, round(guess.probability, 3)] for guess in spelled.guesses],
             }
         if self._asked is not None and reading.hands:
-            height, width = picture.shape[:2]
-            answer["differs"] = fingers_that_differ(reading.hands[0] * np.array([width, height]), self._asked)
+            answer["differs"] = fingers_that_differ(reading.hands[0] * picture.shape[1::-1], self._asked)
         return answer
 
 

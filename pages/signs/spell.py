@@ -18,9 +18,9 @@ from core.signs import ctc, ctc_lab, spelling
 from core.signs.ctc import CTCError
 from core.signs.hands import model_files
 from core.signs.letters import LETTERS, MOVING
+from core.signs.lexicon import MAX_WORDS, spelled
 from core.signs.recogniser import LETTERS as MODEL
 from core.signs.recognition import Recognition
-from core.signs.words import MAX_WORDS, spelled
 from pages.shared import controls, url_state
 from pages.shared.language import _, current, number, percent, prose
 from pages.shared.live_plot import static_plot

@@ -13,15 +13,24 @@ from torch.nn import functional as F
 
 from core.__main__ import main
 from core.models.iiga import IIGA, IIGAConfig
-from core.signs import letters, spelling, words
+from core.signs import letters, lexicon, spelling
 from core.signs.examples import DIFFERS, examples, finger_distances, fingers_that_differ
 from core.signs.letters import LETTERS, VOCABULARY
+from core.signs.lexicon import Lexicon, bundled, spelled
 from core.signs.live_spelling import spaced
 from core.signs.recogniser import LETTERS as MODEL
 from core.signs.recogniser import load_recogniser
 from core.signs.recognition import read_hands
-from core.signs.words import Lexicon, bundled, spelled
-from core.training.iiga_letters import Hands, LettersTask, LettersTraining, LetterVariety, bent, normalised, rotations, seen_anew
+from core.training.iiga_letters import (
+    LetterMaterial,
+    LettersTask,
+    LettersTraining,
+    LetterVariety,
+    bent,
+    normalised,
+    rotations,
+    seen_anew,
+)
 
 RANDOM = np.random.default_rng(3)
 
@@ -72,7 +81,7 @@ def test_the_beam_over_a_trie_finds_what_ctc_says_of_each_word() -> None:
         frames = torch.from_numpy(log_probabilities)[:, None]
         return float(F.ctc_loss(frames, target, lengths, torch.tensor([len(word)]), reduction="sum"))
 
-    wanted = {word: np.exp(-loss(word)) / rank**words.COMMON for rank, word in enumerate(listed, start=1)}
+    wanted = {word: np.exp(-loss(word)) / rank**lexicon.COMMON for rank, word in enumerate(listed, start=1)}
     guesses = Lexicon(listed).guesses(log_probabilities, most=6)
     assert {one.word: one.probability for one in guesses} == pytest.approx(
         {word: value / sum(wanted.values()) for word, value in wanted.items()}, rel=1e-6
@@ -82,11 +91,11 @@ def test_the_beam_over_a_trie_finds_what_ctc_says_of_each_word() -> None:
 def test_words_are_spelled_without_accents_and_lists_hold_nothing_else(tmp_path: Path) -> None:
     assert [spelled(one) for one in ("corazón", "Ñandú", "x-ray", "")] == ["CORAZON", "NANDU", "", ""]
     (tmp_path / "own.txt").write_text("año\nno way\nÁRBOL\nárbol\n", encoding="utf-8")
-    assert words.read_words(tmp_path / "own.txt") == ["ANO", "ARBOL"]
+    assert lexicon.read_words(tmp_path / "own.txt") == ["ANO", "ARBOL"]
     (tmp_path / "own.txt").write_text("12\n", encoding="utf-8")
     with pytest.raises(ValueError, match="no word of the letters A to Z"):
-        words.read_words(tmp_path / "own.txt")
-    for language in words.LANGUAGES:
+        lexicon.read_words(tmp_path / "own.txt")
+    for language in lexicon.LANGUAGES:
         assert len(bundled(language)) == 12_000 and all(set(word) <= set(LETTERS) for word in bundled(language))
 
 
@@ -105,12 +114,12 @@ def test_streams_hold_their_letters_and_part_doubled_ones() -> None:
     how = LettersTraining(streams=12, stills=26, doubled=0.5, lost=0, seed=1, steps=1)
     task = LettersTask([hands], hands.points[:3], how)
     stills, drawn, x, lengths, labels, targets, counts = next(iter(task.batches(0)))
-    assert stills.shape == (26, 1, letters.FEATURES) and drawn.min() >= 1
+    assert stills.shape == (13, 1, letters.FEATURES) and drawn.min() >= 1
     for row, length, target in zip(labels, lengths.tolist(), targets.split(counts.tolist()), strict=True):
         collapsed = [label for label, _ in itertools.groupby(row[:length].tolist()) if label]
         assert collapsed == target.tolist()
     assert x[..., -1].max() == 1
-    assert Hands([hands]).known.tolist() == list(range(1, 27))
+    assert LetterMaterial([hands]).known.tolist() == list(range(1, 27))
     config = IIGAConfig(front="tracks", vocabulary=27, width=16, heads=2, layers=1, track_features=letters.FEATURES)
     assert torch.isfinite(task.loss(IIGA(config), (stills, drawn, x, lengths, labels, targets, counts)))
 
@@ -122,6 +131,7 @@ def test_recorded_hands_spell_what_they_are_asked() -> None:
         hands, middles = spelling.film_of(word)
         read = read_hands(recogniser, hands)
         assert lexicon.guesses(spaced(list(read.log_probabilities)))[0].word == word
+        assert [letter for letter in read.greedy if letter == "L"] == ["L"] * word.count("L")
         assert len(middles) == len(word) and read.attention.keys() == set(recogniser.layer_names)
 
 
