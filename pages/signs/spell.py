@@ -47,7 +47,7 @@ def page() -> None:
         _camera()
     if read is not None:
         _why(read)
-    st.subheader(_("The letters"), anchor=False)
+    st.header(_("The letters"), anchor=False)
     sign_strip.show(LETTERS)
     _confusions()
     with st.expander(_("Details"), icon=":material/info:"):
@@ -123,7 +123,7 @@ def _language(key: str) -> str:
 
 
 def _camera() -> None:
-    st.subheader(_("Spell to the camera"), anchor=False)
+    st.header(_("Spell to the camera"), anchor=False)
     if not model_files.available():
         controls.notice(
             "empty",
@@ -157,7 +157,7 @@ def _camera() -> None:
 
 def _why(read: Spelling) -> None:
     """Probabilities through time, the trellis of the answer, and attention."""
-    st.subheader(_("Letters through time"), anchor=False)
+    st.header(_("Letters through time"), anchor=False)
     recognition, clip = read.recognition, read.clip
     strip = cached_results.strip(clip, 14)
     shown = len(figures.labels_shown(recognition.probabilities))
@@ -171,7 +171,7 @@ def _why(read: Spelling) -> None:
     )
     if read.guesses:
         _trellis(read, names)
-    st.subheader(_("What attention looks at"), anchor=False)
+    st.header(_("What attention looks at"), anchor=False)
     recognise_attention.show(clip, recognition)
     controls.download_table(
         _("Probabilities of all frames"),
@@ -189,7 +189,7 @@ def _trellis(read: Spelling, names: tuple[str, ...]) -> None:
         lattice = problem.lattice()
     except (ValueError, CTCError):
         return
-    st.subheader(_("How {word} lies in these frames").format(word=word), anchor=False)
+    st.header(_("How {word} lies in these frames").format(word=word), anchor=False)
     figure = ctc_figures.trellis_figure(lattice, problem.names, best=ctc.best_path(lattice).states, keep=read.clip.key)
     static_plot(
         figure,
@@ -215,7 +215,7 @@ def _confusions() -> None:
     table = card["metrics"].get("confusions")
     if not table:
         return
-    st.subheader(_("Taken for each other"), anchor=False)
+    st.header(_("Taken for each other"), anchor=False)
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.caption(prose("spell_confusions").format(letters=percent(table["letters"], 0), samples=number(table["samples"])))
