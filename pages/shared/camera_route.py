@@ -30,10 +30,6 @@ BUSY, REFUSED, NOT_SET_UP, IDLE = 4429, 4403, 4404, 4408
 _viewers: set[WebSocket] = set()
 
 
-class NotSetUp(Exception):
-    """A reader cannot be made here; the message is a composed sentence."""
-
-
 class CameraReader(Protocol):
     """Reads one camera's frames in order."""
 
@@ -50,7 +46,7 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
     """Read one camera until it stops.
 
     Args:
-        make: the reader, by the address's parameters; may raise `NotSetUp`. It runs in a thread.
+        make: the reader, by the address's parameters; ValueError says why there can be none. It runs in a thread.
     """
     language = websocket.query_params.get("lang", "en")
     if not _is_origin_allowed(websocket.headers.get("origin"), websocket.headers.get("host")):
@@ -63,7 +59,10 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
         return
     _viewers.add(websocket)  # before the next await, in which others may come
     try:
-        reader = await asyncio.to_thread(make, websocket.query_params)
+        try:
+            reader = await asyncio.to_thread(make, websocket.query_params)
+        except ValueError as error:
+            return await _refuse(websocket, language, NOT_SET_UP, str(error))
         while True:
             async with asyncio.timeout(IDLE_S):
                 message = await websocket.receive()
@@ -77,8 +76,6 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
             except ValueError as error:
                 answer = {"error": translate_to(language, str(error))}
             await websocket.send_text(json.dumps(answer))
-    except NotSetUp as error:
-        await _refuse(websocket, language, NOT_SET_UP, str(error))
     except TimeoutError:
         await _refuse(websocket, language, IDLE, compose("no frame came for {count} s: start again", count=int(IDLE_S)))
     except WebSocketDisconnect:

@@ -12,7 +12,6 @@ from core.camera import Picture
 from core.signs import lexicon
 from core.signs.examples import fingers_that_differ
 from core.signs.hands.finder import HandFinder
-from core.signs.hands.model_files import MissingModels
 from core.signs.live_reading import LiveReader, LiveReading
 from core.signs.live_spelling import LiveSpeller
 from core.signs.recogniser import HANDS, LETTERS, Recogniser, load_recogniser
@@ -37,10 +36,7 @@ class SignReader:
 
     def __init__(self, parameters: QueryParams) -> None:
         spells = parameters.get("model") == "letters"
-        try:
-            self._reader = LiveReader(_recogniser(LETTERS if spells else HANDS), HandFinder())
-        except MissingModels as error:
-            raise camera_route.NotSetUp(str(error)) from error
+        self._reader = LiveReader(_recogniser(LETTERS if spells else HANDS), HandFinder())
         language = parameters.get("words", "en")
         self._speller = LiveSpeller(_lexicon(language if language in lexicon.LANGUAGES else "en")) if spells else None
         self._asked: str | None = None
