@@ -62,7 +62,8 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
         try:
             reader = await asyncio.to_thread(make, websocket.query_params)
         except ValueError as error:
-            return await _refuse(websocket, language, NOT_SET_UP, str(error))
+            await _refuse(websocket, language, NOT_SET_UP, str(error))
+            return
         while True:
             async with asyncio.timeout(IDLE_S):
                 message = await websocket.receive()
