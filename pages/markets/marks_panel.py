@@ -6,9 +6,11 @@ import pandas as pd
 import streamlit as st
 
 from core.market import marks
+from core.market.book import STEP_MS
 from core.market.session import KEPT_ROWS, MarketSession
 from pages.markets.live_controls import ViewChoices, horizon_name
-from pages.shared.language import _, number, percent
+from pages.shared import controls
+from pages.shared.language import _, duration, number, percent
 
 
 def mark_names() -> dict[str, str]:
@@ -30,10 +32,16 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
     rows = session.read_board(lambda board: board.call_rows(choices.head))["tlob"]
     st.subheader(_("What happened to size, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     scores = marks.session_scores(session.view(KEPT_ROWS), session.marks(), rows)
+    if not any(one.calls for one in scores.values()):
+        controls.notice(
+            "loading",
+            _("Nothing can be scored yet: marks begin after {time}.").format(time=duration(marks.BEGIN * STEP_MS / 1e3)),
+        )
+        return
     lines = [
         {
             _("Call by"): mark_names()[name],
-            _("Calls"): number(one.calls),
+            _("Calls scored"): number(one.calls),
             _("Came true"): _interval(one) if one.calls else "",
             _("A coin with these calls"): percent(one.chance) if one.calls else "",
             _("Matthews"): number(one.matthews, 3) if one.calls else "",
