@@ -8,11 +8,13 @@ if (!window.observatoryHistory) {
     root.classList.add("opening");
     const began = performance.now();
     let ready = 0;
+    let idle = false;
     const look = setInterval(() => {
       const main = document.querySelector('[data-testid="stMain"]');
       const begun = main?.querySelector('[data-testid="stElementContainer"]') && !main.querySelector('[data-testid="stSkeleton"]');
       ready = begun ? ready + 1 : 0;
-      if (ready < 5 && performance.now() - began < 10_000) return;
+      idle ||= Boolean(begun && document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]'));
+      if ((ready < 5 || !idle) && performance.now() - began < 10_000) return;
       clearInterval(look);
       root.classList.remove("opening");
     }, 100);

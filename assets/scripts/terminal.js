@@ -84,7 +84,7 @@ class Terminal {
     this.live.textContent = config.labels.live;
     this.buildTools();
     this.buildLegend();
-    this.help.innerHTML = `<h3>${config.labels.keys}</h3><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl><p>${config.notice}</p>`;
+    this.help.innerHTML = `<h2>${config.labels.keys}</h2><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl><p>${config.notice}</p>`;
     this.request();
   }
 
@@ -107,8 +107,8 @@ class Terminal {
         return tool;
       }),
     );
-    this.tape.innerHTML = "<h3></h3><ol></ol>";
-    put(this.tape.querySelector("h3"), labels.tape);
+    this.tape.innerHTML = "<h2></h2><ol></ol>";
+    put(this.tape.querySelector("h2"), labels.tape);
   }
 
   // What is drawn, each to be switched off and on.
@@ -456,11 +456,11 @@ class Terminal {
   buildSide() {
     const { labels, classes } = this.config;
     this.side.innerHTML =
-      `<h3></h3><p class="called"></p><p class="rule"></p><div class="bars">` +
+      `<h2></h2><p class="called"></p><p class="rule"></p><div class="bars">` +
       classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u hidden></u></i><em></em></div>`).join("") +
-      `</div><p class="uncallable"></p><h4></h4><dl class="score"></dl><p class="worse"></p><dl class="score value"></dl><p class="since"></p>`;
-    put(this.side.querySelector("h3"), labels.callsAhead);
-    put(this.side.querySelector("h4"), labels.scored);
+      `</div><p class="uncallable"></p><h3></h3><dl class="score"></dl><p class="worse"></p><dl class="score value"></dl><p class="since"></p>`;
+    put(this.side.querySelector("h2"), labels.callsAhead);
+    put(this.side.querySelector("h3"), labels.scored);
   }
 
   drawCall(row) {

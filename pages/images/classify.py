@@ -14,7 +14,7 @@ controls.page_header(_("Classify a garment"), prose("classify_lead"))
 
 def body() -> None:
     """The page where there is a model."""
-    answer = st.container()  # what is asked first stands first; what it is asked about is chosen below
+    answer = controls.reserved("classify_answer")  # what is asked first stands first; what it is asked about is chosen below
     chosen = picture_source.pick()
     if chosen is None:
         with answer:

@@ -14,6 +14,7 @@ import streamlit as st
 
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.diagrams.drawing import Look, svg
+from pages.shared import controls
 from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, number
 
@@ -25,9 +26,7 @@ def place() -> Any:
     """The container for the diagram, here; `draw` fills it once the page's numbers are known."""
     if st.session_state.pop(GO, False):
         st.rerun()
-    container = st.container(key="learn_diagram")
-    container.empty()  # Streamlit shows no container without anything in it, and what stands below would jump
-    return container
+    return controls.reserved("learn_diagram")
 
 
 def write(value: float) -> str:

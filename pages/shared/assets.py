@@ -20,11 +20,12 @@ from pages.shared.navigation import EMBEDDABLE
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
 STYLES: Final = SCRIPTS.parent / "styles"
-OF_EVERY_PAGE: Final = ("app", "live_plot", "home", "lesson", "diagram", "terminal", "live_signs")
+OF_EVERY_PAGE: Final = ("app", "live_plot", "home", "lesson", "matrix", "diagram", "terminal", "live_signs")
 """Style sheets in the HTML: they hold before the first element comes, so nothing moves when they would arrive."""
 WIDGETS: Final = (
     "BidiComponent", "Button", "ButtonGroup", "Checkbox", "DownloadButton", "FileUploader", "Html", "ImageList", "Metric",
-    "Multiselect", "NumberInput", "PageLink", "Progress", "Selectbox", "Slider", "TextInput", "withFullScreenWrapper",
+    "Multiselect", "NumberInput", "PageLink", "Progress", "Selectbox", "Slider", "TextArea", "TextInput",
+    "withFullScreenWrapper",
 )  # fmt: skip
 """Parts of Streamlit's script that most pages need, which it fetches when the first of a kind comes: fetched with the page, a
 widget has its size at once, where it stood in for as a bar of another height until its part was there."""

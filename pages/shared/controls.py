@@ -20,6 +20,7 @@ from pages.shared.language import _, current
 
 if TYPE_CHECKING:
     import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 PRESENTATION: Final = "present"
@@ -58,6 +59,17 @@ def page_header(title: str, lead: str = "") -> None:
     st.title(title, anchor=False)
     if lead:
         st.markdown(lead)
+
+
+def reserved(key: str) -> DeltaGenerator:
+    """A container that keeps its place until it is filled: Streamlit shows none that is empty, and what stands below would jump.
+
+    Args:
+        key: app.css or the page's own style sheet says how high it is meanwhile (`.st-key-` and this).
+    """
+    container = st.container(key=key)
+    container.empty()
+    return container
 
 
 def as_sentence(text: str) -> str:

@@ -204,7 +204,7 @@ def _labels() -> dict[str, Any]:
             "cells": _("{rows} by {columns} cells from {min} to {max}, the largest at {row}, {column}."),
             "points": _("{count} points, from {first} to {last}, lowest {min}, highest {max}."),
         },
-        "missing": _("The plot could not be loaded: reload the page, or restart the app with `make run`."),
+        "missing": _("The plot could not be loaded: reload the page."),
         "modebar": {
             "Zoom": _("Zoom"),
             "Pan": _("Pan"),

@@ -126,7 +126,7 @@ def epoch_time() -> None:
 
 def speed() -> None:
     """Measures the benchmarks when the button is pressed: ratios to named references on this machine."""
-    st.markdown(_("How fast are the models beside named references on this machine? As `python -m core bench` says."))
+    st.markdown(_("How fast are the models beside named references on this machine?"))
     if st.button(_("Measure"), icon=":material/speed:", key="system_speed"):
         bar, measured = st.progress(0.0), []
         wanted = [one for one in BENCHMARKS.values() if one.quick]
