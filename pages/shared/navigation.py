@@ -22,275 +22,73 @@ SECTIONS: Final = ("", N_("Markets"), N_("Images"), N_("Signs"), N_("Learn"), N_
 """Sections of the menu in their order; the front page is in none."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class PageEntry:
     """One page.
 
     Attributes:
-        file: relative to the project's root.
+        path: of its file, within `pages`.
         section: one of SECTIONS. title: in English, marked with N_.
-        icon: a Material symbol that Streamlit contains.
+        symbol: a Material symbol that Streamlit contains.
         url: path of the page, unique. It never changes, as shared links contain it.
         under: url of the page of the menu that leads to this one, which the menu leaves out; empty for those it shows.
     """
 
-    file: str
+    path: str
     section: str
     title: str
-    icon: str
+    symbol: str
     url: str
     under: str = ""
 
+    @property
+    def file(self) -> str:
+        """Its file, relative to the project's root."""
+        return f"pages/{self.path}"
+
+    @property
+    def icon(self) -> str:
+        """The symbol as Streamlit names it."""
+        return f":material/{self.symbol}:"
+
 
 ENTRIES: Final[tuple[PageEntry, ...]] = (
-    PageEntry(file="pages/home.py", section="", title=N_("Attention Observatory"), icon=":material/home:", url="home"),
-    PageEntry(
-        file="pages/markets/live.py",
-        section="Markets",
-        title=N_("Live order book"),
-        icon=":material/candlestick_chart:",
-        url="live",
-    ),
-    PageEntry(
-        file="pages/markets/wall.py",
-        section="Markets",
-        title=N_("Watch wall"),
-        icon=":material/view_list:",
-        url="wall",
-    ),
-    PageEntry(
-        file="pages/markets/attention.py",
-        section="Markets",
-        title=N_("What TLOB looks at"),
-        icon=":material/grid_on:",
-        url="attention",
-    ),
-    PageEntry(
-        file="pages/markets/library.py",
-        section="Markets",
-        title=N_("Recordings"),
-        icon=":material/video_library:",
-        url="recordings",
-    ),
-    PageEntry(
-        file="pages/markets/score.py",
-        section="Markets",
-        title=N_("Score recordings"),
-        icon=":material/grading:",
-        url="score",
-        under="recordings",
-    ),
-    PageEntry(
-        file="pages/markets/train.py",
-        section="Markets",
-        title=N_("Train on recordings"),
-        icon=":material/model_training:",
-        url="train",
-        under="recordings",
-    ),
-    PageEntry(
-        file="pages/images/classify.py",
-        section="Images",
-        title=N_("Classify a garment"),
-        icon=":material/checkroom:",
-        url="classify",
-    ),
-    PageEntry(
-        file="pages/images/attention.py",
-        section="Images",
-        title=N_("What the ViT looks at"),
-        icon=":material/frame_inspect:",
-        url="garment-attention",
-    ),
-    PageEntry(
-        file="pages/images/tokens.py",
-        section="Images",
-        title=N_("Patches to tokens"),
-        icon=":material/view_module:",
-        url="tokens",
-        under="garment-attention",
-    ),
-    PageEntry(
-        file="pages/images/training.py",
-        section="Images",
-        title=N_("Training run"),
-        icon=":material/show_chart:",
-        url="garment-training",
-    ),
-    PageEntry(
-        file="pages/images/train_here.py",
-        section="Images",
-        title=N_("Train here"),
-        icon=":material/model_training:",
-        url="train-here",
-        under="garment-training",
-    ),
-    PageEntry(
-        file="pages/images/own_classes.py",
-        section="Images",
-        title=N_("Teach your own classes"),
-        icon=":material/school:",
-        url="own-classes",
-    ),
-    PageEntry(
-        file="pages/signs/recognise.py",
-        section="Signs",
-        title=N_("Recognise signs"),
-        icon=":material/sign_language:",
-        url="recognise",
-    ),
-    PageEntry(
-        file="pages/signs/attention.py",
-        section="Signs",
-        title=N_("What IIGA looks at"),
-        icon=":material/frame_inspect:",
-        url="sign-attention",
-    ),
-    PageEntry(
-        file="pages/signs/live.py",
-        section="Signs",
-        title=N_("Sign to the camera"),
-        icon=":material/videocam:",
-        url="sign-live",
-    ),
-    PageEntry(
-        file="pages/signs/spell.py",
-        section="Signs",
-        title=N_("Spell a word"),
-        icon=":material/back_hand:",
-        url="spell",
-    ),
-    PageEntry(
-        file="pages/learn/course.py",
-        section="Learn",
-        title=N_("The course"),
-        icon=":material/school:",
-        url="learn",
-    ),
-    PageEntry(
-        file="pages/learn/recurrent.py",
-        section="Learn",
-        title=N_("Recurrent cells"),
-        icon=":material/replay:",
-        url="recurrent",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/attention_steps.py",
-        section="Learn",
-        title=N_("Attention step by step"),
-        icon=":material/stairs:",
-        url="attention-steps",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/trained_text.py",
-        section="Learn",
-        title=N_("Trained attention"),
-        icon=":material/text_fields:",
-        url="trained-attention",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/permutation.py",
-        section="Learn",
-        title=N_("Order and permutation"),
-        icon=":material/shuffle:",
-        url="permutation",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/positions.py",
-        section="Learn",
-        title=N_("Positional encoding"),
-        icon=":material/waves:",
-        url="positions",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/norms.py",
-        section="Learn",
-        title=N_("Norms, activations, dropout"),
-        icon=":material/balance:",
-        url="norms",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/transformer.py",
-        section="Learn",
-        title=N_("Encoder and decoder"),
-        icon=":material/translate:",
-        url="transformer",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/backprop.py",
-        section="Learn",
-        title=N_("Backpropagation"),
-        icon=":material/undo:",
-        url="backprop",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/optimisers.py",
-        section="Learn",
-        title=N_("Optimisers and schedules"),
-        icon=":material/trending_down:",
-        url="optimisers",
-        under="learn",
-    ),
-    PageEntry(file="pages/learn/cost.py", section="Learn", title=N_("Cost"), icon=":material/speed:", url="cost", under="learn"),
-    PageEntry(
-        file="pages/signs/ctc.py", section="Learn", title=N_("CTC lab"), icon=":material/timeline:", url="ctc", under="learn"
-    ),
-    PageEntry(
-        file="pages/signs/metrics.py",
-        section="Learn",
-        title=N_("Metrics lab"),
-        icon=":material/rule:",
-        url="metrics",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/matrices.py",
-        section="Learn",
-        title=N_("Matrix operations"),
-        icon=":material/calculate:",
-        url="matrices",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/uses.py",
-        section="Learn",
-        title=N_("Uses and notation"),
-        icon=":material/hub:",
-        url="uses",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/pairs.py",
-        section="Learn",
-        title=N_("How many pairs?"),
-        icon=":material/layers:",
-        url="pairs",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/leakage.py",
-        section="Learn",
-        title=N_("The leakage lab"),
-        icon=":material/water_damage:",
-        url="leakage",
-        under="learn",
-    ),
-    PageEntry(
-        file="pages/learn/equations.py",
-        section="Learn",
-        title=N_("Equation index"),
-        icon=":material/function:",
-        url="equations",
-    ),
-    PageEntry(file="pages/system/status.py", section="System", title=N_("System"), icon=":material/monitor_heart:", url="system"),
+    PageEntry("home.py", "", N_("Attention Observatory"), "home", "home"),
+    PageEntry("markets/live.py", "Markets", N_("Live order book"), "candlestick_chart", "live"),
+    PageEntry("markets/wall.py", "Markets", N_("Watch wall"), "view_list", "wall"),
+    PageEntry("markets/attention.py", "Markets", N_("What TLOB looks at"), "grid_on", "attention"),
+    PageEntry("markets/library.py", "Markets", N_("Recordings"), "video_library", "recordings"),
+    PageEntry("markets/score.py", "Markets", N_("Score recordings"), "grading", "score", "recordings"),
+    PageEntry("markets/train.py", "Markets", N_("Train on recordings"), "model_training", "train", "recordings"),
+    PageEntry("images/classify.py", "Images", N_("Classify a garment"), "checkroom", "classify"),
+    PageEntry("images/attention.py", "Images", N_("What the ViT looks at"), "frame_inspect", "garment-attention"),
+    PageEntry("images/tokens.py", "Images", N_("Patches to tokens"), "view_module", "tokens", "garment-attention"),
+    PageEntry("images/training.py", "Images", N_("Training run"), "show_chart", "garment-training"),
+    PageEntry("images/train_here.py", "Images", N_("Train here"), "model_training", "train-here", "garment-training"),
+    PageEntry("images/own_classes.py", "Images", N_("Teach your own classes"), "school", "own-classes"),
+    PageEntry("signs/recognise.py", "Signs", N_("Recognise signs"), "sign_language", "recognise"),
+    PageEntry("signs/attention.py", "Signs", N_("What IIGA looks at"), "frame_inspect", "sign-attention"),
+    PageEntry("signs/live.py", "Signs", N_("Sign to the camera"), "videocam", "sign-live"),
+    PageEntry("signs/spell.py", "Signs", N_("Spell a word"), "back_hand", "spell"),
+    PageEntry("learn/course.py", "Learn", N_("The course"), "school", "learn"),
+    PageEntry("learn/recurrent.py", "Learn", N_("Recurrent cells"), "replay", "recurrent", "learn"),
+    PageEntry("learn/attention_steps.py", "Learn", N_("Attention step by step"), "stairs", "attention-steps", "learn"),
+    PageEntry("learn/trained_text.py", "Learn", N_("Trained attention"), "text_fields", "trained-attention", "learn"),
+    PageEntry("learn/permutation.py", "Learn", N_("Order and permutation"), "shuffle", "permutation", "learn"),
+    PageEntry("learn/positions.py", "Learn", N_("Positional encoding"), "waves", "positions", "learn"),
+    PageEntry("learn/norms.py", "Learn", N_("Norms, activations, dropout"), "balance", "norms", "learn"),
+    PageEntry("learn/transformer.py", "Learn", N_("Encoder and decoder"), "translate", "transformer", "learn"),
+    PageEntry("learn/backprop.py", "Learn", N_("Backpropagation"), "undo", "backprop", "learn"),
+    PageEntry("learn/optimisers.py", "Learn", N_("Optimisers and schedules"), "trending_down", "optimisers", "learn"),
+    PageEntry("learn/cost.py", "Learn", N_("Cost"), "speed", "cost", "learn"),
+    PageEntry("signs/ctc.py", "Learn", N_("CTC lab"), "timeline", "ctc", "learn"),
+    PageEntry("signs/metrics.py", "Learn", N_("Metrics lab"), "rule", "metrics", "learn"),
+    PageEntry("learn/matrices.py", "Learn", N_("Matrix operations"), "calculate", "matrices", "learn"),
+    PageEntry("learn/uses.py", "Learn", N_("Uses and notation"), "hub", "uses", "learn"),
+    PageEntry("learn/pairs.py", "Learn", N_("How many pairs?"), "layers", "pairs", "learn"),
+    PageEntry("learn/leakage.py", "Learn", N_("The leakage lab"), "water_damage", "leakage", "learn"),
+    PageEntry("learn/equations.py", "Learn", N_("Equation index"), "function", "equations"),
+    PageEntry("system/status.py", "System", N_("System"), "monitor_heart", "system"),
 )
 """The first page opens at the root address."""
 
