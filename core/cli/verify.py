@@ -42,6 +42,13 @@ def add_options(p: argparse.ArgumentParser) -> None:
         default=[],
         help="folder of the weights; else the shipped ones and trained/",
     )
+    ledger.add_argument(
+        "--tsa-certificate",
+        type=Path,
+        action="append",
+        default=[],
+        help="root certificate (PEM) of a time-stamp server; heads that it stamped count as given",
+    )
     options.add_json(ledger)
     ledger.set_defaults(run=_run_ledger)
     verify_receipt.add_parser(kinds)
@@ -50,7 +57,14 @@ def add_options(p: argparse.ArgumentParser) -> None:
 def _run_ledger(o: argparse.Namespace) -> None:
     if o.hours is not None and o.hours < 1:
         raise ValueError("--hours must be 1 or more")
-    result = verify(o.folder, known_predictors(*o.checkpoints), heads=o.head, hours=o.hours, progress=counting_bar("entries"))
+    result = verify(
+        o.folder,
+        known_predictors(*o.checkpoints),
+        heads=o.head,
+        hours=o.hours,
+        certificates=o.tsa_certificate,
+        progress=counting_bar("entries"),
+    )
     if o.json:
         print(json.dumps(result.to_dict() | {"scores": _scores(result)}))
     else:
@@ -79,6 +93,11 @@ def _print(result: Verification) -> None:
         if market.head:
             _say(f"  predictions at {market.coverage:.1%} of the steps from its first row to its newest, gaps: {market.gaps:,}")
             _say(f"  newest head {market.head.hash}, written {_utc(market.head.written_ms)}")
+        for one in market.anchors:
+            when = "" if one["no_later_ms"] is None else f", no later than {_utc(one['no_later_ms'])}"
+            where = "in no entry here" if one["entry"] is None else f"entry {one['entry']:,} and all before it"
+            checked = "signature checked" if one["checked"] else one["remark"]
+            _say(f"  {one['kind']} of {one['by']}: {where}{when} ({checked})")
         if d := market.difference:
             _say(f"  FIRST DIFFERENCE: {d.file} entry {d.entry}, after {d.row:,} predictions that hold: {d.why}")
     for name, reason in result.reasons():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Final
+from typing import IO, Any, Final
 
+from core.market.ledger.archive import unpack
 from core.market.ledger.chain import LedgerError
 from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.verification import Verification, verify
@@ -32,9 +34,39 @@ def recompute(
         LedgerError: where it is being recomputed for another, or as `verify`. OSError: as `verify`.
     """
     by.require(Action.VERIFY)
+    return _alone(folder, heads=heads, hours=hours, recomputed=_recomputed, progress=progress)
+
+
+def check_archive(
+    by: Visitor,
+    file: IO[bytes],
+    *,
+    heads: Collection[str] = (),
+    certificate: bytes = b"",
+    progress: Callable[[int, int], None] | None = None,
+) -> Verification:
+    """Verify somebody else's ledger, a ZIP file, within bounds (`core.market.ledger.archive`). Nothing of it is kept.
+
+    Args:
+        certificate: root of a time-stamp server, PEM; empty for none.
+
+    Raises:
+        As `recompute`; LedgerError also for what is no such file.
+    """
+    by.require(Action.VERIFY)
+    with tempfile.TemporaryDirectory(prefix="ledger-") as folder:
+        root, pem = Path(folder) / "ledger", Path(folder) / "root.pem"
+        root.mkdir()
+        pem.write_bytes(certificate)
+        certificates = [pem] if certificate else []
+        return _alone(unpack(file, root), heads=heads, certificates=certificates, progress=progress)
+
+
+def _alone(folder: Path, **options: Any) -> Verification:
+    """As `verify`, one at a time."""
     if not _one.acquire(blocking=False):
         raise LedgerError(compose("it is being recomputed for somebody else: try again when that is done"))
     try:
-        return verify(folder, known_predictors(), heads=heads, hours=hours, recomputed=_recomputed, progress=progress)
+        return verify(folder, known_predictors(), **options)
     finally:
         _one.release()

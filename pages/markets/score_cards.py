@@ -20,11 +20,20 @@ from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, number
 
 COMPUTED: Final = "wall:cards"
+CHECKED: Final = "wall:archive"
+MAX_MB: Final = 100
 HOURS: Final[dict[str, int | None]] = {"1": 1, "24": 24, "all": None}
 
 
 def show() -> None:
     """The section: what to recompute, a button, and the states and scores it makes, to download."""
+    _own()
+    if permissions.visitor().may(Action.VERIFY):
+        with st.expander(_("Check somebody else's ledger"), icon=":material/verified:"):
+            _other()
+
+
+def _own() -> None:
     st.header(_("Score cards"), anchor=False)
     st.markdown(
         _(
@@ -59,10 +68,76 @@ def show() -> None:
         except (LedgerError, OSError) as error:
             controls.error_box(_("The ledger cannot be recomputed: {reason}").format(reason=translate(str(error))))
             return
-        st.session_state[COMPUTED] = (choices, _states(result), _reasons(result), score_card(result, period=period))
+        card = score_card(result, period=period)
+        st.session_state[COMPUTED] = (choices, _states(result), _reasons(result), card, _anchors(result))
     computed = st.session_state.get(COMPUTED)
     if computed is not None and computed[0] == choices:
-        _show(*computed[1:], period=period)
+        _show(*computed[1:4], period=period)
+        _show_anchors(computed[4])
+
+
+def _other() -> None:
+    """A ledger as a ZIP file: its state, its scores, and what it does not prove."""
+    st.caption(
+        _(
+            "A ZIP file of a ledger's folder, or of one market's. Its predictions are made again from its rows by the checkpoints "
+            "of this server; heads that a time-stamp server signed count as noted if you give that server's root certificate."
+        )
+    )
+    left, middle, right = st.columns(3)
+    with left:
+        packed = st.file_uploader(_("Ledger (ZIP)"), type=["zip"], key="archive:file", max_upload_size=MAX_MB)
+    with middle:
+        root = st.file_uploader(_("Root certificate (PEM)"), type=["pem", "crt"], key="archive:root", max_upload_size=1)
+    with right:
+        noted = st.text_input(_("Heads that you noted"), key="archive:heads")
+        asked = st.button(_("Check it"), icon=":material/verified:", key="archive:check", disabled=packed is None)
+    choices = (packed.file_id if packed else None, root.file_id if root else None, noted)
+    if asked and packed is not None:
+        st.session_state.pop(CHECKED, None)
+        try:
+            with st.spinner(_("Making the predictions again…"), show_time=True), controls.progress("") as told:
+                result = ledger.check_archive(
+                    permissions.visitor(),
+                    packed,
+                    heads=noted.replace(",", " ").split(),
+                    certificate=root.getvalue() if root else b"",
+                    progress=lambda done, total: told(done / max(total, 1)),
+                )
+        except (LedgerError, OSError) as error:
+            controls.error_box(_("The ledger cannot be checked: {reason}").format(reason=translate(str(error))))
+            return
+        st.session_state[CHECKED] = (choices, _states(result), _reasons(result), score_card(result), _anchors(result))
+    checked = st.session_state.get(CHECKED)
+    if checked is not None and checked[0] == choices:
+        _show(*checked[1:4], period="day", key="archive")
+        _show_anchors(checked[4])
+
+
+def _anchors(result: Verification) -> pd.DataFrame:
+    """A line for each answer of a time-stamp server or calendar that lies in the ledger."""
+    lines = [
+        (market.name, one["by"], one["entry"], one["no_later_ms"], one["checked"], translate(one["remark"]))
+        for market in result.markets
+        for one in market.anchors
+    ]
+    table = pd.DataFrame(lines, columns=["market", "by", "entry", "time", "checked", "remark"])
+    return table.assign(time=pd.to_datetime(table["time"], unit="ms", utc=True))
+
+
+def _show_anchors(anchors: pd.DataFrame) -> None:
+    if anchors.empty:
+        return
+    column = st.column_config
+    names = {
+        "market": column.TextColumn(_("Market"), pinned=True),
+        "by": column.TextColumn(_("Stamped by")),
+        "entry": column.NumberColumn(_("Up to entry"), format="localized"),
+        "time": column.DatetimeColumn(_("No later than (UTC)"), timezone="UTC"),
+        "checked": column.CheckboxColumn(_("Signature checked")),
+        "remark": column.TextColumn(_("Remark")),
+    }
+    st.dataframe(anchors, hide_index=True, width="stretch", column_config=names)
 
 
 def _choices() -> tuple[Period, str, str, bool]:
@@ -104,7 +179,7 @@ def _reasons(result: Verification) -> list[str]:
     return broken + [f"{market}: {reason}." if market else controls.as_sentence(reason) for market, reason in missing]
 
 
-def _show(states: pd.DataFrame, reasons: list[str], card: pd.DataFrame, *, period: Period) -> None:
+def _show(states: pd.DataFrame, reasons: list[str], card: pd.DataFrame, *, period: Period, key: str = "cards") -> None:
     column = st.column_config
     market = {"market": column.TextColumn(_("Market"), pinned=True)}
     counts = {"predictions": _("Predictions"), "recomputed": _("Recomputed, equal"), "late": _("Late")}
@@ -154,7 +229,7 @@ def _show(states: pd.DataFrame, reasons: list[str], card: pd.DataFrame, *, perio
             "book had not stood still, and if its row and outcome are known. The last seven columns count the others."
         )
     )
-    controls.download_table(_("Score cards"), lambda: card, key="cards:download", filename=f"score-cards-{period}")
+    controls.download_table(_("Score cards"), lambda: card, key=f"{key}:download", filename=f"score-cards-{period}")
 
 
 def _numbers(names: dict[str, str]) -> dict[str, Any]:

@@ -430,6 +430,35 @@ def pieces(folder: Path, files: list[SegmentFile], heads: tuple[Head, ...]) -> I
         start = end
 
 
+def newest_entry(folder: Path, heads: tuple[Head, ...]) -> Entries:
+    """(1,) the last entry of a market's newest sealed hour, (0,) where none is sealed. Nothing is checked.
+
+    Raises:
+        LedgerError: where the hour is damaged.
+    """
+    hours = sorted((path for path in folder.glob("*/*") if path.is_dir()), reverse=True)  # times rise along the chain
+    files, damaged = next((inside for hour in hours if any(inside := segment_files(hour))), ([], []))
+    if damaged:
+        raise LedgerError(damaged[0][1])
+    newest = np.zeros(0, entry_type(len(heads)))
+    for piece in pieces(folder, files, heads):
+        newest = piece.entries[-1:].copy()
+    return newest
+
+
+def newest_head(folder: Path) -> ChainHead:
+    """The head of a market's folder as it is now. Nothing is checked.
+
+    Raises:
+        LedgerError: where it is damaged, or has no entry.
+    """
+    heads = read_header(folder).heads
+    entries = read_journal(folder, len(heads)).entries
+    if not len(entries) and not len(entries := newest_entry(folder, heads)):
+        raise LedgerError(compose("{folder} has no entry yet", folder=folder.name))
+    return head_of(entries)
+
+
 def read_header(folder: Path) -> LedgerHeader:
     """The header of a market's folder.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core.market.book import LEVELS
 from core.market.grid import Confirmed, Gap, GridItem, Row
+from core.market.ledger.anchors import anchorer
 from core.market.ledger.chain import LedgerError, LedgerHeader
 from core.market.ledger.writer import SIZE_LIMIT, LedgerItem, LedgerRow, LedgerWriter
 from core.market.predictor import Predictions, Predictor, identity
@@ -71,6 +72,7 @@ class LedgerKeeper:
                 self._writer = self._writer or self._open()
                 self._writer.write(batch)
                 self.head, self.count, self.late = self._writer.head, self._writer.count, self._writer.late
+                self._anchor(self._writer)
             except (LedgerError, OSError, MemoryError) as error:
                 self._give_up(error)
 
@@ -80,9 +82,15 @@ class LedgerKeeper:
             if self._writer is not None and self.problem is None:
                 try:
                     self._writer.close()
+                    self._anchor(self._writer, last=True)
                 except (LedgerError, OSError, MemoryError) as error:
                     self._give_up(error)
             self._writer = None
+
+    def _anchor(self, writer: LedgerWriter, *, last: bool = False) -> None:
+        """Have the newest head put down elsewhere, once an hour and at the end."""
+        if (anchors := anchorer()) is not None:
+            anchors.note(writer.folder, self._header.market, writer.newest, last=last)
 
     def _open(self) -> LedgerWriter:
         if self._root.parts[:1] and self._root.parts[0].endswith(":"):  # a store's URL: it cannot append, nor hold a lock

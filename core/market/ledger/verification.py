@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import STEP_MS, first_fault
+from core.market.ledger.anchors import Anchor, read_anchors
 from core.market.ledger.chain import (
     CLOCK_MS,
     GAP,
@@ -83,7 +84,8 @@ class MarketLedger:
         models: of each that predicted, in their order, weights and checkpoint (None where unknown), `predictions`, and the time
             of the first, `first_ms`.
         head: the newest entry. reasons: what is missing for `verified`. difference: the first record that does not hold.
-        told: the predictions; None where one does not hold.
+        told: the predictions; None where one does not hold. anchors: of each answer that is kept (`core.market.ledger.anchors`),
+            with the `entry` of its head, None where it is not in the chain.
     """
 
     name: str
@@ -99,6 +101,7 @@ class MarketLedger:
     reasons: list[Message] = field(default_factory=list)
     difference: Difference | None = None
     told: Told | None = None
+    anchors: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def state(self) -> State:
@@ -161,6 +164,7 @@ class Verification:
                     "coverage": market.coverage,
                     "models": market.models,
                     "head": market.head and asdict(market.head),
+                    "anchors": market.anchors,
                 }
                 for market in self.markets
             },
@@ -189,6 +193,7 @@ def verify(
     heads: Collection[str] = (),
     hours: int | None = None,
     recomputed: set[bytes] | None = None,
+    certificates: Sequence[Path] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Verification:
     """Check every market of a ledger, in the order of its chain; stops a market at its first record that does not hold.
@@ -198,6 +203,7 @@ def verify(
         hours: recompute the predictions of the newest so many hours (UTC) of each market alone; None for all.
         recomputed: hashes up to which an earlier call of this process recomputed a segment whole, which is not done twice; this
             call adds its own. A hash vouches for every row and prediction before it.
+        certificates: roots of the time-stamp servers (PEM) whose stamps count as heads given.
         progress: called with the entries done of all markets, and how many there are.
 
     Raises:
@@ -209,7 +215,8 @@ def verify(
             raise LedgerError(compose("{head!r} is no head: it has 64 hexadecimal digits", head=head[:80]))
     given = {bytes.fromhex(head) for head in heads}
     folders = market_folders(root)
-    checks = [_MarketCheck(folder, predictors, given, hours, recomputed) for folder in folders]
+    kept = [read_anchors(folder, certificates=certificates) for folder in folders]
+    checks = [_MarketCheck(*one, predictors, given, hours, recomputed) for one in zip(folders, kept, strict=True)]
     if folders != [root]:  # one market's folder may have been put anywhere
         for check in checks:
             check.look_at_name()
@@ -232,14 +239,22 @@ class _MarketCheck:
     """One market's ledger, checked from its first entry to its last.
 
     Attributes:
-        size: entries, by the files' footers. noted: the heads given that are in the chain, and the entry of each.
+        size: entries, by the files' footers.
     """
 
     def __init__(
-        self, folder: Path, predictors: Predictors, given: Collection[bytes], hours: int | None, recomputed: set[bytes] | None
+        self,
+        folder: Path,
+        anchors: list[Anchor],
+        predictors: Predictors,
+        given: Collection[bytes],
+        hours: int | None,
+        recomputed: set[bytes] | None,
     ) -> None:
         self._folder, self._market = folder, MarketLedger(name=folder.absolute().name)
-        self.size, self.noted = 0, dict[bytes, int]()
+        self._anchors = [one for one in anchors if one.holds]
+        self._given = {*given, *(bytes.fromhex(one.head) for one in self._anchors if one.checked)}
+        self.size = 0
         try:
             header = self._market.header = read_header(folder)
             # The journal first: what is sealed meanwhile is then in both, and what is in both is taken once.
@@ -252,14 +267,19 @@ class _MarketCheck:
             return
         newest = max([0, *self._journal.entries["timestamp"][-1:].tolist(), *(file.newest_ms for file in self._files)])
         since = 0 if hours is None else (newest // HOUR_MS + 1 - hours) * HOUR_MS
-        self._links = _Links(header, given)
+        self._links = _Links(header, {*given, *(bytes.fromhex(one.head) for one in self._anchors)})
         self._again = Recomputation(header, predictors, since_ms=since, known=set() if recomputed is None else recomputed)
-        self.noted = self._links.noted
         self.size = sum(file.rows for file in self._files) + len(self._journal.entries)
 
     def _break(self, entry: int, file: str, why: str) -> Difference:
         self._market.difference = Difference(market=self._market.name, file=file, row=self._market.rows, entry=entry, why=why)
         return self._market.difference
+
+    @property
+    def noted(self) -> dict[bytes, int]:
+        """The heads given, stamped ones among them, that are in the chain, and the entry of each."""
+        links = getattr(self, "_links", None)
+        return {} if links is None else {head: entry for head, entry in links.noted.items() if head in self._given}
 
     def look_at_name(self) -> None:
         """See that the folder is the one that a writer would give its market."""
@@ -290,6 +310,8 @@ class _MarketCheck:
             self._break(0, "", compose("its chain is that of {other}: the folder was copied", other=of))
         told = self._again.told()
         self._describe(told)
+        entries = {head.hex(): entry for head, entry in self._links.noted.items()}
+        market.anchors = [{**asdict(one), "remark": str(one.remark), "entry": entries.get(one.head)} for one in self._anchors]
         market.head, market.recomputed, market.late = self._links.head, told.count(RECOMPUTED), int(told.late.sum())
         market.left_out = +Counter({name: told.count(code) for code, name in LEFT_OUT.items()})
         market.left_out += Counter({MISSING: self._links.missing + self._again.unwritten})
@@ -350,6 +372,8 @@ class _MarketCheck:
             yield compose("its journal is missing")
         elif not len(journal.entries) and journal.follows != links.hash:
             yield compose("its newest segments are missing: the journal follows an entry that is not here")
+        for one in _lost_anchors(self._market.anchors):
+            yield compose("the head {head}... that {by} stamped is not in the chain: what it vouched for is gone", **one)
         if not self.noted:
             yield compose("no head of its chain was given: nothing outside this folder vouches for its end")
         elif (index := max(self.noted.values())) + 1 < links.index:
@@ -358,6 +382,13 @@ class _MarketCheck:
                 index=index,
                 count=links.index - 1 - index,
             )
+
+
+def _lost_anchors(anchors: Sequence[dict[str, Any]]) -> Iterator[dict[str, str]]:
+    """Yields head and server of each checked time stamp whose head is in no chain."""
+    for one in anchors:
+        if one["checked"] and one["entry"] is None:
+            yield {"head": one["head"][:12], "by": one["by"]}
 
 
 class _Links:

@@ -22,6 +22,7 @@ from core.market.ledger.chain import (
     JOURNAL,
     PREDICTION,
     ROW,
+    ChainHead,
     Entries,
     LedgerError,
     LedgerHeader,
@@ -30,11 +31,11 @@ from core.market.ledger.chain import (
     entry_type,
     folder_name,
     hashed_sizes,
+    head_of,
     journal_entry,
-    pieces,
+    newest_entry,
     read_header,
     read_journal,
-    segment_files,
     write_segment,
 )
 from core.market.store.segments import FREE_SPACE, HOUR_MS, Journal, is_full, remove_leftovers
@@ -122,12 +123,8 @@ class LedgerWriter:
         if not (self.folder / HEADER).exists():
             write_bytes(self.folder / HEADER, self.header.to_json().encode())
         heads = self.header.heads
-        hours = sorted((path for path in self.folder.glob("*/*") if path.is_dir()), reverse=True)  # times rise along the chain
-        files, damaged = next((newest for hour in hours if any(newest := segment_files(hour))), ([], []))
-        if damaged:
-            raise LedgerError(damaged[0][1])
-        for piece in pieces(self.folder, files, heads):
-            self._newest = piece.entries[-1:].copy()
+        if len(sealed_last := newest_entry(self.folder, heads)):
+            self._newest = sealed_last
         self._sealed, sealed = self._newest["hash"].tobytes(), int(self._newest["index"][0]) + 1
         journal = read_journal(self.folder, len(heads))
         if not (len(journal.entries) and journal.entries["index"][0] <= sealed) and journal.follows not in (b"", self._sealed):
@@ -149,7 +146,12 @@ class LedgerWriter:
     @property
     def head(self) -> str:
         """The newest hash, hexadecimal: the one to note elsewhere."""
-        return self._newest["hash"].tobytes().hex()
+        return self.newest.hash
+
+    @property
+    def newest(self) -> ChainHead:
+        """The newest entry."""
+        return head_of(self._newest)
 
     @property
     def count(self) -> int:

@@ -54,6 +54,7 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("score", Action.SCORE, lambda by: runs.SCORING.start(by, SENTINEL)),
     ("stop scoring", Action.SCORE, runs.SCORING.stop),
     ("recompute the ledger", Action.VERIFY, lambda by: ledger.recompute(by, SENTINEL)),
+    ("check a ledger of another's", Action.VERIFY, lambda by: ledger.check_archive(by, SENTINEL)),
     ("own forecaster", Action.ADD_FORECASTER, lambda by: forecasters.of_visitor(by, SENTINEL, SENTINEL, name="a.csv")),
     ("offered forecaster", Action.WATCH, lambda by: forecasters.of_server(by, ["momentum"], SENTINEL)),
     ("run one beside", Action.WATCH, lambda by: forecasters.run_beside(by, SimpleNamespace(peers=NOTED), ["momentum"])),  # type: ignore[arg-type]

@@ -1,0 +1,240 @@
+"""Heads put down at a real time-stamp server (OpenSSL's) and a calendar that speaks OpenTimestamps, and checked offline."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.cli import main
+from core.market.ledger import anchors
+from core.market.ledger.anchors import Anchorer, destinations, put_down, read_anchors, upgrade
+from core.market.ledger.archive import unpack
+from core.market.ledger.chain import ChainHead, LedgerError, newest_head
+from core.market.ledger.recomputation import known_predictors
+from core.market.ledger.verification import market_folders, verify
+
+pytest.importorskip("rfc3161_client")
+pytest.importorskip("opentimestamps")
+HEAD = ChainHead(index=12, predictions=3, written_ms=1_700_000_000_000, hash="ab" * 32)
+SETTINGS = """
+[tsa]
+serial = serial
+signer_digest = sha256
+default_policy = 1.2.3.4.1
+digests = sha256
+accuracy = secs:1
+ess_cert_id_alg = sha256
+"""
+
+
+class Notary:
+    """A root certificate, a time-stamp server signed by it, a calendar and a web hook, on one port."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.called, self.mined = folder, list[dict[str, Any]](), False
+        self.root = folder / "root.pem"
+        (folder / "tsa.conf").write_text(SETTINGS)
+        (folder / "serial").write_text("01")
+        (folder / "use.conf").write_text("extendedKeyUsage=critical,timeStamping\nbasicConstraints=CA:FALSE\n")
+        self.run("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "root.key", "-out", "root.pem", "-subj", "/CN=Root")
+        self.run("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "tsa.key", "-out", "tsa.csr", "-subj", "/CN=Clock")
+        sign = ("x509", "-req", "-in", "tsa.csr", "-CA", "root.pem", "-CAkey", "root.key", "-CAcreateserial", "-days", "2")
+        self.run(*sign, "-extfile", "use.conf", "-out", "tsa.pem")
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def run(self, *words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True)
+
+    def stamp(self, query: bytes) -> bytes:
+        (self.folder / "query").write_bytes(query)
+        words = ("-config", "tsa.conf", "-section", "tsa", "-queryfile", "query", "-inkey", "tsa.key", "-signer", "tsa.pem")
+        self.run("ts", "-reply", *words, "-out", "reply")
+        return (self.folder / "reply").read_bytes()
+
+    def commit(self, digest: bytes) -> bytes:
+        from opentimestamps.core.notary import PendingAttestation
+        from opentimestamps.core.op import OpAppend, OpSHA256
+        from opentimestamps.core.timestamp import Timestamp
+
+        stamp = Timestamp(digest)
+        stamp.ops.add(OpAppend(b"nonce")).ops.add(OpSHA256()).attestations.add(PendingAttestation(self.url))
+        return anchors._serialised(stamp)
+
+    def look_up(self, commitment: bytes) -> bytes:
+        from opentimestamps.core.notary import BitcoinBlockHeaderAttestation
+        from opentimestamps.core.timestamp import Timestamp
+
+        stamp = Timestamp(commitment)
+        stamp.attestations.add(BitcoinBlockHeaderAttestation(800_000))
+        return anchors._serialised(stamp)
+
+    def handler(notary) -> type[BaseHTTPRequestHandler]:  # noqa: N805
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.path == "/hook":
+                    notary.called.append(json.loads(body))
+                self.reply({"/tsr": notary.stamp, "/digest": notary.commit}.get(self.path, lambda _body: b"ok")(body))
+
+            def do_GET(self) -> None:
+                if notary.mined:
+                    self.reply(notary.look_up(bytes.fromhex(self.path.rsplit("/", 1)[1])))
+                else:
+                    self.send_error(404)
+
+            def reply(self, content: bytes) -> None:
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        return Handler
+
+
+@pytest.fixture(scope="module")
+def notary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notary]:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    made = Notary(tmp_path_factory.mktemp("notary"))
+    yield made
+    made.server.shutdown()
+
+
+def test_a_time_stamp_is_kept_and_checked_by_the_roots_given(notary: Notary, tmp_path: Path) -> None:
+    before = int(time.time())
+    assert put_down(tmp_path, "m", HEAD, destinations(f"rfc3161+{notary.url}/tsr")) == []
+    (plain,) = read_anchors(tmp_path)
+    assert (plain.head, plain.checked, plain.holds) == (HEAD.hash, False, True)
+    assert plain.no_later_ms is not None
+    assert before <= plain.no_later_ms / 1e3 <= time.time() + 1
+    assert "root certificate" in plain.remark
+    (checked,) = read_anchors(tmp_path, certificates=[notary.root])
+    assert (checked.checked, checked.holds, checked.remark) == (True, True, "")
+    other = Notary(tmp_path_other(tmp_path))
+    (foreign,) = read_anchors(tmp_path, certificates=[other.root])
+    assert (foreign.checked, foreign.holds) == (False, False)
+    (file,) = (tmp_path / "anchors").iterdir()
+    file.rename(file.with_name(file.name.replace("ab", "cd", 1)))  # said to be of another head
+    (moved,) = read_anchors(tmp_path, certificates=[notary.root])
+    assert not moved.holds
+    assert "something else" in moved.remark
+
+
+def tmp_path_other(tmp_path: Path) -> Path:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    return folder
+
+
+def test_a_commitment_is_pending_and_then_in_a_block(notary: Notary, tmp_path: Path) -> None:
+    assert put_down(tmp_path, "m", HEAD, destinations(f"ots+{notary.url}")) == []
+    (pending,) = read_anchors(tmp_path)
+    assert pending.holds
+    assert "not put it into a block" in pending.remark
+    assert upgrade(tmp_path) == 0
+    notary.mined = True
+    assert upgrade(tmp_path) == 1
+    (mined,) = read_anchors(tmp_path)
+    assert "block 800000" in mined.remark
+    assert mined.holds
+
+
+def test_a_hook_is_called_and_a_file_grows_by_a_line(notary: Notary, tmp_path: Path) -> None:
+    places = destinations(f"webhook+{notary.url}/hook file:{tmp_path / 'heads.txt'}")
+    assert put_down(tmp_path, "live/x", HEAD, places) == put_down(tmp_path, "live/x", HEAD, places) == []
+    assert notary.called[-1] == {"market": "live/x", **vars(HEAD)}
+    assert (tmp_path / "heads.txt").read_text().splitlines() == [f"2023-11-14T22:13:20Z {HEAD.hash} 12 live/x"] * 2
+
+
+def test_a_server_that_fails_is_a_sentence_and_a_file_of_anything_is_no_anchor(tmp_path: Path) -> None:
+    (problem,) = put_down(tmp_path, "m", HEAD, destinations("rfc3161+http://127.0.0.1:9/"))
+    assert "did not take the head" in problem
+    with pytest.raises(LedgerError, match="no place for heads"):
+        destinations("ftp+http://x/")
+    (tmp_path / "anchors").mkdir(exist_ok=True)
+    for ending in ("tsr", "ots"):
+        (tmp_path / "anchors" / f"{HEAD.hash}_x.{ending}").write_bytes(b"anything")
+    assert [one.holds for one in read_anchors(tmp_path)] == [False, False]
+
+
+def test_the_hours_first_head_goes_out(notary: Notary, tmp_path: Path) -> None:
+    one = Anchorer(destinations(f"webhook+{notary.url}/hook"), every_s=3_600)
+    begun = len(notary.called)
+    for last in (False, False, True):
+        one.note(tmp_path, "m", HEAD, last=last)
+    deadline = time.monotonic() + 20
+    while len(notary.called) < begun + 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(notary.called) == begun + 2
+
+
+def test_a_ledger_is_verified_by_its_anchor_alone(
+    notary: Notary, ledger: Path, shelf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An honest ledger whose newest head was stamped needs no head typed; without the root nothing vouches for its end."""
+    (market,) = [path.parent for path in ledger.glob("*/ledger.json")]
+    assert main(["anchor", str(ledger), "--to", f"rfc3161+{notary.url}/tsr"]) == 0
+    assert newest_head(market).hash in capsys.readouterr().out
+    result = verify(ledger, known_predictors(shelf), certificates=[notary.root])
+    assert result.state == "verified"
+    (anchor,) = result.to_dict()["markets"][market.name]["anchors"]
+    assert (anchor["checked"], anchor["entry"]) == (True, newest_head(market).index)
+    assert verify(ledger, known_predictors(shelf)).state == "incomplete"
+    words = ["verify", "ledger", str(ledger), "--checkpoints", str(shelf), "--tsa-certificate", str(notary.root)]
+    assert main(words) == 0
+    assert "signature checked" in capsys.readouterr().out
+    (file,) = (market / "anchors").iterdir()
+    stolen = file.with_name(file.name.replace(file.name[:64], "ab" * 32))  # a stamp of another head proves nothing here
+    file.rename(stolen)
+    assert verify(ledger, known_predictors(shelf), certificates=[notary.root]).state == "incomplete"
+
+
+def test_a_stamped_head_that_is_gone_is_told(notary: Notary, ledger: Path, shelf: Path) -> None:
+    """The end of the chain was cut off after it had been stamped."""
+    (market,) = [path.parent for path in ledger.glob("*/ledger.json")]
+    put_down(market, "m", newest_head(market), destinations(f"rfc3161+{notary.url}/tsr"))
+    shutil.rmtree(max(market.glob("*/*/*.parquet")).parent)
+    result = verify(ledger, known_predictors(shelf), certificates=[notary.root])
+    assert result.state == "incomplete"
+    assert any("stamped is not in the chain" in str(why) for _, why in result.reasons())
+
+
+def test_an_archive_is_unpacked_within_bounds(ledger: Path, tmp_path: Path) -> None:
+    packed = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", ledger.parent, ledger.name))
+    with packed.open("rb") as file:
+        root = unpack(file, made(tmp_path / "one"))
+    assert [path.name for path in market_folders(root)] == [path.name for path in market_folders(ledger)]
+    for name, content, reason in (("../x", b"", "outside"), ("/x", b"", "outside"), ("x", b"", "no ledger")):
+        bad = io.BytesIO()
+        with zipfile.ZipFile(bad, "w") as file_:
+            file_.writestr(name, content)
+        with pytest.raises(LedgerError, match=reason):
+            unpack(bad, made(tmp_path / f"bad{len(reason)}{len(name)}"))
+    with pytest.raises(LedgerError, match="no ZIP"):
+        unpack(io.BytesIO(b"PK anything"), made(tmp_path / "none"))
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file_:
+        for number in range(5):
+            file_.writestr(f"{number}", bytes(120 * 2**20))
+    with pytest.raises(LedgerError, match="more than"):
+        unpack(bomb, made(tmp_path / "bomb"))
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
