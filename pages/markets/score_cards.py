@@ -80,7 +80,7 @@ def _other() -> None:
     """A ledger as a ZIP file: its state, its scores, and what it does not prove."""
     st.caption(
         _(
-            "A ZIP file of a ledger's folder, or of one market's. Its predictions are made again from its rows by the checkpoints "
+            "A ZIP file of a ledger's folder, or of one market's. Its predictions are made again from its rows by checkpoints "
             "of this server; heads that a time-stamp server signed count as noted if you give that server's root certificate."
         )
     )

@@ -115,7 +115,10 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
         runs.market_training: ("shared_market_trainer", "outlook"),
         runs.scoring: ("shared_scorer",),
         forecasters: ("find_forecaster", "TableForecaster"),
-        ledger: ("verify",),
+        ledger: (
+            "unpack",
+            "verify",
+        ),
         alerts: ("book",),
         system: ("hub", "epoch_times", "cuda.measured"),
         metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
