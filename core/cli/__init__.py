@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "pairs": "train small TLOBs of 1, 2, 3 ... pairs alike and compare them",
     "record": "record a live order book to Parquet files",
     "anchor": "put a ledger's newest heads down outside of this machine",
+    "tournament": "score any forecasters over recordings by equal rules, with rounds by day and a report",
     "verify": "check what was written down: a ledger of predictions, a receipt",
     "setup": "fetch the hand finder's models",
     "bench": "measure speed on this machine, as ratios to references in the same run",

@@ -58,7 +58,12 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 
 def run(o: argparse.Namespace) -> dict[str, Any]:
-    """Score every recording; returns what is printed.
+    """Score every recording; returns what is printed. Raises as `scored`."""
+    return scored(o)[0]
+
+
+def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
+    """Score every recording; returns what is printed, and everyone's answers at every row.
 
     Raises:
         ValueError: where nothing can be scored.
@@ -71,16 +76,16 @@ def run(o: argparse.Namespace) -> dict[str, Any]:
     first = models[o.checkpoint]
     head: Head = first.heads[first.head_or_first(o.label, o.horizon)]
     o.label = head[0]  # which the receipt names
-    scored, skipped = _score_all(days, names, head, o)
-    if not scored:
+    sums, skipped = _score_all(days, names, head, o)
+    if not sums:
         raise ValueError(next(iter(skipped.values())))
-    rows = Table.joined({day.recording: day.table for day in scored})
+    rows = Table.joined({day.recording: day.table for day in sums})
     tables = reports.all_tables(rows)
-    receipt = _receipt(o, scored, models, tables)
-    answer = _answer(o.checkpoint, rows, scored, skipped, tables) | {"receipt": receipt.to_dict()}
+    receipt = _receipt(o, sums, models, tables)
+    answer = _answer(o.checkpoint, rows, sums, skipped, tables) | {"receipt": receipt.to_dict()}
     if o.out is not None:
         write(o.out, answer, rows, tables, receipt)
-    return answer
+    return answer, rows
 
 
 def score_named(day: RecordedDay, *, names: Sequence[str], folder: Path, **options: Any) -> ScoredDay:

@@ -199,7 +199,9 @@ def score_day(
         answers[name] = _aligned(mine.answers(other.head(*head)), mine.rows, predicted.rows)
     task = task_of(reference, entry, day.name)
     for place, (spelling, name) in enumerate(names_of(forecasters).items(), len(models)):
-        peer = run_over(find_forecaster(spelling, task), name, rows, predicted.rows, task, progress=moved(place))
+        peer = run_over(
+            find_forecaster(spelling, task), name, rows, predicted.rows, task, truth=predicted.truth, progress=moved(place)
+        )
         p = peer.probabilities[:, index]
         calls = np.where(peer.faults[:, index] == Fault.NONE, np.nan_to_num(p).argmax(axis=1), NO_CALL)
         answers[name] = Answered(calls=calls, probabilities=p, reason=str(peer.reason))
