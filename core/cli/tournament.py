@@ -1,4 +1,4 @@
-"""`python -m core tournament FOLDER`: any forecasters over recordings by equal rules: standings, rounds by day, a chained record."""
+"""`python -m core tournament FOLDER`: forecasters over recordings by equal rules: standings, rounds, a chained record."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pandas as pd
 
 from core import checkpoints
 from core.cli import evaluate_recordings, options
+from core.files import write_bytes
 from core.market.answers import report
 from core.market.answers.table import Table
 from core.market.forecasters.catalogue import SHIPPED
 from core.market.labels import LABEL_KINDS
 from core.market.predictor import DEFAULT
-from core.market.store.segments import write_bytes
 from core.training.recipe import MADE, place
 
 ENTERED = (DEFAULT, "deeplob", "lightgbm", "blend", "momentum")
@@ -28,8 +28,8 @@ def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     p.description = (
         "Asks every entry at the same rows of the same recordings; one that learns is told outcomes only once they were known. "
-        "Writes report.html, which needs nothing else, its tables, and tournament.jsonl, a chain of the rules, of each day's answers "
-        "and of the standings, whose last hash may be put down outside (`core anchor` says how)."
+        "Writes report.html, which needs nothing else, its tables, and tournament.jsonl, a chain of the rules, of each day's "
+        "answers and of the standings: its last hash vouches for all of it."
     )
     p.add_argument("data", nargs="+", type=place, metavar="FILE_OR_FOLDER", help="recordings, or a store's URL")
     p.add_argument(
@@ -37,8 +37,8 @@ def add_options(p: argparse.ArgumentParser) -> None:
         nargs="+",
         default=list(ENTERED),
         metavar="NAME_OR_FILE_OR_ADDRESS",
-        help="checkpoints, shipped forecasters, entry points, .csv or .parquet files of probabilities, http://127.0.0.1:PORT/; the "
-        "first checkpoint sets the labels (docs/forecasters.md)",
+        help="checkpoints, shipped forecasters, entry points, .csv or .parquet files of probabilities, http://127.0.0.1:PORT/; "
+        "the first checkpoint sets the labels (docs/forecasters.md)",
     )
     p.add_argument("--label", choices=LABEL_KINDS, default=None, help="forward where left out, if the card has it")
     p.add_argument("--horizon", type=int, default=None, help="steps ahead; the label's first on the card where left out")
@@ -86,8 +86,8 @@ def rounds(rows: Table) -> pd.DataFrame:
 def standings(answer: dict[str, Any], days: pd.DataFrame) -> pd.DataFrame:
     """A line per entry by its mean log-loss, best first, those without probabilities last by Matthews correlation.
 
-    `ahead`, `ahead_low` and `ahead_high` are the confidence sequence of the first checkpoint's log-loss less the entry's: above zero
-    the entry is better, however often one looks. `won` counts rounds.
+    `ahead`, `ahead_low` and `ahead_high` are the confidence sequence of the first checkpoint's log-loss less the entry's: above
+    zero the entry is better, however often one looks. `won` counts rounds.
     """
     lines = []
     for name, one in answer["forecasters"].items():
@@ -102,7 +102,7 @@ def standings(answer: dict[str, Any], days: pd.DataFrame) -> pd.DataFrame:
 
 
 def chained(answer: dict[str, Any], rows: Table, table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The tournament's record: rules, then each day's answers by their SHA-256, then the standings, each with the hash before it."""
+    """The record: rules, then each day's answers by their SHA-256, then the standings, each with the hash of all before it."""
     receipt = answer["receipt"]
     records: list[dict[str, Any]] = [{"rules": {key: receipt[key] for key in ("command", "data", "weights", "versions")}}]
     lines = report.row_table(rows)

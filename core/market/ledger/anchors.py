@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from core.files import write_bytes
 from core.market.ledger.chain import ChainHead, LedgerError
-from core.market.store.segments import write_bytes
 from core.messages import Message, compose
 
 ANCHORS_VARIABLE: Final = "OBSERVATORY_ANCHORS"
