@@ -104,13 +104,13 @@ def _pick_test_image() -> ChosenPicture:
         str(i): _("{garment}, test image {number}").format(garment=garment(CLASSES[labels[i]]), number=rows[i])
         for i in sorted(sheet, key=lambda i: (labels[i], i))
     }
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    with right:
+    above, below = st.container(), st.container()  # the sheet over its list: as wide as there is room
+    with below:
         item = int(url_state.choice(st.selectbox, _("Test image (or click one)"), names, key="item", default=min(names, key=int)))
         st.caption(
             _("The first six test images of each class, a class a column. No model was trained on them or chosen by them.")
         )
-    with left:
+    with above:
         live_plot(
             figures.gallery_figure(gallery()[0][sheet], columns=COLUMNS, chosen=sheet.index(item)),
             key="classify_gallery",
@@ -139,15 +139,15 @@ def _pick_photograph() -> ChosenPicture:
     name = default_name(cached_results.model_names(), photograph=True)
     hits = cached_results.photograph_hits_if_known(cached_results.classifier_of(name))
     default = str(front.answers()["photograph"]["photo"])  # that of the front page
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    with right:
+    above, below = st.container(), st.container()  # the sheet over its list: as wide as there is room
+    with below:
         item = int(url_state.choice(st.selectbox, _("Photograph (or click one)"), names, key="photo", default=default))
         st.caption(_("The first three of each kind among photographs that no model was trained on."))
         if hits is not None:
             st.caption(
                 _("{hits} of {count} are answered rightly (blue frames).").format(hits=number(sum(hits)), count=number(len(hits)))
             )
-    with left:
+    with above:
         live_plot(
             figures.photographs_figure(
                 [pictures[i].rgb for i in sheet],
