@@ -118,7 +118,10 @@ def _say_checks(exchange: str, entries: Sequence[catalogue.ExchangeEntry]) -> No
         Way.NUMBERS: (_("Update numbers"), _("Noticed with the next message; rows since then do not count.")),
         Way.CHECKSUM: (_("Checksums"), _("Noticed with the next message; rows since then do not count.")),
         Way.WHOLE: (_("Whole books"), _("Nothing: the next message holds the whole book.")),
-        Way.COMPARED: (_("Comparison"), _("Noticed within seconds by the book on request; rows count once compared.")),
+        Way.COMPARED: (
+            _("Comparison"),
+            _("Noticed within seconds by the book on request, unless a later update of that level comes first."),
+        ),
         Way.ASKED: (_("No stream"), _("Nothing can be lost: each book is asked for.")),
     }
     tried = {"captured": _("messages it really sent"), "made": _("a made-up market"), "": "–"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import secrets
 import threading
 import time
@@ -35,6 +36,9 @@ ALIVE_EVERY_S: Final = 5.0
 STATUS_EVERY_S: Final = 1.0
 SNAPSHOT_ROWS: Final = 1_200
 """Rows of a snapshot for a viewer that fell behind; a viewer that comes gets all that are kept."""
+SPREAD_S: Final = 0.01
+"""Seconds a viewer over which the snapshots after a jump are spread, such as of a recording that begins again."""
+MAX_SPREAD_S: Final = 2.0
 NOT_RUNNING: Final = 4404
 """Closes a viewer's socket where its feed was stopped meanwhile: the page then runs again, which starts the feed."""
 MAX_UNREAD: Final = 8
@@ -223,7 +227,10 @@ async def _send(
             frames = stream.after(version) if version >= 0 else None
             if frames is None:
                 rows = KEPT_ROWS if version < 0 else SNAPSHOT_ROWS
+                jumped = version >= 0
                 snapshot, version = await notices.snapshot(rows)
+                if jumped:  # all viewers at once, a megabyte each: nobody's next step waits for that of everybody else
+                    await asyncio.sleep(random.random() * min(SPREAD_S * stream.viewers, MAX_SPREAD_S))
                 frames = [snapshot]
             else:
                 version += len(frames)

@@ -15,14 +15,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.market.book import STEP_MS, BookError, FloatArray, OrderBookSnapshot
+from core.market.book import LEVELS, STEP_MS, BookError, FloatArray, OrderBookSnapshot
 from core.market.feeds.books import KnownDepth, same_levels, snapshot_of, trade_of
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import BooksDiffer, OutOfStep, UnusableBook, WentQuiet
 from core.market.feeds.protocol import BookLost, Confirmation, FeedFailed, FeedState, StatusChange, Trade
 from core.market.feeds.stream_checks import StreamCheck, check_for, differing_levels
 from core.market.feeds.venues import nearest, poll_levels, socket_levels, venue_tick
-from core.messages import compose
+from core.messages import compose, sentence
 
 Transport = Literal["auto", "socket", "poll"]
 ConnectionEvent = OrderBookSnapshot | Trade | Confirmation | BookLost | StatusChange
@@ -54,6 +54,7 @@ class Timeouts:
         trades_s: between attempts to follow the trades again; books go on without them.
         compare_s: between comparisons with the venue's book, where lost messages would go unnoticed otherwise.
         settle_s: most that a stream and a book on request are apart in time.
+        still_s: until the page says that a book which is only asked for does not change.
     """
 
     quiet_s: float = 2.5
@@ -64,6 +65,7 @@ class Timeouts:
     trades_s: float = 5.0
     compare_s: float = 1.0
     settle_s: float = 1.0
+    still_s: float = 30.0
 
 
 class Connection:
@@ -361,7 +363,9 @@ class Connection:
             asks.touch_differs = touch_differs
             return
         asks.touch_differs, asks.differing_since_s, asks.moved_since_s, asks.asked, asks.differing = False, None, None, None, 0
-        await self._queue.put(replace(self._last, received_ns=asked_ns))
+        known, asks.number = (None, self._last.sequence, asks.number), book.sequence
+        if book.sequence in known:  # else it went away and came back meanwhile, or something deeper changed
+            await self._queue.put(replace(self._last, received_ns=asked_ns))
 
     async def _hand_on(self, book: Mapping[str, Any]) -> None:
         """Copy, check and queue one book; skip it where it cannot be used, but not for long."""
@@ -437,9 +441,22 @@ class Connection:
             raise FeedFailed(compose("{name} gives no order books: choose another exchange", name=self._name))
         pace_s = max(self._exchange.rateLimit, STEP_MS) / 1e3
         limit = poll_levels(self._exchange.id)
+        moved_s, told, before = time.monotonic(), False, None
         while True:
             asked_s = time.monotonic()
-            await self._hand_on(await self._fetch(self._symbol, limit))
+            book = await self._fetch(self._symbol, limit)
+            now = [level[:2] for side in ("asks", "bids") for level in book[side][:LEVELS]]
+            if now != before:
+                moved_s, before = asked_s, now
+            if told != (asked_s - moved_s > self._timeouts.still_s):
+                told = not told
+                still = compose(
+                    "{name} has given the same book for {seconds:.0f} s: it is quiet, or its answers are old",
+                    name=self._name,
+                    seconds=self._timeouts.still_s,
+                )
+                await self._queue.put(StatusChange(state=FeedState.LIVE, message=sentence(still) if told else ""))
+            await self._hand_on(book)
             await asyncio.sleep(max(0.0, pace_s - (time.monotonic() - asked_s)))
 
     # -- trades -------------------------------------------------------------------------------------------------------
@@ -477,6 +494,7 @@ class _Asks:
 
     Attributes:
         differing: books in a row that differed from the stream's. asked: the last of them. differing_since_s: of the first.
+        number: of the newest book asked for, where the venue numbers them.
         moved_since_s: when one was found to differ from the one asked before: the venue's book moves, and nothing arrives.
     """
 
@@ -486,3 +504,4 @@ class _Asks:
     differing_since_s: float | None = None
     moved_since_s: float | None = None
     next_listing_s: float = 0.0
+    number: int | None = None

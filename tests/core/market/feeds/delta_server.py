@@ -129,9 +129,9 @@ class VenueServer(ABC):
     def step(self, levels: range | None = None) -> str:
         """Let the book change; returns the message about it, which is not sent yet."""
 
-    @abstractmethod
-    def lose(self) -> None:
-        """Let a change among the ten best levels happen of which nobody is told."""
+    async def until_lasting(self) -> None:
+        """Go on until the next step lasts, when it is of the seventh level: what is lost with it is not put right by another."""
+        await asyncio.sleep(0)
 
     @abstractmethod
     def misprint(self, size: str) -> str:
@@ -196,9 +196,6 @@ class DeltaServer(VenueServer):
         """A message of any changes, whatever the book is, with the next number."""
         self.number += 1
         return json.dumps(self._delta(changes))
-
-    def lose(self) -> None:
-        self.step(range(6, 7))
 
     def misprint(self, size: str) -> str:
         best = min(self.asks)

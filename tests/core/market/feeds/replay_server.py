@@ -24,6 +24,8 @@ from tests.core.market.feeds.delta_server import VenueServer
 WIRE: Final = Path(__file__).resolve().parents[3] / "fixtures" / "venue_wire"
 LASTS_S: Final = 35.0
 """Seconds that a capture lasts, at an even pace."""
+PUT_RIGHT_S: Final = 4.0
+"""What is lost is not put right by another message for so long."""
 Item = tuple[str, Any, Any, Any]
 """Side, the list or dictionary that holds a level, and the keys of its price and size in it."""
 
@@ -105,10 +107,25 @@ class Replay(VenueServer):
             self.number = self.number_of(message)
         return text
 
-    def lose(self) -> None:
-        before = self.top()
-        while np.array_equal(self.top(), before) and self.step():
-            pass
+    async def until_lasting(self) -> None:
+        while self._next < len(self._script) and not self._lasts(
+            *self._script[self._next :][: 1 + round(PUT_RIGHT_S / self.pace_s)]
+        ):
+            await self.send(self.step())
+
+    def _lasts(self, first: tuple[str, Any], *rest: tuple[str, Any]) -> bool:
+        """Whether the first of some messages changes one of the ten best levels, and the rest do not change it again."""
+        tenth = {"asks": sorted(self.book["asks"])[9], "bids": sorted(self.book["bids"])[-10]}
+        changed, again = (
+            {
+                (side, float(item[price_key]))
+                for _, message in messages
+                if self.kind(message) == "change"
+                for side, item, price_key, _ in self.levels(message)
+            }
+            for messages in ((first,), rest)
+        )
+        return any(price <= tenth[side] if side == "asks" else price >= tenth[side] for side, price in changed - again)
 
     def misprint(self, size: str) -> str:
         return self._altered(None, lambda item, price_key, size_key: item.__setitem__(size_key, size))
@@ -434,6 +451,11 @@ class BitfinexReplay(Replay):
 
     def kept(self, item: Any) -> bool:
         return item[1] != 0
+
+    def misprint(self, size: str) -> str:
+        """A negative size would be one of the other side: here the number of orders is negative."""
+        place = 1 if size.startswith("-") else 2
+        return self._altered(None, lambda item, price_key, size_key: item.__setitem__(place, float(size) if place == 1 else size))
 
     def number_of(self, message: Any) -> int:
         return int(message[-1])

@@ -6,15 +6,18 @@ import asyncio
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from core.market.book import OrderBookSnapshot
+from core.market.feeds.connection import Timeouts
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.feeds.stream_checks import VENUES
-from tests.core.market.feeds.delta_server import BybitServer, KrakenServer
+from core.market.session import MarketSession
+from tests.core.market.feeds.delta_server import BybitServer, KrakenServer, VenueServer
 from tests.core.market.feeds.fault_outcomes import Outcome, try_fault
 from tests.core.market.feeds.replay_server import (
     REPLAYS,
@@ -96,7 +99,8 @@ def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(make: 
             await follower.until_equal()
             assert follower.breaks == 0
             asked = server.asked
-            server.lose()
+            await server.until_lasting()
+            server.step()
             for _ in range(3):
                 await server.send(server.step())
             async with asyncio.timeout(20):
@@ -122,6 +126,33 @@ def test_no_fault_of_a_captured_venue_leaves_a_wrong_row(tmp_path: Path) -> None
     for outcome in asyncio.run(all_of_them()):
         assert outcome.sound, outcome
         assert outcome.live_s is not None and outcome.rows >= 16, outcome
+
+
+def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(tmp_path: Path) -> None:
+    predictor = tiny_predictor(tmp_path, real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
+
+    async def told(server: VenueServer, words: str, **options: Any) -> None:
+        """Until the page says so."""
+        feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, trades=False, **options)
+        session = MarketSession(feed, predictor)
+        task = asyncio.create_task(session.run())
+        async with asyncio.timeout(40):
+            while words not in session.status_now()[1]:
+                await server.send(server.step() if server.sockets else "")
+                await asyncio.sleep(0.02)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    async def scenario() -> None:
+        async with GeminiReplay() as still, BybitServer() as late:
+            late.stamp_s = -5.0
+            timeouts = Timeouts(still_s=2.0)
+            await asyncio.gather(
+                told(still, "has given the same book for 2 s", transport="poll", timeouts=timeouts),
+                told(late, "come more than 5 s late by their own time"),
+            )
+
+    asyncio.run(scenario())
 
 
 def test_the_table_of_venues_says_what_was_tried() -> None:

@@ -93,6 +93,7 @@ def _text(change: Callable[[str], str]) -> Callable[[Exchange], Awaitable[None]]
     """A message that is changed on its way."""
 
     async def send(exchange: Exchange) -> None:
+        await exchange.server.until_lasting()
         await exchange.server.send(change(exchange.server.step(range(6, 7))))
 
     return send
@@ -119,10 +120,12 @@ async def _twice(exchange: Exchange) -> None:
 
 
 async def _lost(exchange: Exchange) -> None:
-    exchange.server.lose()
+    await exchange.server.until_lasting()
+    exchange.server.step(range(6, 7))
 
 
 async def _swapped(exchange: Exchange) -> None:
+    await exchange.server.until_lasting()
     first, second = exchange.server.step(range(6, 7)), exchange.server.step(range(6, 7))
     await exchange.server.send(second)
     await exchange.server.send(first)

@@ -1,0 +1,177 @@
+"""`python -m scripts.soak --minutes 30`: one app, visitors coming and going, and what of them is left in its process.
+
+Half of the visitors watch the bundled recording, half a venue of the loopback. A visitor is a Streamlit session without a
+browser: it runs the page, follows the stream that the page names for some seconds, and leaves. Printed at even steps: visits so
+far, memory, threads, descriptors, sockets of the app's process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import random
+import re
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import psutil
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from tests.browser.server import ROOT, AppServer, serve
+from tests.core.market.feeds.delta_server import BybitServer
+from tests.core.market.feeds.venue_faults import Exchange
+
+RECORDING, VENUE = "with=soak", "source=live&ex=bybit&sym=BTC/USDT"
+LOOPBACK = """
+from types import SimpleNamespace
+import core.market.feeds.venues as venues
+plain = venues.make_exchange
+def make_exchange(exchange, symbol=None, configure=None):
+    from tests.core.market.feeds.delta_server import BybitServer
+    made = plain(exchange, symbol, configure)
+    if exchange == "bybit":
+        BybitServer.configure(SimpleNamespace(port={port}), made)
+    return made
+venues.make_exchange = make_exchange
+"""
+"""`sitecustomize` of the app's process, which leads Bybit's addresses to the loopback."""
+TICKET = re.compile(rb"/stream/market\?ticket=[\w-]+")
+PAGE_S = 60.0
+"""Longest that a page may take to name its stream."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resources:
+    """What a process holds, memory in MiB."""
+
+    minutes: float
+    visits: int
+    memory: float
+    threads: int
+    descriptors: int
+    sockets: int
+
+    def __str__(self) -> str:
+        return "".join(f"{value:>12.1f}" if isinstance(value, float) else f"{value:>12}" for value in astuple(self))
+
+
+class Visitors:
+    """Visits of one app, so many at a time."""
+
+    def __init__(self, server: AppServer, *, stay_s: float) -> None:
+        self._server, self._stay_s = server, stay_s
+        self.visits = self.frames = 0
+        self.failed: list[str] = []
+        self._began = time.monotonic()
+
+    async def come_and_go(self, session: aiohttp.ClientSession, query: str) -> None:
+        """One visit after another, until cancelled."""
+        while True:
+            try:
+                await self._visit(session, query)
+                self.visits += 1
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                self.failed.append(repr(error))
+                await asyncio.sleep(1)
+
+    async def _visit(self, session: aiohttp.ClientSession, query: str) -> None:
+        root = self._server.url.replace("http", "ws", 1)
+        run = BackMsg()
+        run.rerun_script.query_string, run.rerun_script.page_name = query, "live"
+        async with session.ws_connect(f"{root}/_stcore/stream", protocols=["streamlit"], max_msg_size=0) as page:
+            await page.send_bytes(run.SerializeToString())
+            async with asyncio.timeout(PAGE_S):
+                async for message in page:
+                    ticket = TICKET.search(message.data) if isinstance(message.data, bytes) else None
+                    if ticket:
+                        break
+                else:
+                    raise aiohttp.ClientError("the page named no stream")
+            async with session.ws_connect(f"{root}{ticket[0].decode()}", max_msg_size=0) as stream:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(random.uniform(0.2, 1.0) * self._stay_s):
+                        async for message in stream:
+                            self.frames += message.type is aiohttp.WSMsgType.BINARY
+                            await stream.send_str(str(10**9))  # all is read
+
+    def look(self) -> Resources:
+        """What the app's process holds now."""
+        process = psutil.Process(self._server.process.pid)
+        with process.oneshot():
+            return Resources(
+                minutes=(time.monotonic() - self._began) / 60,
+                visits=self.visits,
+                memory=process.memory_info().rss / 2**20,
+                threads=process.num_threads(),
+                descriptors=process.num_fds(),
+                sockets=len(process.net_connections(kind="inet")),
+            )
+
+
+async def soak(server: AppServer, *, clients: int, minutes: float, stay_s: float, looks: int) -> tuple[list[Resources], Visitors]:
+    """Let visitors come and go; what the app held at even steps, and after all had left."""
+    visitors = Visitors(server, stay_s=stay_s)
+    seen: list[Resources] = []
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        coming = [asyncio.create_task(visitors.come_and_go(session, (RECORDING, VENUE)[number % 2])) for number in range(clients)]
+        for _ in range(looks):
+            await asyncio.sleep(60 * minutes / looks)
+            seen.append(visitors.look())
+            print(seen[-1], flush=True)
+        for task in coming:
+            task.cancel()
+        await asyncio.gather(*coming, return_exceptions=True)
+    await asyncio.sleep(5)
+    seen.append(visitors.look())
+    print(seen[-1], flush=True)
+    return seen, visitors
+
+
+async def with_venue(folder: Path, **options: Any) -> tuple[list[Resources], Visitors]:
+    """`soak` with these options of an app whose Bybit is a server of the loopback."""
+    async with BybitServer() as venue:
+        (folder / "sitecustomize.py").write_text(LOOPBACK.format(port=venue.port))
+        moving = asyncio.create_task(Exchange(venue).run())
+        environment = {"PYTHONPATH": f"{folder}:{ROOT}"}
+        server = serve(ROOT / "streamlit_app.py", folder, environment=environment)
+        app = await asyncio.to_thread(server.__enter__)
+        try:
+            return await soak(app, **options)
+        finally:
+            moving.cancel()
+            await asyncio.to_thread(server.__exit__, None, None, None)
+
+
+def growth(seen: Sequence[Resources], name: str) -> float:
+    """How much more there is in the last quarter of the looks than in the first, on average."""
+    values = [float(getattr(one, name)) for one in seen[:-1]]  # the last one is without visitors
+    quarter = max(1, len(values) // 4)
+    return sum(values[-quarter:]) / quarter - sum(values[:quarter]) / quarter
+
+
+def main() -> None:
+    """Read the options and run."""
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else "")
+    p.add_argument("--clients", type=int, default=25, help="visitors at a time")
+    p.add_argument("--minutes", type=float, default=30.0)
+    p.add_argument("--stay", type=float, default=20.0, help="seconds that a visitor stays at most")
+    o = p.parse_args()
+    print("".join(f"{name:>12}" for name in Resources.__dataclass_fields__))
+    with tempfile.TemporaryDirectory() as folder:
+        looks = max(8, round(o.minutes))
+        seen, visitors = asyncio.run(with_venue(Path(folder), clients=o.clients, minutes=o.minutes, stay_s=o.stay, looks=looks))
+    grown = ", ".join(f"{name} {growth(seen, name):+.1f}" for name in ("memory", "threads", "descriptors", "sockets"))
+    print(
+        f"last quarter less the first: {grown}; {visitors.frames} frames, {len(visitors.failed)} visits failed",
+        *visitors.failed[:3],
+    )
+
+
+if __name__ == "__main__":
+    main()

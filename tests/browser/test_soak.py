@@ -1,0 +1,16 @@
+"""Visitors of a recording and of a live venue come and go, and the app keeps nothing of them: the short form of `scripts.soak`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from scripts.soak import with_venue
+
+
+def test_nothing_is_left_of_visitors_who_have_gone(tmp_path: Path) -> None:
+    seen, visitors = asyncio.run(with_venue(tmp_path, clients=3, minutes=0.8, stay_s=3.0, looks=4))
+    assert visitors.visits >= 2 and visitors.frames > 0 and not visitors.failed
+    during, after = seen[-2], seen[-1]
+    assert after.sockets <= 1  # it listens
+    assert after.threads <= during.threads
