@@ -1,4 +1,4 @@
-"""Visitors of a recording and of a live venue come and go, and the app keeps nothing of them: the short form of `scripts.soak`."""
+"""Visitors of a recording and of a live venue come and go, and the app keeps nothing of them: `scripts.soak` in short."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Replay(VenueServer):
         while text := self.step():
             message = json.loads(text)
             for side, item, price_key, size_key in self.levels(message) if self.kind(message) == "change" else ():
-                if side == wanted or (wanted is None and float(item[size_key])):
+                if wanted in (None, side) and self.kept(item) and float(item[size_key]):
                     change(item, price_key, size_key)
                     return json.dumps(message)
         raise AssertionError("the capture has no such message any more")
