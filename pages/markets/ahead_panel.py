@@ -20,7 +20,7 @@ FEWEST = 10
 
 def show(session: MarketSession, choices: ViewChoices) -> None:
     """TLOB of the chosen head against a rule that sees no book."""
-    st.subheader(_("Better, by how much, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    st.header(_("Better, by how much, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     names = forecaster_names()
     sequences = session.read_board(lambda board: board.ahead(choices.head))
     with st.container(horizontal=True):

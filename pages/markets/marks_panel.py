@@ -30,7 +30,7 @@ def mark_names() -> dict[str, str]:
 def show(session: MarketSession, choices: ViewChoices) -> None:
     """Scores of the chosen head's outcomes, over the rows that are kept."""
     rows = session.read_board(lambda board: board.call_rows(choices.head))["tlob"]
-    st.subheader(_("What happened to size, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    st.header(_("What happened to size, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     scores = marks.session_scores(session.view(KEPT_ROWS), session.marks(), rows)
     if not any(one.calls for one in scores.values()):
         controls.notice(

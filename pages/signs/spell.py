@@ -97,7 +97,7 @@ def _example() -> Spelling | None:
 
 def _answer(read: Spelling) -> None:
     best = read.guesses[0].word if read.guesses else "–"
-    st.markdown("### " + _("I read **{word}**").format(word=best))
+    st.markdown("## " + _("I read **{word}**").format(word=best))
     letters = "".join(read.recognition.greedy)
     others = " · ".join(f"{guess.word} {percent(guess.probability, 0)}" for guess in read.guesses)
     st.markdown(
