@@ -66,6 +66,7 @@ class LivePlot {
   receive(frame, channel) {
     this.channel = channel;
     this.chrome = frame.chrome;
+    this.playing = Boolean(frame.play);
     const wanted = [...frame.traces, frame.layout];
     for (const part of wanted) if (part.value !== undefined) this.parts.set(part.name, part.value);
     this.figure.setAttribute("aria-label", this.chrome.alt);
@@ -89,7 +90,7 @@ class LivePlot {
     const { height, proportion } = this.chrome;
     const wanted = proportion && this.figure.clientWidth ? Math.min(height, Math.ceil(this.figure.clientWidth / proportion)) : height;
     if (!this.figure.closest(".st-key-stage_figure")) return wanted;
-    return Math.round(0.78 * innerHeight) - (this.player || this.next?.frame.play ? 110 : 0);
+    return Math.round((this.playing ? 0.65 : 0.78) * innerHeight);
   }
 
   // A new frame under a pressed pointer would end the reader's drag or swallow the click: wait, but not for ever.
