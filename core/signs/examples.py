@@ -26,10 +26,10 @@ Of two people's hands for one digit a finger in a hundred lies further apart; of
 
 MAX_APART: Final = 0.85
 """The same, beyond which a hand is not of a held sign: one in two hundred photographed digits is so far from all examples."""
-MIN_WAYS: Final = {"APPLE": 0.25, "HAPPY": 4.0, "LOVE": 0.25, "SORRY": 0.9}
+MIN_WAYS: Final = {"APPLE": 0.28, "HAPPY": 5.0, "LOVE": 0.65, "SORRY": 1.5}
 """Way of a palm, in palm sizes, in 98 of 100 recordings of each sign that moves; a hand that holds something goes less far."""
-MIN_MOVING: Final = 5
-"""Frames of such a sign, a tenth of a second each."""
+AROUND: Final = 5
+"""Frames before and after what is read as such a sign, in which it moves too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ def can_be(gloss: str, hands: HandTracks, first: int, last: int) -> bool:
         return True
     span = slice(first, last + 1)
     if not len(example.stills):
-        return last - first + 1 >= MIN_MOVING and _way(hands, span) >= MIN_WAYS.get(gloss, 0.0)
+        return _way(hands, slice(max(0, first - AROUND), last + AROUND + 1)) >= MIN_WAYS.get(gloss, 0.0)
     seen = hands.points[span][hands.seen[span]]
     return any(finger_distances(hand, example.stills).max(axis=1).min() <= MAX_APART for hand in seen)
 
