@@ -166,7 +166,7 @@ class Recogniser:
             slides = letters.slides(hands.points[:, 0], hands.seen[:, 0])
             quiet[slides] = BLANK_LEAD
             quiet[slides, BLANK] = 0.0
-        else:
+        elif self.name == HANDS:  # the examples are of its signs
             for span in gloss_spans(quiet):
                 if not examples.can_be(self.vocabulary.names[span.label], hands, span.first, span.last):
                     quiet[span.first : span.last + 1] = BLANK_LEAD
