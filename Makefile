@@ -55,8 +55,8 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site
 
 messages: $(VENV)/.installed
-	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose --no-location --sort-output --output $(VENV)/messages.pot .
-	$(BIN)/pybabel -q update --input-file $(VENV)/messages.pot --output-dir assets/locale --width 120 \
+	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose --no-location --sort-output --output .messages.pot .
+	$(BIN)/pybabel -q update --input-file .messages.pot --output-dir assets/locale --width 120 \
 		--no-fuzzy-matching --ignore-obsolete --omit-header
 
 $(VENV)/bin/python:
