@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,15 +122,3 @@ class Trainer(LocalRun[Plan]):
         path = folder / f"{name}.json"
         path.write_text(json.dumps(card | {"name": name}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         return path
-
-
-_shared: Trainer | None = None
-_shared_lock = threading.Lock()
-
-
-def shared_trainer() -> Trainer:
-    """The one trainer of the process, which every visitor's page shows."""
-    global _shared
-    with _shared_lock:
-        _shared = _shared or Trainer()
-        return _shared

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -257,15 +256,3 @@ class MarketTrainer(LocalRun[MarketPlan]):
 def runs_folder() -> Path:
     """Folder in which runs keep their state, by the environment."""
     return Path(os.environ.get(FOLDER_VARIABLE, "").strip() or ROOT / "runs")
-
-
-_shared: MarketTrainer | None = None
-_shared_lock = threading.Lock()
-
-
-def shared_market_trainer() -> MarketTrainer:
-    """The one trainer of the process, which every visitor's page shows."""
-    global _shared
-    with _shared_lock:
-        _shared = _shared or MarketTrainer()
-        return _shared

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -84,15 +83,3 @@ class Scorer(LocalRun[ScorePlan]):
         work = self.work
         path = BUNDLED / name if work is None else work / OUT / name
         return path if path is not None and path.exists() and not self.status().running else None
-
-
-_shared: Scorer | None = None
-_shared_lock = threading.Lock()
-
-
-def shared_scorer() -> Scorer:
-    """The one scorer of the process, which every visitor's page shows."""
-    global _shared
-    with _shared_lock:
-        _shared = _shared or Scorer()
-        return _shared

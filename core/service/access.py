@@ -12,10 +12,10 @@ import ipaddress
 import os
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Generic, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from core.messages import Message, compose
@@ -153,6 +153,31 @@ class Visitor:
         """
         if not self.may(action, own=own):
             raise NotAllowed(compose("Closed here: {what}.", what=RIGHTS[action].what))
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Closed(Generic[P, R]):
+    """A function that takes the visitor first, and then carries out `unguarded` for whom the table opens the action.
+
+    Raises:
+        NotAllowed: when called for anyone else, before anything is done.
+    """
+
+    def __init__(self, action: Action, unguarded: Callable[P, R]) -> None:
+        self.action, self.unguarded = action, unguarded
+        self.__doc__ = unguarded.__doc__
+
+    def __call__(self, by: Visitor, /, *arguments: P.args, **options: P.kwargs) -> R:
+        by.require(self.action)
+        return self.unguarded(*arguments, **options)
+
+
+def closed(action: Action) -> Callable[[Callable[P, R]], Closed[P, R]]:
+    """Makes a function a `Closed` one."""
+    return lambda unguarded: Closed(action, unguarded)
 
 
 def outlives_tab(owner: str) -> bool:

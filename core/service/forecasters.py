@@ -11,7 +11,7 @@ from core.market.forecasters.comparison import names_of
 from core.market.forecasters.protocol import ForecastTask
 from core.market.forecasters.table import TableForecaster
 from core.market.session import MarketSession
-from core.service.access import Action, Visitor
+from core.service.access import Action, Visitor, closed
 
 
 def run_beside(by: Visitor, session: MarketSession, spellings: Sequence[str]) -> None:
@@ -34,13 +34,13 @@ def of_server(by: Visitor, spellings: Sequence[str], task: ForecastTask) -> dict
     return {name: find_forecaster(spelling, task) for spelling, name in names_of(list(spellings)).items()}
 
 
-def of_visitor(by: Visitor, file: IO[bytes], task: ForecastTask, *, name: str) -> TableForecaster:
+@closed(Action.ADD_FORECASTER)
+def of_visitor(file: IO[bytes], task: ForecastTask, *, name: str) -> TableForecaster:
     """A visitor's own file of probabilities.
 
     Raises:
-        NotAllowed: where the visitor may not. ForecasterError: where it cannot be read.
+        ForecasterError: where it cannot be read.
     """
-    by.require(Action.ADD_FORECASTER)
     return TableForecaster.read(file, task, name=name)
 
 

@@ -13,14 +13,14 @@ from core.market.ledger.chain import LedgerError
 from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.verification import Verification, verify
 from core.messages import compose
-from core.service.access import Action, Visitor
+from core.service.access import Action, closed
 
 _one: Final = threading.Lock()
 _recomputed: Final = set[bytes]()  # what this process has recomputed already, a hash for each hour of each market
 
 
+@closed(Action.VERIFY)
 def recompute(
-    by: Visitor,
     folder: Path,
     *,
     heads: Collection[str] = (),
@@ -30,15 +30,13 @@ def recompute(
     """Verify a ledger; see `core.market.ledger.verification.verify`.
 
     Raises:
-        NotAllowed: where the visitor may not.
         LedgerError: where it is being recomputed for another, or as `verify`. OSError: as `verify`.
     """
-    by.require(Action.VERIFY)
     return _alone(folder, heads=heads, hours=hours, recomputed=_recomputed, progress=progress)
 
 
+@closed(Action.VERIFY)
 def check_archive(
-    by: Visitor,
     file: IO[bytes],
     *,
     heads: Collection[str] = (),
@@ -53,7 +51,6 @@ def check_archive(
     Raises:
         As `recompute`; LedgerError also for what is no such file.
     """
-    by.require(Action.VERIFY)
     with tempfile.TemporaryDirectory(prefix="ledger-") as folder:
         root, pem = Path(folder) / "ledger", Path(folder) / "root.pem"
         root.mkdir()

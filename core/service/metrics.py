@@ -13,7 +13,7 @@ from core.market.feeds.redis_feed import SharedFeed
 from core.market.hub import Hub, hub
 from core.market.ledger.keeper import ledger_folder
 from core.market.session_view import STAGES
-from core.service.access import Action, Visitor
+from core.service.access import Action, closed
 from core.service.logs import ERRORS
 
 PREFIX = "observatory_"
@@ -102,13 +102,9 @@ def _segments(folder: Path) -> list[Path]:
     return list(folder.rglob("*.parquet")) if folder.is_dir() else []
 
 
-def metrics(by: Visitor) -> bytes:
-    """All metrics now, in Prometheus' text format.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.READ_METRICS)
+@closed(Action.READ_METRICS)
+def metrics() -> bytes:
+    """All metrics now, in Prometheus' text format."""
     registry = CollectorRegistry()
     registry.register(SessionMetrics(hub()))
     registry.register(LedgerFiles())

@@ -1,52 +1,37 @@
-"""Recordings as a visitor may change them: recorded, renamed, merged, deleted, exported, copied, inspected, converted."""
+"""Recordings as a visitor may change them: recorded, renamed, merged, deleted, exported, copied, inspected, converted.
+
+Each raises `NotAllowed` where the visitor may not, and else what the function below it raises.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from core.market.book import BookError
-from core.market.formats import bounded, conversion
-from core.market.formats.conversion import Inspection
+from core.market.formats import bounded
+from core.market.formats.conversion import Inspection, Progress
 from core.market.formats.protocol import FormatError
-from core.market.session import MarketSession
 from core.market.store import changes
-from core.market.store.background_recorder import RecordingStatus, background_recorder
+from core.market.store.background_recorder import RECORDER
 from core.market.store.index import Recording
 from core.market.store.places import RecordingPlace, is_address, library_address, library_folder
 from core.market.store.writer import FileSummary
 from core.messages import compose
-from core.service.access import Action, Visitor
+from core.service.access import Action, Visitor, closed
 
-
-def start(by: Visitor, key: str, begin: Callable[[], MarketSession]) -> None:
-    """Record the feed `key`, started by `begin` where it does not run.
-
-    Raises:
-        NotAllowed: where the visitor may not. OSError, TooManyFeeds: as `BackgroundRecorder.start`.
-    """
-    by.require(Action.RECORD)
-    background_recorder().start(key, begin)
-
-
-def stop(by: Visitor, key: str) -> None:
-    """End a recording.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.RECORD)
-    background_recorder().stop(key)
-
-
-def status(key: str) -> RecordingStatus | None:
-    """A feed's recording, ended ones included; None where there was none."""
-    return background_recorder().status(key)
+start: Final = closed(Action.RECORD)(RECORDER.start)
+stop: Final = closed(Action.RECORD)(RECORDER.stop)
+status: Final = RECORDER.status
+rename: Final = closed(Action.CHANGE)(changes.rename)
+merge: Final = closed(Action.CHANGE)(changes.merge)
+inspect: Final = closed(Action.CONVERT)(bounded.inspect)
 
 
 def running(by: Visitor) -> list[str]:
     """Keys of the feeds that are being recorded; none for whom they are no business of."""
-    return background_recorder().running() if by.may(Action.RECORD) else []
+    return RECORDER.running() if by.may(Action.RECORD) else []
 
 
 def place(by: Visitor, typed: str) -> RecordingPlace:
@@ -71,88 +56,34 @@ def place(by: Visitor, typed: str) -> RecordingPlace:
     return RecordingPlace(str(wanted))
 
 
-def rename(by: Visitor, folder: Path, entry: Recording, name: str) -> str:
-    """As `changes.rename`.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.CHANGE)
-    return changes.rename(folder, entry, name)
-
-
-def delete(by: Visitor, folder: Path, entries: Sequence[Recording]) -> None:
-    """As `changes.delete`, one after another.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.CHANGE)
+@closed(Action.CHANGE)
+def delete(folder: Path, entries: Sequence[Recording]) -> None:
+    """As `changes.delete`, one after another."""
     for entry in entries:
         changes.delete(folder, entry)
 
 
-def merge(
-    by: Visitor, folder: Path, entries: Sequence[Recording], name: str, *, progress: changes.Progress | None = None
-) -> Path:
-    """As `changes.merge`.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.CHANGE)
-    return changes.merge(folder, entries, name, progress=progress)
-
-
 def export(by: Visitor, entry: Recording, form: str = "parquet") -> bytes:
-    """As `changes.export`; what came with the app is everybody's.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
+    """As `changes.export`; what came with the app is everybody's."""
     by.require(Action.WATCH if entry.bundled else Action.EXPORT)
     return changes.export(entry, form)
 
 
-def fetch(by: Visitor, place: RecordingPlace, entry: Recording, *, progress: changes.Progress | None = None) -> None:
-    """As `changes.fetch`, into the library.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.SERVER_FOLDER)
+@closed(Action.SERVER_FOLDER)
+def fetch(place: RecordingPlace, entry: Recording, *, progress: Callable[[int, int], None] | None = None) -> None:
+    """As `changes.fetch`, into the library."""
     changes.fetch(place, entry, library_folder(), progress=progress)
 
 
-def inspect(by: Visitor, files: Mapping[str, Path], *, progress: conversion.Progress | None = None) -> Inspection:
-    """As `conversion.inspect`, in a process whose time and memory are bounded.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.CONVERT)
-    return bounded.inspect(files, progress=progress)
-
-
+@closed(Action.CONVERT)
 def convert(
-    by: Visitor,
-    files: Mapping[str, Path],
-    name: str,
-    found: Inspection,
-    *,
-    market: str,
-    progress: conversion.Progress | None = None,
+    files: Mapping[str, Path], name: str, seen: Inspection, *, market: str, progress: Progress | None = None
 ) -> FileSummary:
-    """As `conversion.convert`, into the library under a name, bounded as `inspect` is.
-
-    Args:
-        found: what `inspect` said of them.
+    """As `bounded.convert`, into the library under a name.
 
     Raises:
-        NotAllowed: where the visitor may not. FormatError: also for a name that is none.
+        FormatError: also for a name that is none.
     """
-    by.require(Action.CONVERT)
     if not changes.NAME.fullmatch(name):
         raise FormatError(compose("{name} is no name: letters, digits, - and _ are right, and / between folders.", name=name))
-    path = library_folder() / f"{name}.parquet"
-    return bounded.convert(files, path, found, market=market, progress=progress)
+    return bounded.convert(files, library_folder() / f"{name}.parquet", seen, market=market, progress=progress)

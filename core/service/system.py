@@ -8,44 +8,28 @@ from core.bench.ratio import Ratio
 from core.market.hub import RunningFeed, hub
 from core.models.vit import ViTConfig
 from core.runs.epoch_time import EpochTime, epoch_times
-from core.service.access import Action, Visitor
+from core.service.access import Action, closed
 
 
-def feeds(by: Visitor) -> list[RunningFeed]:
-    """The running feeds.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.READ_FEEDS)
+@closed(Action.READ_FEEDS)
+def feeds() -> list[RunningFeed]:
+    """The running feeds."""
     return hub().watched()
 
 
-def epoch(by: Visitor, config: ViTConfig) -> list[EpochTime]:
-    """The time of an epoch of training on each device.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.MEASURE)
+@closed(Action.MEASURE)
+def epoch(config: ViTConfig) -> list[EpochTime]:
+    """The time of an epoch of training on each device."""
     return list(epoch_times(config))
 
 
-def benchmark(by: Visitor, one: Benchmark, seconds: float) -> Ratio:
-    """A benchmark, measured for so many seconds.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.MEASURE)
+@closed(Action.MEASURE)
+def benchmark(one: Benchmark, seconds: float) -> Ratio:
+    """A benchmark, measured for so many seconds."""
     return one.make().measure(seconds)
 
 
-def card(by: Visitor) -> list[cuda.CardFigure]:
-    """The models' speed on a CUDA card.
-
-    Raises:
-        NotAllowed: where the visitor may not.
-    """
-    by.require(Action.MEASURE)
+@closed(Action.MEASURE)
+def card() -> list[cuda.CardFigure]:
+    """The models' speed on a CUDA card."""
     return list(cuda.measured())

@@ -98,14 +98,14 @@ def _typed_folder() -> Path | None:
 def start(plan: Plan | None) -> None:
     """The start button, and whether it will download the data set first."""
     plan = plan if permissions.guard(Action.TRAIN) else None
-    running = PICTURES.status().running
+    running = PICTURES.run.status().running
     label = _("Start training")
     if (
         st.button(label, type="primary", icon=":material/play_arrow:", disabled=plan is None or running, key="train_start")
         and plan
     ):
         try:
-            PICTURES.start(permissions.visitor(), plan)
+            PICTURES.opened(permissions.visitor()).start(plan)
         except (TrainError, OSError, NotAllowed) as error:
             controls.error_box(str(error))
             return
@@ -116,10 +116,10 @@ def start(plan: Plan | None) -> None:
         )
 
 
-@st.fragment(run_every=EVERY_S if PICTURES.status().running else None)
+@st.fragment(run_every=EVERY_S if PICTURES.run.status().running else None)
 def watch(was_running: bool) -> None:
     """The run's progress and curves, every second while it lasts."""
-    status = PICTURES.status()
+    status = PICTURES.run.status()
     if status.running != was_running:
         st.rerun()
     if status.phase == "idle":
@@ -154,7 +154,7 @@ def _progress(status: RunStatus) -> None:
         and permissions.visitor().may(Action.TRAIN)
         and st.button(_("Stop"), icon=":material/stop:", key="train_stop")
     ):
-        PICTURES.stop(permissions.visitor())
+        PICTURES.opened(permissions.visitor()).stop()
         st.rerun()
     stats = [Stat(name=_("Time"), value=duration(status.elapsed_s))]
     if status.loss is not None:
@@ -192,8 +192,8 @@ def _curves(status: RunStatus) -> None:
 
 def keep() -> None:
     """The controls that put a finished run among the checkpoints."""
-    card = PICTURES.card()
-    if card is None or PICTURES.status().phase != "finished" or not permissions.visitor().may(Action.TRAIN):
+    card = PICTURES.run.card()
+    if card is None or PICTURES.run.status().phase != "finished" or not permissions.visitor().may(Action.TRAIN):
         return
     st.header(_("Keep it"), anchor=False)
     st.caption(_("It can be repeated with `{command}`.").format(command=card["command"]))
@@ -201,7 +201,7 @@ def keep() -> None:
     name = left.text_input(_("Name of the checkpoint"), value="my-vit", key="keep_name", max_chars=40).strip()
     if right.button(_("Keep as a checkpoint"), icon=":material/save:", key="train_keep"):
         try:
-            path = PICTURES.keep(permissions.visitor(), name)
+            path = PICTURES.opened(permissions.visitor()).keep(name)
         except (TrainError, OSError, NotAllowed) as error:
             controls.error_box(str(error))
         else:
@@ -215,6 +215,6 @@ def keep() -> None:
 
 controls.page_header(_("Train here"), prose("garment_train_here"))
 start(settings())
-watch(PICTURES.status().running)
+watch(PICTURES.run.status().running)
 keep()
 controls.link_to_view()

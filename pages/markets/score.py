@@ -73,11 +73,11 @@ def settings() -> ScorePlan:
 
 def start(plan: ScorePlan) -> None:
     """The button that begins."""
-    running = SCORING.status().running
+    running = SCORING.run.status().running
     ready = permissions.guard(Action.SCORE) and bool(plan.places and plan.models) and not running
     if st.button(_("Score these"), type="primary", icon=":material/grading:", disabled=not ready, key="score_start"):
         try:
-            SCORING.start(permissions.visitor(), plan)
+            SCORING.opened(permissions.visitor()).start(plan)
         except (TrainError, OSError, NotAllowed) as error:
             controls.error_box(str(error))
             return
@@ -86,10 +86,10 @@ def start(plan: ScorePlan) -> None:
         controls.notice("empty", _("Choose one or more recordings to score."))
 
 
-@st.fragment(run_every=EVERY_S if SCORING.status().running else None)
+@st.fragment(run_every=EVERY_S if SCORING.run.status().running else None)
 def watch(was_running: bool) -> None:
     """Progress while it lasts."""
-    status = SCORING.status()
+    status = SCORING.run.status()
     if status.running != was_running:
         st.rerun()
     if status.phase == "failed":
@@ -109,7 +109,7 @@ def _progress(status: RunStatus) -> None:
         )
     st.progress(status.share, text=text)
     if permissions.visitor().may(Action.SCORE) and st.button(_("Stop"), icon=":material/stop:", key="score_stop"):
-        SCORING.stop(permissions.visitor())
+        SCORING.opened(permissions.visitor()).stop()
         st.rerun()
 
 
@@ -155,7 +155,7 @@ def results(answer: dict[str, Any]) -> None:
             st.dataframe(_overall(answer["pooled"], names), hide_index=True, width="stretch", height="content")
     receipt = Receipt(**answer["receipt"]).of("forecasters")
     live_plot(
-        with_receipt(figures.losses_figure(SCORING.table("losses"), names=names), receipt),
+        with_receipt(figures.losses_figure(SCORING.run.table("losses"), names=names), receipt),
         key="score_losses",
         height=HEIGHT,
         alt=_("Each forecaster's log loss less that of the frequencies so far, summed through time."),
@@ -163,7 +163,7 @@ def results(answer: dict[str, Any]) -> None:
     _groups(names, receipt)
     _pair(names)
     live_plot(
-        with_receipt(figures.calibration_figure(SCORING.table("calibration"), names=names), receipt),
+        with_receipt(figures.calibration_figure(SCORING.run.table("calibration"), names=names), receipt),
         key="score_calibration",
         height=HEIGHT,
         alt=_("How often the likeliest class came true by the probability it was given."),
@@ -201,7 +201,7 @@ def _overall(lines: dict[str, dict[str, Any]], names: dict[str, str]) -> pd.Data
 
 
 def _groups(names: dict[str, str], receipt: dict[str, Any]) -> None:
-    table = SCORING.table("groups")
+    table = SCORING.run.table("groups")
     left, right = st.columns(2)
     with left:
         by = url_state.choice(st.segmented_control, _("Groups"), group_names(), key="by", default="hour", required=True)
@@ -222,7 +222,7 @@ def _groups(names: dict[str, str], receipt: dict[str, Any]) -> None:
 
 def _pair(names: dict[str, str]) -> None:
     """Two forecasters of the reader's choice, on the same rows."""
-    table = SCORING.table("pairs")
+    table = SCORING.run.table("pairs")
     if table.empty:
         return
     known = list(dict.fromkeys([*table["first"], *table["second"]]))
@@ -254,7 +254,7 @@ def _pair(names: dict[str, str]) -> None:
         sentences.append(sentence.format(measure=title, who=who, **shown))
     st.markdown("  \n".join(sentences))
     st.caption(_("The second's score less the first's on the same rows, the mean over recordings, with its 95 % interval."))
-    sequences = SCORING.table("sequences")
+    sequences = SCORING.run.table("sequences")
     for mine, other in ((b, a), (a, b)):
         sequence = sequences[(sequences["first"] == other) & (sequences["second"] == mine)]
         if len(sequence):
@@ -288,7 +288,7 @@ def _worst(answer: dict[str, Any]) -> None:
 
 def open_window(answer: dict[str, Any], line: dict[str, Any]) -> None:
     """Freeze the window that ends at a row of the report, and go to the page that explains it."""
-    plan = SCORING.status().plan
+    plan = SCORING.run.status().plan
     name = answer["checkpoint"]
     try:
         steps = cached_results.predictor_of(name).window
@@ -305,7 +305,7 @@ def open_window(answer: dict[str, Any], line: dict[str, Any]) -> None:
 
 
 def _downloads(answer: dict[str, Any]) -> None:
-    scorer = SCORING
+    scorer = SCORING.run
     report = scorer.file("report.html")
     with st.container(horizontal=True):
         if report is not None:
@@ -332,13 +332,13 @@ def _downloads(answer: dict[str, Any]) -> None:
 def page() -> None:
     """The answer first: that of the last run, or of bundled recordings; what to score is chosen in a fold until a link does."""
     controls.page_header(_("Score recordings"), prose("score_lead"))
-    answer = SCORING.answer()
+    answer = SCORING.run.answer()
     chosen = any(name in st.query_params for name in ("recs", "beside"))
     with st.expander(_("Score recordings of your choice"), icon=":material/grading:", expanded=chosen or answer is None):
         start(settings())
-    watch(SCORING.status().running)
+    watch(SCORING.run.status().running)
     if answer is not None:
-        if SCORING.status().plan is None:
+        if SCORING.run.status().plan is None:
             st.caption(
                 _("An example: an hour of a market that the model knows, of a time it did not learn from, scored beforehand.")
             )

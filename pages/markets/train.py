@@ -16,6 +16,7 @@ from core.market.labels import HORIZONS
 from core.market.predictor import DEFAULT
 from core.runs.local_run import RunStatus, TrainError
 from core.runs.market_training import MarketPlan, Outlook
+from core.service import runs
 from core.service.access import Action, NotAllowed, Visitor
 from core.service.runs import MARKETS
 from pages.markets import cached_results, recorded_choice
@@ -93,7 +94,7 @@ def _from_nothing(plan: MarketPlan) -> MarketPlan:
 @st.cache_data(show_spinner=False, max_entries=32)
 def _outlook(plan: MarketPlan, _by: Visitor) -> Outlook:
     use_one_thread()
-    return MARKETS.outlook(_by, plan)
+    return runs.outlook(_by, plan)
 
 
 def ahead(plan: MarketPlan) -> bool:
@@ -151,7 +152,7 @@ def curve() -> None:
 
 def buttons(plan: MarketPlan | None, ready: bool) -> None:
     """Start, or resume what was stopped."""
-    by, status = permissions.visitor(), MARKETS.status()
+    by, status = permissions.visitor(), MARKETS.run.status()
     with st.container(horizontal=True):
         if (
             st.button(
@@ -163,14 +164,14 @@ def buttons(plan: MarketPlan | None, ready: bool) -> None:
             )
             and plan is not None
         ):
-            _try(lambda: MARKETS.start(by, plan))
-        earlier = MARKETS.plan
+            _try(lambda: MARKETS.opened(by).start(plan))
+        earlier = MARKETS.run.plan
         if status.phase in ("stopped", "failed") and earlier is not None and by.may(Action.TRAIN):
             label = _("Resume {name}, {done} of {all} epochs").format(
                 name=earlier.name, done=number(len(status.history)), all=number(earlier.epochs)
             )
             if st.button(label, icon=":material/resume:", key="market_resume"):
-                _try(lambda: MARKETS.resume(by))
+                _try(lambda: MARKETS.opened(by).resume())
 
 
 def _try(action: Any) -> None:
@@ -182,10 +183,10 @@ def _try(action: Any) -> None:
     st.rerun()
 
 
-@st.fragment(run_every=EVERY_S if MARKETS.status().running else None)
+@st.fragment(run_every=EVERY_S if MARKETS.run.status().running else None)
 def watch(was_running: bool) -> None:
     """The run's progress and curves, every second while it lasts."""
-    status = MARKETS.status()
+    status = MARKETS.run.status()
     if status.running != was_running:
         st.rerun()
     if status.phase == "idle":
@@ -211,7 +212,7 @@ def watch(was_running: bool) -> None:
 
 def _naive() -> dict[str, float]:
     """The momentum rule's scores on the run's validation parts; none where its recordings are gone."""
-    plan = MARKETS.plan
+    plan = MARKETS.run.plan
     try:
         return _outlook(replace(plan, name=""), permissions.visitor()).naive if plan is not None else {}
     except (TrainError, NotAllowed):
@@ -236,13 +237,13 @@ def _progress(status: RunStatus) -> None:
     stat_strip(stats)
     by = permissions.visitor()
     if by.may(Action.TRAIN) and st.button(_("Stop"), icon=":material/stop:", key="market_stop"):
-        MARKETS.stop(by)
+        MARKETS.opened(by).stop()
         st.rerun()
 
 
 def result() -> None:
     """The checkpoint that came of it, whether it was worth it, and where it is offered."""
-    card = MARKETS.card()
+    card = MARKETS.run.card()
     if card is None:
         return
     st.header(_("Was it worth it?"), anchor=False)
@@ -322,6 +323,6 @@ wanted = settings()
 can_start = permissions.guard(Action.TRAIN) and wanted is not None and ahead(wanted)
 curve()
 buttons(wanted, can_start)
-watch(MARKETS.status().running)
+watch(MARKETS.run.status().running)
 result()
 controls.link_to_view()

@@ -175,14 +175,5 @@ class _FeedRecording:
             self._session.listeners.remove(self._recorder.take)
 
 
-_recorder: BackgroundRecorder | None = None
-_recorder_lock = threading.Lock()
-
-
-def background_recorder() -> BackgroundRecorder:
-    """The process's one recorder."""
-    global _recorder
-    with _recorder_lock:
-        if _recorder is None:
-            _recorder = BackgroundRecorder()
-        return _recorder
+RECORDER: Final = BackgroundRecorder()
+"""The process's one recorder."""

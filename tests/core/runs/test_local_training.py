@@ -18,7 +18,7 @@ import pytest
 from core import checkpoints
 from core.runs import data_folders
 from core.runs.local_run import RunStatus, TrainError, wait
-from core.runs.local_training import NAME, Plan, Trainer, shared_trainer
+from core.runs.local_training import NAME, Plan, Trainer
 from tests.core.vision.test_idx import write
 
 PATIENCE = 120.0
@@ -196,8 +196,7 @@ def test_only_the_folders_that_are_set_are_trained_from(
     assert data_folders.folders() == [data_folders.BUNDLED, data_folders.DEFAULT]
 
 
-def test_there_is_one_trainer_a_process(tmp_path: Path) -> None:
-    assert shared_trainer() is shared_trainer()
+def test_the_command_is_that_of_training(tmp_path: Path) -> None:
     words = Plan(data=tmp_path).arguments(tmp_path)
     assert words[:2] == ["train", "vit"]
     assert words[words.index("--name") + 1] == NAME

@@ -10,7 +10,7 @@ import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -44,15 +44,15 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("name an address", Action.SERVER_FOLDER, lambda by: recordings.place(by, "http://127.0.0.1/")),
     ("inspect", Action.CONVERT, lambda by: recordings.inspect(by, {"a": Path("a")})),
     ("convert", Action.CONVERT, lambda by: recordings.convert(by, {"a": Path("a")}, "new", NOTED, market="m")),
-    ("train pictures", Action.TRAIN, lambda by: runs.PICTURES.start(by, SENTINEL)),
-    ("stop it", Action.TRAIN, runs.PICTURES.stop),
-    ("keep it", Action.TRAIN, lambda by: runs.PICTURES.keep(by, "mine")),
-    ("train a market", Action.TRAIN, lambda by: runs.MARKETS.start(by, SENTINEL)),
-    ("stop that", Action.TRAIN, runs.MARKETS.stop),
-    ("resume that", Action.TRAIN, runs.MARKETS.resume),
-    ("time that", Action.TRAIN, lambda by: runs.MARKETS.outlook(by, SENTINEL)),
-    ("score", Action.SCORE, lambda by: runs.SCORING.start(by, SENTINEL)),
-    ("stop scoring", Action.SCORE, runs.SCORING.stop),
+    ("train pictures", Action.TRAIN, lambda by: runs.PICTURES.opened(by).start(SENTINEL)),
+    ("stop it", Action.TRAIN, lambda by: runs.PICTURES.opened(by).stop()),
+    ("keep it", Action.TRAIN, lambda by: runs.PICTURES.opened(by).keep("mine")),
+    ("train a market", Action.TRAIN, lambda by: runs.MARKETS.opened(by).start(SENTINEL)),
+    ("stop that", Action.TRAIN, lambda by: runs.MARKETS.opened(by).stop()),
+    ("resume that", Action.TRAIN, lambda by: runs.MARKETS.opened(by).resume()),
+    ("time that", Action.TRAIN, lambda by: runs.outlook(by, SENTINEL)),
+    ("score", Action.SCORE, lambda by: runs.SCORING.opened(by).start(SENTINEL)),
+    ("stop scoring", Action.SCORE, lambda by: runs.SCORING.opened(by).stop()),
     ("recompute the ledger", Action.VERIFY, lambda by: ledger.recompute(by, SENTINEL)),
     ("check a ledger of another's", Action.VERIFY, lambda by: ledger.check_archive(by, SENTINEL)),
     ("own forecaster", Action.ADD_FORECASTER, lambda by: forecasters.of_visitor(by, SENTINEL, SENTINEL, name="a.csv")),
@@ -97,6 +97,7 @@ class Noted:
 
 
 NOTED = cast(Any, Noted())
+RUNS = {kind: getattr(runs, kind).run for kind in ("PICTURES", "MARKETS", "SCORING")}
 
 
 @pytest.fixture(autouse=True)
@@ -107,13 +108,14 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
         NOTED.reached.append("check_receiver")
 
     NOTED.reached.clear()
+    for closed in (recordings.start, recordings.stop, recordings.rename, recordings.merge, recordings.inspect, runs.outlook):
+        monkeypatch.setattr(closed, "unguarded", NOTED)
+    for guarded in (runs.PICTURES, runs.MARKETS, runs.SCORING):
+        monkeypatch.setattr(guarded, "run", NOTED)
     for module, names in {
-        recordings: ("background_recorder", "changes.rename", "changes.delete", "changes.merge", "changes.export"),
-        recordings.bounded: ("inspect", "convert"),
+        recordings: ("RECORDER", "changes.delete", "changes.export"),
+        recordings.bounded: ("convert",),
         recordings.changes: ("fetch",),
-        runs.local_training: ("shared_trainer",),
-        runs.market_training: ("shared_market_trainer", "outlook"),
-        runs.scoring: ("shared_scorer",),
         forecasters: ("find_forecaster", "TableForecaster"),
         ledger: (
             "unpack",
@@ -144,20 +146,31 @@ def test_the_table_decides_before_anything_is_done(role: Role, action: Action, a
         assert not NOTED.reached
 
 
-def asking(where: object, prefix: str) -> set[str]:
-    """Names of a module's or class's own functions that take the visitor."""
+def asking(module: ModuleType) -> set[str]:
+    """Names of a module's own functions that take the visitor."""
+    prefix = module.__name__.rpartition(".")[2]
     return {
         f"{prefix}.{name}"
-        for name, function in vars(where).items()
-        if inspect.isfunction(function) and "by" in inspect.signature(function).parameters and name[0] != "_"
+        for name, function in vars(module).items()
+        if isinstance(function, access.Closed)
+        or (inspect.isfunction(function) and "by" in inspect.signature(function).parameters and name[0] != "_")
+    }
+
+
+def acting() -> set[str]:
+    """The public methods of runs that change something: those that are no answer of what everyone sees."""
+    seen = {"status", "close", "card", "answer", "table", "file"}
+    return {
+        f"{kind}.opened(by).{name}"
+        for kind in ("PICTURES", "MARKETS", "SCORING")
+        for name, method in inspect.getmembers(type(RUNS[kind]), inspect.isfunction)
+        if name[0] != "_" and name not in seen
     }
 
 
 def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
-    modules = (recordings, forecasters, ledger, alerts, system, metrics)
-    names = set[str]().union(*(asking(module, module.__name__.rpartition(".")[2]) for module in modules))
-    for kind in ("PICTURES", "MARKETS", "SCORING"):
-        names = names.union(*(asking(one, f"runs.{kind}") for one in type(getattr(runs, kind)).__mro__))
+    modules = (recordings, forecasters, ledger, alerts, system, metrics, runs)
+    names = set[str]().union(acting(), *(asking(module) for module in modules))
     source = Path(__file__).read_text(encoding="utf-8")
     own = {"recordings.running", "alerts.meet", "alerts.rules"}  # answer of what is the visitor's own, or with nothing
     assert {name for name in names - own if name not in source} == set() and len(names) > 25
@@ -166,11 +179,11 @@ def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
 
 
 BELOW = {
-    *("core.market.store.changes", "core.market.store.background_recorder.background_recorder"),
+    *("core.market.store.changes", "core.market.store.background_recorder.RECORDER"),
     *(f"core.market.formats.{module}.{name}" for module in ("bounded", "conversion") for name in ("inspect", "convert")),
     *("core.market.alert_monitor.alert_book", "core.market.alerts.AlertBook", "core.market.webhook"),
-    *("core.runs.local_training.shared_trainer", "core.runs.market_training.shared_market_trainer"),
-    *("core.runs.market_training.outlook", "core.runs.scoring.shared_scorer", "core.runs.epoch_time.epoch_times"),
+    *("core.runs.local_training.Trainer", "core.runs.market_training.MarketTrainer"),
+    *("core.runs.market_training.outlook", "core.runs.scoring.Scorer", "core.runs.epoch_time.epoch_times"),
     *("core.market.forecasters.catalogue.find_forecaster", "core.market.forecasters.table.TableForecaster"),
     "core.market.ledger.verification.verify",
     "core.market.store.places.RecordingPlace.__init__",
@@ -187,7 +200,9 @@ def test_no_page_reaches_below_the_functions_that_ask(path: Path) -> None:
         elif isinstance(node, ast.ImportFrom):
             used |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
     assert not used & BELOW
-    assert ".request(" not in path.read_text(encoding="utf-8") and "cuda.measured" not in path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    assert ".request(" not in text and "cuda.measured" not in text and ".unguarded" not in text
+    assert not any(f"{kind}.run.{name}(" in text for kind, _, name in (one.partition(".opened(by).") for one in acting()))
 
 
 def test_the_table_is_one() -> None:

@@ -13,10 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.models.vit import CLASSES
-from core.runs import data_folders, local_training
+from core.runs import data_folders
 from core.runs.local_run import RunStatus, TrainError
 from core.runs.local_training import Plan
 from core.service.access import Role
+from core.service.runs import PICTURES
 from core.vision.idx import read_part
 from core.vision.photographs import KINDS
 from pages.images import class_names
@@ -91,7 +92,7 @@ class Stub:
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
     made = Stub()
-    monkeypatch.setattr(local_training, "shared_trainer", lambda: made)
+    monkeypatch.setattr(PICTURES, "run", made)
     return made
 
 

@@ -18,11 +18,12 @@ from core.market.hub import hub, shutdown
 from core.market.store import places
 from core.market.store.index import find_recording
 from core.market.windows import STORE
-from core.runs import market_training, scoring
 from core.runs.local_run import TrainError
 from core.runs.market_training import MarketTrainer
 from core.runs.scoring import Scorer
+from core.service import runs
 from core.service.access import Role
+from core.service.runs import SCORING
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import HEADS, random_book, save_tiny
 from tests.core.training.test_market_runs import write_book
@@ -56,8 +57,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr(scorer, "start", partial(run_here, scorer, folder / "scores"))
         patch.setattr(trainer, "start", partial(run_here, trainer, folder / "runs"))
         patch.setattr(st, "page_link", lambda *a, **k: None)  # a page alone has no navigation to link into
-        patch.setattr(scoring, "shared_scorer", lambda: scorer)
-        patch.setattr(market_training, "shared_market_trainer", lambda: trainer)
+        patch.setattr(SCORING, "run", scorer)
+        patch.setattr(runs.MARKETS, "run", trainer)
         yield folder
     shutdown()
 
@@ -81,13 +82,13 @@ def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
     assert board["Samples"].nunique() == 1 and board["Log loss"].iloc[0] != "" and board["Log loss"].iloc[2] == ""
     assert board["Log loss"].iloc[3].startswith("1.099")
     assert ("no clear difference." in words(app) or "is better." in words(app)) and "Where tlob was most wrong" in words(app)
-    answer = scoring.shared_scorer().answer()
+    answer = SCORING.run.answer()
     assert answer is not None and len(app.dataframe[1].value) == len(answer["worst"]) > 10
     assert ("saying a third each would have been better" in words(app)) == (answer["log_loss"] > math.log(3))
 
     from core.market.answers.recordings import cut_window
 
-    plan, line = scoring.shared_scorer().status().plan, answer["worst"][0]
+    plan, line = SCORING.run.status().plan, answer["worst"][0]
     window = cut_window(plan.places, line["recording"], line["timestamp"], 24, predictor="tlob")
     assert window.timestamps[-1] == line["timestamp"] and len(window) == 24
     explorer = open_page(MARKETS / "attention.py", window="frozen", frozen=STORE.keep(window))
@@ -119,7 +120,7 @@ def test_two_epochs_are_trained_and_the_checkpoint_is_watched_live(place: Path) 
 def test_a_press_of_a_button_that_is_greyed_out_starts_nothing_for_a_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
     """A browser greys a button out; what a client sends is its own affair."""
     began: list[object] = []
-    for run in (scoring.shared_scorer(), market_training.shared_market_trainer()):
+    for run in (SCORING.run, runs.MARKETS.run):
         monkeypatch.setattr(run, "start", lambda *given, **options: began.append(given))
     for opened, key, closed in (
         (opened_score, "score_start", "scoring recordings, and ending that"),
@@ -137,7 +138,7 @@ def test_before_any_run_the_page_opens_on_a_bundled_recording_scored_by_the_ship
 ) -> None:
     """Of these weights and this file, by the receipt; the score again from its rows, by another library."""
     monkeypatch.setattr(checkpoints, "FOLDER", ROOT / "assets" / "checkpoints")
-    monkeypatch.setattr(scoring, "shared_scorer", Scorer)
+    monkeypatch.setattr(SCORING, "run", Scorer())
     answer = Scorer().answer()
     assert answer is not None
     (name,) = (one["recording"] for one in answer["recordings"])
