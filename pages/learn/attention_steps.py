@@ -10,8 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.explain.summaries import even_entropy, strongest
-from core.figures.learn.attention_steps import row_bars
-from core.figures.learn.diagrams.attention import attention_diagram
+from core.figures.learn.attention_steps import attention_diagram, row_bars
 from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens
 from core.lecture.attention_steps import Mask, Steps, concatenate_heads
@@ -340,7 +339,10 @@ def part(code: str, title: str, first: str) -> Part:
         return replace(
             shown,
             drawing=attention_diagram(it.steps, key=it.key, write=diagram.write, **place),
-            notes=[*([] if code == "heads" else [passage("attention_steps", code)]), *told(said.CLAIMS[code], reading)],
+            notes=[
+                *([] if code == "heads" else [passage("attention_steps", code)]),
+                *(told(said.CLAIMS[code](reading)) if code in said.CLAIMS else []),
+            ],
             question=shown.question or (lambda: questions.temperature(it.steps, weights, names=it.names, **place)),
         )
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures.learn import backprop as figures
-from core.figures.learn.diagrams.backprop import backprop_diagram
+from core.figures.learn.backprop import backprop_diagram
 from core.figures.matrix import Matrix, largest_size
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
@@ -126,7 +126,7 @@ def view(part: Part, first: float, seed: int, rows: int, causal: bool | None = N
     return PartView(
         equation=(entry, under_a_loss(example)) if part == "softmax" else entry,
         figure=figure,
-        notes=[passage("backprop", part), *told(said.CLAIMS.get(part, ()), example)],
+        notes=[passage("backprop", part), *(told(said.CLAIMS[part](example)) if part in said.CLAIMS else [])],
         more=[
             check(differ.format(gap=f"{gap:.0e}", count=len(example.written)), gap < 1e-10),
             report_form(example),

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from core.figures.learn import cost as figures
+from core.figures.learn.cost import cost_diagram
 from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.diagrams.cost import cost_diagram
 from core.lecture import cost, cost_count, cost_growth
 from core.lecture.claims import cost as said
 from core.lecture.claims import told
@@ -205,7 +205,7 @@ def modules(setup: str, t: int, d: int) -> PartView:
             check((differ if wrong else agree).format(count=len(rows), modules=", ".join(wrong)), not wrong),
             lambda: timed(it, total.macs),
         ],
-        notes=[passage("cost", "modules"), *told(said.MODULES, it)],
+        notes=[passage("cost", "modules"), *told(said.modules(it))],
         drawing=drawing(t, d),
         question=lambda: questions.costliest_kind(name, {kinds[kind]: macs for kind, macs in sums.items()}, t, d),
         covered=True, spoils=True,
@@ -298,7 +298,7 @@ def growth(t: int, d: int, n: int) -> PartView:
                 _("Each model's attention by its width and its number of tokens, with the lines T = D, 2D and 6D."),
             ),
         ],
-        notes=[passage("cost", "growth"), *told(said.GROWTH, one)],
+        notes=[passage("cost", "growth"), *told(said.growth(one))],
         drawing=drawing(t, d, n),
         question=lambda: questions.tokens_doubled(t, d, n),
         taken=lambda: {"T": t, "D": d, **on_screen(
@@ -383,7 +383,7 @@ def claims(frames: int, batch: int) -> PartView:
             plot(bars, "cost_claims", _("What is counted as a multiple of what the documents say, for each of their numbers.")),
             numbers(rows, "claims"),
         ],
-        notes=[passage("cost", "claims"), *told(said.DOCUMENTS, measured)],
+        notes=[passage("cost", "claims"), *told(said.documents(measured))],
         drawing=drawing(),
         question=lambda: questions.whole_against_document(frames, batch, whole.document, whole.counted),
         covered=True,

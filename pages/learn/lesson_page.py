@@ -5,7 +5,7 @@
         return PartView(
             equation=Worked(r"y = x / p", rf"1 / {tex(1 - rate)}"),
             figure=[[plot(before, "dropout_before", _("A matrix before dropout.")), plot(after, ...)]],
-            notes=[frame.passage("norms", "dropout"), *told(said.DROPOUT, example)],
+            notes=[frame.passage("norms", "dropout"), *told(said.dropout(example))],
             taken=lambda: {"X": example.before, **on_screen({"kept": example.kept})},
         )
 

@@ -9,7 +9,7 @@ import streamlit as st
 from core.figures.learn import norms as figures
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.diagrams.norms import norms_diagram
+from core.figures.learn.norms import norms_diagram
 from core.lecture import activations, norm_examples, norms, uses
 from core.lecture.claims import norms as said
 from core.lecture.claims import told
@@ -102,7 +102,7 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
         equation=_normalised(norm, cell, (sample, time, channel)),
         figure=figure,
         followed=Followed(name=f"sample {sample}", values=example.after[sample - 1].T, rows=channels),
-        notes=[passage("norms", "norms"), *told(said.NORMS, example)],
+        notes=[passage("norms", "norms"), *told(said.norms(example))],
         more=[
             plot(
                 spread,
@@ -164,7 +164,7 @@ def softmax(shift: float) -> PartView:
         ),
         figure=[plot(figures.softmax_figure(x, safe, plain), "stable_softmax", alt)],
         followed=Followed(name="stable softmax", values=safe[:, None], rows=scores, columns=[_("weight")]),
-        notes=[*told(said.SOFTMAX, (x, plain)), passage("norms", "softmax")],
+        notes=[*told(said.softmax(x, plain)), passage("norms", "softmax")],
         more=[check(verdict, not broken)],
         drawing=drawing("softmax", x[0], safe[0]),
         question=lambda: questions.plain_softmax(shift),
@@ -191,7 +191,7 @@ def dropout(rate: float, draw: int) -> PartView:
                 plot(after, "dropout_after", _("The matrix after dropout: some entries are zero, the others larger.")),
             ]
         ],
-        notes=[passage("norms", "dropout"), *told(said.DROPOUT, example)],
+        notes=[passage("norms", "dropout"), *told(said.dropout(example))],
         more=[
             plot(means, "dropout_means", _("The mean of 64 ones after dropout, over 400 draws, around 1.")),
             check(noise, abs(mean - 1) < 0.05),
@@ -232,7 +232,7 @@ def depth(layers: int, seed: int) -> PartView:
         figure=[
             plot(gradients, "depth_gradients", _("Norm of the gradient by each layer's weights, post-norm against pre-norm."))
         ],
-        notes=[*told(said.DEPTH, (post, pre)), passage("norms", "depth")],
+        notes=[*told(said.depth(post, pre)), passage("norms", "depth")],
         more=[plot(sizes, "depth_activations", _("Size of the activations by layer, post-norm against pre-norm."))],
         drawing=drawing("depth", ratio_post, ratio_pre),
         question=lambda: questions.deeper(layers, seed),

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.figures.learn import optimisers as figures
 from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.diagrams.optimisers import optimiser_diagram
+from core.figures.learn.optimisers import optimiser_diagram
 from core.lecture import activations, book_task, initialisation, optimiser_examples, optimisers
 from core.lecture.book_task import BookTask
 from core.lecture.claims import optimisers as said
@@ -147,7 +147,7 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, adam:
         figure=[
             plot(drawn, "surface_plot", _("Level lines of the loss, and the path of each optimiser up to this step."), play=play)
         ],
-        notes=[passage("optimisers", "surface"), *told(said.SURFACE, said.Walked(surface=given, walks=walks, decay=decay))],
+        notes=[passage("optimisers", "surface"), *told(said.surface(given, walks, decay))],
         more=[stopped if diverged else None, plot(losses, "surface_losses", _("Loss by step for each optimiser."))],
         drawing=optimiser_diagram(taken, write=diagram.write),
         question=lambda: questions.lowest(surface, rate=rate, decay=decay, step=step, names=names),
@@ -215,7 +215,7 @@ def on_book(rate: float, recording: str, decay: float) -> PartView:
             _("Adam; does the mean mid of the next 5 s lie above the mid now, rows where it moves"),
         ),
         figure=[plot(losses, "book_losses", _("Training loss of the logistic regression by step, for each optimiser."))],
-        notes=[passage("optimisers", "book"), *told(said.BOOK, walks)],
+        notes=[passage("optimisers", "book"), *told(said.book(walks))],
         more=[
             table(scores),
             caption(always.format(share=percent(task.majority), count=number(len(up)))),
@@ -281,7 +281,7 @@ def clipping(norm: float, g1: float, g2: float) -> PartView:
                 _("The gradient, the circle of the largest norm, and the clipped gradient on it."),
             )
         ],
-        notes=told(said.CLIPPING, said.Clipping(length=length, largest=norm, norms=norms)),
+        notes=told(said.clipping(length, norm, norms)),
         more=[
             plot(
                 figures.norms_figure(norms, clipped_norms, norm), "clip_walk",
@@ -321,7 +321,7 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
             note.format(layers=number(layers), value=significant(sizes[-1])),
         ),
         figure=[plot(drawn, "signal", _("Size of the activations by layer for six ways of drawing the weights."))],
-        notes=[passage("optimisers", "init"), *told(said.INIT, signals[scheme])],
+        notes=[passage("optimisers", "init"), *told(said.init(signals[scheme]))],
         drawing=drawing(),
         taken=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
     )

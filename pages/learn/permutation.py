@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from core.figures.learn.attention_steps import grouped_bars
-from core.figures.learn.diagrams.permutation import permutation_diagram
+from core.figures.learn.attention_steps import grouped_bars, permutation_diagram
 from core.figures.matrix import Matrix
 from core.lecture import attention_steps, permutation, tokens
 from core.lecture.claims import permutation as said
@@ -209,7 +208,7 @@ def rows(it: Shuffled) -> PartView:
         matrix(shuffle.off, "Z' − PZ", "off", names, channels, top=top),
     ]
     numbers = {"first row of PZ": shuffle.moved[0], "first row of Z'": shuffle.after.joined[0], "largest |Z' - PZ|": shuffle.rows}
-    return replace(shown(it, equation, [figure], numbers), notes=told(said.ROWS, shuffle))
+    return replace(shown(it, equation, [figure], numbers), notes=told(said.rows(shuffle)))
 
 
 def maps(it: Shuffled) -> PartView:
@@ -230,7 +229,7 @@ def maps(it: Shuffled) -> PartView:
         matrix(after, "A'", "map_after", names, names, signed=False, top=1.0),
     ]
     numbers = {"first row of PAP^T": turned[0], "first row of A'": after[0], "largest |A' - PAP^T|": shuffle.maps}
-    return replace(shown(it, equation, [figure], numbers), notes=told(said.MAPS, shuffle))
+    return replace(shown(it, equation, [figure], numbers), notes=told(said.maps(shuffle)))
 
 
 def pool(it: Shuffled) -> PartView:
@@ -246,7 +245,7 @@ def pool(it: Shuffled) -> PartView:
     bars = grouped_bars({_("in order"): before, _("shuffled"): after}, x_title=_("Channel"), y_title=_("Mean output"))
     alt = _("The mean of the outputs in each channel, before and after the shuffle.")
     numbers = {"mean of Z": before, "mean of Z'": after}
-    return replace(shown(it, equation, [plot(bars, "permutation_pool", alt)], numbers), notes=told(said.POOL, shuffle))
+    return replace(shown(it, equation, [plot(bars, "permutation_pool", alt)], numbers), notes=told(said.pool(shuffle)))
 
 
 def settings(it: Shuffled) -> PartView:
@@ -274,7 +273,7 @@ def settings(it: Shuffled) -> PartView:
     return PartView(
         equation=equation,
         figure=[table(lines, "permutation")],
-        notes=told(said.TABLE, compared),
+        notes=told(said.table(compared)),
         taken=lambda: it.taken(numbers),
     )
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.checkpoints import CheckpointError, names
 from core.figures.learn import positions as figures
-from core.figures.learn.diagrams.positions import positions_diagram
+from core.figures.learn.positions import positions_diagram
 from core.figures.matrix import Matrix
 from core.lecture import attention_steps, permutation, positions, tokens
 from core.lecture.claims import positions as said
@@ -116,9 +116,9 @@ class Encoding:
         return positions.entry(self.at, self.pair, self.size[1], base=float(self.base), scale=self.scale)
 
     @property
-    def claimed(self) -> said.Encoded:
-        """Encoding that the claims are about."""
-        return said.Encoded(matrix=self.matrix, sinusoidal=self.sinusoidal, base=float(self.base), pos=self.at, pair=self.pair)
+    def claimed(self) -> tuple[Any, float | None]:
+        """Encoding that the claims are about, and the formula's base."""
+        return self.matrix, float(self.base) if self.sinusoidal else None
 
     def taken(self, shown: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
@@ -223,7 +223,7 @@ def matrix(it: Encoding) -> PartView:
     return PartView(
         equation=equation,
         figure=[heat(it.matrix, _("PE"), "pe_matrix", alt, row=it.at, height=430), strip],
-        notes=told(said.MATRIX, it.claimed),
+        notes=told(said.matrix(*it.claimed)),
         followed=Followed(name="encoding", values=it.matrix, rows=rows),
         taken=lambda: it.taken(shown),
     )
@@ -246,7 +246,7 @@ def waves(it: Encoding) -> PartView:
     return PartView(
         equation=equation,
         figure=[plot(drawn, "pe_waves", _("Three channels of the encoding along the positions."))],
-        notes=told(said.WAVES, it.claimed),
+        notes=told(said.waves(*it.claimed, it.pair)),
         taken=lambda: it.taken(shown),
     )
 
@@ -278,7 +278,7 @@ def similarity(it: Encoding) -> PartView:
             ],
             plot(curve, "pe_curve", _("The dot product of one position with all others.")),
         ],
-        notes=told(said.SIMILARITY, it.claimed),
+        notes=told(said.similarity(*it.claimed, it.at)),
         taken=lambda: it.taken({"dot": products[at, other], "distance": apart[at, other]}, OTHER=other),
     )
 
@@ -311,7 +311,7 @@ def rotation(it: Encoding) -> PartView:
                 heat(moved.matrix, _("M for k = {number}").format(number=k), "pe_rotation", alt, y_title=_("Channel")),
             ],
         ],
-        notes=told(said.ROTATION, moved),
+        notes=told(said.rotation(moved)),
         taken=lambda: it.taken({"turned": turned, "share": moved.share}),
     )
 
@@ -401,7 +401,7 @@ def scale(it: Encoding) -> PartView:
                 _("Cosine similarity of every two rows of content plus positions."), height=420, x_title=_("Position"),
             ),
         ]],
-        notes=told(said.SCALE, (positions.balance(content, 0 * places), balance)),
+        notes=told(said.scale(positions.balance(content, 0 * places), balance)),
         taken=lambda: it.taken({"ratio": balance.ratio}, **given),
     )  # fmt: skip
 
@@ -425,7 +425,7 @@ def exponent(it: Encoding) -> PartView:
             _("Wavelength of the last pair, in positions; the sequence has {number}.").format(number=it.size[0]),
         ),
         figure=[[one(0, _("Standard"), "pe_standard"), one(1, _("The report's listing"), "pe_doubled")]],
-        notes=told(said.EXPONENT, said.Exponents(standard=both[0], doubled=both[1], base=base)),
+        notes=told(said.exponent(both[0], both[1], base)),
         taken=lambda: it.taken({"last wavelengths": waves, "channels that hardly change": still}),
     )
 
@@ -460,7 +460,7 @@ def without(it: Encoding) -> PartView:
             ],
             markdown(f"[{title}](permutation{language})"),
         ],
-        notes=told(said.WITHOUT, shuffle),
+        notes=told(said.without(shuffle)),
         taken=lambda: it.taken({"largest |Z' - PZ|": shuffle.rows}, **given),
     )
 

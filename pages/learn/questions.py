@@ -412,7 +412,7 @@ def next_look(cross: Any, step: int, source: Sequence[str], symbol: str) -> Ques
 def paths(target: Sequence[int], frames: int, *, skip: bool) -> Question:
     """Asks how many valid paths one more frame gives."""
     now, then = (ctc.count_paths(target, count, skip=skip) for count in (frames, frames + 1))
-    (why,) = claims.told(said_of_ctc.PATHS, said_of_ctc.Paths(now=now, then=then, needed=ctc.frames_needed(target, skip=skip)))
+    (why,) = claims.told(said_of_ctc.paths(now, then, ctc.frames_needed(target, skip=skip)))
     options, answer = predictions.among(then, (now, now + 1, 2 * now))
     return Question(
         code="paths",

@@ -11,8 +11,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures.learn import recurrent as figures
-from core.figures.learn.diagrams.recurrent import gradient_diagram, lstm_diagram, rnn_diagram
-from core.figures.learn.recurrent import Band
+from core.figures.learn.recurrent import Band, gradient_diagram, lstm_diagram, rnn_diagram
 from core.lecture import recurrence
 from core.lecture.claims import recurrent as said
 from core.lecture.claims import told
@@ -232,7 +231,7 @@ def rnn(it: Unrolled) -> PartView:
         figure=figure,
         followed=it.followed("rnn", stacked(run.h, run.y[:, :1]), [_("output y")]),
         more=[agreement("torch.nn.RNN", recurrence.rnn_deviation(it.x, it.rnn))],
-        notes=told(said.RNN, said.States(h=run.h, back=it.rnn["W_hh"])),
+        notes=told(said.rnn(run.h, it.rnn["W_hh"])),
         drawing=rnn_diagram(it.x, run, terms, step=t, unit=k, write=diagram.write),
         taken=lambda: it.taken(it.rnn, {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}),
     )
@@ -280,7 +279,7 @@ def lstm(it: Unrolled) -> PartView:
         figure=figure,
         followed=it.followed("lstm", stacked(run.h)),
         more=[agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
-        notes=told(said.LSTM, said.Unit(number=k + 1, forget=run.f[:, k], entering=run.i[:, k])),
+        notes=told(said.lstm(k + 1, run.f[:, k], run.i[:, k])),
         drawing=lstm_diagram(it.x, run, step=t, unit=k, write=diagram.write),
         taken=lambda: it.taken(kinds, shown),
     )
@@ -327,7 +326,7 @@ def gradient(it: Unrolled) -> PartView:
             ),
         ),
         figure=[plot(lines, "recurrent_gradients", alt), stats(*reaches)],
-        notes=told(said.GRADIENT, back),
+        notes=told(said.gradient(back)),
         drawing=gradient_diagram(back, lambda value: significant(value, 2)),
         taken=taken,
     )

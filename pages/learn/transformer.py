@@ -14,7 +14,7 @@ from core.checkpoints import CheckpointError
 from core.device import use_one_thread
 from core.figures.learn import transformer as figures
 from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.diagrams.transformer import transformer_diagram
+from core.figures.learn.transformer import transformer_diagram
 from core.figures.matrix import matrix_figure
 from core.lecture import dates
 from core.lecture.claims import told
@@ -263,7 +263,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
     )
     seen = matrix_figure(whole, bar=False, keep="decoding")
     play = figures.decoding_play(symbol_captions(reading, cross), start=step)
-    looking = said.Looking(cross=cross, step=step, text=figures.visible(source), answer=reading.answer)
+    looking = said.decode(cross, step, figures.visible(source), reading.answer)
     following = figures.next_figure(chances, dates.SYMBOLS, chosen=reading.trace.symbols[step])
     read_ = figures.reading_figure(cross[step], relevance(str(checkpoints.FOLDER), reading.text, step), source)
     alt = _("Attention of this symbol over the text, and gradient times input of each character.")
@@ -288,7 +288,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
                 plot(causal, "causal_map", _("Which earlier symbols of the answer each answered symbol looked at.")),
             ],
         ],
-        notes=[passage("transformer", "decode"), *told(said.DECODE, looking)],
+        notes=[passage("transformer", "decode"), *told(looking)],
         more=[
             [
                 plot(following, "next_symbols", _("The likeliest next symbols and their probabilities."), height=330),
@@ -310,8 +310,8 @@ def beam(text: str, width: int, symbol: int) -> PartView:
     held, final = history[min(symbol, len(history)) - 1], history[-1]
     names = ["".join(figures.visible([dates.SYMBOLS[one] for one in it.symbols])) for it in held]
     kept = figures.beam_figure(names, [it.probability for it in held], finished=[it.ended for it in held])
-    logs, ended = final[0].log_probabilities, said.Ended(beam=final, greedy=reading.hypothesis)
-    (compared,) = told(said.COMPARED, ended)
+    logs, ends = final[0].log_probabilities, (final[0], reading.hypothesis)
+    (compared,) = told(said.compared(*ends))
     answers = [dates.decode_text(it.symbols) for it in final]
     rows = {
         _("Answer"): answers,
@@ -326,8 +326,8 @@ def beam(text: str, width: int, symbol: int) -> PartView:
             _("the best of the beam, natural logarithms"),
         ),
         figure=[plot(kept, "beam_held", _("The sequences the beam holds after this symbol and their probabilities."))],
-        notes=[passage("transformer", "beam"), *told(said.BEAM, ended)],
-        more=[check(translate(compared), not ended.lost), table(rows)],
+        notes=[passage("transformer", "beam"), *told(said.beam(final))],
+        more=[check(translate(compared), not said.lost(*ends)), table(rows)],
         drawing=drawing(text, symbol=symbol),
         taken=lambda: {
             "LOGS": list(logs), "ANSWERS": {one: list(it.log_probabilities) for one, it in zip(answers, final, strict=True)},

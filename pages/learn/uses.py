@@ -85,7 +85,7 @@ def roles(role: uses.Role, word: int, factor: float) -> PartView:
             plot(bars, "role_output", _("The word's output before and afterwards, channel by channel.")),
             check(untouched, weight_moved == 0) if role == "v" else None,
         ],
-        notes=[passage("uses", f"role_{role}"), *told(said.ROLES, said.Scaled(study=study, role=role, factor=factor))],
+        notes=[passage("uses", f"role_{role}"), *told(said.roles(study, role, factor))],
         taken=lambda: given | on_screen(shown),
     )
 
@@ -153,7 +153,7 @@ def families(family: uses.Family, n: int, m: int) -> PartView:
             _("pairs that may look at each other, a head and layer"),
         ),
         figure=[[*map(one, masks), *[None] * (3 - len(masks))], family_table()],
-        notes=[passage("uses", f"family_{family}"), *told(said.FAMILIES, masks)],
+        notes=[passage("uses", f"family_{family}"), *told(said.families(masks))],
         taken=taken,
     )
 

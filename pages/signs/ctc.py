@@ -9,8 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import ctc as figures
-from core.figures.ctc import Quantity
-from core.figures.learn.diagrams.ctc import ctc_diagram
+from core.figures.ctc import Quantity, ctc_diagram
 from core.lecture import notebooks
 from core.signs import ctc, ctc_lab
 from core.signs.ctc import CTCError, Lattice

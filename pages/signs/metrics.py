@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import metrics as figures
-from core.figures.learn.diagrams.metrics import metrics_diagram
+from core.figures.metrics import metrics_diagram
 from core.lecture import claims, notebooks
 from core.lecture.claims import metrics as said
 from core.messages import translate
@@ -278,7 +278,7 @@ def _plain(markdown: str) -> str:
 def _cell(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> str:
     """One entry of the table in words and numbers."""
     place = _("**Entry ({row}, {column}) = {value}.**").format(row=cell.row, column=cell.column, value=cell.value)
-    (sentence,) = claims.told(said.ENTRY, said.Entry(cell=cell, reference=reference, hypothesis=hypothesis))
+    (sentence,) = claims.told(said.entry(cell, reference, hypothesis))
     return f"{place} {translate(sentence)}"
 
 
@@ -340,7 +340,7 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
     with right:
         if len(grams):
             st.dataframe(grams, hide_index=True, height="content" if len(grams) <= 8 else 320)
-        for sentence in claims.told(said.BLEU, said.Counted(bleu=score, listed=len(hypothesis))):
+        for sentence in claims.told(said.zero(score, len(hypothesis))):
             st.caption(translate(sentence))
     return score
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from core.lecture.attention_steps import Steps
-from core.lecture.claims import Claim
+from core.lecture.claims import Said
 from core.messages import compose
 
 TIED: Final = 1e-9
@@ -25,100 +26,76 @@ class Reading:
     head: int
     query: int
 
-    @property
-    def allowed(self) -> int:
-        """Keys that the query may look at."""
-        return int(self.steps.mask[self.query].sum())
-
-    @property
-    def first(self) -> list[int]:
-        """The keys with the largest score of those that the query may look at."""
-        row = self.steps.masked[self.head, self.query]
-        return np.flatnonzero(row >= row.max() - TIED).tolist()
-
-    @property
-    def twins(self) -> list[list[int]]:
-        """Groups of two or more tokens whose keys are equal in the head."""
-        keys = self.steps.k[self.head]
-        groups = [np.flatnonzero(np.abs(keys - key).max(axis=1) < TIED).tolist() for key in keys]
-        return [group for place, group in enumerate(groups) if len(group) > 1 and group[0] == place]
-
     def named(self, tokens: list[int]) -> str:
         """The tokens' names."""
         return ", ".join(self.names[one] for one in tokens)
 
 
-MASKED: Final = Claim[Reading](
-    "masked",
-    lambda read: not read.steps.mask.all(),
-    lambda read: compose(
-        "The mask rules out {count} of {all} pairs: their score is minus infinity, and their weight exactly 0.",
-        count=int((~read.steps.mask).sum()), all=read.steps.mask.size,
-    ),
-)  # fmt: skip
-SCORES: Final = (
-    Claim[Reading](
-        "equal keys",
-        lambda read: bool(read.twins),
-        lambda read: compose(
-            "Equal keys: {names}. Before the mask their columns are equal.", names="; ".join(map(read.named, read.twins))
-        ),
-    ),
-    MASKED,
-)
-SOFTMAX: Final = (
-    Claim[Reading](
-        "one key",
-        lambda read: read.allowed == 1,
-        lambda read: compose(
-            "“{query}” may look at one key alone, whose weight is 1 at every temperature.", query=read.names[read.query]
-        ),
-    ),
-    Claim[Reading](
-        "one winner",
-        lambda read: len(read.first) == 1 < read.allowed,
-        lambda read: compose(
+def _masked(read: Reading) -> Said:
+    said: Said = {}
+    mask = read.steps.mask
+    if not mask.all():
+        said["masked"] = compose(
+            "The mask rules out {count} of {all} pairs: their score is minus infinity, and their weight exactly 0.",
+            count=int((~mask).sum()), all=mask.size,
+        )  # fmt: skip
+    return said
+
+
+def scores(read: Reading) -> Said:
+    """Keys that are equal in the head, and the mask."""
+    said: Said = {}
+    keys = read.steps.k[read.head]
+    groups = [np.flatnonzero(np.abs(keys - key).max(axis=1) < TIED).tolist() for key in keys]
+    twins = [group for place, group in enumerate(groups) if len(group) > 1 and group[0] == place]
+    if twins:
+        names = "; ".join(map(read.named, twins))
+        said["equal keys"] = compose("Equal keys: {names}. Before the mask their columns are equal.", names=names)
+    return said | _masked(read)
+
+
+def softmax(read: Reading) -> Said:
+    """Ends of the query's row at low and high temperature, by the keys that it may look at and their largest scores."""
+    said: Said = {}
+    row, query = read.steps.masked[read.head, read.query], read.names[read.query]
+    first, count = np.flatnonzero(row >= row.max() - TIED).tolist(), int(read.steps.mask[read.query].sum())
+    if count == 1:
+        said["one key"] = compose("“{query}” may look at one key alone, whose weight is 1 at every temperature.", query=query)
+    elif len(first) == 1 < count:
+        said["one winner"] = compose(
             "Lower the temperature and the row of “{query}” ends on “{key}” (entropy 0); raise it and the {count} keys that it "
             "may look at count alike (entropy ln {count} = {even:.3f}).",
-            query=read.names[read.query], key=read.named(read.first), count=read.allowed, even=math.log(read.allowed),
-        ),
-    ),
-    Claim[Reading](
-        "several winners",
-        lambda read: 1 < len(read.first) < read.allowed,
-        lambda read: compose(
+            query=query, key=read.named(first), count=count, even=math.log(count),
+        )  # fmt: skip
+    elif 1 < len(first) < count:
+        said["several winners"] = compose(
             "Lower the temperature and the row of “{query}” ends on the {ties} keys whose scores are equal, {keys} (entropy "
             "ln {ties} = {low:.3f}); raise it and the {count} keys that it may look at count alike (entropy ln {count} = "
             "{even:.3f}).",
-            query=read.names[read.query], keys=read.named(read.first), ties=len(read.first), low=math.log(len(read.first)),
-            count=read.allowed, even=math.log(read.allowed),
-        ),
-    ),
-    Claim[Reading](
-        "all alike",
-        lambda read: len(read.first) == read.allowed > 1,
-        lambda read: compose(
+            query=query, keys=read.named(first), ties=len(first), low=math.log(len(first)), count=count, even=math.log(count),
+        )  # fmt: skip
+    elif count:
+        said["all alike"] = compose(
             "All {count} scores of “{query}” are equal, and so are its weights at every temperature (entropy ln {count} = "
             "{even:.3f}).",
-            query=read.names[read.query], count=read.allowed, even=math.log(read.allowed),
-        ),
-    ),
-    MASKED,
-)  # fmt: skip
-HEADS: Final = (
-    Claim[Reading](
-        "one",
-        lambda read: len(read.steps.q) == 1,
-        lambda _read: compose("One head reads all columns of Q, K and V and has one map; W_O then mixes the columns of Z."),
-    ),
-    Claim[Reading](
-        "several",
-        lambda read: len(read.steps.q) > 1,
-        lambda read: compose(
+            query=query, count=count, even=math.log(count),
+        )  # fmt: skip
+    return said | _masked(read)
+
+
+def heads(read: Reading) -> Said:
+    """One head, or several."""
+    said: Said = {}
+    count = len(read.steps.q)
+    if count == 1:
+        said["one"] = compose("One head reads all columns of Q, K and V and has one map; W_O then mixes the columns of Z.")
+    else:
+        said["several"] = compose(
             "Each of the {count} heads has a map of its own and reads its own columns of Q, K and V (columns a head: {width}). "
             "Their outputs stand side by side in Z until W_O mixes them.",
-            count=len(read.steps.q), width=read.steps.key_width,
-        ),
-    ),
-)  # fmt: skip
-CLAIMS: Final = {"project": (), "scores": SCORES, "softmax": SOFTMAX, "sum": (), "heads": HEADS}
+            count=count, width=read.steps.key_width,
+        )  # fmt: skip
+    return said
+
+
+CLAIMS: Final[dict[str, Callable[[Reading], Said]]] = {"scores": scores, "softmax": softmax, "heads": heads}

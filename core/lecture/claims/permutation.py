@@ -3,83 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 
-from core.lecture.claims import Claim
+from core.lecture.claims import Said
 from core.lecture.permutation import EXACT, Shuffle
 from core.messages import Message, compose
 
 
-def _in_order(shuffle: Shuffle) -> bool:
-    return bool((shuffle.p == np.eye(len(shuffle.p))).all())
+def _in_order(shuffle: Shuffle) -> Said:
+    said: Said = {}
+    if (shuffle.p == np.eye(len(shuffle.p))).all():
+        said["in order"] = compose("The words stand in their first order: P is the identity and shuffles nothing.")
+    return said
 
 
-def _changed_words(shuffle: Shuffle) -> int:
-    return int((np.abs(shuffle.off).max(axis=1) > EXACT).sum())
+def _why(shuffle: Shuffle) -> Said:
+    said: Said = {}
+    if shuffle.positions and not shuffle.equivariant:
+        said["positions"] = compose("Positions belong to places, so a word that moves becomes another vector.")
+    if shuffle.causal == "fixed" and not shuffle.equivariant:
+        said["mask"] = compose("The mask stays where it is, so a word that moves sees other words.")
+    return said
 
 
-IN_ORDER: Final = Claim[Shuffle](
-    "in order", _in_order, lambda _found: compose("The words stand in their first order: P is the identity and shuffles nothing.")
-)
-WHY: Final = (
-    Claim[Shuffle](
-        "positions",
-        lambda found: found.positions and not found.equivariant,
-        lambda _found: compose("Positions belong to places, so a word that moves becomes another vector."),
-    ),
-    Claim[Shuffle](
-        "mask",
-        lambda found: found.causal == "fixed" and not found.equivariant,
-        lambda _found: compose("The mask stays where it is, so a word that moves sees other words."),
-    ),
-)
-ROWS: Final = (
-    IN_ORDER,
-    Claim[Shuffle](
-        "equal",
-        lambda found: found.equivariant,
-        lambda _found: compose("Z' equals PZ to rounding: each word keeps its output and only takes it to its new row."),
-    ),
-    Claim[Shuffle](
-        "other",
-        lambda found: not found.equivariant,
-        lambda found: compose(
+def rows(shuffle: Shuffle) -> Said:
+    """Outputs of the shuffled words beside the shuffled outputs."""
+    said = _in_order(shuffle)
+    if shuffle.equivariant:
+        said["equal"] = compose("Z' equals PZ to rounding: each word keeps its output and only takes it to its new row.")
+    else:
+        said["other"] = compose(
             "Z' is not PZ. Words with another output: {count} of {all}; the largest difference is {most:.3g}.",
-            all=len(found.p), count=_changed_words(found), most=found.rows,
-        ),
-    ),
-    *WHY,
-)  # fmt: skip
-MAPS: Final = (
-    IN_ORDER,
-    Claim[Shuffle](
-        "equal",
-        lambda found: found.maps < EXACT,
-        lambda _found: compose("A' equals PAPᵀ to rounding: who looks at whom has not changed, only where it is written."),
-    ),
-    Claim[Shuffle](
-        "other",
-        lambda found: found.maps >= EXACT,
-        lambda found: compose("A' is not PAPᵀ: weights differ by up to {most:.3g}.", most=found.maps),
-    ),
-    *WHY,
-)
-POOL: Final = (
-    IN_ORDER,
-    Claim[Shuffle](
-        "equal",
-        lambda found: found.invariant,
-        lambda _found: compose("The mean over rows is the same bar for bar: from it alone nobody can tell the two orders apart."),
-    ),
-    Claim[Shuffle](
-        "other",
-        lambda found: not found.invariant,
-        lambda found: compose("The mean over rows moves by up to {most:.3g}: it depends on the order.", most=found.pool),
-    ),
-    *WHY,
-)
+            all=len(shuffle.p), count=int((np.abs(shuffle.off).max(axis=1) > EXACT).sum()), most=shuffle.rows,
+        )  # fmt: skip
+    return said | _why(shuffle)
+
+
+def maps(shuffle: Shuffle) -> Said:
+    """Maps of the shuffled words beside the shuffled maps."""
+    said = _in_order(shuffle)
+    if shuffle.maps < EXACT:
+        said["equal"] = compose("A' equals PAPᵀ to rounding: who looks at whom has not changed, only where it is written.")
+    else:
+        said["other"] = compose("A' is not PAPᵀ: weights differ by up to {most:.3g}.", most=shuffle.maps)
+    return said | _why(shuffle)
+
+
+def pool(shuffle: Shuffle) -> Said:
+    """The means over rows."""
+    said = _in_order(shuffle)
+    if shuffle.invariant:
+        said["equal"] = compose("The mean over rows is the same bar for bar: from it alone nobody can tell the two orders apart.")
+    else:
+        said["other"] = compose("The mean over rows moves by up to {most:.3g}: it depends on the order.", most=shuffle.pool)
+    return said | _why(shuffle)
 
 
 def _broken(shuffle: Shuffle) -> Message:
@@ -88,22 +66,14 @@ def _broken(shuffle: Shuffle) -> Message:
     return compose("equivariance alone") if shuffle.invariant else compose("both properties")
 
 
-TABLE: Final = (
-    Claim[Sequence[Shuffle]](
-        "in order", lambda table: _in_order(table[0]), lambda table: IN_ORDER.say(table[0])
-    ),
-    Claim[Sequence[Shuffle]](
-        "broken",
-        lambda table: not _in_order(table[0]),
-        lambda table: compose(
+def table(compared: Sequence[Shuffle]) -> Said:
+    """The results of `compare_settings`."""
+    said = _in_order(compared[0])
+    if not said:
+        said["broken"] = compose(
             "For this order, positions break: {positions}. A causal mask that stays where it is breaks: {mask}.",
-            positions=_broken(table[1]), mask=_broken(table[2]),
-        ),
-    ),
-    Claim[Sequence[Shuffle]](
-        "along",
-        lambda table: table[3].equivariant and table[3].invariant,
-        lambda _table: compose("A mask that is shuffled along (PMPᵀ) forbids the same pairs of words, and both properties hold."),
-    ),
-)  # fmt: skip
-"""About the results of `compare_settings`."""
+            positions=_broken(compared[1]), mask=_broken(compared[2]),
+        )  # fmt: skip
+    if compared[3].equivariant and compared[3].invariant:
+        said["along"] = compose("A mask that is shuffled along (PMPᵀ) forbids the same pairs of words, and both properties hold.")
+    return said

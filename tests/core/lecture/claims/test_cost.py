@@ -14,7 +14,7 @@ from tests.core.lecture.claims.walk import Walk, states
 
 
 def test_what_a_layer_is_spent_on_and_what_a_longer_sequence_costs() -> None:
-    walk, answers = Walk(claims.GROWTH), set()
+    walk, answers = Walk(claims.growth), set()
     for state in states(t=[128, 4, 32, 8192], d=[40, 16, 512, 2048]):
         t, d = state["t"], state["d"]
         scores, projections, feed = 2 * t * t * d, 4 * t * d * d, 8 * t * d * d
@@ -31,14 +31,14 @@ def test_what_a_layer_is_spent_on_and_what_a_longer_sequence_costs() -> None:
 
 
 def test_which_models_compare_features_too() -> None:
-    walk = Walk(claims.MODULES)
+    walk = Walk(claims.modules)
     for code, setup in cost_count.setups().items():
         walk.check(setup, {"channels too" if setup.model == "tlob" else "tokens alone": {}}, code)
     walk.end()
 
 
 def test_the_documents_numbers() -> None:
-    walk = Walk(claims.DOCUMENTS)
+    walk = Walk(claims.documents)
     for state in states(frames=[12, 1, 9, 10, 48], batch=[2, 1, 7, 8]):
         frames, batch = state["frames"], state["batch"]
         cnn, layers = frames * 299_494_272, 4 * (12 * frames * 1280**2 + 2 * frames**2 * 1280)

@@ -18,7 +18,7 @@ def paths(target: tuple[int, ...], frames: int, *, skip: bool) -> int:
 
 
 def test_paths_with_one_frame_more() -> None:
-    walk = Walk(claims.PATHS)
+    walk = Walk(claims.paths)
     for state in states(target=[(1, 2), (), (1,), (1, 1), (1, 1, 2)], frames=[5, 1, 2, 3, 6], skip=[True, False]):
         target, frames, skip = state["target"], state["frames"], state["skip"]
         now, then = (paths(target, count, skip=skip) for count in (frames, frames + 1))
@@ -32,5 +32,5 @@ def test_paths_with_one_frame_more() -> None:
             truth = {"same" if now == then else "more": {"now": now, "then": then}}
         counted = (ctc.count_paths(target, count, skip=skip) for count in (frames, frames + 1))
         given = dict(zip(("now", "then"), counted, strict=True))
-        walk.check(claims.Paths(**given, needed=ctc.frames_needed(target, skip=skip)), truth, state)
+        walk.check((given["now"], given["then"], ctc.frames_needed(target, skip=skip)), truth, state)
     walk.end()

@@ -23,7 +23,7 @@ def edits(reference: tuple[str, ...], hypothesis: tuple[str, ...]) -> int:
 
 
 def test_an_entry_of_levenshteins_table() -> None:
-    walk = Walk(claims.ENTRY)
+    walk = Walk(claims.entry)
     for state in states(reference=SENTENCES, hypothesis=["A C B", *SENTENCES], row=[2, 0, 1, 9], column=[2, 0, 1, 9]):
         ref, hyp = state["reference"].split(), state["hypothesis"].split()
         i, j = min(state["row"], len(ref)), min(state["column"], len(hyp))
@@ -39,7 +39,7 @@ def test_an_entry_of_levenshteins_table() -> None:
             assert here == 1 + min(above, left, diagonal)  # type: ignore[type-var,operator]
         cell = metrics.edit_cell(edit_table(ref, hyp), ref, hyp, i * (len(hyp) + 1) + j)
         assert cell.value == here
-        walk.check(claims.Entry(cell=cell, reference=ref, hypothesis=hyp), truth, state)
+        walk.check((cell, ref, hyp), truth, state)
     walk.end()
 
 
@@ -49,7 +49,7 @@ def grams(sentence: str, order: int) -> Counter[tuple[str, ...]]:
 
 
 def test_a_bleu_of_0() -> None:
-    walk = Walk(claims.BLEU)
+    walk = Walk(claims.zero)
     for state in states(hypothesis=["A B C", "", "B A", "C B A", "A B C D E"], second=[None, "", "X Y"], order=[4, 1, 2],
                         smoothing=["none", "floor", "add-k", "exp"]):  # fmt: skip
         references, hypotheses = ["A B C D E"], [state["hypothesis"]]
@@ -72,5 +72,5 @@ def test_a_bleu_of_0() -> None:
             truth["no match"] = {"order": missing[0]}
         elif words and not all(totals) and not (smooth and state["smoothing"] == "add-k"):
             truth["too short"] = {"order": totals.index(0) + 1}
-        walk.check(claims.Counted(bleu=bleu, listed=len(hypotheses[0].split())), truth, state)
+        walk.check((bleu, len(hypotheses[0].split())), truth, state)
     walk.end()

@@ -14,7 +14,7 @@ from tests.core.lecture.claims.walk import Walk, states
 
 
 def test_who_knows_which_sample_was_high() -> None:
-    walk = Walk(claims.NORMS)
+    walk = Walk(claims.norms)
     kept: dict[tuple[str, float], float] = {}
     for state in states(norm=["layer", "batch", "instance", "bin", "none"], level=[3.0, 0.0, 10.0]):
         x = norms.example_batch(level=state["level"]).numpy()
@@ -36,7 +36,7 @@ def test_who_knows_which_sample_was_high() -> None:
 
 
 def test_where_the_plain_softmax_ends() -> None:
-    walk, stable = Walk(claims.SOFTMAX), []
+    walk, stable = Walk(claims.softmax), []
     for shift in range(121):
         top = shift + 2
         scores, safe, plain = norm_examples.softmax_pair(float(shift))
@@ -48,7 +48,7 @@ def test_where_the_plain_softmax_ends() -> None:
 
 
 def test_dropout_and_depth() -> None:
-    dropped, deep = Walk(claims.DROPOUT), Walk(claims.DEPTH)
+    dropped, deep = Walk(claims.dropout), Walk(claims.depth)
     for state in states(rate=[0.3, 0.0, 0.9], draw=[1, 20]):
         rate = state["rate"]
         kept = torch.rand(400, 64, generator=torch.Generator().manual_seed(state["draw"]), dtype=torch.float64).numpy() < 1 - rate

@@ -27,7 +27,7 @@ def end_of(surface: optimisers.Surface, rate: float, decay: float) -> tuple[floa
 
 
 def test_paths_on_a_surface() -> None:
-    walk = Walk(claims.SURFACE)
+    walk = Walk(claims.surface)
     for state in states(surface=["bowl", "saddle", "himmelblau"], rate=[0.03, 0.0001, 0.3], decay=[0.1, 0.0, 0.5]):
         surface = optimisers.SURFACES[state["surface"]]
         rate, decay = state["rate"], state["decay"]
@@ -37,13 +37,13 @@ def test_paths_on_a_surface() -> None:
             end = end_of(surface, rate, pull)
             off[name] = min(math.dist(end, minimum) for minimum in surface.minima)
         truth = {"decay": {"steps": 400, **off}} if decay else {"no decay": {}}
-        walk.check(claims.Walked(surface=surface, walks=walks, decay=decay), truth, state)
+        walk.check((surface, walks, decay), truth, state)
         assert decay or (walks["adam"].points == walks["adamw"].points).all()
     walk.end()
 
 
 def test_losses_on_a_book() -> None:
-    walk, rng = Walk(claims.BOOK), np.random.default_rng(0)
+    walk, rng = Walk(claims.book), np.random.default_rng(0)
     x = rng.normal(size=(200, 10))
     y = (rng.random(200) < 0.5).astype(float)
     task = BookTask(inputs=x, targets=y, test_inputs=x, test_targets=y)
@@ -62,7 +62,7 @@ def test_losses_on_a_book() -> None:
 
 
 def test_clipping() -> None:
-    walk = Walk(claims.CLIPPING)
+    walk = Walk(claims.clipping)
     for state in states(largest=[1.0, 0.1, 5.0], g1=[3.0, 0.0, 0.1, -5.0], g2=[2.0, 0.0, 5.0]):
         largest, gradient = state["largest"], (state["g1"], state["g2"])
         at, count = [-4.0, 1.5], 0
@@ -74,7 +74,7 @@ def test_clipping() -> None:
         length = math.hypot(*gradient)
         norms, _clipped = optimiser_examples.clipped_walk(largest)
         truth: dict[str, dict[str, Any]] = {"outside" if length > largest else "inside": {}, "walk": {"count": count, "all": 120}}
-        walk.check(claims.Clipping(length=length, largest=largest, norms=norms), truth, state)
+        walk.check((length, largest, norms), truth, state)
     walk.end()
 
 
@@ -88,7 +88,7 @@ APPLY = {
 
 
 def test_a_signal_through_layers() -> None:
-    walk = Walk(claims.INIT)
+    walk = Walk(claims.init)
     every = states(activation=list(APPLY), scheme=list(initialisation.SCHEMES), layers=[12, 1, 24])
     for state in every:
         generator = torch.Generator().manual_seed(0)

@@ -79,7 +79,7 @@ def shuffled(state: dict[str, Any]) -> permutation.Shuffle:
 
 
 def test_rows_maps_and_means() -> None:
-    rows, maps, pool = (Walk(part) for part in (claims.ROWS, claims.MAPS, claims.POOL))
+    rows, maps, pool = (Walk(part) for part in (claims.rows, claims.maps, claims.pool))
     for state in STATES:
         order, off, off_maps, off_mean = deviations(state)
         found, near = shuffled(state), 1e-10
@@ -98,7 +98,7 @@ def test_rows_maps_and_means() -> None:
 
 
 def test_the_table() -> None:
-    walk = Walk(claims.TABLE)
+    walk = Walk(claims.table)
     for state in [one for one in STATES if one["causal"] == "none" and not one["positions"]]:
         order, *_off = deviations(state)
 

@@ -39,7 +39,7 @@ def rivals(matrix: Array, pos: int) -> Truth:
 
 
 def test_the_matrix_its_waves_and_its_products() -> None:
-    walks = {name: Walk(part) for name, part in (("matrix", claims.MATRIX), ("waves", claims.WAVES), ("near", claims.SIMILARITY))}
+    walks = {name: Walk(part) for name, part in (("matrix", claims.matrix), ("waves", claims.waves), ("near", claims.similarity))}
     learned = positions.shipped("tlob").matrix
     for state in states(**SIZES, kind=["formula", "learned"], pos=[5, 0, 255], pair=[2, 0, 63]):
         by_formula = state["kind"] == "formula"
@@ -47,28 +47,28 @@ def test_the_matrix_its_waves_and_its_products() -> None:
         n, d = matrix.shape
         pos, pair = min(state["pos"], n - 1), min(state["pair"], d // 2 - 1)
         given = positions.encoding(n, d, base=state["base"]) if by_formula else learned
-        one = claims.Encoded(matrix=given, sinusoidal=by_formula, base=state["base"], pos=pos, pair=pair)
+        base = float(state["base"]) if by_formula else None
         still = unmoved(matrix)
         truth: dict[str, dict[str, Any]] = {"still": {"count": still, "all": d, "length": n}} if still else {}
         truth |= {} if still else {"moving": {"all": d, "length": n}}
         clock = {"clock": {"pace": float(state["base"]) ** ((2 - d) / d)}} if by_formula else {}
-        walks["matrix"].check(one, clock | truth, state)
+        walks["matrix"].check((given, base), clock | truth, state)
         wave = 2 * math.pi * state["base"] ** (2 * pair / d)
         shown = {"comes round" if wave <= n - 1 else "too long": {"pair": pair, "wave": wave}}
         first, second = matrix[:-1, 2 * pair], matrix[1:, 2 * pair]
         a, b = first - first.mean(), second - second.mean()
         echo = {"learned": {"channel": 2 * pair, "echo": float(a @ b / math.sqrt((a @ a) * (b @ b)))}}
-        walks["waves"].check(one, shown if by_formula else echo, state)
+        walks["waves"].check((given, base, pair), shown if by_formula else echo, state)
         rival = rivals(matrix, pos)
         neighbours = {"neighbours": {"pos": pos}} if by_formula and not rival else {}
-        walks["near"].check(one, {**neighbours, **rival}, state)
+        walks["near"].check((given, base, pos), {**neighbours, **rival}, state)
         assert int((matrix @ matrix[pos]).argmax()) == pos, "a position is most like itself"
     for walk in walks.values():
         walk.end()
 
 
 def test_a_shift_is_a_rotation_or_leaves_most_unexplained() -> None:
-    walk, learned = Walk(claims.ROTATION), positions.shipped("tlob").matrix
+    walk, learned = Walk(claims.rotation), positions.shipped("tlob").matrix
     for state in states(**SIZES, k=[3, 1, 128]):
         k = min(state["k"], state["n"] // 2)
         encoded = positions.encoding(state["n"], state["d"], base=state["base"])
@@ -84,7 +84,7 @@ def test_a_shift_is_a_rotation_or_leaves_most_unexplained() -> None:
 
 
 def test_size_beside_the_content() -> None:
-    walk, rng = Walk(claims.SCALE), np.random.default_rng(0)
+    walk, rng = Walk(claims.scale), np.random.default_rng(0)
     drawn = positions.random_embeddings(64, 32)
     alike = np.cumsum(rng.normal(size=(128, 40)), axis=0)  # rows near each other are alike already, as a book's are
     for state in states(scale=[0.1, 0.0, 0.05, 0.5, 2.0], content=["drawn", "alike"]):
@@ -109,7 +109,7 @@ def test_size_beside_the_content() -> None:
 
 
 def test_both_exponents() -> None:
-    walk = Walk(claims.EXPONENT)
+    walk = Walk(claims.exponent)
     for state in states(**SIZES):
         n, d, base = state["n"], state["d"], state["base"]
         standard, listing = unmoved(formula(n, d, base)), unmoved(formula(n, d, base**2))
@@ -120,12 +120,12 @@ def test_both_exponents() -> None:
             else {"more still": {"doubled": listing, "standard": standard, "all": d}}
         )
         forms = [positions.encoding(n, d, base=base, doubled_exponent=twice) for twice in (False, True)]
-        walk.check(claims.Exponents(standard=forms[0], doubled=forms[1], base=float(base)), truth, state)
+        walk.check((*forms, float(base)), truth, state)
     walk.end()
 
 
 def test_without_positions() -> None:
-    walk, order = Walk(claims.WITHOUT), [3, 4, 2, 0, 1]
+    walk, order = Walk(claims.without), [3, 4, 2, 0, 1]
     for words in ("the dog bites the man", "el perro muerde al hombre"):
         for added in (False, True):
             x = tokens.embed(words.split(), 8)

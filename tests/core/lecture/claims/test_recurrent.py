@@ -57,7 +57,7 @@ def attention_last(head: dict[str, Tensor]) -> Callable[[Tensor], Tensor]:
 
 
 def test_how_far_gradients_fall() -> None:
-    walk = Walk(claims.GRADIENT)
+    walk = Walk(claims.gradient)
     for state in states(rho=[1.0, 0.0, 4.0], fb=[2.0, -4.0, 6.0], steps=[40, 4, 60]):
         x = recurrence.wave(state["steps"], period=12.0)
         rnn = recurrence.scale_weight(recurrence.random_rnn(1), "W_hh", state["rho"])
@@ -107,7 +107,7 @@ def cells(state: dict[str, Any], draw: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def test_what_an_rnns_states_do() -> None:
-    walk = Walk(claims.RNN)
+    walk = Walk(claims.rnn)
     for state in states(rho=[1.0, 0.0, 4.0], steps=[40, 4, 60], period=[12.0, 2.0, 40.0], draw=[0, 20]):
         x, drawn = cells(state, recurrence.random_rnn)
         weights = recurrence.scale_weight(drawn, "W_hh", state["rho"])
@@ -119,12 +119,12 @@ def test_what_an_rnns_states_do() -> None:
             h = twin(torch.tensor(x))[0]
         beyond = sum(abs(one) > 0.9 for one in h.flatten().tolist())
         truth = {"mixes": {"count": beyond, "all": 6 * state["steps"], "limit": 0.9}} if state["rho"] else {"forgets": {}}
-        walk.check(claims.States(h=recurrence.run_rnn(x, weights).h, back=weights["W_hh"]), truth, state)
+        walk.check((recurrence.run_rnn(x, weights).h, weights["W_hh"]), truth, state)
     walk.end()
 
 
 def test_how_long_a_unit_of_the_lstm_holds_a_number() -> None:
-    walk = Walk(claims.LSTM)
+    walk = Walk(claims.lstm)
     for state in states(fb=[2.0, -4.0, 6.0], unit=[1, 2, 6], steps=[40, 4, 60], period=[12.0, 2.0, 40.0], draw=[0, 20]):
         x, drawn = cells(state, recurrence.random_lstm)
         weights = recurrence.shift_weight(drawn, "b_f", state["fb"])
@@ -139,5 +139,5 @@ def test_how_long_a_unit_of_the_lstm_holds_a_number() -> None:
         truth = {"unit": state["unit"], "f_low": min(forgets), "f_high": max(forgets), "kept": kept}
         truth |= {"i_low": min(entering), "i_high": max(entering)}
         run = recurrence.run_lstm(x, weights)
-        walk.check(claims.Unit(number=state["unit"], forget=run.f[:, k], entering=run.i[:, k]), {"gates": truth}, state)
+        walk.check((state["unit"], run.f[:, k], run.i[:, k]), {"gates": truth}, state)
     walk.end()

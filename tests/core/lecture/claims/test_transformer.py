@@ -31,7 +31,7 @@ def last_rows(reader: DateReader, text: str, symbols: tuple[int, ...], layer: in
 
 
 def test_where_an_answer_looks() -> None:
-    reader, walk = DateReader(), Walk(claims.DECODE)
+    reader, walk = DateReader(), Walk(claims.decode)
     for state in states(text=TEXTS[:3], step=[-1, 0], layer=[2, 1], head=[None, 0, -1]):
         reading = reader.read(state["text"])
         step = state["step"] % len(reading.characters)
@@ -44,34 +44,28 @@ def test_where_an_answer_looks() -> None:
         row = {"symbol": step + 1, "place": int(most[step]), "count": len(state["text"]), "character": character,
                "weight": own[step].max()}  # fmt: skip
         fields = {"year": ", ".join(most[:4]), "month": ", ".join(most[5:7]), "day": ", ".join(most[8:10])}
-        looking = claims.Looking(cross=given, step=step, text=state["text"], answer=reading.answer)
-        walk.check(looking, {"row": row, "fields": fields}, state)
-    assert "fields" not in {
-        one.name for one in claims.DECODE if one.holds(claims.Looking(cross=own, step=0, text="x", answer="1"))
-    }
+        walk.check((given, step, state["text"], reading.answer), {"row": row, "fields": fields}, state)
+    assert claims.decode(own[:, :1], 0, "x", "1").keys() == {"row"}
     walk.end()
 
 
 def test_a_beam_beside_greedy_search() -> None:
-    reader, ends, compared = DateReader(), Walk(claims.BEAM), Walk(claims.COMPARED)
+    reader, ends, compared = DateReader(), Walk(claims.beam), Walk(claims.compared)
     for state in states(text=TEXTS, width=[4, 1, 6]):
         greedy, beam = reader.read(state["text"]).hypothesis, reader.beams(state["text"], state["width"])[-1]
         logs = [last_rows(reader, state["text"], one.symbols, 1)[1] for one in (greedy, *beam[:2])]
-        ended = claims.Ended(beam=beam, greedy=greedy)
         alone = state["width"] == 1
-        ends.check(ended, {"alone": {}} if alone else {"second": {"share": math.exp(logs[2] - logs[1])}}, state)
+        ends.check(beam, {"alone": {}} if alone else {"second": {"share": math.exp(logs[2] - logs[1])}}, state)
         texts = {"other": dates.decode_text(beam[0].symbols), "answer": dates.decode_text(greedy.symbols)}
         name = "same" if texts["other"] == texts["answer"] else "better" if logs[1] > logs[0] else "worse"
         assert (name == "better") == (state["text"] == "fij" and not alone)
-        compared.check(ended, {name: texts}, state)
+        compared.check((beam[0], greedy), {name: texts}, state)
     ends.end()
     likely, other = (
         DateHypothesis(symbols=(symbol, dates.END), log_probabilities=(log, 0.0)) for symbol, log in ((4, -1.0), (5, -2.0))
     )
-    dropped = claims.Ended(beam=[other], greedy=likely)
-    compared.check(
-        dropped, {"worse": {"other": dates.SYMBOLS[5], "answer": dates.SYMBOLS[4]}}, "a beam that dropped the greedy one"
-    )
+    texts = {"other": dates.SYMBOLS[5], "answer": dates.SYMBOLS[4]}
+    compared.check((other, likely), {"worse": texts}, "a beam that dropped the greedy one")
     compared.end()
 
 

@@ -23,7 +23,7 @@ def changed(one: Any, other: Any, axis: int) -> int:
 
 
 def test_a_longer_query_key_or_value() -> None:
-    walk = Walk(claims.ROLES)
+    walk = Walk(claims.roles)
     x, weights = tokens.embed(["the", "cat", "sat", "on", "the", "mat"], 4), attention_steps.random_weights(4)
     for state in states(role=["v", "k", "q"], word=[1, 0, 5], factor=[2.0, -3.0, 0.0, 1.0, 3.0]):
         role, word, factor = state["role"], state["word"], state["factor"]
@@ -44,14 +44,15 @@ def test_a_longer_query_key_or_value() -> None:
         else:
             assert rows == 0 < counts["outputs"]
         study = uses.role_study(x, weights, role=role, word=word, factor=factor)
-        given_values = claims.Scaled(study=study, role=role, factor=factor)
-        said = next(claim.say(given_values) for claim in claims.ROLES if claim.holds(given_values))
-        walk.check(given_values, {name: {gap: values[gap] for gap in said.values} for name, values in truth.items()}, state)
+        (said,) = claims.roles(study, role, factor).values()
+        walk.check(
+            (study, role, factor), {name: {gap: values[gap] for gap in said.values} for name, values in truth.items()}, state
+        )
     walk.end()
 
 
 def test_who_may_look_at_whom() -> None:
-    walk = Walk(claims.FAMILIES)
+    walk = Walk(claims.families)
     for state in states(family=["bert", "gpt", "t5"], n=[6, 2, 10], m=[5, 2, 10]):
         n, m = state["n"], state["m"]
         pairs = {"encoder": {"all": n * n}, "decoder": {"count": m * (m - 1) // 2, "all": m * m}, "cross": {"all": m * n}}
