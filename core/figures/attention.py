@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from core.figures.numbers import Write, three_digits
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout, figure_of
+from core.figures.traces import bars, chart, line, marks
 from core.messages import translate as _
 
 SHADES = 254
@@ -198,30 +199,27 @@ def row_figure(
     """
     axis, row = one.axis, np.asarray(one.weights[query], dtype=np.float32)
     traces: list[dict[str, Any]] = [
-        {"type": "bar", "x": axis.positions, "y": row, "name": whose or _("This window"),
-         "marker": {"color": BLUE, "line": {"width": 0}}, "hovertemplate": axis.hover("x") + ": %{y:.3~g}<extra></extra>"}
+        bars(axis.positions, row, whose or _("This window"), hover=axis.hover("x") + ": %{y:.3~g}<extra></extra>",
+             marker={"color": BLUE, "line": {"width": 0}})
     ]  # fmt: skip
     if other is not None:
         traces.append(
-            {"type": "scatter", "x": axis.positions, "y": np.asarray(other[query], dtype=np.float32), "mode": "lines",
-             "name": _("Compared window"), "line": {"color": VIOLET, "width": 1.5, "shape": "hvh"}, "hovertemplate": "%{y:.3~g}"}
+            line(axis.positions, np.asarray(other[query], dtype=np.float32), _("Compared window"), hover="%{y:.3~g}",
+                 line={"color": VIOLET, "width": 1.5, "shape": "hvh"})
         )  # fmt: skip
-    traces.append(
-        {"type": "scatter", "x": axis.positions[[0, -1]], "y": np.full(2, 1 / len(row)), "name": _("All alike"), "mode": "lines",
-         "line": {"color": GREY, "dash": "dot", "width": 2}, "hoverinfo": "skip"}
-    )  # fmt: skip
+    traces.append(line(axis.positions[[0, -1]], np.full(2, 1 / len(row)), _("All alike"), GREY, dash="dot", width=2, hover=""))
     layout = base_layout(keep=keep, hover="x") | {"bargap": 0.05}
     layout["xaxis"] = {"title": {"text": _("Key: {axis}").format(axis=axis.title)}, "anchor": "y" if mid is None else "y2"}
     layout["yaxis"] = {"title": {"text": _("Weight")}, "rangemode": "tozero", "domain": [0 if mid is None else 0.38, 1]}
     if mid is not None:
         traces.append(
-            {"type": "scatter", "x": axis.positions, "y": mid, "yaxis": "y2", "name": _("Mid"), "mode": "lines",
-             "line": {"color": GREEN, "width": 1.5, "shape": "hv"}, "hovertemplate": "%{y}<extra></extra>", "showlegend": False}
+            line(axis.positions, mid, _("Mid"), hover="%{y}<extra></extra>", yaxis="y2",
+                 line={"color": GREEN, "width": 1.5, "shape": "hv"}, showlegend=False)
         )  # fmt: skip
         layout["yaxis2"] = {"title": {"text": _("Mid")}, "nticks": 4, "domain": [0, 0.32]}
     at = axis.positions[query]
-    line = {"color": ORANGE, "width": 1.5}
-    layout["shapes"] = [{"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "line": line}]
+    mark = {"color": ORANGE, "width": 1.5}
+    layout["shapes"] = [{"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "line": mark}]
     return figure_of(traces, layout)
 
 
@@ -244,30 +242,13 @@ def layers_figure(
     names = [str(number + 1) for number in range(len(values))]
     both = ((whose or _("This window"), values, BLUE), (_("Compared window"), other, VIOLET))
     traces: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "x": names,
-            "y": np.asarray(numbers),
-            "name": name,
-            "marker": {"color": colour},
-            "hovertemplate": "%{y:.3f}",
-        }
-        for name, numbers, colour in both
-        if numbers is not None
+        bars(names, np.asarray(numbers), name, colour, hover="%{y:.3f}") for name, numbers, colour in both if numbers is not None
     ]
     mark = {"symbol": "line-ew", "size": 34, "line": {"width": 2, "color": ORANGE}}
-    traces.append(
-        {"type": "scatter", "x": names, "y": np.full(len(names), even), "name": _("All alike"), "mode": "markers", "marker": mark,
-         "hovertemplate": "%{y:.3f}"}
-    )  # fmt: skip
-    layout = base_layout(keep="layers", hover="x unified", legend=False) | {
-        "bargap": 0.35,
-        "barmode": "group",
-        "margin": {"t": 8},
-    }
-    layout["xaxis"] = {"title": {"text": counted or _("Pair")}, "type": "category"}
-    layout["yaxis"] = {"title": {"text": title}, "rangemode": "tozero"}
-    return figure_of(traces, layout)
+    traces.append(marks(names, np.full(len(names), even), _("All alike"), hover="%{y:.3f}", marker=mark))
+    return chart(traces, keep="layers", hover="x unified", legend=False, bargap=0.35, barmode="group", margin={"t": 8},
+                 xaxis={"title": {"text": counted or _("Pair")}, "type": "category"},
+                 yaxis={"title": {"text": title}, "rangemode": "tozero"})  # fmt: skip
 
 
 def _cells(one: NamedMap, z: NDArray[Any], *, signed: bool) -> dict[str, Any]:

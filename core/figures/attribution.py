@@ -14,9 +14,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from core.figures.draft import Draft
 from core.figures.numbers import Write, three_digits
 from core.figures.style import ASK, BID, BLUE, DIVERGING, ORANGE, VIOLET, base_layout
+from core.figures.traces import bars, chart, heat, line
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FEATURES, FloatArray
 from core.market.features import price_columns
 from core.messages import translate as _
@@ -142,26 +142,14 @@ def inputs_figure(
 def moments_figure(values: NDArray[np.floating], seconds: FloatArray, *, keep: str = "moments") -> go.Figure:
     """Each moment's attribution, summed over its inputs, and the running sum, which ends at the total."""
     sums = values.sum(axis=1, dtype=np.float64)
-    figure = Draft()
-    figure.add_bar(
-        x=seconds,
-        y=sums,
-        name=_("Contribution of this moment"),
-        showlegend=False,
-        marker={"color": np.where(sums >= 0, BLUE, ORANGE), "line": {"width": 0}},
-        hovertemplate="%{x:.2f} s: %{y:+.3~g}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=seconds,
-        y=np.cumsum(sums),
-        name=_("Sum so far"),
-        mode="lines",
-        line={"shape": "hv", "width": 1.5, "color": VIOLET},
-        hovertemplate="%{y:+.3f}<extra></extra>",
-    )
-    figure.update_layout(base_layout(x_title=_("Seconds before now"), y_title=_("Attribution"), keep=keep))
-    figure.update_layout(bargap=0.05)
-    return figure.figure()
+    marker = {"color": np.where(sums >= 0, BLUE, ORANGE), "line": {"width": 0}}
+    traces = [
+        bars(seconds, sums, _("Contribution of this moment"), hover="%{x:.2f} s: %{y:+.3~g}<extra></extra>", showlegend=False,
+             marker=marker),
+        line(seconds, np.cumsum(sums), _("Sum so far"), hover="%{y:+.3f}<extra></extra>",
+             line={"shape": "hv", "width": 1.5, "color": VIOLET}),
+    ]  # fmt: skip
+    return chart(traces, x_title=_("Seconds before now"), y_title=_("Attribution"), keep=keep, bargap=0.05)
 
 
 def spread_over_prices(
@@ -205,25 +193,13 @@ def book_figure(
     """The attributions on the book: each level, at the price where it stood, coloured by what it added."""
     prices, sums, step = spread_over_prices(values, levels, at_prices)
     shading = Shading.of(sums, compressed=compressed)
-    figure = Draft()
-    figure.add_heatmap(
-        z=shading.colour(sums),
-        customdata=sums.astype(np.float32),
-        x=seconds,
-        y=prices,
-        zmin=-1,
-        zmax=1,
-        colorscale=DIVERGING,
-        hovertemplate=_("{price} at {time} s: {value}").format(price="%{y}", time="%{x:.2f}", value="%{customdata:+.3~g}")
-        + "<extra></extra>",
-        colorbar=shading.bar(_("Attribution"), write),
-        hoverongaps=False,
-    )
-    for name, line, colour in ((_("Best ask"), levels[:, 0], ASK), (_("Best bid"), levels[:, 2], BID)):
-        figure.add_scatter(
-            x=seconds, y=line, name=name, mode="lines", line={"color": colour, "width": 1.5, "shape": "hv"}, hoverinfo="skip"
-        )
-    figure.update_layout(base_layout(x_title=_("Seconds before now"), y_title=_("Price (quote currency)"), keep=keep))
-    figure.update_layout(legend={"y": 1.17})  # over the colour bar
-    figure.update_layout(meta={"bin": step})  # height of a cell in quote currency, for the caption
-    return figure.figure()
+    hover = _("{price} at {time} s: {value}").format(price="%{y}", time="%{x:.2f}", value="%{customdata:+.3~g}")
+    traces = [
+        heat(shading.colour(sums), DIVERGING, -1, 1, bar=shading.bar(_("Attribution"), write), hover=hover + "<extra></extra>",
+             customdata=sums.astype(np.float32), x=seconds, y=prices, hoverongaps=False),
+        *(line(seconds, best, name, hover="", line={"color": colour, "width": 1.5, "shape": "hv"})
+          for name, best, colour in ((_("Best ask"), levels[:, 0], ASK), (_("Best bid"), levels[:, 2], BID))),
+    ]  # fmt: skip
+    return chart(traces, x_title=_("Seconds before now"), y_title=_("Price (quote currency)"), keep=keep,
+                 legend={"y": 1.17},  # over the colour bar
+                 meta={"bin": step})  # fmt: skip

@@ -1,4 +1,4 @@
-"""Figures of CTC: what each frame says, the trellis of the extended target, the gradient. Frames run to the right, from 1."""
+"""Figures of CTC, frames to the right, from 1: what each says, the trellis, the gradient, the diagram (iiga-equations 11)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
-from core.figures.draft import Draft
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
 from core.figures.play import Play, PlayFrame
-from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout
+from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL
+from core.figures.traces import Trace, chart, heat, line, marks
 from core.messages import translate as _
 from core.signs.ctc import Lattice, lattice, sources_of
 
@@ -48,31 +49,19 @@ def _table(
     keep: str,
 ) -> go.Figure:
     steps, labels = values.shape
-    figure = Draft(
-        {
-            "type": "heatmap",
-            "z": np.asarray(values.T, dtype=np.float32),
-            "x": np.arange(1, steps + 1),
-            "y": np.arange(labels),
-            "zmin": low,
-            "zmax": high,
-            "colorscale": colours,
-            "xgap": 1,
-            "ygap": 1,
-            "texttemplate": f"%{{z:{form}}}" if values.size <= READABLE and colours is not DIVERGING else None,
-            "customdata": np.repeat(np.asarray(names)[:, None], steps, axis=1).tolist(),
-            "hovertemplate": _("frame {frame}, {label}: {value}").format(frame="%{x}", label="%{customdata}", value="%{z:.4~g}")
-            + "<extra></extra>",
-            "colorbar": {"title": {"text": title, "side": "right"}, "thickness": 8, "outlinewidth": 0, "ticks": ""},
-        }
-    )
-    if values.size <= READABLE and colours is DIVERGING:
-        figure.add_trace(cell_text(values.T, form, first=1))
-    layout = base_layout(x_title=_("Frame"), y_title=_("Label"), keep=keep, legend=False, height=90 + ROW_PX * labels)
-    figure.update_layout(layout)
-    figure.update_yaxes(autorange="reversed", tickvals=list(range(labels)), ticktext=list(names), showgrid=False)
-    figure.update_xaxes(showgrid=False, range=[0.5, steps + 0.5], dtick=1 if steps <= 24 else None)
-    return figure.figure()
+    few = values.size <= READABLE  # a heat map's own text ignores the page behind cells that let it through
+    hover = _("frame {frame}, {label}: {value}").format(frame="%{x}", label="%{customdata}", value="%{z:.4~g}")
+    cells = heat(
+        np.asarray(values.T, dtype=np.float32), colours, low, high, bar={"title": {"text": title, "side": "right"}},
+        hover=hover + "<extra></extra>", x=np.arange(1, steps + 1), y=np.arange(labels), xgap=1, ygap=1,
+        texttemplate=f"%{{z:{form}}}" if few and colours is not DIVERGING else None,
+        customdata=np.repeat(np.asarray(names)[:, None], steps, axis=1).tolist(),
+    )  # fmt: skip
+    return chart([cells, *([cell_text(values.T, form, first=1)] if few and colours is DIVERGING else [])],
+                 x_title=_("Frame"), y_title=_("Label"), keep=keep, legend=False, height=90 + ROW_PX * labels,
+                 x={"showgrid": False, "range": [0.5, steps + 0.5], "dtick": 1 if steps <= 24 else None},
+                 y={"autorange": "reversed", "tickvals": list(range(labels)), "ticktext": list(names),
+                    "showgrid": False})  # fmt: skip
 
 
 def trellis_figure(
@@ -98,22 +87,13 @@ def trellis_figure(
     # where every label is certain, only what CTC forbids is impossible
     certain = lattice(np.zeros_like(trellis.log_probabilities), trellis.target, skip=trellis.skip)
     reachable = np.isfinite(certain.alpha + certain.beta)
-    figure = Draft()
+    traces: list[Trace] = []
     for skips, name, colour, width in ((False, _("Stay or next state"), GREY, 1.0), (True, _("Skip over a blank"), GREEN, 1.5)):
         x, y = _edges(trellis, reachable, skips=skips)
         if x:
-            figure.add_scatter(
-                x=x, y=y, mode="lines", name=name, line={"color": colour, "width": width}, opacity=0.55, hoverinfo="skip"
-            )
+            traces.append(line(x, y, name, colour, width=width, hover="", opacity=0.55))
     if best is not None:
-        figure.add_scatter(
-            x=np.arange(1, steps + 1),
-            y=np.asarray(best),
-            mode="lines",
-            name=_("Likeliest path"),
-            line={"color": ORANGE, "width": 4},
-            hoverinfo="skip",
-        )
+        traces.append(line(np.arange(1, steps + 1), np.asarray(best), _("Likeliest path"), ORANGE, width=4, hover=""))
     values = {"gamma": trellis.posteriors, "alpha": trellis.alpha, "beta": trellis.beta}[quantity]
     frame, state = np.divmod(np.arange(steps * states), states)
     shown = np.where(reachable, values, np.nan).ravel()
@@ -129,33 +109,19 @@ def trellis_figure(
             marker |= {"color": "rgba(0,0,0,0)", "size": 7}
         value = "%{marker.color:.4~g}" if lying else _("on no valid path")
         where = _("frame {frame}, state {state}").format(frame="%{x}", state="%{y} %{text}")
-        figure.add_scatter(
-            x=frame[mask] + 1,
-            y=state[mask],
-            mode="markers",
-            name="states" if lying else "unreachable",
-            showlegend=False,
-            text=[labels[s] for s in state[mask]],
-            marker=marker,
-            hovertemplate=f"{where}: {value}<extra></extra>",
-        )
+        traces.append(
+            marks(frame[mask] + 1, state[mask], "states" if lying else "unreachable", hover=f"{where}: {value}<extra></extra>",
+                  showlegend=False, text=[labels[s] for s in state[mask]], marker=marker)
+        )  # fmt: skip
     if selected is not None:
-        figure.add_scatter(
-            x=[selected[0] + 1],
-            y=[selected[1]],
-            mode="markers",
-            showlegend=False,
-            marker={"symbol": "square-open", "size": 20 if small else 30, "color": BLUE, "line": {"width": 2.5}},
-            hoverinfo="skip",
-        )
-    layout = base_layout(
-        x_title=_("Frame"), y_title=_("State of the extended target"), keep=keep, height=max(260, 130 + ROW_PX * states)
-    )
-    figure.update_layout(layout)
+        square = {"symbol": "square-open", "size": 20 if small else 30, "color": BLUE, "line": {"width": 2.5}}
+        traces.append(marks([selected[0] + 1], [selected[1]], hover="", showlegend=False, marker=square))
     ticks = [f"{s} {label}" for s, label in enumerate(labels)]
-    figure.update_yaxes(range=[states - 0.4, -0.6], tickvals=list(range(states)), ticktext=ticks, showgrid=False)
-    figure.update_xaxes(range=[0.4, steps + 0.6], dtick=1 if steps <= 24 else None, showgrid=False)
-    return figure.figure()
+    return chart(traces, x_title=_("Frame"), y_title=_("State of the extended target"), keep=keep,
+                 height=max(260, 130 + ROW_PX * states),
+                 x={"range": [0.4, steps + 0.6], "dtick": 1 if steps <= 24 else None, "showgrid": False},
+                 y={"range": [states - 0.4, -0.6], "tickvals": list(range(states)), "ticktext": ticks,
+                    "showgrid": False})  # fmt: skip
 
 
 def trellis_play(figure: go.Figure, captions: Sequence[str]) -> Play:
@@ -187,3 +153,37 @@ def _edges(trellis: Lattice, reachable: NDArray[np.bool_], *, skips: bool) -> tu
 def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
     finite = values[np.isfinite(values)]
     return (float(finite.min()), float(finite.max())) if len(finite) and finite.min() < finite.max() else (-1.0, 0.0)
+
+
+def ctc_diagram(lattice: Lattice, names: Sequence[str], *, paths: str, cell: tuple[int, int], write: Write) -> Diagram:
+    """From frames and target through the trellis to loss and gradient.
+
+    Args:
+        names: of the labels. paths: how many there are, written. cell: frame and state that the page reads, from 0 on.
+    """
+    frames, labels = lattice.log_probabilities.shape
+    t, s = cell
+    target = " ".join(names[label] for label in lattice.target) or "–"
+    counted, states = _("{count} labels").format(count=len(lattice.target)), _("{count} states").format(count=len(lattice.states))
+    probability = write(float(np.exp(lattice.log_probability)))
+    return Diagram(
+        title=_("Block diagram of CTC"),
+        blocks=(
+            Block("frames", "P(label | t)", (0, 0), f"{frames}×{labels}", "#ctc_frames", kind="data"),
+            Block("target", _("target"), (0, 1), target if len(target) < 12 else counted, kind="data"),
+            Block("extended", _("with blanks"), (1, 1), states, "#ctc_trellis"),
+            Block("alpha", _("α, both ways"), (2, 0.5), f"{frames}×{len(lattice.states)}", "#ctc_trellis"),
+            Block("paths", _("paths"), (3, 1), paths, "#ctc_paths_csv"),
+            Block("loss", "−ln P(y)", (4, 0.5), write(lattice.loss), "#ctc_trellis", kind="data"),
+            Block("gradient", _("gradient"), (5, 0.5), f"{frames}×{labels}", "#ctc_gradient", kind="data"),
+        ),
+        wires=(
+            Wire("frames", "alpha", f"{frames}×{labels}"),
+            Wire("target", "extended", counted),
+            Wire("extended", "alpha", states),
+            Wire("alpha", "loss", f"α({t + 1}, {s}) = {write(float(np.exp(lattice.alpha[t, s])))}"),
+            Wire("alpha", "paths"),
+            Wire("paths", "loss", f"P(y) = {probability}"),
+            Wire("loss", "gradient", f"−ln P(y) = {write(lattice.loss)}"),
+        ),
+    )

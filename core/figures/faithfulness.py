@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Order
-from core.figures.draft import Draft
-from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET, base_layout, figure_of
+from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET
+from core.figures.traces import bars, chart, line, upright
 from core.messages import translate as _
 
 COLOURS: Final = {
@@ -37,21 +37,12 @@ def curves_figure(curves: Curves, names: Mapping[str, str], *, order: Order, par
             continue
         by_chance = method == RANDOM
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": name,
-                "x": 100 * curves.shares,
-                "y": np.asarray(curves.answers[method]["most" if by_chance else order], dtype=np.float64),
-                "line": {"color": COLOURS[method], "width": 2, "dash": "dot" if by_chance else "solid"},
-                "hovertemplate": "%{y:.1%}",
-            }
-        )
+            line(100 * curves.shares, np.asarray(curves.answers[method]["most" if by_chance else order], dtype=np.float64), name,
+                 COLOURS[method], width=2, dash="dot" if by_chance else "solid", hover="%{y:.1%}")
+        )  # fmt: skip
     title = _("Deleted (% of {parts})").format(parts=parts)
-    layout = base_layout(x_title=title, y_title=_("Probability left"), keep=keep, hover="x unified")
-    layout["xaxis"] |= {"range": [0, 100]}
-    layout["yaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
-    return figure_of(traces, layout)
+    return chart(traces, x_title=title, y_title=_("Probability left"), keep=keep, hover="x unified", x={"range": [0, 100]},
+                 y={"range": [0, 1.02], "tickformat": ".0%"})  # fmt: skip
 
 
 def verdicts_figure(
@@ -60,16 +51,9 @@ def verdicts_figure(
     """Draws each method's mean area below chance, with two standard errors; a method left of 0 is worse than chance."""
     shown = [method for method in names if method in verdicts]
     shown.sort(key=lambda method: verdicts[method].gain)
-    figure = Draft()
-    figure.add_bar(
-        x=[verdicts[method].gain for method in shown],
-        y=[names[method] for method in shown],
-        orientation="h",
-        marker={"color": [COLOURS[method] for method in shown]},
-        error_x={"type": "data", "array": [2 * verdicts[method].error for method in shown], "color": GREY, "thickness": 1.5},
-        hovertemplate="%{y}: %{x:+.3f}<extra></extra>",
-    )
-    figure.update_layout(base_layout(x_title=_("Area below chance (probability)"), keep=keep, legend=False))
-    figure.update_layout(bargap=0.35, margin={"t": 8})
-    figure.add_vline(x=0, line={"color": GREY, "width": 1})
-    return figure.figure()
+    gains, errors = [verdicts[one].gain for one in shown], [2 * verdicts[one].error for one in shown]
+    error = {"type": "data", "array": errors, "color": GREY, "thickness": 1.5}
+    bar = bars(gains, [names[one] for one in shown], colour=[COLOURS[one] for one in shown], orientation="h", error_x=error,
+               hover="%{y}: %{x:+.3f}<extra></extra>")  # fmt: skip
+    return chart([bar], x_title=_("Area below chance (probability)"), keep=keep, legend=False, bargap=0.35, margin={"t": 8},
+                 shapes=[upright(0, GREY, 1)])  # fmt: skip

@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.draft import Draft
-from core.figures.style import BLUE, COLOURS, SEQUENTIAL, VIOLET, base_layout
+from core.figures.style import BLUE, COLOURS, SEQUENTIAL, VIOLET
+from core.figures.traces import bars, chart, heat, line
 from core.market.book import FloatArray, price_tick
 from core.messages import translate as _
 from core.models.tlob import CLASSES
@@ -23,28 +23,17 @@ def horizons_figure(names: list[str], probabilities: NDArray[np.floating], *, ch
         names: of the horizons, nearest first.
         chosen: index of the horizon to emphasise; None for none.
     """
-    figure = Draft()
     opacity = [1.0 if chosen in (i, None) else 0.45 for i in range(len(names))]
-    for k, name in enumerate((_("Down"), _("Stationary"), _("Up"))):
-        share = probabilities[:, k].astype(np.float64)
-        figure.add_bar(
-            y=names,
-            x=share,
-            orientation="h",
-            name=name,
-            marker={"color": COLOURS[CLASSES[k]], "opacity": opacity},
-            text=[f"{p:.0%}" if p >= 0.08 else "" for p in share],
-            textposition="inside",
-            insidetextanchor="middle",
-            textfont={"color": "white", "size": 10},
-            constraintext="none",
-            hovertemplate="%{x:.1%}",
-        )
-    figure.update_layout(base_layout(x_title=_("Probability"), y_title=_("Horizon"), keep="horizons"))
-    figure.update_layout(barmode="stack", bargap=0.25, legend={"traceorder": "normal"})
-    figure.update_xaxes(range=[0, 1], tickformat=".0%")
-    figure.update_yaxes(type="category", autorange="reversed")
-    return figure.figure()
+    traces = [
+        bars(share, names, name, hover="%{x:.1%}", orientation="h", marker={"color": COLOURS[CLASSES[k]], "opacity": opacity},
+             text=[f"{p:.0%}" if p >= 0.08 else "" for p in share], textposition="inside", insidetextanchor="middle",
+             textfont={"color": "white", "size": 10}, constraintext="none")
+        for k, name in enumerate((_("Down"), _("Stationary"), _("Up")))
+        for share in [probabilities[:, k].astype(np.float64)]
+    ]  # fmt: skip
+    return chart(traces, x_title=_("Probability"), y_title=_("Horizon"), keep="horizons", legend={"traceorder": "normal"},
+                 x={"range": [0, 1], "tickformat": ".0%"}, y={"type": "category", "autorange": "reversed"},
+                 barmode="stack", bargap=0.25)  # fmt: skip
 
 
 def confusion_figure(confusion: NDArray[np.integer]) -> go.Figure:
@@ -55,24 +44,8 @@ def confusion_figure(confusion: NDArray[np.integer]) -> go.Figure:
         [f"{count:,}<br>{part:.0%}" for count, part in zip(counts, parts, strict=True)]
         for counts, parts in zip(confusion, share, strict=True)
     ]
-    figure = Draft(
-        {
-            "type": "heatmap",
-            "z": share,
-            "x": names,
-            "y": names,
-            "text": text,
-            "texttemplate": "%{text}",
-            "zmin": 0,
-            "zmax": 1,
-            "colorscale": SEQUENTIAL,
-            "showscale": False,
-            "hoverinfo": "skip",
-        }
-    )
-    figure.update_layout(base_layout(x_title=_("Called"), y_title=_("Happened"), keep="confusion", legend=False))
-    figure.update_yaxes(autorange="reversed")
-    return figure.figure()
+    cells = heat(share, SEQUENTIAL, 0, 1, hover="", x=names, y=names, text=text, texttemplate="%{text}")
+    return chart([cells], x_title=_("Called"), y_title=_("Happened"), keep="confusion", legend=False, y={"autorange": "reversed"})
 
 
 def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> go.Figure:
@@ -81,36 +54,16 @@ def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> 
     Args:
         curves: name -> bins as `core.scores.reliability` returns them; empty bins are left out, larger dots hold more rows.
     """
-    figure = Draft()
-    figure.add_scatter(
-        x=[0, 1],
-        y=[0, 1],
-        mode="lines",
-        name=_("Calibrated"),
-        line={"dash": "dot", "color": COLOURS["STATIONARY"]},
-        hoverinfo="skip",
-    )
+    traces = [line([0, 1], [0, 1], _("Calibrated"), COLOURS["STATIONARY"], dash="dot", hover="")]
     for (name, bins), colour in zip(curves.items(), (BLUE, VIOLET), strict=False):
-        some = bins["count"] > 0
-        figure.add_scatter(
-            x=bins["confidence"][some],
-            y=bins["accuracy"][some],
-            mode="lines+markers",
-            name=name,
-            customdata=bins["count"][some],
-            marker={"size": 5 + 9 * np.sqrt(bins["count"][some] / max(bins["count"].max(), 1))},
-            line={"color": colour},
-            cliponaxis=False,
-            hovertemplate="%{x:.1%} -> %{y:.1%} (%{customdata:,})<extra></extra>",
-        )
-    figure.update_layout(
-        base_layout(
-            x_title=_("Probability given"), y_title=_("How often it came true"), keep="reliability", legend=len(curves) > 1
-        )
-    )
-    figure.update_xaxes(range=[0, 1], tickformat=".0%")
-    figure.update_yaxes(range=[0, 1], tickformat=".0%")
-    return figure.figure()
+        x, y, count = (bins[column][bins["count"] > 0] for column in ("confidence", "accuracy", "count"))
+        traces.append(
+            line(x, y, name, colour, hover="%{x:.1%} -> %{y:.1%} (%{customdata:,})<extra></extra>", mode="lines+markers",
+                 customdata=count, marker={"size": 5 + 9 * np.sqrt(count / max(bins["count"].max(), 1))}, cliponaxis=False)
+        )  # fmt: skip
+    share = {"range": [0, 1], "tickformat": ".0%"}
+    return chart(traces, x_title=_("Probability given"), y_title=_("How often it came true"), keep="reliability",
+                 legend=len(curves) > 1, x=share, y=share)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

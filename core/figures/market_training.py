@@ -7,8 +7,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.figures.draft import Draft
-from core.figures.style import SERIES, base_layout
+from core.figures.style import SERIES
+from core.figures.traces import across, chart, line
 from core.messages import translate as _
 
 
@@ -18,26 +18,17 @@ def score_curve(history: Sequence[Mapping[str, float]], naive: Mapping[str, floa
     Args:
         history: as a run's progress holds it. naive: by the same keys, "market/label".
     """
-    figure = Draft()
-    epochs = [int(row["epoch"]) + 1 for row in history]
-    series = [key for key in history[-1] if "/" in key]
-    for place, key in enumerate(series):
+    epochs, traces, naives = [int(row["epoch"]) + 1 for row in history], [], []
+    for place, key in enumerate(key for key in history[-1] if "/" in key):
         colour = SERIES[place % len(SERIES)]
         market, kind = key.rsplit("/", 1)
         label = {"smoothed": _("smoothed, macro-F1"), "forward": _("forward, Matthews")}.get(kind, kind)
-        figure.add_scatter(
-            x=epochs,
-            y=[row.get(key) for row in history],
-            mode="lines+markers",
-            line={"color": colour},
-            name=f"{market}, {label}",
-            hovertemplate="%{y:.3f}",
-        )
+        values = [row.get(key) for row in history]
+        traces.append(line(epochs, values, f"{market}, {label}", colour, hover="%{y:.3f}", mode="lines+markers"))
         if key in naive:
-            figure.add_hline(y=naive[key], line={"color": colour, "width": 1, "dash": "dot"})
-    figure.update_layout(base_layout(x_title=_("Epoch"), y_title=_("Score"), hover="x unified", keep="market_training"))
-    figure.update_xaxes(tickvals=epochs if len(epochs) < 12 else None)
-    return figure.figure()
+            naives.append(across(naive[key], colour, dash="dot"))
+    return chart(traces, x_title=_("Epoch"), y_title=_("Score"), hover="x unified", keep="market_training", shapes=naives,
+                 x={"tickvals": epochs if len(epochs) < 12 else None})  # fmt: skip
 
 
 def amount_figure(curve: Mapping[str, Any]) -> go.Figure:
@@ -48,20 +39,11 @@ def amount_figure(curve: Mapping[str, Any]) -> go.Figure:
         "start": _("The shipped checkpoint as it is"),
         "frequencies": _("The classes' frequencies"),
     }
-    figure = Draft()
-    rows = curve["rows"]
+    traces, rows = [], curve["rows"]
     for colour, (key, name) in zip(SERIES, names.items(), strict=False):
         known = [row for row in rows if row.get(key) is not None]
-        figure.add_scatter(
-            x=[row["minutes"] for row in known],
-            y=[row[key] for row in known],
-            mode="lines+markers",
-            line={"color": colour, "dash": "solid" if key in ("trained", "nothing") else "dot"},
-            name=name,
-            hovertemplate="%{y:.3f}",
-        )
-    figure.update_layout(
-        base_layout(x_title=_("Minutes of training data"), y_title=_("Log loss"), hover="x unified", keep="amount")
-    )
-    figure.update_xaxes(type="log", tickvals=[row["minutes"] for row in rows])
-    return figure.figure()
+        minutes, values = ([row[column] for row in known] for column in ("minutes", key))
+        dash = "solid" if key in ("trained", "nothing") else "dot"
+        traces.append(line(minutes, values, name, colour, dash=dash, hover="%{y:.3f}", mode="lines+markers"))
+    return chart(traces, x_title=_("Minutes of training data"), y_title=_("Log loss"), hover="x unified", keep="amount",
+                 x={"type": "log", "tickvals": [row["minutes"] for row in rows]})  # fmt: skip

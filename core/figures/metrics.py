@@ -1,4 +1,4 @@
-"""Figures of sentence metrics: the tables of Levenshtein's distance and of the longest common subsequence."""
+"""Figures of sentence metrics: tables of edits and of the longest common subsequence, the diagram (iiga-equations 12)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.cells import cell_text
-from core.figures.draft import Draft
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, shape
 from core.figures.play import How, Play, PlayFrame
-from core.figures.style import ORANGE, SEQUENTIAL_CLEAR, base_layout
+from core.figures.style import ORANGE, SEQUENTIAL_CLEAR
+from core.figures.traces import chart, heat, line
 from core.messages import translate as _
 from core.signs.edits import Edit
 
@@ -35,50 +36,25 @@ def table_figure(
     """
     count = table.size if filled is None else filled
     known = np.arange(table.size).reshape(table.shape) < count
-    figure = Draft(
-        {
-            "type": "heatmap",
-            "z": np.where(known, table, np.nan),
-            "colorscale": SEQUENTIAL_CLEAR,
-            "zmin": 0,
-            "zmax": max(1, int(table.max())),
-            "showscale": True,
-            "colorbar": {"thickness": 8, "outlinewidth": 0, "ticks": ""},
-            "xgap": 1,
-            "ygap": 1,
-            "hoverinfo": "skip",
-        }
-    )
+    (down, across), z = table.shape, np.where(known, table, np.nan)
+    traces = [heat(z, SEQUENTIAL_CLEAR, 0, max(1, int(table.max())), bar={}, hover="", xgap=1, ygap=1)]
     if path:
-        figure.add_scatter(
-            x=[column for _row, column in path],
-            y=[row for row, _column in path],
-            mode="lines",
-            line={"color": ORANGE, "width": 3},
-            opacity=0.65,
-            hoverinfo="skip",
-        )
-    figure.add_trace(cell_text(np.where(known, table, np.nan), "d", size=15))
-    layout = base_layout(
-        x_title=_("Hypothesis"), y_title=_("Reference"), keep=keep, legend=False, height=100 + CELL_PX * table.shape[0]
-    )
-    figure.update_layout(layout)
-    if filled:
-        row, column = divmod(filled - 1, table.shape[1])
-        box = {"type": "rect", "x0": column - 0.48, "x1": column + 0.48, "y0": row - 0.48, "y1": row + 0.48}
-        figure.add_shape(**box, line={"color": ORANGE, "width": 3})
-    common = {"showgrid": False, "ticks": ""}
-    figure.update_xaxes(
-        side="top",
-        tickvals=list(range(table.shape[1])),
-        ticktext=["–", *hypothesis],
-        range=[-0.5, table.shape[1] - 0.5],
-        **common,
-    )
-    figure.update_yaxes(
-        tickvals=list(range(table.shape[0])), ticktext=["–", *reference], range=[table.shape[0] - 0.5, -0.5], **common
-    )
-    return figure.figure()
+        rows, columns = zip(*path, strict=True)
+        traces.append(line(columns, rows, colour=ORANGE, width=3, hover="", opacity=0.65))
+    traces.append(cell_text(z, "d", size=15))
+    box = {"type": "rect", **_box(filled - 1, across), "line": {"color": ORANGE, "width": 3}} if filled else None
+    plain = {"showgrid": False, "ticks": ""}
+    return chart(traces, x_title=_("Hypothesis"), y_title=_("Reference"), keep=keep, legend=False, height=100 + CELL_PX * down,
+                 x={"side": "top", "tickvals": list(range(across)), "ticktext": ["–", *hypothesis],
+                    "range": [-0.5, across - 0.5], **plain},
+                 y={"tickvals": list(range(down)), "ticktext": ["–", *reference], "range": [down - 0.5, -0.5], **plain},
+                 shapes=[box] if box else [])  # fmt: skip
+
+
+def _box(entry: int, columns: int) -> dict[str, float]:
+    """Corners of an entry's frame."""
+    row, column = divmod(entry, columns)
+    return {"x0": column - 0.48, "x1": column + 0.48, "y0": row - 0.48, "y1": row + 0.48}
 
 
 def table_play(figure: go.Figure, columns: int, captions: Sequence[str], *, start: int) -> Play:
@@ -91,10 +67,12 @@ def table_play(figure: go.Figure, columns: int, captions: Sequence[str], *, star
     last = len(captions) - 1
     frames = []
     for entry, caption in enumerate(captions):
-        row, column = divmod(entry, columns)
-        box = {"x0": column - 0.48, "x1": column + 0.48, "y0": row - 0.48, "y1": row + 0.48}
         shown = tuple((10**6 if entry == last else 0) if mode == "lines" else entry + 1 for mode in kinds.values())
-        frames.append(PlayFrame(shown=shown, caption=caption, layout={f"shapes.0.{name}": value for name, value in box.items()}))
+        frames.append(
+            PlayFrame(
+                shown=shown, caption=caption, layout={f"shapes.0.{name}": value for name, value in _box(entry, columns).items()}
+            )
+        )
     how: dict[int, How] = {index: "cells" if mode is None else "points" for index, mode in kinds.items()}
     return Play(how=how, frames=frames, start=start, every_ms=300)
 
@@ -106,3 +84,57 @@ def alignment_path(steps: Sequence[Edit]) -> list[tuple[int, int]]:
         row, column = path[-1]
         path.append((row + (step.reference is not None), column + (step.hypothesis is not None)))
     return path
+
+
+def metrics_diagram(
+    *,
+    words: tuple[str, str],
+    table: tuple[int, int],
+    edits: str,
+    matches: str,
+    common: str,
+    rate: str,
+    orders: int,
+    bleu: str,
+    rouge: str,
+    sentence: str = "",
+) -> Diagram:
+    """From a reference and a hypothesis to the three scores.
+
+    Args:
+        words: of the references and of the hypotheses. table: rows and columns of the sentence's tables.
+        edits, matches, common: errors, matching n-grams, words of the common subsequence.
+        orders: of the n-grams. rate, bleu, rouge: the scores. All are written in the reader's language.
+        sentence: number of the one whose tables and ROUGE-L are shown, where there are several; WER and BLEU are of all.
+    """
+    return Diagram(
+        title=_("Block diagram of the sentence metrics"),
+        blocks=(
+            Block("reference", _("reference"), (0, 0.5), words[0], kind="data"),
+            Block("hypothesis", _("hypothesis"), (0, 1.5), words[1], kind="data"),
+            Block("edits", _("edits"), (2, 0), shape(table), "#metrics_table"),
+            Block("grams", _("n-grams"), (2, 1), _("up to {count}").format(count=orders), "#ngrams"),
+            Block("common", _("common"), (2, 2), shape(table), "#metrics_lcs"),
+            Block("wer", "WER", (4, 0), rate, "#metrics_table", kind="data"),
+            Block("bleu", "BLEU", (4, 1), bleu, "#ngrams", kind="data"),
+            Block(
+                "rouge",
+                _("ROUGE-L of {sentence}").format(sentence=sentence) if sentence else "ROUGE-L",
+                (4, 2),
+                rouge,
+                "#metrics_lcs",
+                kind="data",
+            ),
+        ),
+        wires=(
+            Wire("reference", "edits", words[0]),
+            Wire("reference", "grams"),
+            Wire("reference", "common"),
+            Wire("hypothesis", "edits"),
+            Wire("hypothesis", "grams"),
+            Wire("hypothesis", "common", words[1]),
+            Wire("edits", "wer", f"{edits} / {words[0]}"),
+            Wire("grams", "bleu", _("{count} matches").format(count=matches)),
+            Wire("common", "rouge", _("{count} in order").format(count=common)),
+        ),
+    )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.draft import Draft
-from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout
+from core.figures.style import BLUE, GREY, ORANGE, SERIES
+from core.figures.traces import Trace, across, chart, line, marks
 from core.market.answers.value import Estimate
 from core.market.book import FloatArray
 from core.messages import translate as _
@@ -24,22 +25,13 @@ def ahead_figure(sequence: pd.DataFrame, *, measure: str) -> go.Figure:
     """
     x, value, low, high = (sequence[name].tolist() for name in ("outcomes", measure, f"{measure}_low", f"{measure}_high"))
     reach = 2 * max([abs(value[-1]), *(abs(one[-1] - value[-1]) for one in (low, high))])
-    figure = Draft()
-    figure.add_scatter(
-        x=[*x, *x[::-1]],
-        y=[*low, *high[::-1]],
-        fill="toself",
-        mode="lines",
-        line={"width": 0},
-        fillcolor="rgba(47,126,199,0.2)",
-        name=_("95 %, however often one looks"),
-        hoverinfo="skip",
-    )
-    figure.add_scatter(x=x, y=value, mode="lines", line={"color": BLUE}, name=_("Difference so far"))
-    figure.add_hline(y=0, line={"color": GREY, "width": 1, "dash": "dot"})
-    figure.update_layout(base_layout(x_title=_("Outcomes that do not overlap"), y_title=_("Difference in loss"), keep="ahead"))
-    figure.update_yaxes(range=[value[-1] - reach, value[-1] + reach])
-    return figure.figure()
+    traces = [_band(x, low, high, _("95 %, however often one looks")), line(x, value, _("Difference so far"), BLUE)]
+    return chart(traces, x_title=_("Outcomes that do not overlap"), y_title=_("Difference in loss"), keep="ahead",
+                 y={"range": [value[-1] - reach, value[-1] + reach]}, shapes=[across(0, GREY, dash="dot")])  # fmt: skip
+
+
+def _band(x: Any, low: Any, high: Any, name: str) -> Trace:
+    return line([*x, *x[::-1]], [*low, *high[::-1]], name, width=0, hover="", fill="toself", fillcolor="rgba(47,126,199,0.2)")
 
 
 def precision_figure(
@@ -54,36 +46,17 @@ def precision_figure(
     """
     known = [point for point in curve if point["precision"] is not None]
     x, low, y, high, at = ([point[name] for point in known] for name in ("coverage", "low", "precision", "high", "threshold"))
-    figure = Draft()
-    figure.add_scatter(
-        x=[*x, *x[::-1]],
-        y=[*low, *high[::-1]],
-        fill="toself",
-        mode="lines",
-        line={"width": 0},
-        fillcolor="rgba(47,126,199,0.2)",
-        name=_("95 % interval"),
-        hoverinfo="skip",
-    )
     nearest = min(range(len(known)), key=lambda i: abs(float(at[i] or 0) - chosen), default=-1)
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="lines+markers",
-        name="TLOB",
-        customdata=at,
-        line={"color": BLUE},
-        marker={"size": [13 if i == nearest and chosen >= 0.3 else 6 for i in range(len(known))]},
-        hovertemplate="≥ %{customdata:.0%}: %{x:.1%}, %{y:.1%}<extra></extra>",
-    )
-    for (name, (coverage, precision)), colour in zip(points.items(), (ORANGE, GREY), strict=False):
-        figure.add_scatter(
-            x=[coverage], y=[precision], mode="markers", name=name, marker={"symbol": "diamond", "size": 10, "color": colour}
-        )
-    figure.update_layout(base_layout(x_title=_("Rows called Up or Down"), y_title=_("Calls that came true"), keep="precision"))
-    figure.update_xaxes(tickformat=".0%", rangemode="tozero")
-    figure.update_yaxes(tickformat=".0%", range=[0, 1])
-    return figure.figure()
+    sizes = [13 if i == nearest and chosen >= 0.3 else 6 for i in range(len(known))]
+    traces = [
+        _band(x, low, high, _("95 % interval")),
+        line(x, y, "TLOB", BLUE, hover="≥ %{customdata:.0%}: %{x:.1%}, %{y:.1%}<extra></extra>", mode="lines+markers",
+             customdata=at, marker={"size": sizes}),
+        *(marks([coverage], [precision], name, colour, symbol="diamond", size=10)
+          for (name, (coverage, precision)), colour in zip(points.items(), (ORANGE, GREY), strict=False)),
+    ]  # fmt: skip
+    return chart(traces, x_title=_("Rows called Up or Down"), y_title=_("Calls that came true"), keep="precision",
+                 x={"tickformat": ".0%", "rangemode": "tozero"}, y={"tickformat": ".0%", "range": [0, 1]})  # fmt: skip
 
 
 def moves_figure(moves: Mapping[str, Estimate], *, half_spread: float, fee: float) -> go.Figure:
@@ -92,36 +65,25 @@ def moves_figure(moves: Mapping[str, Estimate], *, half_spread: float, fee: floa
     Args:
         moves: name -> basis points. half_spread: mean at the calls; fee: of one fill; both in basis points.
     """
-    names = list(moves)
-    values = [moves[name].value for name in names]
-    figure = Draft()
-    figure.add_scatter(
-        x=values,
-        y=names,
-        mode="markers",
-        name=_("Mean move after a call"),
-        marker={"size": 11, "color": [SERIES[i % len(SERIES)] for i in range(len(names))]},
-        error_x={
-            "type": "data",
-            "color": GREY,
-            "symmetric": False,
-            "array": [moves[name].high - moves[name].value for name in names],
-            "arrayminus": [moves[name].value - moves[name].low for name in names],
-        },
-        hovertemplate="%{y}: %{x:.2f}<extra></extra>",
-    )
+    names, values = list(moves), [one.value for one in moves.values()]
+    interval = {
+        "type": "data", "color": GREY, "symmetric": False, "array": [one.high - one.value for one in moves.values()],
+        "arrayminus": [one.value - one.low for one in moves.values()],
+    }  # fmt: skip
+    colours = [SERIES[i % len(SERIES)] for i in range(len(names))]
     costs = {
         _("Zero"): (0.0, "solid"),
         _("Half the spread"): (half_spread, "dash"),
         _("Spread and two fees"): (2 * half_spread + 2 * fee, "dot"),
     }
-    for name, (value, dash) in costs.items():
-        figure.add_scatter(
-            x=[value] * len(names), y=names, mode="lines", name=name, line={"dash": dash, "color": GREY}, hoverinfo="skip"
-        )
-    figure.update_layout(base_layout(x_title=_("Basis points in the call's direction"), keep="moves"))
-    figure.update_yaxes(type="category", autorange="reversed")
-    return figure.figure()
+    traces = [
+        marks(
+            values, names, _("Mean move after a call"), colours, size=11, hover="%{y}: %{x:.2f}<extra></extra>", error_x=interval
+        ),
+        *(line([cost] * len(names), names, name, GREY, dash=dash, hover="") for name, (cost, dash) in costs.items()),
+    ]
+    return chart(traces, x_title=_("Basis points in the call's direction"), keep="moves",
+                 y={"type": "category", "autorange": "reversed"})  # fmt: skip
 
 
 def result_figure(results: Mapping[str, tuple[NDArray[np.int64], FloatArray]]) -> go.Figure:
@@ -130,17 +92,9 @@ def result_figure(results: Mapping[str, tuple[NDArray[np.int64], FloatArray]]) -
     Args:
         results: name -> times of the trades (milliseconds) and their results, basis points.
     """
-    figure = Draft()
-    for (name, (times, result)), colour in zip(results.items(), SERIES, strict=False):
-        figure.add_scatter(
-            x=times,
-            y=np.cumsum(result),
-            name=name,
-            mode="lines",
-            line={"shape": "hv", "color": colour},
-            hovertemplate="%{y:.1f}",
-        )
-    figure.add_hline(y=0, line={"color": GREY, "width": 1})
-    figure.update_layout(base_layout(x_title=_("Time (UTC)"), y_title=_("Sum, basis points"), hover="x", keep="result"))
-    figure.update_xaxes(type="date")
-    return figure.figure()
+    traces = [
+        line(times, np.cumsum(result), name, hover="%{y:.1f}", line={"shape": "hv", "color": colour})
+        for (name, (times, result)), colour in zip(results.items(), SERIES, strict=False)
+    ]
+    return chart(traces, x_title=_("Time (UTC)"), y_title=_("Sum, basis points"), hover="x", keep="result", x={"type": "date"},
+                 shapes=[across(0, GREY)])  # fmt: skip

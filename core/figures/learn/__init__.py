@@ -1,1 +1,1 @@
-"""Figures of the lecture, one module per page."""
+"""Figures of the lecture, one module per page, its block diagram among them."""

@@ -1,4 +1,7 @@
-"""Bar charts of the attention-steps and permutation pages."""
+"""Figures of the lessons on attention and permutation: bar charts, and their block diagrams.
+
+Sources: iiga-equations 5.1 to 5.7, sequence-modelling, attention-notebook (self-attention under permutation; D21).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, GREY, ORANGE, SERIES, base_layout, figure_of
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few, shape
+from core.figures.style import BLUE, GREY, ORANGE, SERIES
+from core.figures.traces import bars, chart, line
+from core.lecture.attention_steps import Steps
+from core.lecture.permutation import Shuffle, pooled
 from core.messages import translate as _
 
 MAX_LABELLED = 8
@@ -34,15 +41,12 @@ def row_bars(
     places = list(range(len(names)))
     colours = [ORANGE if index == mark else BLUE for index in places]
     traces: list[dict[str, Any]] = [
-        {"type": "bar", "x": places, "y": values, "marker": {"color": colours},
-         "hovertemplate": "%{text}: %{y:.4~g}<extra></extra>",
-         "text": list(names), "textposition": "none", "name": y_title}
-    ]  # fmt: skip
+        bars(places, values, y_title, colours, hover="%{text}: %{y:.4~g}<extra></extra>", text=list(names), textposition="none")
+    ]
     if before is not None:
         changed = ~np.isclose(before, values, rtol=1e-9, atol=1e-12)
         traces[0]["textposition"] = "none"
-        traces.insert(0, {"type": "bar", "x": places, "y": before, "name": _("before"), "width": 0.95, "hoverinfo": "skip",
-                          "marker": {"color": GREY, "opacity": 0.35}})  # fmt: skip
+        traces.insert(0, bars(places, before, _("before"), hover="", width=0.95, marker={"color": GREY, "opacity": 0.35}))
         if len(names) <= MAX_LABELLED:
             label = np.where(changed, [f"{old:.2f} → {new:.2f}" for old, new in zip(before, values, strict=True)], "")
             traces.append(
@@ -51,24 +55,96 @@ def row_bars(
                  "cliponaxis": False}
             )  # fmt: skip
     if even is not None:
-        traces.append(
-            {"type": "scatter", "x": [-0.5, len(names) - 0.5], "y": [even, even], "mode": "lines", "name": _("All alike"),
-             "line": {"color": GREY, "dash": "dot", "width": 2}, "hovertemplate": "%{y:.4~g}"}
-        )  # fmt: skip
-    layout = base_layout(y_title=y_title, height=230, keep=y_title, legend=False) | {"bargap": 0.3, "barmode": "overlay"}
-    layout["xaxis"] = {"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]}
-    layout["yaxis"] |= {"rangemode": "tozero", "automargin": False}
-    layout["margin"] = {"l": 60, "r": 8, "t": 28, "b": 8}  # bars under bars: their tokens lie under each other
-    return figure_of(traces, layout)
+        traces.append(line([-0.5, len(names) - 0.5], [even, even], _("All alike"), GREY, dash="dot", width=2, hover="%{y:.4~g}"))
+    return chart(traces, y_title=y_title, height=230, keep=y_title, legend=False, y={"rangemode": "tozero", "automargin": False},
+                 bargap=0.3, barmode="overlay",
+                 xaxis={"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]},
+                 margin={"l": 60, "r": 8, "t": 28, "b": 8})  # fmt: skip
 
 
 def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_title: str) -> go.Figure:
     """Named rows of numbers as bars side by side, one group per channel."""
     traces = [
-        {"type": "bar", "name": name, "x": [str(index + 1) for index in range(len(values))], "y": values,
-         "marker": {"color": SERIES[number]}, "hovertemplate": "%{y:.4f}"}
+        bars([str(index + 1) for index in range(len(values))], values, name, SERIES[number], hover="%{y:.4f}")
         for number, (name, values) in enumerate(rows.items())
-    ]  # fmt: skip
-    layout = base_layout(x_title=x_title, y_title=y_title, height=300, hover="x unified", keep=y_title) | {"barmode": "group"}
-    layout["xaxis"] |= {"type": "category"}
-    return figure_of(traces, layout)
+    ]
+    return chart(traces, x_title=x_title, y_title=y_title, height=300, hover="x unified", keep=y_title, x={"type": "category"},
+                 barmode="group")  # fmt: skip
+
+
+def attention_diagram(steps: Steps, *, head: int, query: int, key: int, write: Write) -> Diagram:
+    """One head's way from tokens to outputs.
+
+    Args:
+        head, query, key: whose numbers stand on the wires, from 0 on.
+    """
+    i, j = query + 1, key + 1
+    q, k, v = (few(one[head, row], write) for one, row in ((steps.q, query), (steps.k, key), (steps.v, key)))
+    return Diagram(
+        title=_("Block diagram of attention"),
+        blocks=(
+            Block("x", "X", (0, 1), shape(steps.x), "project", "words seed", "data"),
+            Block("q", "Q = XW_Q", (1, 0), shape(steps.q[head]), "project", "seed q"),
+            Block("k", "K = XW_K", (1, 1), shape(steps.k[head]), "project", "seed"),
+            Block("v", "V = XW_V", (1, 2), shape(steps.v[head]), "project", "seed"),
+            Block(
+                "scores",
+                "QKᵀ/(τ√d_k)",
+                (2, 0.5),
+                f"{shape(steps.scaled[head])}, τ = {write(steps.temperature)}",
+                "scores",
+                "t mask w kept",
+            ),
+            Block("weights", "A = softmax", (3, 0.5), shape(steps.weights[head]), "softmax", "t"),
+            Block("z", "Z = AV", (4, 1), shape(steps.mixed[head]), "sum", "q"),
+            Block("out", "O = ZW_O", (5, 1), shape(steps.output), "heads", "heads head"),
+        ),
+        wires=(
+            Wire("x", "q", few(steps.x[query], write)),
+            Wire("x", "k", few(steps.x[key], write)),
+            Wire("x", "v"),
+            Wire("q", "scores", q),
+            Wire("k", "scores", k),
+            Wire("scores", "weights", f"S_{{{i},{j}}} = {few([float(steps.masked[head, query, key])], write)}"),
+            Wire("weights", "z", f"A_{{{i},{j}}} = {write(float(steps.weights[head, query, key]))}"),
+            Wire("v", "z", v),
+            Wire("z", "out", few(steps.mixed[head, query], write)),
+        ),
+    )
+
+
+def permutation_diagram(shuffle: Shuffle, order: Sequence[int], *, heads: int, write: Write, size: Write) -> Diagram:
+    """Both ways from X, compared row by row and after pooling.
+
+    Args:
+        order: from 0 on. size: writes the deviations.
+    """
+    word = ",".join(str(index + 1) for index in order)
+    layer = "places causal heads draw"
+    attention = _("Attention")
+    return Diagram(
+        title=_("Block diagram of a permutation before and after attention"),
+        blocks=(
+            Block("x", "X", (0, 0.5), shape(shuffle.before.x), "rows", "said draw", "data"),
+            Block("p", "P", (1, 0), word, "rows", "order"),
+            Block("after", attention, (2, 0), f"A' {shape(shuffle.after.weights[0])}", "maps", layer),
+            Block("before", attention, (1, 1), f"A {shape(shuffle.before.weights[0])}", "maps", layer),
+            Block("pz", "P", (2, 1), word, "rows", "order"),
+            Block("same", "Z' = PZ?", (3, 0.5), size(shuffle.rows), "table", "places causal"),
+            Block("mean", _("mean"), (4, 0), few(pooled(shuffle.after.joined), write), "pool"),
+            Block("pool", _("mean"), (4, 1), few(pooled(shuffle.before.joined), write), "pool"),
+            Block("equal", "Z̄' = Z̄?", (5, 0.5), size(shuffle.pool), "pool", "places causal"),
+        ),
+        wires=(
+            Wire("x", "p", few(shuffle.before.x[0], write)),
+            Wire("x", "before", few(shuffle.before.x[0], write)),
+            Wire("p", "after", "PX"),
+            Wire("before", "pz", few(shuffle.before.joined[0], write)),
+            Wire("after", "same", "Z'"),
+            Wire("pz", "same", "PZ"),
+            Wire("same", "mean", few(shuffle.after.joined[0], write)),
+            Wire("same", "pool", few(shuffle.moved[0], write)),
+            Wire("mean", "equal"),
+            Wire("pool", "equal"),
+        ),
+    )

@@ -1,13 +1,21 @@
-"""Figures of the page on backpropagation: the written gradient, autograd's, and their difference."""
+"""Figures of the lesson on backpropagation: the written gradient beside autograd's, and a layer's chain forward and backward.
+
+Sources: vit-report 2.5 and 4; D14.
+"""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
 from core.figures.matrix import Matrix, largest_size
-from core.figures.style import BLUE, GREY, ORANGE, base_layout, figure_of
+from core.figures.style import BLUE, GREY, ORANGE
+from core.figures.traces import chart, line, marks
+from core.lecture.backprop import Example
 from core.messages import translate as _
 
 
@@ -42,18 +50,72 @@ def slopes_figure(
         x: (n,). true: (n,) derivative of the tanh form. report: (n,) the vit-report's. points: (k,) the page's inputs.
     """
     traces = [
-        {"type": "scatter", "mode": "lines", "x": x, "y": true, "name": _("derivative of the tanh form"),
-         "line": {"color": BLUE, "width": 3}, "hovertemplate": "%{x:.2f}: %{y:.5f}<extra></extra>"},
-        {"type": "scatter", "mode": "lines", "x": x, "y": report, "name": _("the report's Φ(x) + x φ(x)"),
-         "line": {"color": ORANGE, "width": 1.5, "dash": "dash"}, "hovertemplate": "%{x:.2f}: %{y:.5f}<extra></extra>"},
-        {"type": "scatter", "mode": "lines", "x": x, "y": report - true, "name": _("difference"), "yaxis": "y2",
-         "line": {"color": GREY, "width": 2}, "hovertemplate": "%{x:.2f}: %{y:.2~e}<extra></extra>"},
-        {"type": "scatter", "mode": "markers", "x": points, "y": np.zeros(len(points)), "name": _("inputs on this page"),
-         "yaxis": "y2", "marker": {"color": BLUE, "symbol": "line-ns-open", "size": 10},
-         "hovertemplate": "%{x:.2f}<extra></extra>"},
+        line(x, true, _("derivative of the tanh form"), BLUE, width=3, hover="%{x:.2f}: %{y:.5f}<extra></extra>"),
+        line(x, report, _("the report's Φ(x) + x φ(x)"), ORANGE, width=1.5, dash="dash",
+             hover="%{x:.2f}: %{y:.5f}<extra></extra>"),
+        line(x, report - true, _("difference"), GREY, width=2, hover="%{x:.2f}: %{y:.2~e}<extra></extra>", yaxis="y2"),
+        marks(points, np.zeros(len(points)), _("inputs on this page"), BLUE, symbol="line-ns-open", size=10,
+              hover="%{x:.2f}<extra></extra>", yaxis="y2"),
     ]  # fmt: skip
-    layout = base_layout(keep="slopes", height=420)
-    layout["xaxis"] = {"title": {"text": "x"}, "anchor": "y2"}
-    layout["yaxis"] = {"title": {"text": _("Derivative")}, "domain": [0.45, 1]}
-    layout["yaxis2"] = {"title": {"text": _("Difference")}, "domain": [0, 0.36], "exponentformat": "power", "zeroline": True}
-    return figure_of(traces, layout)
+    return chart(traces, keep="slopes", height=420, xaxis={"title": {"text": "x"}, "anchor": "y2"},
+                 yaxis={"title": {"text": _("Derivative")}, "domain": [0.45, 1]},
+                 yaxis2={"title": {"text": _("Difference")}, "domain": [0, 0.36], "exponentformat": "power",
+                         "zeroline": True})  # fmt: skip
+
+
+def backprop_diagram(part: str, example: Example, name: str, *, write: Write) -> Diagram:
+    """The chain; the part on display has its numbers, the entry in row 1 and column 1 of each.
+
+    Args:
+        name: of the gradient on display.
+    """
+    value = next(iter(example.inputs.values()))
+    forward = {part: (write(float(value[0, 0])), write(float(example.output[0, 0])))}
+    back = {part: (f"∇{plain(name)} {write(float(example.written[name][0, 0]))}", write(float(example.inputs["upstream"][0, 0])))}
+    chain = (
+        ("x", "x", (0, 0), "layer", "data"),
+        ("multi_head", _("Heads"), (1, 0), "multi_head", "step"),
+        ("attention", "AV", (2, 0), "attention", "step"),
+        ("softmax", _("softmax"), (2, 1), "softmax", "step"),
+        ("norm", "LayerNorm", (3, 0), "layer_norm", "step"),
+        ("ffn", "FFN", (4, 0), "ffn", "step"),
+        ("linear", "xW + b", (4, 1), "linear", "step"),
+        ("gelu", "GELU", (5, 1), "gelu", "step"),
+        ("loss", "ℒ", (5, 0), "layer", "data"),
+    )
+    blocks = tuple(
+        Block(
+            code,
+            label,
+            at,
+            part=opened,
+            dials="first seed rows of" if opened == part else "",
+            kind="data" if kind == "data" else "step",
+        )
+        for code, label, at, opened, kind in chain
+    )
+    row = ("x", "multi_head", "attention", "norm", "ffn", "loss")
+    opened = {code: of for code, _label, _at, of, _kind in chain}
+    wires: list[Wire] = []
+    for a, b in pairwise(row):
+        ahead = forward.get(opened[b], ("", ""))[0] if b != "loss" else ""
+        ahead = ahead or (
+            forward.get(opened[a], ("", ""))[1] if a != "x" else forward.get("layer", ("", ""))[0] if a == "x" else ""
+        )
+        behind = back.get(opened[b], ("", ""))[0] if b != "loss" else back.get("layer", ("", ""))[1]
+        behind = behind or (back.get(opened[a], ("", ""))[1] if a != "x" else back.get("layer", ("", ""))[0])
+        wires += [Wire(a, b, ahead), Wire(b, a, behind, "back")]
+    wires += [
+        Wire("softmax", "attention", forward.get("softmax", ("", ""))[1] and f"A_{{11}} = {forward['softmax'][1]}"),
+        Wire("linear", "ffn", forward.get("linear", ("", ""))[1]),
+        Wire("linear", "gelu", forward.get("gelu", ("", ""))[0]),
+        Wire("gelu", "linear", back.get("gelu", ("", ""))[0], "back"),
+    ]
+    return Diagram(title=_("Block diagram of a layer, forward and backward"), blocks=blocks, wires=tuple(wires))
+
+
+def plain(name: str) -> str:
+    """A gradient's name for a wire: w_q becomes W_q, gamma the Greek letter."""
+    greek = {"gamma": "γ", "beta": "β"}
+    first, mark, index = name.partition("_")
+    return greek.get(first, first.upper() if len(first) == 1 and first != "x" and first != "b" else first) + mark + index

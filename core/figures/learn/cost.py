@@ -1,15 +1,17 @@
-"""Figures of the page on cost: multiply-adds by kind of module, their growth with T, memory, and the documents' numbers."""
+"""Figures of the lesson on cost: multiply-adds by kind, their growth, memory, the documents' numbers, a layer's diagram."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import log10
 from typing import Any
 
 import plotly.graph_objects as go
 
-from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SERIES, VIOLET, base_layout, figure_of
-from core.lecture.cost_growth import Growth
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
+from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SERIES, VIOLET
+from core.figures.traces import bars, chart, line, marks, upright
+from core.lecture.cost_growth import Growth, Layer
 from core.messages import translate as _
 
 KIND_COLOURS = {
@@ -27,17 +29,14 @@ def kinds_figure(models: Mapping[str, Mapping[str, int]], kind_names: Mapping[st
     names = list(models)
     totals = {name: sum(macs.values()) or 1 for name, macs in models.items()}
     traces = [
-        {"type": "bar", "orientation": "h", "y": names, "x": [100 * models[name].get(kind, 0) / totals[name] for name in names],
-         "customdata": [models[name].get(kind, 0) for name in names], "name": label,
-         "marker": {"color": KIND_COLOURS[kind]}, "hovertemplate": "%{y}: %{x:.1f} %<br>%{customdata:,} MACs"}
+        bars([100 * models[name].get(kind, 0) / totals[name] for name in names], names, label, KIND_COLOURS[kind],
+             hover="%{y}: %{x:.1f} %<br>%{customdata:,} MACs", orientation="h",
+             customdata=[models[name].get(kind, 0) for name in names])
         for kind, label in kind_names.items()
         if any(kind in macs for macs in models.values())
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Share of the multiply-adds, %"), keep="kinds", height=110 + 44 * len(names))
-    layout |= {"barmode": "stack"}
-    layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
-    layout["xaxis"] |= {"range": [0, 100]}
-    return figure_of(traces, layout)
+    return chart(traces, x_title=_("Share of the multiply-adds, %"), keep="kinds", height=110 + 44 * len(names),
+                 x={"range": [0, 100]}, y={"autorange": "reversed", "automargin": True}, barmode="stack")  # fmt: skip
 
 
 def growth_figure(growth: Growth, *, at: int) -> go.Figure:
@@ -48,50 +47,39 @@ def growth_figure(growth: Growth, *, at: int) -> go.Figure:
         (_("feed-forward: 8TD²"), growth.feed_forward, BROWN, "dash"),
         (_("projections and feed-forward: 12TD²"), growth.projections + growth.feed_forward, GREY, "dot"),
     )
-    traces: list[dict[str, Any]] = [
-        {"type": "scatter", "mode": "lines", "x": growth.tokens, "y": y, "name": name,
-         "line": {"color": colour, "width": 2.5, "dash": dash}, "hovertemplate": "%{y:.3~s} MACs"}
-        for name, y, colour, dash in lines
-    ]  # fmt: skip
-    layout = base_layout(
-        x_title=_("Tokens T"), y_title=_("Multiply-adds of one layer"), keep="growth", hover="x unified", height=440
+    crossings = ((growth.crossing_attention, "T = 2D"), (growth.crossing_layer, "T = 6D"))
+    return _along(
+        growth, lines, "%{y:.3~s} MACs", crossings, at=at, y_title=_("Multiply-adds of one layer"), keep="growth", height=440
     )
-    marks = ((growth.crossing_attention, "T = 2D"), (growth.crossing_layer, "T = 6D"))
-    _logarithmic(layout, at, [mark for mark in marks if mark[0] <= growth.tokens[-1]])
-    return figure_of(traces, layout)
 
 
 def memory_figure(growth: Growth, *, at: int) -> go.Figure:
     """Bytes of the maps and of the feed-forward middle along T."""
-    traces = [
-        {"type": "scatter", "mode": "lines", "x": growth.tokens, "y": y, "name": name,
-         "line": {"color": colour, "width": 2.5, "dash": dash}, "hovertemplate": "%{y:.3~s}B"}
-        for name, y, colour, dash in (
-            (_("attention maps: N T²"), growth.maps, BLUE, "solid"),
-            (_("feed-forward middle: T · 4D"), growth.middle, ORANGE, "dash"),
-        )
-    ]  # fmt: skip
-    layout = base_layout(
-        x_title=_("Tokens T"), y_title=_("Bytes of one layer, float32"), keep="memory", hover="x unified", height=420
+    lines = (
+        (_("attention maps: N T²"), growth.maps, BLUE, "solid"),
+        (_("feed-forward middle: T · 4D"), growth.middle, ORANGE, "dash"),
     )
-    marks = [(growth.crossing_memory, "T = 4D/N")] if 1 <= growth.crossing_memory <= growth.tokens[-1] else []
-    _logarithmic(layout, at, marks)
-    return figure_of(traces, layout)
+    crossing = ((growth.crossing_memory, "T = 4D/N"),)
+    return _along(
+        growth, lines, "%{y:.3~s}B", crossing, at=at, y_title=_("Bytes of one layer, float32"), keep="memory", height=420
+    )
 
 
-def _logarithmic(layout: dict[str, Any], at: int, marks: Sequence[tuple[float, str]]) -> None:
-    layout["xaxis"] |= {"type": "log", "dtick": 1}
-    layout["yaxis"] |= {"type": "log", "dtick": 2, "exponentformat": "SI"}
-    layout["shapes"] = [
-        {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1,
-         "line": {"color": colour, "width": width, "dash": dash}}
-        for x, colour, width, dash in [(at, VIOLET, 2, "solid"), *((x, GREY, 1, "dash") for x, _name in marks)]
-    ]  # fmt: skip
-    layout["annotations"] = [
+def _along(
+    growth: Growth, lines: Sequence[Any], hover: str, crossings: Sequence[tuple[float, str]], *, at: int, **layout: Any
+) -> go.Figure:
+    """Lines along T, both axes logarithmic, with the chosen T and the crossings in sight."""
+    traces = [line(growth.tokens, y, name, colour, width=2.5, dash=dash, hover=hover) for name, y, colour, dash in lines]
+    seen = [one for one in crossings if 1 <= one[0] <= growth.tokens[-1]]
+    notes = [
         {"x": log10(x), "y": 0.02 + 0.07 * (index % 2), "xref": "x", "yref": "paper", "text": text, "showarrow": False,
          "xanchor": "right", "xshift": -4}
-        for index, (x, text) in enumerate([(at, f"T = {at}"), *marks])
+        for index, (x, text) in enumerate([(at, f"T = {at}"), *seen])
     ]  # fmt: skip
+    return chart(traces, x_title=_("Tokens T"), hover="x unified", x={"type": "log", "dtick": 1},
+                 y={"type": "log", "dtick": 2, "exponentformat": "SI"}, annotations=notes,
+                 shapes=[upright(at, VIOLET, 2), *(upright(x, GREY, 1, dash="dash") for x, _text in seen)],
+                 **layout)  # fmt: skip
 
 
 def plane_figure(points: Sequence[tuple[str, int, int]], *, chosen: tuple[int, int]) -> go.Figure:
@@ -102,25 +90,19 @@ def plane_figure(points: Sequence[tuple[str, int, int]], *, chosen: tuple[int, i
     """
     low, high = 8, 4096
     traces: list[dict[str, Any]] = [
-        {"type": "scatter", "mode": "lines", "x": [low, high], "y": [factor * low, factor * high], "name": name,
-         "line": {"color": GREY, "width": 2, "dash": dash}, "hoverinfo": "skip"}
+        line([low, high], [factor * low, factor * high], name, GREY, width=2, dash=dash, hover="")
         for factor, name, dash in ((1, "T = D", "dot"), (2, "T = 2D", "dash"), (6, "T = 6D", "solid"))
     ]  # fmt: skip
     symbols = ("circle", "square", "diamond")
     for index, (name, t, d) in enumerate(points):
         traces.append(
-            {"type": "scatter", "mode": "markers", "x": [d], "y": [t], "name": name,
-             "marker": {"size": 13, "color": SERIES[index % len(SERIES)], "symbol": symbols[index // 6 % 3]},
-             "hovertemplate": f"T = {t}, D = {d}<extra>{name}</extra>"}
+            marks([d], [t], name, SERIES[index % len(SERIES)], size=13, symbol=symbols[index // 6 % 3],
+                  hover=f"T = {t}, D = {d}<extra>{name}</extra>")
         )  # fmt: skip
-    traces.append(
-        {"type": "scatter", "mode": "markers", "x": [chosen[1]], "y": [chosen[0]], "name": _("chosen above"),
-         "marker": {"size": 17, "color": VIOLET, "symbol": "x"}, "hovertemplate": "T = %{y}, D = %{x}"}
-    )  # fmt: skip
-    layout = base_layout(x_title=_("Width D"), y_title=_("Tokens T"), keep="plane", height=460)
-    layout["xaxis"] |= {"type": "log", "range": [log10(low), log10(high)], "dtick": 1}
-    layout["yaxis"] |= {"type": "log", "range": [log10(4), log10(10_000)], "dtick": 1}
-    return figure_of(traces, layout)
+    traces.append(marks([chosen[1]], [chosen[0]], _("chosen above"), VIOLET, size=17, symbol="x", hover="T = %{y}, D = %{x}"))
+    return chart(traces, x_title=_("Width D"), y_title=_("Tokens T"), keep="plane", height=460,
+                 x={"type": "log", "range": [log10(low), log10(high)], "dtick": 1},
+                 y={"type": "log", "range": [log10(4), log10(10_000)], "dtick": 1})  # fmt: skip
 
 
 def claims_figure(rows: Sequence[tuple[str, float, float]]) -> go.Figure:
@@ -131,20 +113,44 @@ def claims_figure(rows: Sequence[tuple[str, float, float]]) -> go.Figure:
     """
     names = [name for name, _document, _counted in rows]
     ratios = [counted / document for _name, document, counted in rows]
-    trace = {
-        "type": "bar", "orientation": "h", "y": names, "x": [ratio - 1 for ratio in ratios], "base": 1,
-        "customdata": [[f"{document:,.0f}", f"{counted:,.0f}"] for _name, document, counted in rows],
-        "text": [f"×{ratio:.3g}" for ratio in ratios], "textposition": "outside", "cliponaxis": False,
-        "marker": {"color": [GREY if abs(ratio - 1) < 0.02 else ORANGE for ratio in ratios]},
-        "hovertemplate": "%{customdata[0]} → %{customdata[1]}<extra></extra>",
-    }  # fmt: skip
-    layout = base_layout(x_title=_("Counted, as a multiple of what the document says"), keep="claims", legend=False,
-                         height=110 + 34 * len(rows))  # fmt: skip
-    layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
-    layout["xaxis"] |= {
-        "type": "log",
-        "range": [-0.3, 1.9],
-        "tickvals": [1, 2, 4, 10, 40],
-        "ticktext": ["×1", "×2", "×4", "×10", "×40"],
-    }
-    return figure_of([trace], layout)
+    trace = bars([ratio - 1 for ratio in ratios], names, colour=[GREY if abs(ratio - 1) < 0.02 else ORANGE for ratio in ratios],
+                 hover="%{customdata[0]} → %{customdata[1]}<extra></extra>", orientation="h", base=1,
+                 customdata=[[f"{document:,.0f}", f"{counted:,.0f}"] for _name, document, counted in rows],
+                 text=[f"×{ratio:.3g}" for ratio in ratios], textposition="outside", cliponaxis=False)  # fmt: skip
+    return chart([trace], x_title=_("Counted, as a multiple of what the document says"), keep="claims", legend=False,
+                 height=110 + 34 * len(rows),
+                 x={"type": "log", "range": [-0.3, 1.9], "tickvals": [1, 2, 4, 10, 40],
+                    "ticktext": ["×1", "×2", "×4", "×10", "×40"]},
+                 y={"autorange": "reversed", "automargin": True})  # fmt: skip
+
+
+def cost_diagram(layer: Layer, *, amount: Callable[[float], str], size: Callable[[float], str]) -> Diagram:
+    """Multiply-adds of each step of one layer, and the memory of its maps.
+
+    Args:
+        amount: writes a count, size: bytes.
+    """
+    t, d, n = layer.tokens, layer.width, layer.heads
+    half = layer.scores // 2
+    return Diagram(
+        title=_("Block diagram of what a layer costs"),
+        blocks=(
+            Block("x", "X", (0, 0), f"{t}×{d}", "modules", "t d setup", "data"),
+            Block("qkv", "Q, K, V, O", (1, 0), "4TD²", "growth", "d t"),
+            Block("scores", "QKᵀ", (2, 0), "T²D", "growth", "t d"),
+            Block("maps", _("maps A"), (3, 0), f"{n}×{t}×{t}", "memory", "n t", "data"),
+            Block("mix", "AV", (4, 0), "T²D", "growth", "t d"),
+            Block("ffn", "FFN", (5, 0), "8TD²", "memory", "d t"),
+            Block("all", _("all layers"), (6, 0), _("all models"), "models", "setup", "data"),
+            Block("said", _("documents"), (6, 1), _("say"), "claims", "frames batch", "data"),
+        ),
+        wires=(
+            Wire("x", "qkv", amount(layer.projections)),
+            Wire("qkv", "scores", amount(half)),
+            Wire("scores", "maps", size(layer.maps)),
+            Wire("maps", "mix", amount(layer.scores - half)),
+            Wire("mix", "ffn", amount(layer.feed_forward)),
+            Wire("ffn", "all", amount(layer.macs)),
+            Wire("all", "said"),
+        ),
+    )

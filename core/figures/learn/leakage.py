@@ -7,7 +7,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.figures.style import BLUE, GREY, ORANGE, VIOLET, base_layout, figure_of
+from core.figures.style import BLUE, GREY, ORANGE, VIOLET
+from core.figures.traces import bars, chart, marks
 from core.lecture.leakage import LabScore
 from core.messages import translate as _
 
@@ -17,20 +18,15 @@ def lab_figure(measured: Sequence[tuple[str, LabScore]]) -> go.Figure:
     names = [name for name, _score in measured]
     scores = [score for _name, score in measured]
     traces: list[dict[str, Any]] = [
-        {"type": "bar", "orientation": "h", "y": names, "x": [float(score.network.mean()) for score in scores],
-         "marker": {"color": [BLUE, *[ORANGE] * (len(names) - 1)]}, "name": _("network, mean"), "showlegend": False,
-         "hovertemplate": "%{y}: %{x:.3f}<extra></extra>"},
-        {"type": "scatter", "mode": "markers", "name": _("each seed"),
-         "y": [name for name, score in measured for _seed in score.network],
-         "x": [float(one) for score in scores for one in score.network],
-         "marker": {"color": GREY, "size": 6}, "hovertemplate": "%{x:.3f}<extra></extra>"},
-        {"type": "scatter", "mode": "markers", "name": _("linear peer"), "y": names,
-         "x": [float(score.peer.mean()) for score in scores],
-         "marker": {"symbol": "diamond", "size": 11, "color": VIOLET}, "hovertemplate": "%{x:.3f}<extra></extra>"},
-        {"type": "scatter", "mode": "markers", "name": _("momentum rule"), "y": names,
-         "x": [score.momentum for score in scores],
-         "marker": {"symbol": "x", "size": 10, "color": GREY}, "hovertemplate": "%{x:.3f}<extra></extra>"},
+        bars([float(score.network.mean()) for score in scores], names, _("network, mean"), [BLUE, *[ORANGE] * (len(names) - 1)],
+             hover="%{y}: %{x:.3f}<extra></extra>", orientation="h", showlegend=False),
+        marks([float(one) for score in scores for one in score.network],
+              [name for name, score in measured for _seed in score.network], _("each seed"), GREY, size=6,
+              hover="%{x:.3f}<extra></extra>"),
+        marks([float(score.peer.mean()) for score in scores], names, _("linear peer"), VIOLET, symbol="diamond", size=11,
+              hover="%{x:.3f}<extra></extra>"),
+        marks([score.momentum for score in scores], names, _("momentum rule"), GREY, symbol="x", size=10,
+              hover="%{x:.3f}<extra></extra>"),
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Matthews correlation"), y_title="", keep="leakage", height=420)
-    layout["yaxis"] |= {"autorange": "reversed", "automargin": True}
-    return figure_of(traces, layout)
+    return chart(traces, x_title=_("Matthews correlation"), y_title="", keep="leakage", height=420,
+                 y={"autorange": "reversed", "automargin": True})  # fmt: skip

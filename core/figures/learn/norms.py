@@ -1,4 +1,4 @@
-"""Figures of the page on normalisation, activations and dropout."""
+"""Figures of the lesson on norms, activations and dropout, and an encoder layer's diagram (vit-report 2.5)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
 from core.figures.matrix import Matrix
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET, base_layout, figure_of
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
+from core.figures.traces import bars, chart, line, marks
 from core.messages import translate as _
 
 
@@ -49,14 +51,11 @@ def spread_figure(groups: Sequence[tuple[str, float, float]]) -> go.Figure:
     """
     names = [name for name, _mean, _off in groups]
     traces = [
-        {"type": "bar", "x": names, "y": [row[1] for row in groups], "name": _("largest |mean|"), "marker": {"color": BLUE},
-         "hovertemplate": "%{y:.3~g}"},
-        {"type": "bar", "x": names, "y": [row[2] for row in groups], "name": _("largest |standard deviation - 1|"),
-         "marker": {"color": ORANGE}, "hovertemplate": "%{y:.3~g}"},
-    ]  # fmt: skip
-    layout = base_layout(y_title=_("Distance from 0 and 1"), keep="spread", hover="x unified", height=280) | {"barmode": "group"}
-    layout["yaxis"] |= {"rangemode": "tozero"}
-    return figure_of(traces, layout)
+        bars(names, [row[1] for row in groups], _("largest |mean|"), BLUE, hover="%{y:.3~g}"),
+        bars(names, [row[2] for row in groups], _("largest |standard deviation - 1|"), ORANGE, hover="%{y:.3~g}"),
+    ]
+    return chart(traces, y_title=_("Distance from 0 and 1"), keep="spread", hover="x unified", height=280,
+                 y={"rangemode": "tozero"}, barmode="group")  # fmt: skip
 
 
 def activation_figure(
@@ -78,39 +77,32 @@ def activation_figure(
         for name, pair in curves.items():
             is_chosen = name == chosen
             traces.append(
-                {"type": "scatter", "mode": "lines", "x": x, "y": pair[row], "name": name, "yaxis": axis,
-                 "line": {"color": (BLUE if row == 0 else ORANGE) if is_chosen else GREY, "width": 3 if is_chosen else 1},
-                 "opacity": 1 if is_chosen else 0.45, "hovertemplate": "%{x:.2f}: %{y:.4~g}<extra>" + name + "</extra>"}
+                line(x, pair[row], name, (BLUE if row == 0 else ORANGE) if is_chosen else GREY, width=3 if is_chosen else 1,
+                     hover="%{x:.2f}: %{y:.4~g}<extra>" + name + "</extra>", yaxis=axis, opacity=1 if is_chosen else 0.45)
             )  # fmt: skip
     reach = 1.2
     traces += [
-        {"type": "scatter", "mode": "lines", "x": [at - reach, at + reach],
-         "y": [value - reach * slope, value + reach * slope], "line": {"color": ORANGE, "width": 2, "dash": "dash"},
-         "hoverinfo": "skip", "name": _("tangent")},
-        {"type": "scatter", "mode": "markers", "x": [at], "y": [value], "marker": {"color": BLUE, "size": 11},
-         "hoverinfo": "skip", "name": chosen},
-        {"type": "scatter", "mode": "markers", "x": [at], "y": [slope], "marker": {"color": ORANGE, "size": 11}, "yaxis": "y2",
-         "hoverinfo": "skip", "name": chosen},
+        line([at - reach, at + reach], [value - reach * slope, value + reach * slope], _("tangent"), ORANGE, width=2, dash="dash",
+             hover=""),
+        marks([at], [value], chosen, BLUE, size=11, hover=""),
+        marks([at], [slope], chosen, ORANGE, size=11, hover="", yaxis="y2"),
     ]  # fmt: skip
-    layout = base_layout(keep="activation", legend=False, height=480)
-    layout["xaxis"] = {"title": {"text": "x"}, "anchor": "y2", "range": [float(x[0]), float(x[-1])]}
-    layout["yaxis"] = {"title": {"text": _("Value")}, "range": [-1.6, 6.8], "domain": [0.42, 1]}
-    layout["yaxis2"] = {"title": {"text": _("Derivative")}, "range": [-0.25, 1.25], "domain": [0, 0.34]}
-    return figure_of(traces, layout)
+    return chart(traces, keep="activation", legend=False, height=480,
+                 xaxis={"title": {"text": "x"}, "anchor": "y2", "range": [float(x[0]), float(x[-1])]},
+                 yaxis={"title": {"text": _("Value")}, "range": [-1.6, 6.8], "domain": [0.42, 1]},
+                 yaxis2={"title": {"text": _("Derivative")}, "range": [-0.25, 1.25], "domain": [0, 0.34]})  # fmt: skip
 
 
 def gelu_gap_figure(x: NDArray[np.floating], value: NDArray[np.floating], slope: NDArray[np.floating]) -> go.Figure:
     """Exact GELU less its tanh form, and the same for their derivatives."""
     traces = [
-        {"type": "scatter", "mode": "lines", "x": x, "y": data, "name": name, "line": {"color": colour, "width": 2},
-         "hovertemplate": "%{x:.2f}: %{y:.3~g}<extra></extra>"}
+        line(x, data, name, colour, width=2, hover="%{x:.2f}: %{y:.3~g}<extra></extra>")
         for data, name, colour in (
             (value, _("GELU exact - tanh"), BLUE), (slope, _("derivative exact - derivative of tanh form"), ORANGE)
         )
     ]  # fmt: skip
-    layout = base_layout(x_title="x", y_title=_("Difference"), keep="gelu", height=280)
-    layout["yaxis"] |= {"zeroline": True, "exponentformat": "power"}
-    return figure_of(traces, layout)
+    return chart(traces, x_title="x", y_title=_("Difference"), keep="gelu", height=280,
+                 y={"zeroline": True, "exponentformat": "power"})  # fmt: skip
 
 
 def dropout_matrices(before: NDArray[np.floating], after: NDArray[np.floating]) -> tuple[Matrix, Matrix]:
@@ -119,7 +111,7 @@ def dropout_matrices(before: NDArray[np.floating], after: NDArray[np.floating]) 
     left, right = (
         Matrix(values=z, name=title, top=top, x_title=_("Channel"), y_title=_("Token"), numbers=True, digits=1)
         for z, title in ((before, _("before")), (after, _("after")))
-    )  # fmt: skip
+    )
     return left, right
 
 
@@ -131,20 +123,12 @@ def sums_figure(means: NDArray[np.floating], *, expected: float) -> go.Figure:
     """
     counts, edges = np.histogram(means, 31, (0.0, 2.0))
     middle = (edges[1:] + edges[:-1]) / 2
-    traces: list[dict[str, Any]] = [
-        {"type": "bar", "x": middle, "y": counts, "name": _("draws"), "marker": {"color": BLUE},
-         "hovertemplate": "%{x:.2f}: %{y}<extra></extra>"}
-    ]  # fmt: skip
+    traces: list[dict[str, Any]] = [bars(middle, counts, _("draws"), BLUE, hover="%{x:.2f}: %{y}<extra></extra>")]
     if expected > 0:
         density = np.exp(-0.5 * ((middle - 1) / expected) ** 2) / expected / np.sqrt(2 * np.pi)
         curve = len(means) * (edges[1] - edges[0]) * density
-        traces.append(
-            {"type": "scatter", "mode": "lines", "x": middle, "y": curve, "name": _("normal curve by theory"),
-             "line": {"color": ORANGE, "width": 2}, "hoverinfo": "skip"}
-        )  # fmt: skip
-    layout = base_layout(x_title=_("Mean of 64 ones after dropout"), y_title=_("Draws"), keep="sums", height=300)
-    layout |= {"bargap": 0.05}
-    return figure_of(traces, layout)
+        traces.append(line(middle, curve, _("normal curve by theory"), ORANGE, width=2, hover=""))
+    return chart(traces, x_title=_("Mean of 64 ones after dropout"), y_title=_("Draws"), keep="sums", height=300, bargap=0.05)
 
 
 def depth_figure(
@@ -157,17 +141,15 @@ def depth_figure(
     """
     layers = list(range(first, first + len(post)))
     traces = [
-        {"type": "scatter", "mode": "lines+markers", "x": layers, "y": values, "name": name,
-         "line": {"color": colour, "width": 2}, "marker": {"symbol": symbol, "size": 9}, "hovertemplate": "%{y:.3~g}"}
+        line(layers, values, name, colour, width=2, hover="%{y:.3~g}", mode="lines+markers", marker={"symbol": symbol, "size": 9})
         for values, name, colour, symbol in (
             (post, _("post-norm: LayerNorm(x + Sublayer(x))"), BLUE, "circle"),
             (pre, _("pre-norm: x + Sublayer(LayerNorm(x))"), ORANGE, "diamond"),
         )
-    ]  # fmt: skip
-    layout = base_layout(x_title=_("Layer"), y_title=title, keep=f"depth-{title}", hover="x unified", height=330)
-    layout["yaxis"] |= {"type": "log", "exponentformat": "power"} if log else {"rangemode": "tozero"}
-    layout["xaxis"] |= {"dtick": 1 if len(layers) <= 14 else 2}
-    return figure_of(traces, layout)
+    ]
+    return chart(traces, x_title=_("Layer"), y_title=title, keep=f"depth-{title}", hover="x unified", height=330,
+                 x={"dtick": 1 if len(layers) <= 14 else 2},
+                 y={"type": "log", "exponentformat": "power"} if log else {"rangemode": "tozero"})  # fmt: skip
 
 
 def softmax_figure(x: NDArray[np.floating], safe: NDArray[np.floating], plain: NDArray[np.floating]) -> go.Figure:
@@ -175,11 +157,48 @@ def softmax_figure(x: NDArray[np.floating], safe: NDArray[np.floating], plain: N
     names = [f"{value:.4g}" for value in x]
     places = list(range(len(names)))
     traces = [
-        {"type": "bar", "x": places, "y": values, "name": name, "marker": {"color": colour}, "hovertemplate": "%{y:.4~g}"}
+        bars(places, values, name, colour, hover="%{y:.4~g}")
         for values, name, colour in ((safe, _("with the maximum"), GREEN), (plain, _("without"), VIOLET))
     ]
-    layout = base_layout(x_title=_("Score"), y_title=_("Probability"), keep="softmax", hover="x unified", height=300)
-    layout |= {"barmode": "group"}
-    layout["xaxis"] |= {"tickmode": "array", "tickvals": places, "ticktext": names}
-    layout["yaxis"] |= {"range": [0, 1.05]}
-    return figure_of(traces, layout)
+    return chart(traces, x_title=_("Score"), y_title=_("Probability"), keep="softmax", hover="x unified", height=300,
+                 x={"tickmode": "array", "tickvals": places, "ticktext": names}, y={"range": [0, 1.05]},
+                 barmode="group")  # fmt: skip
+
+
+def norms_diagram(numbers: Mapping[str, tuple[str, str]], names: Mapping[str, str]) -> Diagram:
+    """One layer.
+
+    Args:
+        numbers: for the parts whose numbers are known, what goes into the part's block and what comes out, written.
+        names: of the norm, the activation and the dropout rate on display, by part.
+    """
+
+    def into(part: str) -> str:
+        return numbers.get(part, ("", ""))[0]
+
+    def out_of(part: str) -> str:
+        return numbers.get(part, ("", ""))[1]
+
+    norm, activation, rate = names.get("norms", "LayerNorm"), names.get("activations", "GELU"), names.get("dropout", "")
+    return Diagram(
+        title=_("Block diagram of an encoder layer"),
+        blocks=(
+            Block("x", "x", (0, 0), part="norms", dials="level sample time channel", kind="data"),
+            Block("softmax", _("softmax"), (1, 0), "Σ = 1", "softmax", "shift"),
+            Block("dropout", "dropout", (2, 0), rate, "dropout", "rate draw"),
+            Block("add", "+", (3, 0), part="depth", dials="layers seed", kind="sum"),
+            Block("norm", norm, (4, 0), "μ, σ²", "norms", "norm"),
+            Block("act", activation, (5, 0), "FFN", "activations", "at name"),
+            Block("out", _("+, LayerNorm"), (6, 0), _("next layer"), "depth", "layers seed"),
+        ),
+        wires=(
+            Wire("x", "softmax", into("softmax")),
+            Wire("softmax", "dropout", out_of("softmax") or into("dropout")),
+            Wire("dropout", "add", out_of("dropout")),
+            Wire("add", "norm", into("norms")),
+            Wire("norm", "act", out_of("norms") or into("activations")),
+            Wire("act", "out", out_of("activations") or into("depth")),
+            Wire("x", "add", _("x, unchanged"), "over"),
+            Wire("norm", "out", out_of("depth"), "over"),
+        ),
+    )

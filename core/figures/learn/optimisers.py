@@ -1,4 +1,4 @@
-"""Figures of the page on optimisers, schedules, clipping and initialisation."""
+"""Figures of the lesson on optimisers: walks, schedules, clipping, weights at the start, and one step's diagram."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few
 from core.figures.play import Play, PlayFrame
-from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET, base_layout, figure_of
+from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET
+from core.figures.traces import bars, chart, line, marks, upright
+from core.lecture.optimiser_examples import AdamStep
 from core.messages import translate as _
 
 Array = NDArray[np.floating]
@@ -45,19 +48,17 @@ def surface_figure(
         sizes = np.full(len(seen), 4.0)
         sizes[-1] = 12
         traces.append(
-            {"type": "scatter", "mode": "lines+markers", "x": seen[:, 0], "y": seen[:, 1], "name": names[code],
-             "line": {"color": OPTIMISER_COLOURS[code], "width": 2},
-             "marker": {"size": sizes, "symbol": SYMBOLS[code], "color": OPTIMISER_COLOURS[code]},
-             "hovertemplate": "%{x:.3f}, %{y:.3f}<extra>" + names[code] + "</extra>"}
+            line(seen[:, 0], seen[:, 1], names[code], OPTIMISER_COLOURS[code], width=2,
+                 hover="%{x:.3f}, %{y:.3f}<extra>" + names[code] + "</extra>", mode="lines+markers",
+                 marker={"size": sizes, "symbol": SYMBOLS[code], "color": OPTIMISER_COLOURS[code]})
         )  # fmt: skip
     traces.append(
-        {"type": "scatter", "mode": "markers", "x": [one[0] for one in minima], "y": [one[1] for one in minima],
-         "name": _("minimum"), "marker": {"symbol": "star", "size": 14, "color": GREEN}, "hovertemplate": "%{x:.3f}, %{y:.3f}"}
+        marks([one[0] for one in minima], [one[1] for one in minima], _("minimum"), GREEN, symbol="star", size=14,
+              hover="%{x:.3f}, %{y:.3f}")
     )  # fmt: skip
-    layout = base_layout(x_title="θ₁", y_title="θ₂", keep="surface", height=460)
-    layout["xaxis"] |= {"range": [float(x[0]), float(x[-1])], "showgrid": False}
-    layout["yaxis"] |= {"range": [float(y[0]), float(y[-1])], "showgrid": False}
-    return figure_of(traces, layout)
+    return chart(traces, x_title="θ₁", y_title="θ₂", keep="surface", height=460,
+                 x={"range": [float(x[0]), float(x[-1])], "showgrid": False},
+                 y={"range": [float(y[0]), float(y[-1])], "showgrid": False})  # fmt: skip
 
 
 def surface_play(walks: Mapping[str, Array], captions: Sequence[str], *, start: int) -> Play:
@@ -85,39 +86,30 @@ def losses_figure(
     """
     dashes = ("solid", "dot", "dash", "longdash", "dashdot")
     traces = [
-        {"type": "scatter", "mode": "lines", "x": np.arange(len(values)), "y": np.maximum(values, 1e-12) if log else values,
-         "name": names[code], "line": {"color": OPTIMISER_COLOURS[code], "width": 2, "dash": dash}, "hovertemplate": "%{y:.4~g}"}
+        line(np.arange(len(values)), np.maximum(values, 1e-12) if log else values, names[code], OPTIMISER_COLOURS[code], width=2,
+             dash=dash, hover="%{y:.4~g}")
         for (code, values), dash in zip(losses.items(), dashes, strict=False)
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Step"), y_title=title, keep=keep, hover="x unified", height=320)
-    layout["yaxis"] |= {"type": "log", "exponentformat": "power"} if log else {}
+    y: dict[str, Any] = {}
     if log:  # a diverging loss must not flatten the other lines
         start = max(float(values[0]) for values in losses.values())
         low = max(1e-9, min(float(np.maximum(values, 1e-12).min()) for values in losses.values()))
-        layout["yaxis"] |= {"range": [float(np.log10(low)) - 0.3, float(np.log10(max(start, low))) + 1.0]}
-    if step is not None:
-        layout["shapes"] = [
-            {"type": "line", "x0": step, "x1": step, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": GREEN, "width": 2}}
-        ]
-    return figure_of(traces, layout)
+        ends = [float(np.log10(low)) - 0.3, float(np.log10(max(start, low))) + 1.0]
+        y = {"type": "log", "exponentformat": "power", "range": ends}
+    return chart(traces, x_title=_("Step"), y_title=title, keep=keep, hover="x unified", height=320, y=y,
+                 shapes=[] if step is None else [upright(step, GREEN, 2)])  # fmt: skip
 
 
 def schedules_figure(rates: Mapping[str, Array], *, names: Mapping[str, str], step: int, peak: float) -> go.Figure:
     """Learning rate by step, one line per schedule, with one step marked."""
     dashes = ("solid", "dash", "longdash", "dot")
     traces = [
-        {"type": "scatter", "mode": "lines", "x": np.arange(len(values)), "y": values, "name": names[code],
-         "line": {"color": SERIES[index], "width": 2.5, "dash": dashes[index],
-                  "shape": "hv" if code == "exponential" else "linear"},
-         "hovertemplate": "%{y:.4~g}"}
-        for index, (code, values) in enumerate(rates.items())
+        line(np.arange(len(values)), values, names[code], hover="%{y:.4~g}",
+             line={"color": colour, "width": 2.5, "dash": dash, "shape": "hv" if code == "exponential" else "linear"})
+        for (code, values), colour, dash in zip(rates.items(), SERIES, dashes, strict=False)
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Step"), y_title=_("Learning rate"), keep="schedules", hover="x unified", height=380)
-    layout["yaxis"] |= {"range": [0, 1.08 * peak], "exponentformat": "power"}
-    layout["shapes"] = [
-        {"type": "line", "x0": step, "x1": step, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": GREEN, "width": 2}}
-    ]
-    return figure_of(traces, layout)
+    return chart(traces, x_title=_("Step"), y_title=_("Learning rate"), keep="schedules", hover="x unified", height=380,
+                 y={"range": [0, 1.08 * peak], "exponentformat": "power"}, shapes=[upright(step, GREEN, 2)])  # fmt: skip
 
 
 def clip_figure(before: tuple[float, float], after: tuple[float, float], largest: float) -> go.Figure:
@@ -125,58 +117,97 @@ def clip_figure(before: tuple[float, float], after: tuple[float, float], largest
     angle = np.linspace(0, 2 * np.pi, 121)
     reach = 1.15 * max(largest, float(np.hypot(*before)), 1e-9)
     traces = [
-        {"type": "scatter", "mode": "lines", "x": largest * np.cos(angle), "y": largest * np.sin(angle),
-         "name": _("largest norm"), "line": {"color": GREY, "dash": "dot"}, "hoverinfo": "skip"},
+        line(largest * np.cos(angle), largest * np.sin(angle), _("largest norm"), GREY, dash="dot", hover=""),
         *(
-            {"type": "scatter", "mode": "lines+markers", "x": [0, one[0]], "y": [0, one[1]], "name": name,
-             "line": {"color": colour, "width": width}, "marker": {"size": [0, 10], "symbol": symbol},
-             "hovertemplate": "%{x:.3f}, %{y:.3f}<extra></extra>"}
+            line([0, one[0]], [0, one[1]], name, colour, width=width, hover="%{x:.3f}, %{y:.3f}<extra></extra>",
+                 mode="lines+markers", marker={"size": [0, 10], "symbol": symbol})
             for one, name, colour, width, symbol in (
                 (before, _("gradient"), ORANGE, 2, "circle"), (after, _("clipped"), BLUE, 5, "diamond")
             )
         ),
     ]  # fmt: skip
-    layout = base_layout(x_title="g₁", y_title="g₂", keep="clip", height=400)
-    layout["xaxis"] |= {"range": [-reach, reach], "zeroline": True}
-    layout["yaxis"] |= {"range": [-reach, reach], "zeroline": True, "scaleanchor": "x", "constrain": "domain"}
-    return figure_of(traces, layout)
+    return chart(traces, x_title="g₁", y_title="g₂", keep="clip", height=400, x={"range": [-reach, reach], "zeroline": True},
+                 y={"range": [-reach, reach], "zeroline": True, "scaleanchor": "x", "constrain": "domain"})  # fmt: skip
 
 
 def signal_figure(signals: Mapping[str, Array], *, names: Mapping[str, str], chosen: str) -> go.Figure:
     """Root mean square of the activations by layer, on a logarithmic axis, one line per scheme; the chosen one is thick."""
     dashes = ("solid", "dash", "dot", "longdash", "dashdot", "longdashdot")
     traces = [
-        {"type": "scatter", "mode": "lines+markers", "x": np.arange(len(values)), "y": np.maximum(values, 1e-12),
-         "name": names[code], "line": {"color": SERIES[index], "width": 4 if code == chosen else 1.5, "dash": dashes[index]},
-         "marker": {"size": 7 if code == chosen else 4}, "hovertemplate": "%{y:.3~g}"}
+        line(np.arange(len(values)), np.maximum(values, 1e-12), names[code], SERIES[index], width=4 if code == chosen else 1.5,
+             dash=dashes[index], hover="%{y:.3~g}", mode="lines+markers", marker={"size": 7 if code == chosen else 4})
         for index, (code, values) in enumerate(signals.items())
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Layer"), y_title=_("Root mean square"), keep="signal", hover="x unified", height=400)
-    layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
-    return figure_of(traces, layout)
+    return chart(traces, x_title=_("Layer"), y_title=_("Root mean square"), keep="signal", hover="x unified", height=400,
+                 y={"type": "log", "exponentformat": "power"})  # fmt: skip
 
 
 def weights_figure(inputs: Sequence[str], weights: Array) -> go.Figure:
     """The weights of a trained logistic regression, one bar per input."""
-    trace = {"type": "bar", "x": list(inputs), "y": weights, "marker": {"color": [BLUE if w > 0 else ORANGE for w in weights]},
-             "hovertemplate": "%{x}: %{y:.3f}<extra></extra>"}  # fmt: skip
-    layout = base_layout(y_title=_("Weight (log-odds a standard deviation)"), keep="weights", legend=False, height=320)
-    layout["yaxis"] |= {"zeroline": True}
-    return figure_of([trace], layout)
+    trace = bars(list(inputs), weights, colour=[BLUE if w > 0 else ORANGE for w in weights],
+                 hover="%{x}: %{y:.3f}<extra></extra>")  # fmt: skip
+    return chart([trace], y_title=_("Weight (log-odds a standard deviation)"), keep="weights", legend=False, height=320,
+                 y={"zeroline": True})  # fmt: skip
 
 
 def norms_figure(before: Array, after: Array, largest: float) -> go.Figure:
     """Gradient norm by step, before and after clipping, on a logarithmic axis."""
     traces = [
-        {"type": "scatter", "mode": "lines", "x": np.arange(1, len(values) + 1), "y": values, "name": name,
-         "line": {"color": colour, "width": 2, "dash": dash}, "hovertemplate": "%{y:.4~g}"}
+        line(np.arange(1, len(values) + 1), values, name, colour, width=2, dash=dash, hover="%{y:.4~g}")
         for values, name, colour, dash in (
             (before, _("gradient norm"), ORANGE, "solid"), (after, _("clipped"), BLUE, "dash")
         )
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Step"), y_title=_("Norm"), keep="norms", hover="x unified", height=280)
-    layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
-    layout["shapes"] = [
-        {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": largest, "y1": largest, "line": {"color": GREY, "dash": "dot"}}
-    ]
-    return figure_of(traces, layout)
+    return chart(
+        traces,
+        x_title=_("Step"),
+        y_title=_("Norm"),
+        keep="norms",
+        hover="x unified",
+        height=280,
+        y={"type": "log", "exponentformat": "power"},
+        shapes=[
+            {
+                "type": "line",
+                "xref": "paper",
+                "x0": 0,
+                "x1": 1,
+                "y0": largest,
+                "y1": largest,
+                "line": {"color": GREY, "dash": "dot"},
+            }
+        ],
+    )
+
+
+def optimiser_diagram(step: AdamStep, *, write: Write, clip: str = "", rate: str = "") -> Diagram:
+    """One step of Adam with its numbers.
+
+    Args:
+        clip: what clipping does to the gradient, written; "" where the page does not clip. rate: the schedule's rate, written.
+    """
+    t = step.t
+    return Diagram(
+        title=_("Block diagram of one optimiser step"),
+        blocks=(
+            Block("theta", f"θ_{{{t - 1}}}", (0, 1), few(step.before, write), "init", "step scheme surface", "data"),
+            Block("loss", "∇ℒ(θ)", (1, 1), few(step.g, write), "book", "surface step recording"),
+            Block("clip", _("clip"), (2, 1), clip, "clipping", "norm g1 g2"),
+            Block("m", f"m_{{{t}}}", (3, 0), few(step.m, write), "surface", "step adam"),
+            Block("v", f"v_{{{t}}}", (3, 2), few(step.v, write), "surface", "step adam"),
+            Block("ratio", "m̂/(√v̂ + ε)", (4, 1), few(step.mc / (step.vc**0.5 + 1e-8), write), "surface", "adam step"),
+            Block("rate", "· η", (5, 1), rate or f"η = {write(step.rate)}", "schedules", "rate step warmup floor factor every"),
+            Block("next", f"θ_{{{t}}}", (6, 1), few(step.after, write), "surface", "step decay rate", "data"),
+        ),
+        wires=(
+            Wire("theta", "loss", few(step.before, write, 1)),
+            Wire("loss", "clip", few(step.g, write, 1)),
+            Wire("clip", "m", "β_1"),
+            Wire("clip", "v", "β_2"),
+            Wire("m", "ratio"),
+            Wire("v", "ratio"),
+            Wire("ratio", "rate", few(step.mc / (step.vc**0.5 + 1e-8), write, 1)),
+            Wire("rate", "next", "−"),
+            Wire("next", "theta", _("the next step starts here"), "under", 1),
+        ),
+    )

@@ -1,4 +1,4 @@
-"""Figures of the positional-encoding page: waves, likeness to one position, the rotation of a pair, content against position."""
+"""Figures of the lesson on positions: waves, likeness, a pair's rotation, content against position, and their diagram."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET, base_layout, figure_of
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET
+from core.figures.traces import chart, line, marks, upright
+from core.lecture.positions import EncodingEntry
 from core.messages import translate as _
 
 Array = NDArray[np.float64]
@@ -23,28 +26,24 @@ def waves_figure(matrix: Array, channels: Sequence[int], *, at: int | None = Non
         matrix: (length, width). channels: counted from 0. at: a position to mark.
     """
     traces: list[dict[str, Any]] = [
-        {"type": "scatter", "x": np.arange(len(matrix)), "y": matrix[:, channel], "mode": "lines+markers",
-         "name": _("channel {number}").format(number=channel), "line": {"color": SERIES[index % len(SERIES)], "width": 2},
-         "marker": {"size": 4}, "hovertemplate": "%{y:.3f}"}
+        line(np.arange(len(matrix)), matrix[:, channel], _("channel {number}").format(number=channel),
+             SERIES[index % len(SERIES)], width=2, hover="%{y:.3f}", mode="lines+markers", marker={"size": 4})
         for index, channel in enumerate(channels)
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Position"), y_title=_("Value"), height=320, hover="x unified", keep="waves")
-    if at is not None:
-        layout["shapes"] = [_mark(at)]
-    return figure_of(traces, layout)
+    return chart(traces, x_title=_("Position"), y_title=_("Value"), height=320, hover="x unified", keep="waves",
+                 shapes=[] if at is None else [upright(at, ORANGE)])  # fmt: skip
 
 
 def from_one_figure(rows: Sequence[tuple[str, Array]], *, at: int, y_title: str) -> go.Figure:
     """Lines by name along the positions; the position `at` is marked."""
     dashes = ("solid", "dash", "dot")
     traces: list[dict[str, Any]] = [
-        {"type": "scatter", "x": np.arange(len(row)), "y": row, "mode": "lines", "name": name,
-         "line": {"color": SERIES[index], "width": 2.5 - 0.5 * index, "dash": dashes[index % 3]}, "hovertemplate": "%{y:.3f}"}
+        line(np.arange(len(row)), row, name, SERIES[index], width=2.5 - 0.5 * index, dash=dashes[index % 3], hover="%{y:.3f}")
         for index, (name, row) in enumerate(rows)
-    ]  # fmt: skip
-    layout = base_layout(x_title=_("Position"), y_title=y_title, height=300, hover="x unified", keep=y_title)
-    layout["shapes"] = [_mark(at)]
-    return figure_of(traces, layout)
+    ]
+    return chart(
+        traces, x_title=_("Position"), y_title=y_title, height=300, hover="x unified", keep=y_title, shapes=[upright(at, ORANGE)]
+    )
 
 
 def turn_figure(pair: Array, *, at: int, shift: int, turned: Array) -> go.Figure:
@@ -59,39 +58,100 @@ def turn_figure(pair: Array, *, at: int, shift: int, turned: Array) -> go.Figure
     hover = "(%{x:.3f}, %{y:.3f})"
     ring = {"color": GREY, "width": 1, "dash": "dot"}
     traces: list[dict[str, Any]] = [
-        {"type": "scatter", "x": radius * np.cos(round_), "y": radius * np.sin(round_), "mode": "lines", "line": ring,
-         "hoverinfo": "skip", "showlegend": False},
-        {"type": "scatter", "x": pair[:, 0], "y": pair[:, 1], "mode": "markers", "marker": {"color": GREY, "size": 5},
-         "name": _("all positions"), "text": [str(i) for i in range(len(pair))],
-         "hovertemplate": "%{text}: " + hover + "<extra></extra>"},
-        {"type": "scatter", "x": [0, here[0]], "y": [0, here[1]], "mode": "lines+markers", "line": {"color": BLUE, "width": 3},
-         "marker": {"size": [1, 11]}, "name": _("position {number}").format(number=at), "hovertemplate": hover},
-        {"type": "scatter", "x": [0, turned[0]], "y": [0, turned[1]], "mode": "lines+markers", "marker": {"size": [1, 11]},
-         "line": {"color": ORANGE, "width": 3}, "name": _("turned by the matrix"), "hovertemplate": hover},
-        {"type": "scatter", "x": [there[0]], "y": [there[1]], "mode": "markers",
-         "name": _("position {number}").format(number=at + shift),
-         "marker": {"size": 18, "color": "rgba(0,0,0,0)", "line": {"color": GREEN, "width": 3}}, "hovertemplate": hover},
+        line(radius * np.cos(round_), radius * np.sin(round_), hover="", line=ring, showlegend=False),
+        marks(pair[:, 0], pair[:, 1], _("all positions"), GREY, size=5, hover="%{text}: " + hover + "<extra></extra>",
+              text=[str(i) for i in range(len(pair))]),
+        line([0, here[0]], [0, here[1]], _("position {number}").format(number=at), BLUE, width=3, hover=hover,
+             mode="lines+markers", marker={"size": [1, 11]}),
+        line([0, turned[0]], [0, turned[1]], _("turned by the matrix"), ORANGE, width=3, hover=hover, mode="lines+markers",
+             marker={"size": [1, 11]}),
+        marks([there[0]], [there[1]], _("position {number}").format(number=at + shift), hover=hover,
+              marker={"size": 18, "color": "rgba(0,0,0,0)", "line": {"color": GREEN, "width": 3}}),
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Sine channel"), y_title=_("Cosine channel"), height=400, keep="turn")
-    span = [-1.15 * radius, 1.15 * radius]
-    layout["xaxis"] |= {"range": span, "constrain": "domain"}
-    layout["yaxis"] |= {"range": span, "scaleanchor": "x", "constrain": "domain"}
-    return figure_of(traces, layout)
+    span = {"range": [-1.15 * radius, 1.15 * radius], "constrain": "domain"}
+    return chart(traces, x_title=_("Sine channel"), y_title=_("Cosine channel"), height=400, keep="turn", x=span,
+                 y=span | {"scaleanchor": "x"})  # fmt: skip
 
 
 def balance_figure(content: Array, position: Array) -> go.Figure:
     """Root mean square of the content and of the position added to it, along the positions, (length,) each."""
     traces: list[dict[str, Any]] = [
-        {"type": "scatter", "x": np.arange(len(row)), "y": row, "mode": "lines", "name": name,
-         "line": {"color": colour, "width": 2, "dash": dash}, "hovertemplate": "%{y:.3f}"}
+        line(np.arange(len(row)), row, name, colour, width=2, dash=dash, hover="%{y:.3f}")
         for name, row, colour, dash in (
             (_("content"), content, VIOLET, "solid"), (_("scale × position"), position, ORANGE, "dash")
         )
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Position"), y_title=_("Root mean square"), height=300, hover="x unified", keep="balance")
-    layout["yaxis"] |= {"rangemode": "tozero"}
-    return figure_of(traces, layout)
+    return chart(traces, x_title=_("Position"), y_title=_("Root mean square"), height=300, hover="x unified", keep="balance",
+                 y={"rangemode": "tozero"})  # fmt: skip
 
 
-def _mark(at: int) -> dict[str, Any]:
-    return {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": ORANGE, "width": 1.5}}
+def positions_diagram(
+    entry: EncodingEntry | None,
+    *,
+    pos: int,
+    pair: int,
+    size: tuple[int, int],
+    scale: float,
+    shift: int,
+    other: int,
+    product: float,
+    write: Write,
+) -> Diagram:
+    """From a position to X + s PE.
+
+    Args:
+        entry: the chosen pair's numbers; None for positions that were learned.
+        size: positions and channels. shift: k of the rotation.
+        other, product: the position that this one is compared with, and the dot product of both.
+    """
+    shown = "×".join(map(str, size))
+    first = (
+        (
+            Block("pos", "pos", (0, 1), str(pos), "matrix", "pos n", "data"),
+            Block(
+                "omega",
+                "ω_i = base^{−2i/D}" if entry is None else "ω_i",
+                (1, 1),
+                "" if entry is None else write(entry.frequency),
+                "exponent",
+                "base d i",
+            ),
+            Block("waves", "sin, cos", (2, 1), f"i = {pair}", "waves", "i"),
+        )
+        if entry is not None
+        else (
+            Block("pos", "pos", (0, 1), str(pos), "matrix", "pos", "data"),
+            Block("waves", _("learned"), (2, 1), shown, "waves", "i"),
+        )
+    )
+    start = (
+        (
+            Wire("pos", "omega", str(pos)),
+            Wire("omega", "waves", f"pos·ω_i = {write(entry.angle)}"),
+            Wire("waves", "pe", f"{write(entry.sine)}\u00a0\u00a0{write(entry.cosine)}"),
+        )
+        if entry is not None
+        else (Wire("pos", "waves", str(pos)), Wire("waves", "pe", shown))
+    )
+    return Diagram(
+        title=_("Block diagram of positions added to embeddings"),
+        blocks=(
+            *first,
+            Block("pe", "PE", (3, 1), shown, "matrix", "n d base pos", "data"),
+            Block("scale", "s · PE", (4, 1), f"s = {write(scale)}", "scale", "s"),
+            Block("x", "X", (4, 0), _("content"), "without", "of", "data"),
+            Block("sum", "+", (5, 0.5), part="scale", dials="positions", kind="sum"),
+            Block("out", "X + s PE", (6, 0.5), _("to attention"), "without", "s of", "data"),
+            Block("dot", f"PE_{{{pos}}} · PE_{{{other}}}", (4, 2), write(product), "similarity", "pos"),
+            Block("turn", "M_k PE_{pos}", (5, 2), f"k = {shift}", "rotation", "k i"),
+        ),
+        wires=(
+            *start,
+            Wire("pe", "scale"),
+            Wire("scale", "sum"),
+            Wire("x", "sum"),
+            Wire("sum", "out"),
+            Wire("pe", "dot"),
+            Wire("dot", "turn"),
+        ),
+    )

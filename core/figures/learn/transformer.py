@@ -1,4 +1,4 @@
-"""Figures of the encoder-decoder's page: next symbols, attention maps, certainty, beams and training."""
+"""Figures of the lesson on encoder and decoder: next symbols, maps, certainty, beams, training, and the model's diagram."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
 from core.figures.matrix import Matrix
 from core.figures.play import Play, PlayFrame
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, base_layout, figure_of
+from core.figures.style import BLUE, GREEN, GREY, ORANGE
+from core.figures.traces import bars, chart, line, upright
 from core.messages import translate as _
+from core.models.transformer import TransformerConfig
 
 SPACE = "␣"
 """Sign that stands for a space on an axis."""
@@ -32,15 +35,10 @@ def next_figure(probabilities: NDArray[np.floating], symbols: Sequence[str], *, 
     order = np.argsort(probabilities)[::-1][:most]
     labels = visible([symbols[int(index)] for index in order])
     colours = [BLUE if int(index) == chosen else GREY for index in order]
-    trace = {
-        "type": "bar", "x": labels, "y": probabilities[order], "marker": {"color": colours},
-        "text": [f"{value:.3g}" for value in probabilities[order]], "textposition": "outside", "cliponaxis": False,
-        "hovertemplate": "%{x}: %{y:.4~g}<extra></extra>",
-    }  # fmt: skip
-    layout = base_layout(x_title=_("Next symbol"), y_title=_("Probability"), keep="next", legend=False, height=300)
-    layout["xaxis"] |= {"type": "category"}
-    layout["yaxis"] |= {"range": [0, 1.12], "tickvals": [0, 0.25, 0.5, 0.75, 1]}
-    return figure_of([trace], layout)
+    trace = bars(labels, probabilities[order], colour=colours, hover="%{x}: %{y:.4~g}<extra></extra>",
+                 text=[f"{value:.3g}" for value in probabilities[order]], textposition="outside", cliponaxis=False)  # fmt: skip
+    return chart([trace], x_title=_("Next symbol"), y_title=_("Probability"), keep="next", legend=False, height=300,
+                 x={"type": "category"}, y={"range": [0, 1.12], "tickvals": [0, 0.25, 0.5, 0.75, 1]})  # fmt: skip
 
 
 def decoding_maps(
@@ -101,19 +99,16 @@ def reading_figure(attention: NDArray[np.floating], relevance: NDArray[np.floati
     """
     places = list(range(len(source)))
     traces: list[dict[str, Any]] = [
-        {"type": "bar", "x": places, "y": attention, "name": _("Attention weight"), "marker": {"color": BLUE},
-         "hovertemplate": "%{y:.3~g}<extra></extra>"},
-        {"type": "bar", "x": places, "y": relevance, "name": _("Gradient x input of the log-odds (nats)"),
-         "marker": {"color": ORANGE}, "yaxis": "y2", "hovertemplate": "%{y:.3~g}<extra></extra>"},
+        bars(places, attention, _("Attention weight"), BLUE, hover="%{y:.3~g}<extra></extra>"),
+        bars(places, relevance, _("Gradient x input of the log-odds (nats)"), ORANGE, hover="%{y:.3~g}<extra></extra>",
+             yaxis="y2"),
     ]  # fmt: skip
-    layout = base_layout(keep="reading", height=360)
     ticks = {"tickmode": "array", "tickvals": places, "ticktext": visible(source), "tickangle": 0}
     largest = float(np.abs(relevance).max()) or 1.0
-    layout["xaxis"] = {"title": {"text": _("Text read")}, "anchor": "y2", **ticks}
-    layout["yaxis"] = {"title": {"text": _("Weight")}, "rangemode": "tozero", "domain": [0.55, 1]}
-    layout["yaxis2"] = {"title": {"text": _("Nats")}, "range": [-1.1 * largest, 1.1 * largest], "domain": [0, 0.42],
-                        "zeroline": True}  # fmt: skip
-    return figure_of(traces, layout)
+    return chart(traces, keep="reading", height=360, xaxis={"title": {"text": _("Text read")}, "anchor": "y2", **ticks},
+                 yaxis={"title": {"text": _("Weight")}, "rangemode": "tozero", "domain": [0.55, 1]},
+                 yaxis2={"title": {"text": _("Nats")}, "range": [-1.1 * largest, 1.1 * largest], "domain": [0, 0.42],
+                         "zeroline": True})  # fmt: skip
 
 
 def certainty_figure(dates: NDArray[np.floating], random_texts: NDArray[np.floating], *, here: float | None = None) -> go.Figure:
@@ -128,53 +123,42 @@ def certainty_figure(dates: NDArray[np.floating], random_texts: NDArray[np.float
     for values, name, colour in ((dates, _("Held-out dates"), BLUE), (random_texts, _("Random characters"), ORANGE)):
         share = np.histogram(values, edges)[0] / len(values)
         traces.append(
-            {"type": "bar", "x": middle, "y": share, "name": name, "marker": {"color": colour, "opacity": 0.85},
-             "hovertemplate": "%{x:.2f}: %{y:.1%}<extra>" + name + "</extra>"}
+            bars(middle, share, name, hover="%{x:.2f}: %{y:.1%}<extra>" + name + "</extra>",
+                 marker={"color": colour, "opacity": 0.85})
         )  # fmt: skip
-    layout = base_layout(
-        x_title=_("Probability of the whole answer"), y_title=_("Share of the texts"), keep="certainty", height=320
-    )
-    layout["yaxis"] |= {"tickformat": ".0%"}
-    layout["xaxis"] |= {"range": [0, 1]}
+    marked: dict[str, Any] = {}
     if here is not None:
-        line = {"type": "line", "x0": here, "x1": here, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": GREEN, "width": 3}}
         note = {"x": here, "y": 1, "yref": "paper", "text": _("this text"), "showarrow": False,
                 "xanchor": "right" if here > 0.5 else "left", "yanchor": "bottom"}  # fmt: skip
-        layout |= {"shapes": [line], "annotations": [note]}
-    return figure_of(traces, layout)
+        marked = {"shapes": [upright(here, GREEN, 3)], "annotations": [note]}
+    return chart(traces, x_title=_("Probability of the whole answer"), y_title=_("Share of the texts"), keep="certainty",
+                 height=320, x={"range": [0, 1]}, y={"tickformat": ".0%"}, **marked)  # fmt: skip
 
 
 def beam_figure(names: Sequence[str], probabilities: Sequence[float], *, finished: Sequence[bool]) -> go.Figure:
     """Probabilities of the sequences in a beam on a logarithmic axis, best on top; finished ones in blue."""
     order = list(range(len(names)))[::-1]
-    trace = {
-        "type": "bar", "orientation": "h", "y": [f"{index + 1}. {names[index]}" for index in order],
-        "x": [probabilities[index] for index in order],
-        "marker": {"color": [BLUE if finished[index] else GREY for index in order]},
-        "text": [f"{probabilities[index]:.3g}" for index in order], "textposition": "auto",
-        "hovertemplate": "%{y}: %{x:.4~g}<extra></extra>",
-    }  # fmt: skip
-    layout = base_layout(x_title=_("Probability so far"), keep="beam", legend=False, height=80 + 44 * len(names))
-    low = min([*probabilities, 1e-3])
-    layout["xaxis"] |= {"type": "log", "range": [float(np.log10(low)) - 0.3, 0.05], "nticks": 6}
-    layout["yaxis"] |= {"type": "category", "tickfont": {"family": "monospace", "size": 14}}
-    return figure_of([trace], layout)
+    trace = bars([probabilities[index] for index in order], [f"{index + 1}. {names[index]}" for index in order],
+                 colour=[BLUE if finished[index] else GREY for index in order], hover="%{y}: %{x:.4~g}<extra></extra>",
+                 orientation="h", text=[f"{probabilities[index]:.3g}" for index in order], textposition="auto")  # fmt: skip
+    low = float(np.log10(min([*probabilities, 1e-3])))
+    return chart([trace], x_title=_("Probability so far"), keep="beam", legend=False, height=80 + 44 * len(names),
+                 x={"type": "log", "range": [low - 0.3, 0.05], "nticks": 6},
+                 y={"type": "category", "tickfont": {"family": "monospace", "size": 14}})  # fmt: skip
 
 
 def training_figure(history: Sequence[dict[str, float]]) -> go.Figure:
     """Loss and validation exact match by step."""
     steps = [row["step"] for row in history]
     traces: list[dict[str, Any]] = [
-        {"type": "scatter", "mode": "lines+markers", "x": steps, "y": [row["score"] for row in history],
-         "name": _("Exact match, validation"), "line": {"color": BLUE}, "hovertemplate": "%{y:.1%}"},
-        {"type": "scatter", "mode": "lines+markers", "x": steps, "y": [row["loss"] for row in history], "yaxis": "y2",
-         "name": _("Training loss (nats a symbol)"), "line": {"color": ORANGE}, "hovertemplate": "%{y:.3~g}"},
+        line(steps, [row["score"] for row in history], _("Exact match, validation"), BLUE, hover="%{y:.1%}",
+             mode="lines+markers"),
+        line(steps, [row["loss"] for row in history], _("Training loss (nats a symbol)"), ORANGE, hover="%{y:.3~g}",
+             mode="lines+markers", yaxis="y2"),
     ]  # fmt: skip
-    layout = base_layout(x_title=_("Step"), keep="training", hover="x unified", height=340)
-    layout["xaxis"] |= {"anchor": "y2"}
-    layout["yaxis"] = {"title": {"text": _("Exact match")}, "tickformat": ".0%", "range": [0, 1.05], "domain": [0.5, 1]}
-    layout["yaxis2"] = {"title": {"text": _("Loss")}, "type": "log", "domain": [0, 0.4]}
-    return figure_of(traces, layout)
+    return chart(traces, x_title=_("Step"), keep="training", hover="x unified", height=340, x={"anchor": "y2"},
+                 yaxis={"title": {"text": _("Exact match")}, "tickformat": ".0%", "range": [0, 1.05], "domain": [0.5, 1]},
+                 yaxis2={"title": {"text": _("Loss")}, "type": "log", "domain": [0, 0.4]})  # fmt: skip
 
 
 def vectors(stages: Mapping[str, NDArray[np.floating]]) -> Matrix:
@@ -183,3 +167,73 @@ def vectors(stages: Mapping[str, NDArray[np.floating]]) -> Matrix:
         values=np.stack(list(stages.values())), name=_("One vector through the layer"), rows=list(stages), x_title=_("Channel"),
         top=3.0, numbers=False,
     )  # fmt: skip
+
+
+def transformer_diagram(
+    config: TransformerConfig,
+    *,
+    text: str,
+    characters: Sequence[str],
+    probabilities: Sequence[float],
+    step: int,
+    looked: float,
+    parameters: str,
+    write: Write,
+) -> Diagram:
+    """One text on its way to the next symbol.
+
+    Args:
+        characters: the answer's symbols, with their probabilities. step: the one decoded, from 0 on.
+        looked: the largest cross-attention weight of this step. parameters: how many, written.
+    """
+    d, s = config.width, len(text)
+    so_far = "▷" + "".join(characters[:step])
+    layers = f"{config.layers} ×"
+    return Diagram(
+        title=_("Block diagram of the encoder and the decoder"),
+        blocks=(
+            Block("text", _("text"), (0, 0), clipped(text), "nonsense", kind="data"),
+            Block("embed", _("embed + PE"), (1, 0), f"{s}×{d}", "layer"),
+            Block(
+                "encoder",
+                _("{count} encoder").format(count=layers),
+                (2, 0),
+                _("{count} heads").format(count=config.heads),
+                "layer",
+                "side position",
+            ),
+            Block("h", "H", (3, 0), f"{s}×{d}", "layer", "position", "data"),
+            Block("answer", _("so far"), (0, 1), clipped(so_far), "decode", "symbol", "data"),
+            Block("embed2", _("embed + PE"), (1, 1), f"{step + 1}×{d}", "layer", "symbol"),
+            Block(
+                "causal",
+                _("{count} causal").format(count=layers),
+                (2, 1),
+                f"{step + 1}×{step + 1}",
+                "decode",
+                "layer head symbol",
+            ),
+            Block("cross", _("cross + FFN"), (3, 1), f"{step + 1}×{s}", "decode", "layer head symbol"),
+            Block("out", _("softmax"), (4, 1), _("{count} symbols").format(count=config.vocabulary), "decode", "symbol"),
+            Block("weights", _("training"), (4, 0), parameters, "card", kind="data"),
+            Block("next", f"“{characters[step]}”", (5, 1), write(probabilities[step]), "beam", "symbol width", "data"),
+        ),
+        wires=(
+            Wire("text", "embed", str(s)),
+            Wire("embed", "encoder"),
+            Wire("encoder", "h", f"{s}×{d}"),
+            Wire("h", "cross", "K, V"),
+            Wire("answer", "embed2", str(step + 1)),
+            Wire("embed2", "causal"),
+            Wire("causal", "cross", "Q"),
+            Wire("cross", "out", _("most {weight}").format(weight=write(looked))),
+            Wire("out", "next", f"P(y) = {write(probabilities[step])}"),
+            Wire("weights", "out"),
+            Wire("next", "answer", _("joins the answer"), "under"),
+        ),
+    )
+
+
+def clipped(text: str, most: int = 11) -> str:
+    """A text short enough for a block; its end counts."""
+    return text if len(text) <= most else "…" + text[1 - most :]

@@ -13,19 +13,18 @@ import pytest
 import torch
 
 from core import messages
-from core.figures.learn.diagrams.attention import attention_diagram
-from core.figures.learn.diagrams.backprop import backprop_diagram
+from core.figures.ctc import ctc_diagram
+from core.figures.learn.attention_steps import attention_diagram, permutation_diagram
+from core.figures.learn.backprop import backprop_diagram
+from core.figures.learn.cost import cost_diagram
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
-from core.figures.learn.diagrams.cost import cost_diagram
-from core.figures.learn.diagrams.ctc import ctc_diagram
 from core.figures.learn.diagrams.drawing import Look, block_width, describe, label_width, svg
-from core.figures.learn.diagrams.metrics import metrics_diagram
-from core.figures.learn.diagrams.norms import norms_diagram
-from core.figures.learn.diagrams.optimisers import optimiser_diagram
-from core.figures.learn.diagrams.permutation import permutation_diagram
-from core.figures.learn.diagrams.positions import positions_diagram
-from core.figures.learn.diagrams.recurrent import gradient_diagram, lstm_diagram, rnn_diagram
-from core.figures.learn.diagrams.transformer import transformer_diagram
+from core.figures.learn.norms import norms_diagram
+from core.figures.learn.optimisers import optimiser_diagram
+from core.figures.learn.positions import positions_diagram
+from core.figures.learn.recurrent import gradient_diagram, lstm_diagram, rnn_diagram
+from core.figures.learn.transformer import transformer_diagram
+from core.figures.metrics import metrics_diagram
 from core.lecture import attention_steps, backprop, cost_growth, optimiser_examples, permutation, positions, recurrence, tokens
 from core.models.transformer import TransformerConfig
 from core.signs import ctc, ctc_lab
@@ -243,8 +242,8 @@ def test_what_the_dial_moves_lights_up_and_the_part_on_display_is_framed() -> No
 
 
 def test_a_label_with_marks_of_xml_is_written_as_it_is() -> None:
-    blocks = (Block(code="a", label="<x> & y_1", at=(0, 0)), Block(code="b", label="b", at=(1, 0)))
-    diagram = Diagram(title="“a”", blocks=blocks, wires=(Wire(source="a", target="b", label="1 < 2"),))
+    blocks = (Block("a", "<x> & y_1", (0, 0)), Block("b", "b", (1, 0)))
+    diagram = Diagram(title="“a”", blocks=blocks, wires=(Wire("a", "b", "1 < 2"),))
     drawn = svg(diagram, Look(names={}, link=str), narrow=False)
     texts = ["".join(one.itertext()) for one in ElementTree.fromstring(drawn).iter() if one.tag.endswith("text")]
     assert texts == ["<x> & y1", "b", "1 < 2"] and not re.search(r"<script", drawn)

@@ -8,7 +8,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.figures.learn.diagrams import metrics as diagrams
+from core.figures import metrics as diagrams
 from core.signs import ctc_lab
 from pages.learn import questions
 from pages.shared.navigation import ROOT

@@ -1,1 +1,1 @@
-"""Block diagrams of the lecture, one module per lesson, with the page's numbers on their wires; drawn as SVG by `drawing`."""
+"""Block diagrams: blocks and wires as data, with the page's numbers on the wires, drawn as SVG by `drawing`."""

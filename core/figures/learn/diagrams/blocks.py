@@ -16,7 +16,7 @@ Write = Callable[[float], str]
 NO_BREAK = "\u00a0"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Block:
     """One block.
 
@@ -27,7 +27,7 @@ class Block:
         note: second line, a shape or a value.
         part: code of the page's part that the block opens, or `#` and the key of an element of the page that it leads to; ""
             where it opens none.
-        dials: codes of the dials that change what comes out of it.
+        dials: codes of the dials that change what comes out of it, with blanks between.
         kind: "data" has round ends; "sum" is a small circle with a sign.
     """
 
@@ -36,11 +36,11 @@ class Block:
     at: tuple[float, float]
     note: str = ""
     part: str = ""
-    dials: tuple[str, ...] = ()
+    dials: str = ""
     kind: Kind = "step"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Wire:
     """A wire from one block to another.
 

@@ -197,7 +197,7 @@ def _draw_numbers(root: Element, wire: Wire, at: Point, *, narrow: bool, paired:
 
 
 def _draw_block(root: Element, block: Block, place: _Place, look: Look, *, narrow: bool) -> None:
-    lit, here = bool(look.dial) and look.dial in block.dials, bool(block.part) and block.part == look.part
+    lit, here = bool(look.dial) and look.dial in block.dials.split(), bool(block.part) and block.part == look.part
     name = ["diagram-block", f"diagram-{block.kind}", *["diagram-lit"] * lit, *["diagram-here"] * here]
     group = SubElement(root, "g", {"class": " ".join(name), "data-block": block.code})
     if block.part:
