@@ -77,23 +77,36 @@ def choice(
     if not options:
         raise ValueError(f"the choice {key!r} has no options: give it one or more")
     first = default if default in options else next(iter(options))
-    linked, seen, kept = st.query_params.get(key), f"{key}:seen", f"{key}:kept"
-    value = st.session_state.get(key)
-    if linked in options and linked != st.session_state.get(seen):
-        value = linked  # a link, or the browser's back button, moved it
-    elif value not in options:
-        before = st.session_state.get(kept)  # Streamlit forgets a widget that a page in between did not show
-        value = before if before in options else first
     # Set on every run: a widget of the same key on another page is another widget, whose value this one would not take over.
-    st.session_state[key] = value
+    st.session_state[key] = _wanted(key, lambda told: told if told in options else None, lambda one: one in options, first)
     if widget in (st.segmented_control, st.pills):
         arguments.setdefault("wrap", True)  # in columns the default is a row that scrolls, which hides options on a phone
     chosen = widget(label, list(options), key=key, format_func=lambda code: options.get(code, str(code)), **arguments)
     code = str(chosen or first)
-    st.session_state[kept] = code
-    remember(key, None if code == first else code)
-    st.session_state[seen] = st.query_params.get(key)
+    _keep(key, code, None if code == first else code)
     return code
+
+
+def _wanted(key: str, read: Callable[[str], Any], fits: Callable[[Any], bool], default: Any) -> Any:
+    """The value that a widget is to have: that of a link or of the browser's back button, else the session's, else the one kept.
+
+    Streamlit forgets the session's where a page in between did not show the widget.
+
+    Args:
+        read: the value of a link's text; None for what is none. fits: another page may mean something else by this name.
+    """
+    state, told = st.session_state, st.query_params.get(key)
+    if told is not None and told != state.get(f"{key}:seen") and (linked := read(told)) is not None:
+        return linked
+    return next((one for one in (state.get(key), state.get(f"{key}:kept")) if fits(one)), default)
+
+
+def _keep(key: str, value: Any, text: str | None, *, linked: bool = True) -> None:
+    """Keep a value for when the page is opened again, and in the URL its text, None where it is the default."""
+    st.session_state[f"{key}:kept"] = value
+    if linked:
+        remember(key, text)
+    st.session_state[f"{key}:seen"] = st.query_params.get(key)
 
 
 def slider(
@@ -117,21 +130,15 @@ def slider(
         linked: False leaves the URL alone for now, while something plays.
         arguments: for the widget.
     """
-    state, linked_to, seen, kept = st.session_state, st.query_params.get(key), f"{key}:seen", f"{key}:kept"
-    value: Any = state.get(key, state.get(kept, default))
-    if not isinstance(value, int | float):
-        value = default  # another page's, which means something else by this name
-    if linked_to is not None and linked_to != state.get(seen):
-        value = real_number(linked_to, value)
-    if not math.isfinite(value):
-        value = default
-    state[key] = min(max(type(low)(value), low), high)
+    value: Any = _wanted(key, lambda told: real_number(told, None), _is_number, default)
+    st.session_state[key] = min(max(type(low)(value), low), high)
     chosen: Number = widget(label, low, high, key=key, **arguments)
-    state[kept] = chosen
-    if linked:
-        remember(key, None if chosen == default else f"{chosen:.10g}")
-    state[seen] = st.query_params.get(key)
+    _keep(key, chosen, None if chosen == default else f"{chosen:.10g}", linked=linked)
     return chosen
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def number_input(label: str, low: Number, high: Number, *, key: str, default: Number, **arguments: Any) -> Number:
@@ -141,13 +148,9 @@ def number_input(label: str, low: Number, high: Number, *, key: str, default: Nu
 
 def text(label: str, *, key: str, default: str = "", widget: Callable[..., Any] = st.text_input, **arguments: Any) -> str:
     """Text that code moves too (an example's button), kept in the URL and across pages; see `slider`."""
-    state, told, seen, kept = st.session_state, st.query_params.get(key), f"{key}:seen", f"{key}:kept"
-    value = state.get(key, state.get(kept, default))
-    state[key] = told if told is not None and told != state.get(seen) else str(value)
+    st.session_state[key] = str(_wanted(key, str, lambda one: one is not None, default))
     written = str(widget(label, key=key, **arguments) or "")
-    state[kept] = written
-    remember(key, None if written == default else written)
-    state[seen] = st.query_params.get(key)
+    _keep(key, written, None if written == default else written)
     return written
 
 
@@ -163,17 +166,11 @@ def several(label: str, options: Mapping[str, str], *, key: str, **arguments: An
     Returns:
         The codes chosen, in the order of the options.
     """
-    state, told, seen, kept = st.session_state, st.query_params.get(key), f"{key}:seen", f"{key}:kept"
-    value = state.get(key, state.get(kept, []))
-    if told is not None and told != state.get(seen):
-        value = told.split(".")
-    wanted = set(value) if isinstance(value, list) else set()
-    state[key] = [code for code in options if code in wanted]
+    wanted = _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
+    st.session_state[key] = [code for code in options if code in wanted]
     chosen = st.multiselect(label, list(options), key=key, format_func=lambda code: options[code], **arguments)
     codes = [code for code in options if code in chosen]
-    state[kept] = codes
-    remember(key, ".".join(codes) or None)
-    state[seen] = st.query_params.get(key)
+    _keep(key, codes, ".".join(codes) or None)
     return codes
 
 
