@@ -68,7 +68,7 @@ def _lines(lines: Sequence[Series], run: Run, *shapes: Trace, hover: str, **layo
         if known.any()
     ]  # fmt: skip
     stages = [upright(first - 0.5, GREY, 1, dash="dash") for first in run.stages]
-    return chart(traces, x_title=_("Epoch"), hover="x unified", shapes=[*shapes, *stages], **layout)
+    return chart(traces, x_title=_("Epoch"), hover="x unified", shapes=[*stages, *shapes], **layout)
 
 
 def confusion_figure(confusion: NDArray[np.integer], names: Sequence[str]) -> go.Figure:
