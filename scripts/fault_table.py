@@ -71,7 +71,7 @@ WAYS = {
 
 
 def said(outcome: Outcome) -> list[str]:
-    """What the page said, without names, numbers and waits; captured books are old, which it says too."""
+    """Sentences of the page, without names, numbers and waits; captured books are old, which it says too."""
     made = outcome.venue in {make.exchange for make in MADE}
     kept = [one for one in outcome.said if ": " in one and (made or "late by their own time" not in one)]
     sentences = [re.sub(r"^\w+: ", "", one) for one in kept]

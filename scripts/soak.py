@@ -48,7 +48,7 @@ PAGE_S = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
-    """What a process holds, memory in MiB."""
+    """Resources that a process holds, memory in MiB."""
 
     minutes: float
     visits: int
@@ -101,7 +101,7 @@ class Visitors:
                             await stream.send_str(str(10**9))  # all is read
 
     def look(self) -> Resources:
-        """What the app's process holds now."""
+        """Resources of the app's process now."""
         process = psutil.Process(self._server.process.pid)
         with process.oneshot():
             return Resources(
@@ -149,7 +149,7 @@ async def with_venue(folder: Path, **options: Any) -> tuple[list[Resources], Vis
 
 
 def growth(seen: Sequence[Resources], name: str) -> float:
-    """How much more there is in the last quarter of the looks than in the first, on average."""
+    """Growth from the first quarter of the looks to the last, of their means."""
     values = [float(getattr(one, name)) for one in seen[:-1]]  # the last one is without visitors
     quarter = max(1, len(values) // 4)
     return sum(values[-quarter:]) / quarter - sum(values[:quarter]) / quarter

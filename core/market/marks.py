@@ -1,4 +1,4 @@
-"""What happened to resting size, from books and trades: pulled, stacked, absorbed, refilled. Each is a call, scored like one.
+"""Events of resting size, from books and trades: pulled, stacked, absorbed, refilled. Each is a call, scored like one.
 
 Size that went without a trade was pulled, size that came was stacked; a best price that stood while much was traded at it
 absorbed, and one that traded more than it ever showed was refilled (an iceberg). Bids pulled call DOWN, bids stacked, absorbed
@@ -180,7 +180,7 @@ def _called(value: FloatArray, over: FloatArray | float) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, kw_only=True)
 class MarkScore:
-    """How often calls came true.
+    """Share of calls that came true.
 
     Attributes:
         calls: scored. hits: the share that came true, with its interval. chance: the share that a coin with the same calls would

@@ -177,7 +177,7 @@ class EventRecorder:
                 self.report()
 
     def _bands(self, row: Row) -> tuple[Ladder, BandChange] | None:
-        """What changed in a row's bands; all of them at each minute and after a hole, so that every file begins whole."""
+        """Changes in a row's bands; all of them at each minute and after a hole, so that every file begins whole."""
         if row.timestamp != self._kept_ms + STEP_MS or row.timestamp % WHOLE_MS == 0:
             self._depth.clear()
         self._kept_ms = row.timestamp

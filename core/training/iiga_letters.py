@@ -410,7 +410,7 @@ def left_out_scores(model: IIGA, hands: LetterMaterial, unseen: LetterHands) -> 
 
 
 def confusions(model: IIGA, hands: LetterMaterial, variety: LetterVariety, *, each: int = 100, seed: int = 20) -> dict[str, Any]:
-    """How hands that were learnt from are read when each is seen anew: counts (shown, read), the share of right ones."""
+    """Readings of hands that were learnt from, each seen anew: counts (shown, read), the share of right ones."""
     random = np.random.default_rng(seed)
     drawn = hands.known.repeat(each)
     chosen = hands.points[[hands.place(int(letter), random) for letter in drawn]]

@@ -46,7 +46,7 @@ def until_it_changes(analysis: PictureAnalysis, order: NDArray[np.integer]) -> i
 
 
 def needed(analysis: PictureAnalysis, *, seed: int = 0, told: Told = untold) -> Needed:
-    """What rubbing out by the last layer's attention, by occlusion, and at random needs."""
+    """Patches that rubbing out by the last layer's attention, by occlusion, and at random needs."""
     attention = analysis.attention(list(analysis.maps)[-1], None).patches.reshape(-1)
     occlusion = losses_without(analysis, analysis.likeliest, told=lambda share: told(0.4 * share))
     told(0.4)

@@ -104,7 +104,7 @@ def _eraser(analysis: PictureAnalysis, hidden: frozenset[int]) -> None:
 
 
 def _score(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities, needed: Needed) -> None:
-    """How many patches the reader took, and what the other ways take."""
+    """Patches that the reader took, and that the other ways take."""
     fooled = int(after.argmax()) != analysis.likeliest
     yours = number(len(hidden)) if fooled else _("not yet")
     rows: list[tuple[str, str, tuple[int, ...] | None]] = [

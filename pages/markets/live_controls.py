@@ -113,7 +113,7 @@ def _pick_live() -> MarketSource | None:
 
 
 def _say_checks(exchange: str, entries: Sequence[catalogue.ExchangeEntry]) -> None:
-    """How a lost update of this exchange would be noticed, and the same of all others in a table."""
+    """Says how a lost update of this exchange would be noticed, and the same of all others in a table."""
     ways = {
         Way.NUMBERS: (_("Update numbers"), _("Noticed with the next message; rows since then do not count.")),
         Way.CHECKSUM: (_("Checksums"), _("Noticed with the next message; rows since then do not count.")),

@@ -1,4 +1,4 @@
-"""What happened to resting size, and the indicators on the screen: how often each came true, and whether that may be luck."""
+"""Panel of what happened to resting size, and of the indicators: how often each came true, and whether that may be luck."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pages.shared.language import _, duration, number, percent
 
 
 def mark_names() -> dict[str, str]:
-    """What may happen to size, and the indicators, in the reader's language, by code."""
+    """Names of what may happen to size, and of the indicators, in the reader's language, by code."""
     return {
         "pulled": _("Pulled"),
         "stacked": _("Stacked"),

@@ -34,7 +34,7 @@ class CameraReader(Protocol):
     """Reads one camera's frames in order."""
 
     def read(self, picture: Picture) -> dict[str, Any]:
-        """What the browser draws of a frame (H, W, 3), ready for JSON."""
+        """Marks that the browser draws on a frame (H, W, 3), ready for JSON."""
         ...
 
     def wish(self, wanted: dict[str, Any]) -> None:

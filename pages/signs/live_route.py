@@ -52,7 +52,7 @@ class SignReader:
                 self._speller.clear()
 
     def read(self, picture: Picture) -> dict[str, Any]:
-        """What the browser draws of a frame."""
+        """Marks that the browser draws on a frame."""
         reading = self._reader.step(picture)
         answer = summary(reading)
         if self._speller is not None:

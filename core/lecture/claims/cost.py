@@ -11,7 +11,7 @@ from core.messages import compose
 
 
 def modules(setup: Setup) -> Said:
-    """What another T and another D do to the model's attention."""
+    """Effects of another T and another D on the model's attention."""
     said: Said = {}
     if setup.config.attends_to_channels:
         said["channels too"] = compose(
@@ -39,7 +39,7 @@ def growth(layer: Layer) -> Said:
 
 
 def documents(numbers: Sequence[DocumentNumber]) -> Said:
-    """How many of the documents' numbers agree with counts, and IIGA's by their parts."""
+    """Agreement of the documents' numbers with counts, and IIGA's by their parts."""
     said: Said = {}
     agree = {one.code: abs(one.counted / one.document - 1) < 0.02 for one in numbers}
     giga = {one.code: one.counted / 1e9 for one in numbers}

@@ -227,7 +227,7 @@ def _plain(number: float) -> str:
 
 
 class Way(StrEnum):
-    """How a lost update is noticed."""
+    """Ways to notice a lost update."""
 
     NUMBERS = "numbers"
     CHECKSUM = "checksum"

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Anchor:
-    """What an answer kept beside a ledger says of a head.
+    """Answer about a head, kept beside its ledger.
 
     Attributes:
         head: hexadecimal. kind: "rfc3161" or "ots". by: who answered.
