@@ -63,6 +63,13 @@ async def hands_stream(websocket: WebSocket) -> None:
     await live_route.hands_stream(websocket)
 
 
+async def garments_stream(websocket: WebSocket) -> None:
+    """The same of the garments' camera."""
+    from pages.images import live_camera
+
+    await live_camera.garments_stream(websocket)
+
+
 def redirected(request: Request, path: str) -> RedirectResponse:
     """Redirect to another path with the same parameters."""
     return RedirectResponse(f"{request.scope.get('root_path', '')}{path}?{request.url.query}".rstrip("?"))
@@ -115,6 +122,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
         Mount("/assets", Assets()),
         WebSocketRoute(navigation.MARKET_STREAM, market_stream),
         WebSocketRoute(navigation.HANDS_STREAM, hands_stream),
+        WebSocketRoute(navigation.GARMENTS_STREAM, garments_stream),
         Route("/healthz", service_routes.healthz),
         Route("/metrics", service_routes.metrics),
         Route("/", first_page),

@@ -7,6 +7,7 @@ would make a score on a random fifth far too good.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -20,7 +21,8 @@ from core import npz
 from core.messages import compose
 from core.vision.calibration import softmax
 from core.vision.classifier import Classifier
-from core.vision.pictures import Bytes
+from core.vision.pictures import Bytes, Picture
+from core.vision.preprocessing import Recipe, prepare
 
 Floats = NDArray[np.float64]
 FOLDS: Final = 5
@@ -65,13 +67,17 @@ class OwnClasses:
     held_out: float
     base: str
 
+    def fits(self, classifier: Classifier) -> bool:
+        """Tells whether it was fitted on this model's features."""
+        return base_of(classifier) == self.base
+
     def answer(self, classifier: Classifier, image: Bytes) -> tuple[Floats, bool]:
         """uint8 (side, side, 3) -> (classes,) probabilities, and whether it is like anything that was taught.
 
         Raises:
             OwnClassesError: for another model than the head was fitted on.
         """
-        if base_of(classifier) != self.base:
+        if not self.fits(classifier):
             raise OwnClassesError(compose("these classes were taught to another model: choose that one, or teach them again"))
         features = (classifier.features(image[None]) - self.mean) / self.deviation
         near = float(_distances(features, self.centres)[0])
@@ -87,7 +93,36 @@ class OwnClasses:
             }
         )  # fmt: skip
 
+    def to_code(self, model: str) -> str:
+        """A program that holds the head and runs it on the checkpoint of that name."""
+        return CODE.replace("{head}", base64.b64encode(self.to_npz()).decode()).replace("{model}", model)
 
+
+def as_read(classifier: Classifier, picture: Picture) -> Bytes:
+    """A picture as the model reads it, whole and as it lies."""
+    recipe = Recipe(manner=classifier.manner, border="no", turn="none", crop="whole")
+    return prepare(picture, recipe, side=classifier.config.side).image
+
+
+CODE: Final = """import base64
+from pathlib import Path
+
+from attention_observatory import load
+from core.vision.own_classes import as_read, read_own_classes
+from core.vision.pictures import decode
+
+head = read_own_classes(base64.b64decode("{head}"))
+model = load("{model}")
+
+# %%
+picture = Path("photo.jpg")  # a file of yours
+image = as_read(model, decode(picture.read_bytes(), name=picture.name))
+probabilities, familiar = head.answer(model, image)
+for name, share in sorted(zip(head.names, probabilities), key=lambda one: -one[1]):
+    print(f"{name}: {share:.1%}")
+print("" if familiar else "unlike anything that it was taught")
+"""
+"""A program that answers with a head, without the app; `# %%` begins a cell of a notebook."""
 ARRAYS: Final = ("names", "counts", "mean", "deviation", "weights", "bias", "centres", "reach", "held_out", "base")
 
 

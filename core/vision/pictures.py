@@ -133,12 +133,12 @@ def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Pict
             raise _damaged() from error
 
 
-def from_grey(image: Bytes, *, name: str) -> Picture:
-    """A picture of grey levels (height, width), such as one of the bundled test images."""
+def from_pixels(image: Bytes, *, name: str) -> Picture:
+    """A picture of levels (height, width), or (height, width, 3) in colour: a bundled test image, a camera's frame."""
     digest = hashlib.sha256(image.tobytes()).hexdigest()[:12]
-    height, width = image.shape
-    rgb = np.repeat(image[..., None], 3, axis=-1)
-    return Picture(name=name, id=digest, rgb=rgb, alpha=None, width=width, height=height, kind="PNG", mode="L")
+    height, width = image.shape[:2]
+    rgb, mode = (image, "RGB") if image.ndim == 3 else (np.repeat(image[..., None], 3, axis=-1), "L")
+    return Picture(name=name, id=digest, rgb=rgb, alpha=None, width=width, height=height, kind="PNG", mode=mode)
 
 
 def png(image: Bytes) -> bytes:

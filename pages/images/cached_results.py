@@ -25,8 +25,8 @@ from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
 from core.vision.fooling import Needed
 from core.vision.gallery import gallery, photograph_gallery
-from core.vision.own_classes import OwnClasses, teach
-from core.vision.pictures import Bytes, Picture, decode, from_grey
+from core.vision.own_classes import OwnClasses, as_read, teach
+from core.vision.pictures import Bytes, Picture, decode, from_pixels
 from core.vision.preprocessing import PreparedPicture, Recipe
 from core.vision.uprightness import prepare_upright
 from core.vision.walkthrough import ViTWalkthrough
@@ -62,6 +62,15 @@ def classifier_of(name: str) -> Classifier:
     """
     card = checkpoints.FOLDER / f"{name}.json"
     return _loaded(name, checkpoints.FOLDER, checkpoints.sha256(card) if card.exists() else "")
+
+
+def photograph_classifier() -> Classifier:
+    """The checkpoint that answers on photographs.
+
+    Raises:
+        CheckpointError: as `classifier_of`.
+    """
+    return classifier_of(classifiers.default_name(model_names(), photograph=True))
 
 
 def ready(name: str) -> None:
@@ -155,7 +164,7 @@ def prepare(classifier: Classifier, picture: Picture, recipe: Recipe) -> Prepare
 def gallery_picture(item: int) -> Picture:
     """One of the bundled test images."""
     images, labels, rows = gallery()
-    return from_grey(images[item], name=f"{CLASSES[labels[item]]} {rows[item]}")
+    return from_pixels(images[item], name=f"{CLASSES[labels[item]]} {rows[item]}")
 
 
 @kept(1)
@@ -180,8 +189,7 @@ def photograph_hits_if_known(classifier: Classifier) -> list[bool] | None:
 @kept(4, HASHES)
 def own_classes_example(classifier: Classifier, names: tuple[str, ...]) -> tuple[OwnClasses, list[list[Bytes]], Bytes]:
     """A head taught with bundled photographs, these photographs, and the one to ask about, as the model reads them."""
-    recipe = Recipe(manner=classifier.manner, turn="none")
-    images = [prepare(classifier, picture, recipe).image for picture in photograph_pictures()]
+    images = [as_read(classifier, picture) for picture in photograph_pictures()]
     by_kind: dict[str, list[Bytes]] = {}
     for place, (row, image) in enumerate(zip(photograph_gallery(), images, strict=True)):
         if place != ASKED:

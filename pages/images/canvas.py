@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Final
 
-from pages.shared.browser_component import browser_component
+from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _
 
 SIDE: Final = 280
@@ -46,9 +44,6 @@ def draw(*, key: str) -> bytes | None:
     }
     result = browser_component("canvas", CSS)(key=key, data={"labels": labels, "side": SIDE}, on_drawing_change=lambda: None)
     drawing = result.get("drawing")
-    if drawing is None:
-        return None
-    try:
-        return base64.b64decode(str(drawing).removeprefix("data:image/png;base64,")[: 2 * MAX_BYTES], validate=True)
-    except binascii.Error:
-        return None
+    if not drawing:
+        return drawing if drawing is None else b""
+    return sent_picture(drawing, max_bytes=MAX_BYTES)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable
 from typing import Final
 
-from pages.shared.browser_component import browser_component
+from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _
 
 MAX_BYTES: Final = 6_000_000
@@ -38,10 +36,4 @@ def paste(*, key: str, on_paste: Callable[[], None]) -> bytes | None:
         "damaged": _("The browser cannot read this picture: save it and upload the file."),
     }
     result = browser_component("clipboard", CSS)(key=key, data={"labels": labels}, on_picture_change=on_paste)
-    picture = result.get("picture")
-    if not isinstance(picture, str) or len(picture) > 2 * MAX_BYTES:
-        return None
-    try:
-        return base64.b64decode(picture.removeprefix("data:image/png;base64,"), validate=True)
-    except binascii.Error:
-        return None
+    return sent_picture(result.get("picture"), max_bytes=MAX_BYTES)

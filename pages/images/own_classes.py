@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
 from core.checkpoints import CheckpointError
 from core.figures import pictures as figures
+from core.lecture.notebooks import notebook
 from core.messages import translate
-from core.vision.classifier import Classifier, default_name
-from core.vision.own_classes import FEWEST, MAX_CLASSES, RECOMMENDED, OwnClasses, OwnClassesError, read_own_classes, teach
+from core.vision.classifier import Classifier
+from core.vision.own_classes import (
+    FEWEST,
+    MAX_CLASSES,
+    RECOMMENDED,
+    OwnClasses,
+    OwnClassesError,
+    as_read,
+    read_own_classes,
+    teach,
+)
 from core.vision.pictures import Bytes, PictureError, decode
-from core.vision.preprocessing import Recipe
-from pages.images import cached_results
+from pages.images import cached_results, live_camera, sheet
 from pages.images.model_choice import show_checkpoint_error
-from pages.shared import controls, url_state
+from pages.shared import controls
 from pages.shared.language import _, ngettext, number, percent, prose
 from pages.shared.live_plot import live_plot
 
 HEAD: Final = "own:head"
 """The head taught or loaded last, in the session."""
-MAX_PICTURES: Final = 100
+MAX_PICTURES: Final = 80
+"""Of a class; each stays in the session as the model reads it."""
 LARGEST_MB: Final = 30
 HEIGHT: Final = 220
+COLUMNS: Final = 10
+THUMBNAIL: Final = 40
+"""Of a sheet of a class's pictures: in a row, and the side of each in pixels."""
 
 
 def class_names() -> list[str]:
@@ -37,66 +50,77 @@ def class_names() -> list[str]:
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))[:MAX_CLASSES]
 
 
-def pictures_of(classifier: Classifier, row: int, name: str) -> list[Bytes]:
-    """The pictures of one class as the model reads them: the files, then the shots."""
-    shots: dict[str, Any] = st.session_state.setdefault(f"own:shots:{row}", {})
-    files = st.file_uploader(
-        _("Pictures of “{name}”").format(name=name), accept_multiple_files=True, key=f"own:files:{row}",
-        max_upload_size=LARGEST_MB,
-    )  # fmt: skip
-    given = {one.file_id: (one.name, one.getvalue()) for one in files[:MAX_PICTURES]} | shots
-    images = [image for title, data in given.values() if (image := as_read(classifier, data, title)) is not None]
-    sentence = ngettext("{count} picture", "{count} pictures", len(images))
-    st.caption(f"**{name}**: " + sentence.format(count=number(len(images))))
-    if shots and st.button(_("Forget the shots of “{name}”").format(name=name), key=f"own:forget:{row}"):
-        shots.clear()
-        st.rerun()
-    return images
+def pictures_of(row: int) -> list[Bytes]:
+    """The pictures of a class, in the order in which they came."""
+    pictures: list[Bytes] = st.session_state.setdefault(f"own:pictures:{row}", [])
+    return pictures
 
 
-def as_read(classifier: Classifier, data: bytes, title: str) -> Bytes | None:
+def add(classifier: Classifier, row: int, data: bytes, title: str) -> None:
+    """Add a file's picture to a class, as the model reads it; a message where it cannot be decoded."""
+    pictures = pictures_of(row)
+    image = image_of(classifier, data, title)
+    if image is not None and len(pictures) < MAX_PICTURES:
+        pictures.append(image)
+
+
+def image_of(classifier: Classifier, data: bytes, title: str) -> Bytes | None:
     """A file's picture as the model reads it; None, after a message, where it cannot be decoded."""
     try:
-        picture = decode(data, name=title)
+        return as_read(classifier, decode(data, name=title))
     except PictureError as error:
         controls.error_box(_("{file}: {why}.").format(file=title, why=translate(str(error))))
         return None
-    return cached_results.prepare(classifier, picture, Recipe(manner=classifier.manner, turn="none")).image
 
 
-def shoot(names: list[str]) -> None:
-    """The camera: each shot becomes a picture of the class chosen beside it."""
-    codes = {str(row): name for row, name in enumerate(names)}
-    row = url_state.choice(st.segmented_control, _("The next shot is a picture of"), codes, key="own_shot_of", required=True)
-    shot = st.camera_input(_("Take twenty, each a little different"), key="own:camera", width=420)
-    seen = st.session_state.setdefault("own:seen", set())
-    if shot is not None and shot.file_id not in seen:
-        seen.add(shot.file_id)
-        shots: dict[str, tuple[str, bytes]] = st.session_state.setdefault(f"own:shots:{row}", {})
-        if len(shots) < MAX_PICTURES:
-            shots[shot.file_id] = (_("Shot {number}").format(number=number(len(shots) + 1)), shot.getvalue())
+def show_class(classifier: Classifier, row: int, name: str) -> None:
+    """A class's files, and its pictures on a sheet: a click takes one out."""
+    seen: set[str] = st.session_state.setdefault("own:seen", set())
+    for file in st.file_uploader(
+        _("Pictures of “{name}”").format(name=name), accept_multiple_files=True, key=f"own:files:{row}",
+        max_upload_size=LARGEST_MB,
+    ):  # fmt: skip
+        if file.file_id not in seen:
+            seen.add(file.file_id)
+            add(classifier, row, file.getvalue(), file.name)
+    pictures = pictures_of(row)
+    sentence = ngettext("{count} picture", "{count} pictures", len(pictures)).format(count=number(len(pictures)))
+    st.caption(f"**{name}**: {sentence}" + (f" · {_('press one to take it out')}" if pictures else ""))
+    if pictures:
+        height = 8 + THUMBNAIL * -(-len(pictures) // COLUMNS)
+        figure = figures.photographs_figure(pictures, [None] * len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height)
+        sheet.show(
+            figure, key=f"own_sheet_{row}", alt=_("The pictures of “{name}”; a click takes one out.").format(name=name),
+            count=len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height, on_pick=pictures.pop,
+        )  # fmt: skip
+
+
+def with_camera(classifier: Classifier, names: list[str], head: OwnClasses | None) -> None:
+    """The camera: a button for each class takes shots while it is held, and what was taught answers as the camera moves."""
+    fits = head if head is not None and head.fits(classifier) else None
+    _still, shots = live_camera.show(key="own_camera", record=names, head=fits)
+    for data in shots[1] if shots else ():
+        add(classifier, shots[0] if shots else 0, data, _("Shot"))
 
 
 def teach_them(classifier: Classifier, names: list[str]) -> None:
     """The pictures of each class, and the button that fits the head."""
     with st.expander(_("With the camera"), icon=":material/photo_camera:"):
-        shoot(names)
-    columns = st.columns(min(len(names), 3))
-    pictures = []
+        with_camera(classifier, names, st.session_state.get(HEAD))
     for row, name in enumerate(names):
-        with columns[row % len(columns)]:
-            pictures.append((name, pictures_of(classifier, row, name)))
+        show_class(classifier, row, name)
+    pictures = [(name, pictures_of(row)) for row, name in enumerate(names)]
     enough = all(len(images) >= FEWEST for _name, images in pictures)
     if not enough:
-        st.caption(
-            _("Give each class {fewest} pictures or more; twenty are much better.").format(fewest=number(FEWEST))
-        )  # fmt: skip
+        st.caption(_("Give each class {fewest} pictures or more; twenty are much better.").format(fewest=number(FEWEST)))
     if st.button(_("Teach"), type="primary", icon=":material/school:", key="own_teach", disabled=not enough):
         st.session_state.pop(HEAD, None)
         try:
             st.session_state[HEAD] = teach(classifier, pictures)
         except OwnClassesError as error:
             controls.error_box(str(error))
+        else:
+            st.rerun()  # the camera answers in them at once
 
 
 def load() -> None:
@@ -114,8 +138,10 @@ def load() -> None:
 
 
 def score(head: OwnClasses) -> None:
-    """Shows the head's score."""
+    """Shows the head's classes and its score."""
     st.header(_("What it learnt"), anchor=False)
+    counts = zip(head.names, head.counts, strict=True)
+    st.markdown(" · ".join(f"**{controls.plain(name)}** {number(count)}" for name, count in counts))
     sentence = _(
         "**{share}** of the {count} pictures are answered rightly by heads that had not seen them or their neighbours "
         "(each fifth of a class held out in turn); guessing would give {chance}."
@@ -129,28 +155,32 @@ def score(head: OwnClasses) -> None:
         st.caption(_("Fewer than {count} pictures of a class: such a score may be far off.").format(count=number(RECOMMENDED)))
 
 
-def download(head: OwnClasses) -> None:
-    """Offers the head's file."""
-    st.download_button(
-        _("Download your classes (.npz)"), data=head.to_npz(), file_name="own-classes.npz", mime="application/octet-stream",
-        icon=":material/download:", key="own_download", on_click="ignore",
-    )  # fmt: skip
+def download(classifier: Classifier, head: OwnClasses) -> None:
+    """Offers the head's file, and a notebook that runs it."""
+    with st.container(horizontal=True):
+        controls.download_bytes(
+            _("Your classes (.npz)"), head.to_npz, key="own_download", filename="own-classes.npz",
+            mime="application/octet-stream",
+        )  # fmt: skip
+        if head.fits(classifier):
+            code = head.to_code(classifier.card["name"])
+            controls.download_bytes(
+                _("Notebook that runs them (.ipynb)"), lambda: notebook(code).encode(), key="own_notebook",
+                filename="own-classes.ipynb", mime="application/x-ipynb+json",
+            )  # fmt: skip
 
 
 def ask(classifier: Classifier, head: OwnClasses) -> None:
     """A picture, and which of the classes it is."""
     st.header(_("Ask it"), anchor=False)
-    left, right = st.columns(2)
-    with left:
-        way = {"file": _("File"), "camera": _("Camera")}
-        if url_state.choice(st.segmented_control, _("Picture from"), way, key="own_from", required=True) == "camera":
-            given = st.camera_input(_("What is this?"), key="own:ask_camera", width=360)
-        else:
-            given = st.file_uploader(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
-    image = None if given is None else as_read(classifier, given.getvalue(), given.name)
+    given = st.file_uploader(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
+    image = None if given is None else image_of(classifier, given.getvalue(), given.name)
     if image is None:
         return
-    with right:
+    picture, said = st.columns([1, 2])
+    with picture:
+        st.image(image, width="stretch", alt=_("The picture that is asked about."))
+    with said:
         answer(classifier, head, image)
 
 
@@ -194,14 +224,13 @@ def show_example(classifier: Classifier) -> None:
 
 def body() -> None:
     """The page where there is a model."""
-    models = cached_results.model_names()
-    if not models:
+    if not cached_results.model_names():
         controls.notice(
             "empty",
             _("There is no garment model here yet: whoever runs this server may train one (see the README)."),
         )
         return
-    classifier = cached_results.classifier_of(default_name(models, photograph=True))
+    classifier = cached_results.photograph_classifier()
     left, right = st.columns(2, gap="large")
     with right:
         st.header(_("Your own"), anchor=False)
@@ -215,7 +244,7 @@ def body() -> None:
     with left:
         if isinstance(head, OwnClasses):
             score(head)
-            download(head)
+            download(classifier, head)
             ask(classifier, head)
         else:
             show_example(classifier)

@@ -15,15 +15,14 @@ from core import front
 from core.figures import pictures as figures
 from core.messages import translate
 from core.models.vit import CLASSES
-from core.vision.classifier import PHOTOGRAPHS, default_name
+from core.vision.classifier import PHOTOGRAPHS
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
-from pages.images import cached_results, canvas, clipboard
+from pages.images import cached_results, canvas, clipboard, live_camera, sheet
 from pages.images.class_names import garment
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number
-from pages.shared.live_plot import Point, live_plot
 
 MAX_FILES: Final = 48
 """At once; each stays in memory and in the link."""
@@ -76,7 +75,7 @@ def pick() -> ChosenPicture | None:
             if kind in ("gallery", "photos"):
                 url_state.remember(SET, None)
                 return _pick_test_image() if kind == "gallery" else _pick_photograph()
-            return _pick_kept(kind, given if kind == "upload" else {"camera": _photograph, "draw": _drawing}[kind]())
+            return _pick_kept(kind, given if kind == "upload" else {"camera": _still, "draw": _drawing}[kind]())
 
 
 def pick_folded() -> ChosenPicture | None:
@@ -92,17 +91,11 @@ def pick_folded() -> ChosenPicture | None:
 def _pick_test_image() -> ChosenPicture:
     labels, rows = cached_results.gallery_labels(), cached_results.gallery_rows()
     by_class = [[i for i, label in enumerate(labels) if label == one] for one in range(len(CLASSES))]
-    sheet = [group[row] for row in range(min(map(len, by_class))) for group in by_class]
-
-    def clicked(point: Point) -> None:
-        if isinstance(point.x, float | int) and isinstance(point.y, float | int):
-            place = figures.image_at(point.x, point.y, columns=COLUMNS, count=len(sheet), side=28)
-            if place is not None:
-                st.session_state["item"] = str(sheet[place])
+    order = [group[row] for row in range(min(map(len, by_class))) for group in by_class]
 
     names = {
         str(i): _("{garment}, test image {number}").format(garment=garment(CLASSES[labels[i]]), number=rows[i])
-        for i in sorted(sheet, key=lambda i: (labels[i], i))
+        for i in sorted(order, key=lambda i: (labels[i], i))
     }
     above, below = st.container(), st.container()  # the sheet over its list: as wide as there is room
     with below:
@@ -111,13 +104,15 @@ def _pick_test_image() -> ChosenPicture:
             _("The first six test images of each class, a class a column. No model was trained on them or chosen by them.")
         )
     with above:
-        live_plot(
-            figures.gallery_figure(gallery()[0][sheet], columns=COLUMNS, chosen=sheet.index(item)),
+        sheet.show(
+            figures.gallery_figure(gallery()[0][order], columns=COLUMNS, chosen=order.index(item)),
             key="classify_gallery",
-            height=250,
-            proportion=COLUMNS / (len(sheet) / COLUMNS),
-            on_click=clicked,
             alt=_("The bundled test images; a click chooses one."),
+            count=len(order),
+            columns=COLUMNS,
+            side=28,
+            height=250,
+            on_pick=lambda place: st.session_state.update(item=str(order[place])),
         )
     picture = cached_results.gallery_picture(item)
     return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truth=CLASSES[labels[item]])
@@ -127,17 +122,10 @@ def _pick_photograph() -> ChosenPicture:
     """One of the bundled photographs, from a sheet that shows which of them the default model answers rightly."""
     photographs, pictures = photograph_gallery(), cached_results.photograph_pictures()
     rows = len(pictures) // COLUMNS
-    sheet = [column * rows + row for row in range(rows) for column in range(COLUMNS)]
-
-    def clicked(point: Point) -> None:
-        if isinstance(point.x, float | int) and isinstance(point.y, float | int):
-            place = figures.image_at(point.x, point.y, columns=COLUMNS, count=len(sheet), side=PHOTO_SIDE)
-            if place is not None:
-                st.session_state["photo"] = str(sheet[place])
+    order = [column * rows + row for row in range(rows) for column in range(COLUMNS)]
 
     names = {str(i): f"{garment(KINDS[one.kind])} {i % rows + 1}" for i, one in enumerate(photographs)}
-    name = default_name(cached_results.model_names(), photograph=True)
-    hits = cached_results.photograph_hits_if_known(cached_results.classifier_of(name))
+    hits = cached_results.photograph_hits_if_known(cached_results.photograph_classifier())
     default = str(front.answers()["photograph"]["photo"])  # that of the front page
     above, below = st.container(), st.container()  # the sheet over its list: as wide as there is room
     with below:
@@ -148,20 +136,22 @@ def _pick_photograph() -> ChosenPicture:
                 _("{hits} of {count} are answered rightly (blue frames).").format(hits=number(sum(hits)), count=number(len(hits)))
             )
     with above:
-        live_plot(
+        sheet.show(
             figures.photographs_figure(
-                [pictures[i].rgb for i in sheet],
-                [hits[i] if hits is not None else None for i in sheet],
+                [pictures[i].rgb for i in order],
+                [hits[i] if hits is not None else None for i in order],
                 columns=COLUMNS,
                 side=PHOTO_SIDE,
-                chosen=sheet.index(item),
+                chosen=order.index(item),
                 height=PHOTO_SHEET_HEIGHT,
             ),
             key="classify_photographs",
-            height=PHOTO_SHEET_HEIGHT,
-            proportion=COLUMNS / rows,
-            on_click=clicked,
             alt=_("The bundled photographs, those with blue frames answered rightly; a click chooses one."),
+            count=len(order),
+            columns=COLUMNS,
+            side=PHOTO_SIDE,
+            height=PHOTO_SHEET_HEIGHT,
+            on_pick=lambda place: st.session_state.update(photo=str(order[place])),
         )
     picture = pictures[item]
     return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truth=photographs[item].name)
@@ -206,11 +196,13 @@ def _pasted() -> list[str] | None:
     return [state["classify:pasted"]] if "classify:pasted" in state else None
 
 
-def _photograph() -> list[str] | None:
-    shot = st.camera_input(
-        _("Hold the garment before a plain wall, or lay it on a plain floor"), key="classify:camera", width=480
-    )
-    return _decoded([(shot.file_id, _("Photograph"), shot)] if shot else [], "camera")
+def _still() -> list[str] | None:
+    """The id of a still that was just taken of the live camera; None where none was."""
+    st.caption(_("Hold the garment before a plain wall, or lay it on a plain floor"))
+    data, _shots = live_camera.show(key="classify_camera", on_still=_forget_box)
+    if data is None:
+        return None
+    return [STORE.keep(decode(data, name=_("Photograph")))]
 
 
 def _drawing() -> list[str] | None:
@@ -223,8 +215,13 @@ def _drawing() -> list[str] | None:
 def _touch(kind: str) -> None:
     st.session_state[f"classify:touched:{kind}"] = True
     st.session_state["from"] = "upload"  # whoever gives a picture asks about it
+    _forget_box()
+
+
+def _forget_box() -> None:
+    """Leave the crop to the model again where a box was drawn: it was drawn on another picture."""
     if st.session_state.get("crop") == "box":
-        st.session_state["crop"] = "auto"  # the box was drawn on another picture
+        st.session_state["crop"] = "auto"
 
 
 def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | None:

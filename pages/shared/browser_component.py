@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
@@ -26,3 +28,13 @@ export default async function (component) {{
 }}
 """
     return cast("Callable[..., Any]", st.components.v2.component(f"observatory_{name}", js=script, css=css, isolate_styles=False))
+
+
+def sent_picture(url: object, *, max_bytes: int) -> bytes | None:
+    """The bytes of a picture that a component sent as a data URL; None for anything else, or more of it."""
+    if not isinstance(url, str) or len(url) > 2 * max_bytes:
+        return None
+    try:
+        return base64.b64decode(url.partition(";base64,")[2], validate=True) or None
+    except binascii.Error:
+        return None

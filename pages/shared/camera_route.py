@@ -17,7 +17,7 @@ from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowe
 
 from core.camera import Picture, decoded
 from core.messages import compose
-from pages.shared.language import translate_to
+from pages.shared.language import _, translate_to
 
 MAX_VIEWERS: Final = 4
 """Cameras read at once: each takes about a third of a core at ten frames a second."""
@@ -40,6 +40,22 @@ class CameraReader(Protocol):
     def wish(self, wanted: dict[str, Any]) -> None:
         """Take a wish of the page. ValueError for one that it cannot have."""
         ...
+
+
+def words() -> dict[str, str]:
+    """Words that every page's camera says; `live_camera.js` shows them."""
+    return {
+        "start": _("Start the camera"),
+        "stop": _("Stop"),
+        "turn": _("Other camera"),
+        "idle": _("The camera is off."),
+        "connecting": _("Connecting…"),
+        "lost": _("The connection to the app was lost: start again."),
+        "denied": _("The browser may not use the camera: allow it in the address bar and start again."),
+        "noCamera": _("No camera was found that can be used: connect one, or close what else uses it, and start again."),
+        "insecure": _("The browser gives the camera only to pages opened by https or on this computer (localhost)."),
+        "pace": _("{rate} pictures a second, {ms} ms each"),
+    }
 
 
 async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], CameraReader]) -> None:

@@ -14,7 +14,8 @@ from pages.shared.language import N_, _, current
 
 MARKET_STREAM: Final = "/stream/market"
 HANDS_STREAM: Final = "/stream/hands"
-"""Paths of the two websockets; their modules load torch, which the server does not wait for."""
+GARMENTS_STREAM: Final = "/stream/garments"
+"""Paths of the three websockets; their modules load torch, which the server does not wait for."""
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 

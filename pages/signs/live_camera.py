@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pages.shared import assets
+from pages.shared import assets, camera_route
 from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, current, regional
 from pages.signs import live_route
@@ -25,7 +25,7 @@ def show(
         "address": f"{live_route.PATH}?lang={current()}&model={model}&words={words}",
         "camera": assets.script("live_camera.js"),
         "language": regional(),
-        "words": _words(spells=model == "letters"),
+        "words": camera_route.words() | _words(spells=model == "letters"),
         "wish": wish,
         "game": game,
     }
@@ -34,15 +34,6 @@ def show(
 
 def _words(*, spells: bool) -> dict[str, Any]:
     return {
-        "start": _("Start the camera"),
-        "stop": _("Stop"),
-        "turn": _("Other camera"),
-        "idle": _("The camera is off."),
-        "connecting": _("Connecting…"),
-        "lost": _("The connection to the app was lost: start again."),
-        "denied": _("The browser may not use the camera: allow it in the address bar and start again."),
-        "noCamera": _("No camera was found that can be used: connect one, or close what else uses it, and start again."),
-        "insecure": _("The browser gives the camera only to pages opened by https or on this computer (localhost)."),
         "answer": _("I read: {glosses}"),
         "nothing": _("Nothing read yet: hold a letter for about half a second.")
         if spells
@@ -50,7 +41,6 @@ def _words(*, spells: bool) -> dict[str, Any]:
         "noHand": _("No hand is seen, so nothing is read."),
         "now": _("Now: {gloss} ({share} %)"),
         "between": _("A hand is seen, and no letter that I know.") if spells else _("A hand is seen, and no sign that I know."),
-        "pace": _("{rate} pictures a second, {ms} ms each"),
         "attention": _("What the newest picture attends to: the last seconds, the newest at the right."),
         "show": _("Show me: {sign}"),
         "right": _("Right: {sign}"),

@@ -74,11 +74,14 @@ def photograph(page: Page) -> None:
         shutter.click()
 
 
-def test_a_garment_before_the_camera_is_ranked(filming: Filming, tmp_path: Path) -> None:
+def test_a_garment_before_the_camera_is_named_live_and_a_still_is_ranked(filming: Filming, tmp_path: Path) -> None:
     trousers = next(one for one in photograph_gallery() if one.kind == "pants")
     film = y4m([Image.fromarray(decode(trousers.data).rgb)] * 5, tmp_path / "film.y4m")
     page = filming(film, "/classify?from=camera")
-    photograph(page)
+    page.get_by_role("button", name="Start the camera").click(timeout=PATIENCE_MS)
+    expect(page.locator(".live-signs-answer")).to_contain_text("Trousers", timeout=PATIENCE_MS)
+    expect(page.locator(".live-garments-bars li")).to_have_count(4)
+    page.get_by_role("button", name="Take this picture").click()
     page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
     drawn(page, OVERLAY)
     expect(page.get_by_role("heading", name="Trouser").first).to_be_visible(timeout=PATIENCE_MS)

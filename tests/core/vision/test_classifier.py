@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from core import checkpoints
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.vision.classifier import Classifier, energy, load_classifier
-from core.vision.pictures import from_grey
+from core.vision.pictures import from_pixels
 from core.vision.preprocessing import Recipe, prepare
 from core.vision.uprightness import prepare_upright
 from tests.core.models import numpy_vit
@@ -85,7 +85,7 @@ def test_other_images_are_refused(classifier: Classifier, images: np.ndarray) ->
 
 def test_the_model_of_photographs_refuses_what_was_prepared_for_the_other() -> None:
     """It enlarged 28 x 28 grey pixels by itself, and answered otherwise than on the photograph."""
-    cct, picture = load_classifier("cct"), from_grey(IMAGES[0], name="")
+    cct, picture = load_classifier("cct"), from_pixels(IMAGES[0], name="")
     for given in (prepare(picture), prepare(picture).image[None], IMAGES):
         with pytest.raises(
             ValueError, match=r"cct reads images that are uint8 of shape \(n, 128, 128, 3\), not .*prepare_upright"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from core.vision import pictures
-from core.vision.pictures import PictureError, decode, from_grey, png
+from core.vision.pictures import PictureError, decode, from_pixels, png
 
 
 def scene(height: int = 40, width: int = 60) -> NDArray[np.uint8]:
@@ -273,11 +273,13 @@ def test_whatever_is_damaged_it_decodes_or_says_so(name: str, changes: list[tupl
 
 def test_a_picture_of_grey_levels_and_its_file() -> None:
     grey = scene()[..., 1]
-    np.testing.assert_array_equal(decode(png(grey)).rgb, from_grey(grey, name="grey").rgb)
+    np.testing.assert_array_equal(decode(png(grey)).rgb, from_pixels(grey, name="grey").rgb)
 
 
 def test_the_store_keeps_the_newest() -> None:
-    first, second, *others = (from_grey(np.full((2, 2), value, np.uint8), name=str(value)) for value in range(pictures.KEPT + 1))
+    first, second, *others = (
+        from_pixels(np.full((2, 2), value, np.uint8), name=str(value)) for value in range(pictures.KEPT + 1)
+    )
     assert pictures.STORE.keep(first) == first.id
     pictures.STORE.keep(second)
     assert pictures.STORE.find(first.id) is first

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from scipy import ndimage
 
 from core.vision.gallery import gallery, photograph_gallery
-from core.vision.pictures import Picture, decode, from_grey, png
+from core.vision.pictures import Picture, decode, from_pixels, png
 from core.vision.preprocessing import PHOTOGRAPH, SIDE, STEPS, Recipe, background, is_light, like_the_data_set, prepare, sharpened
 from tests.core.vision import made_pictures
 
@@ -24,7 +24,7 @@ def on_white(image: NDArray[np.uint8], *, factor: int = 6, height: int = 300, wi
     big = 255 - np.kron(image, np.ones((factor, factor), np.uint8))
     sheet = np.full((height, width), paper, np.uint8)
     sheet[20 : 20 + big.shape[0], 30 : 30 + big.shape[1]] = np.minimum(big, paper)
-    return from_grey(sheet, name="shop")
+    return from_pixels(sheet, name="shop")
 
 
 @pytest.mark.parametrize("index", range(len(IMAGES)))
@@ -62,14 +62,14 @@ def test_every_step_is_there_with_its_image() -> None:
 def test_the_garment_stands_in_the_middle_with_its_longest_side_from_edge_to_edge() -> None:
     sheet = np.full((200, 300), 255, np.uint8)
     sheet[50:150, 200:250] = 90
-    image = prepare(from_grey(sheet, name=""), Recipe(sharpen="no")).image
+    image = prepare(from_pixels(sheet, name=""), Recipe(sharpen="no")).image
     assert (image[:, 7:21] == 165).all() and (image[:, :7] == 0).all() and (image[:, 21:] == 0).all()
 
 
 def test_margin_is_a_share_of_the_longest_side() -> None:
     sheet = np.full((200, 300), 255, np.uint8)
     sheet[50:150, 100:200] = 0
-    prepared = prepare(from_grey(sheet, name=""), Recipe(margin=20, sharpen="no"))
+    prepared = prepare(from_pixels(sheet, name=""), Recipe(margin=20, sharpen="no"))
     assert prepared.step("pad").image.shape == (140, 140)
     assert prepared.image[4:24, 4:24].min() == 255 and prepared.image[:3].max() == 0
 
@@ -111,7 +111,7 @@ def test_a_noisy_background_is_trimmed_all_the_same() -> None:
     rng = np.random.default_rng(0)
     noisy = np.clip(180 + rng.normal(0, 8, (240, 240)), 0, 255)
     noisy[80:160, 60:180] = 40
-    prepared = prepare(from_grey(noisy.astype(np.uint8), name=""))
+    prepared = prepare(from_pixels(noisy.astype(np.uint8), name=""))
     np.testing.assert_allclose(prepared.box, (60, 80, 180, 160), atol=3)
     assert prepared.image[0].max() == 0  # black behind it, as the data set has it
 
@@ -145,7 +145,7 @@ def test_each_choice_is_followed() -> None:
 
 def test_one_pixel_in_so_many() -> None:
     levels = np.arange(56 * 56).reshape(56, 56) % 251
-    picture = from_grey(levels.astype(np.uint8), name="")
+    picture = from_pixels(levels.astype(np.uint8), name="")
     recipe = Recipe(crop="whole", invert="no", black="no", resize="subsample", sharpen="no")
     np.testing.assert_array_equal(prepare(picture, recipe).image, levels[1::2, 1::2])
 
@@ -153,7 +153,7 @@ def test_one_pixel_in_so_many() -> None:
 @pytest.mark.parametrize("size", [(1, 1), (1, 500), (500, 1), (3, 2), (28, 28), (27, 29), (768, 20)])
 @pytest.mark.parametrize("level", [0, 90, 255])
 def test_a_picture_of_one_colour_is_blank_and_does_no_harm(size: tuple[int, int], level: int) -> None:
-    prepared = prepare(from_grey(np.full(size, level, np.uint8), name=""))
+    prepared = prepare(from_pixels(np.full(size, level, np.uint8), name=""))
     assert prepared.blank and prepared.image.shape == (SIDE, SIDE)
 
 
@@ -169,20 +169,20 @@ def see_through(opacity: int) -> bytes:
 @pytest.mark.parametrize("spread", [0, 12])
 def test_a_picture_of_one_grey_level_within_the_tolerance_is_empty(size: tuple[int, int], spread: int) -> None:
     levels = 120 + np.random.default_rng(0).integers(0, spread + 1, size)
-    assert prepare(from_grey(levels.astype(np.uint8), name="")).empty
+    assert prepare(from_pixels(levels.astype(np.uint8), name="")).empty
 
 
 def test_what_is_transparent_throughout_is_empty_and_a_garment_is_not() -> None:
     assert prepare(decode(see_through(0))).empty
     assert not prepare(decode(see_through(255))).empty
-    assert not any(prepare(from_grey(image, name="")).empty for image in IMAGES)
+    assert not any(prepare(from_pixels(image, name="")).empty for image in IMAGES)
 
 
 def test_a_speck_holds_no_edge_back() -> None:
     sheet = np.full((400, 400), 255, np.uint8)
     sheet[100:300, 150:250] = 60
     sheet[5, 395] = 0
-    assert prepare(from_grey(sheet, name="")).box == (150, 100, 250, 300)
+    assert prepare(from_pixels(sheet, name="")).box == (150, 100, 250, 300)
 
 
 def test_impossible_choices_say_so() -> None:
@@ -197,7 +197,7 @@ def test_in_the_manner_of_photographs_a_picture_is_only_padded_and_made_smaller(
     """A light corner, a garment to crop to and a picture to sharpen: each would be done in the data set's manner."""
     levels = np.full((90, 60), 240, np.uint8)
     levels[30:60, 20:40] = 30
-    picture = from_grey(levels, name="")
+    picture = from_pixels(levels, name="")
     done = {step.name for step in prepare(picture, PHOTOGRAPH).steps if step.done}
     assert done == {"pad", "resize"}
     square = np.pad(levels.astype(np.float64), ((0, 0), (15, 15)), constant_values=240)
@@ -214,7 +214,7 @@ def test_in_the_manner_of_photographs_a_picture_is_only_padded_and_made_smaller(
 
 def test_the_data_sets_images_are_known_in_any_size_and_a_drawing_on_black_is_not_taken_for_one() -> None:
     for image in IMAGES[::6]:
-        assert like_the_data_set(from_grey(255 - image, name=""))  # 28 x 28 on white: negated
+        assert like_the_data_set(from_pixels(255 - image, name=""))  # 28 x 28 on white: negated
         for side, kind in ((30, Image.Resampling.BICUBIC), (280, Image.Resampling.NEAREST), (500, Image.Resampling.LANCZOS)):
             enlarged = Image.fromarray(image).resize((side, side), kind)
             assert like_the_data_set(decode(jpeg(enlarged, quality=80)))

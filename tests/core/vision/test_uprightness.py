@@ -11,7 +11,7 @@ import pytest
 from core import checkpoints
 from core.vision.analysis import analyse
 from core.vision.classifier import Answers, Classifier
-from core.vision.pictures import Picture, from_grey
+from core.vision.pictures import Picture, from_pixels
 from core.vision.preprocessing import Recipe, prepare
 from core.vision.uprightness import prepare_upright
 from tests.core.vision import tiny_vit
@@ -41,7 +41,7 @@ def lit(top: int) -> Picture:
     """60 x 40 pixels, the upper half at one level and the lower at 90."""
     levels = np.full((60, 40), 90, np.uint8)
     levels[:30] = top
-    return from_grey(levels, name="lit")
+    return from_pixels(levels, name="lit")
 
 
 def turned(picture: Picture, quarters: int) -> Picture:

@@ -15,7 +15,7 @@ from core.vision import analysis, fooling
 from core.vision.analysis import PictureAnalysis, analyse
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.gallery import gallery
-from core.vision.pictures import STORE, from_grey
+from core.vision.pictures import STORE, from_pixels
 from core.vision.preprocessing import Recipe, prepare
 from pages.images import cached_results
 from pages.shared.navigation import ROOT
@@ -72,7 +72,7 @@ def test_without_a_picture_it_asks_for_one(models: Path) -> None:
 def test_the_prepared_image_is_the_classify_pages(classifier: Classifier, links: dict[str, dict[str, str]]) -> None:
     query = {"item": "7", "token": "24", "vlayer": "1", "vhead": "2", "invert": "yes", "margin": "10"}
     app = opened(**query)
-    image = prepare(from_grey(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image
+    image = prepare(from_pixels(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image
     best = int(analyse(classifier, image).attention("layer 1", 1, token=24).patches.argmax()) + 1
     assert f"Patch 24 looks most at patch {best}," in words(app)
     assert app.query_params == query and links["pages/images/classify.py"] == query
@@ -85,7 +85,7 @@ def test_a_percentage_in_the_link_that_is_none_is_left_out(models: Path, value: 
 
 
 def test_a_picture_that_shows_nothing_has_no_answer(models: Path) -> None:
-    picture = STORE.keep(from_grey(np.full((50, 40), 200, np.uint8), name="wall"))
+    picture = STORE.keep(from_pixels(np.full((50, 40), 200, np.uint8), name="wall"))
     app = opened(**{"from": "upload", "set": picture})
     assert "nothing to see in this picture" in words(app) and not app.header
 

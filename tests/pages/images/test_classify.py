@@ -24,7 +24,7 @@ from core.vision.classifier import load_classifier
 from core.vision.evidence import evidence
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
-from core.vision.pictures import MAX_PIXELS, STORE, PictureError, Problem, decode, from_grey, png
+from core.vision.pictures import MAX_PIXELS, STORE, PictureError, Problem, decode, from_pixels, png
 from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
 from pages.images import cached_results
 from pages.shared import language
@@ -105,7 +105,7 @@ def test_the_link_opens_the_same_view(models: Path) -> None:
         "2",
     )
     shares = analyse(
-        load_classifier(folder=models), prepare(from_grey(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image
+        load_classifier(folder=models), prepare(from_pixels(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image
     )
     best = int(shares.attention("layer 1", 1, token=24).patches.argmax()) + 1
     assert f"Patch 24 looks most at patch {best}," in words(app)

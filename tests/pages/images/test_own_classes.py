@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+import pytest
 import streamlit as st
+from starlette.datastructures import QueryParams
 from streamlit.testing.v1 import AppTest
 
-from core.vision.own_classes import read_own_classes
-from core.vision.pictures import png
-from pages.images import picture_box
+from core.vision.classifier import load_classifier
+from core.vision.own_classes import as_read, read_own_classes
+from core.vision.pictures import decode, png
+from pages.images import live_camera, picture_box
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
 
@@ -62,7 +67,40 @@ def test_bad_files_get_a_sentence_and_leave_nothing_stale() -> None:
     app.file_uploader(key="own:saved").set_value(("own.npz", b"nothing", "application/octet-stream")).run()
     assert "no classes taught here" in words(app) and "of the 12 pictures" not in words(app)
     app.file_uploader(key="own:files:0").set_value([("a.png", b"x", "image/png")]).run()
-    assert "not a picture that can be read" in words(app) and app.button(key="own_teach").disabled
+    assert "not a picture that can be read" in words(app) and len(app.session_state["own:pictures:0"]) == 6
+
+
+def test_shots_of_a_held_button_join_their_class_and_nonsense_does_not() -> None:
+    shot = "data:image/jpeg;base64," + base64.b64encode(b"picture").decode()
+    assert live_camera.shots_of({"row": 1, "shots": [shot, 3, "data:image/jpeg;base64,%"]}, 2) == (1, [b"picture"])
+    for sent in (None, [], {"row": 2, "shots": [shot]}, {"row": "1", "shots": [shot]}, {"row": 0, "shots": []}, {"row": 0}):
+        assert live_camera.shots_of(sent, 2) is None
+
+
+def test_the_camera_answers_a_wish_in_own_classes_and_refuses_nonsense() -> None:
+    head = taught().session_state["own:head"]
+    reader = live_camera.GarmentReader(QueryParams())
+    frame = np.zeros((48, 64, 3), np.uint8)
+    assert len(reader.read(frame)["probabilities"]) == 10
+    reader.wish({"head": base64.b64encode(head.to_npz()).decode()})
+    answer = reader.read(frame)
+    assert len(answer["probabilities"]) == 2 and answer["relevance"] is None
+    for wrong in ("%%", base64.b64encode(b"nothing").decode(), 3):
+        with pytest.raises(ValueError, match=r"base64|no classes"):
+            reader.wish({"head": wrong})
+    reader.wish({"head": None})
+    assert len(reader.read(frame)["probabilities"]) == 10
+
+
+def test_the_notebook_answers_as_the_page_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = taught().session_state["own:head"]
+    name, data, _kind = striped(8, upright=False)[-1]
+    (tmp_path / "photo.jpg").write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    told: dict[str, object] = {}
+    exec(head.to_code("cct"), told)
+    classifier = load_classifier("cct")
+    np.testing.assert_allclose(told["probabilities"], head.answer(classifier, as_read(classifier, decode(data, name=name)))[0])
 
 
 def test_a_box_from_the_browser_becomes_the_crop_and_nonsense_does_not() -> None:

@@ -1,0 +1,52 @@
+"""Garments before a camera: one frame as the classifier answers it, the average over frames, maps by the clock, own classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.vision.analysis import analyse
+from core.vision.classifier import Classifier, load_classifier
+from core.vision.gallery import gallery
+from core.vision.live_garments import KEPT, LiveGarments
+from core.vision.own_classes import teach
+from tests.core.vision.tiny_vit import FOLDER
+
+
+@pytest.fixture(scope="module")
+def classifier() -> Classifier:
+    return load_classifier(folder=FOLDER)
+
+
+def frame(item: int) -> np.ndarray:
+    return np.repeat(gallery()[0][item][..., None], 3, axis=-1)
+
+
+def test_a_frame_is_answered_as_a_picture_is_and_averaged_with_those_before(classifier: Classifier) -> None:
+    live = LiveGarments(classifier)
+    alone = [classifier.answer(gallery()[0][item]).probabilities[0] for item in (0, 7)]
+    np.testing.assert_allclose(live.step(frame(0)).probabilities, alone[0], atol=1e-6)
+    np.testing.assert_allclose(live.step(frame(7)).probabilities, KEPT * alone[0] + (1 - KEPT) * alone[1], atol=1e-6)
+
+
+def test_the_map_is_the_relevance_to_the_likeliest_class_and_waits_for_the_clock(classifier: Classifier) -> None:
+    now = [0.0]
+    live = LiveGarments(classifier, clock=lambda: now[0])
+    first = live.step(frame(0)).relevance
+    seen = analyse(classifier, gallery()[0][0])
+    expected = seen.relevance(seen.likeliest).patches.clip(min=0)
+    np.testing.assert_allclose(first, expected / expected.max(), atol=1e-6)
+    assert live.step(frame(7)).relevance is first, "a third of a second has not passed"
+    now[0] = 1.0
+    assert live.step(frame(7)).relevance is not first
+
+
+def test_own_classes_answer_in_their_own_words_and_without_a_map(classifier: Classifier) -> None:
+    images = gallery()[0]
+    head = teach(classifier, [("a", list(images[:6])), ("b", list(images[12:18]))])
+    live = LiveGarments(classifier)
+    live.step(frame(0))
+    live.head = head
+    answer = live.step(frame(0))
+    np.testing.assert_allclose(answer.probabilities, head.answer(classifier, images[0])[0], atol=1e-6)
+    assert answer.relevance is None and answer.familiar
