@@ -91,7 +91,7 @@ def show_class(classifier: Classifier, row: int, name: str) -> None:
         figure = figures.photographs_figure(pictures, [None] * len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height)
         sheet.show(
             figure, key=f"own_sheet_{row}", alt=_("The pictures of “{name}”; a click takes one out.").format(name=name),
-            count=len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height, on_pick=pictures.pop,
+            count=len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height, on_pick=pictures.__delitem__,
         )  # fmt: skip
 
 
