@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Answers, Classifier
-from core.vision.own_classes import OwnClasses, as_read
+from core.vision.own_classes import OwnClasses, as_read, read_own_classes
 from core.vision.pictures import Bytes, from_pixels
 
 EVERY_S: Final = 0.33
@@ -50,6 +52,21 @@ class LiveGarments:
         self._last: NDArray[np.float64] | None = None
         self._relevance: NDArray[np.float64] | None = None
         self._due = -np.inf
+
+    def take_head(self, file: object) -> None:
+        """Answer in own classes from now on, by the base64 of their file; in the model's own for None.
+
+        Raises:
+            OwnClassesError: for anything else.
+        """
+        if file is None:
+            self.head = None
+            return
+        try:
+            data = base64.b64decode(file if isinstance(file, str) else "", validate=True)
+        except binascii.Error:
+            data = b""
+        self.head = read_own_classes(data)
 
     def step(self, rgb: Bytes) -> LiveAnswer:
         """The answer to a frame (height, width, 3), which is read whole and as it is held.

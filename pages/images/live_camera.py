@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -11,9 +10,8 @@ from starlette.datastructures import QueryParams
 from starlette.websockets import WebSocket
 
 from core.camera import MAX_BYTES, Picture
-from core.messages import compose
 from core.vision.live_garments import LiveGarments
-from core.vision.own_classes import OwnClasses, read_own_classes
+from core.vision.own_classes import OwnClasses
 from pages.images import cached_results
 from pages.images.class_names import garment
 from pages.shared import assets, camera_route
@@ -34,11 +32,7 @@ class GarmentReader:
     def wish(self, wanted: dict[str, Any]) -> None:
         """`head`: own classes to answer in, the base64 of their file; null for the model's again."""
         if "head" in wanted:
-            try:
-                data = base64.b64decode(wanted["head"] or "", validate=True)
-            except (binascii.Error, TypeError) as error:
-                raise ValueError(compose("a head is sent as base64")) from error
-            self._reader.head = read_own_classes(data) if data else None
+            self._reader.take_head(wanted["head"])
 
     def read(self, picture: Picture) -> dict[str, Any]:
         """What the browser draws of a frame: every class's probability, and each patch's relevance, row by row."""

@@ -86,7 +86,7 @@ def test_the_camera_answers_a_wish_in_own_classes_and_refuses_nonsense() -> None
     answer = reader.read(frame)
     assert len(answer["probabilities"]) == 2 and answer["relevance"] is None
     for wrong in ("%%", base64.b64encode(b"nothing").decode(), 3):
-        with pytest.raises(ValueError, match=r"base64|no classes"):
+        with pytest.raises(ValueError, match="no classes taught here"):
             reader.wish({"head": wrong})
     reader.wish({"head": None})
     assert len(reader.read(frame)["probabilities"]) == 10
