@@ -7,6 +7,7 @@ import { Book } from "./terminal_depth.js";
 const PRICE_ROWS = 23;
 const FIT_ROWS = 128; // rows that the ladder is fitted to, once
 const TAPE = 48;
+const ARROWS = { bought: "▲", sold: "▼", unknown: "·" };
 const A_THIRD_EACH = Math.log(3); // log-loss of saying a third each
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
@@ -38,7 +39,7 @@ class Terminal {
     this.live.hidden = true;
     this.live.addEventListener("click", () => this.chart.goLive());
     this.pane.append(this.bar, this.plot, this.live);
-    this.map = element("canvas", "terminal-map");
+    this.map = element("div", "terminal-map");
     this.map.addEventListener("pointerdown", (event) => this.seek(event));
     this.ladder = element("table", "terminal-ladder");
     this.side = element("section", "terminal-call");
@@ -46,6 +47,16 @@ class Terminal {
     this.spoken = element("p", "terminal-spoken");
     this.spoken.setAttribute("aria-live", "polite");
     this.tape = element("section", "terminal-tape");
+    this.tape.innerHTML = `<h2></h2><ol>${"<li> </li>".repeat(TAPE)}</ol>`;
+    this.tapeItems = [...this.tape.querySelectorAll("li")];
+    this.seen = new IntersectionObserver(
+      (entries) => {
+        this.tapeSeen = entries.at(-1).isIntersecting;
+        this.request();
+      },
+      { rootMargin: "-24px" },
+    );
+    this.seen.observe(this.tape);
     this.main.append(this.pane, this.ladder, this.side);
     this.root.append(this.top, this.notice, this.map, this.main, this.tape, this.help, this.spoken);
     parent.append(this.root);
@@ -82,6 +93,7 @@ class Terminal {
     if (config.frame) this.receive(Uint8Array.from(atob(config.frame), (letter) => letter.charCodeAt(0)).buffer);
     else if (before?.address !== config.address) this.connect();
     this.live.textContent = config.labels.live;
+    if (before?.market !== config.market || before?.colours.line !== config.colours.line) this.buildMap(config);
     this.buildTools();
     this.buildLegend();
     this.help.innerHTML = `<h2>${config.labels.keys}</h2><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl><p>${config.notice}</p>`;
@@ -107,8 +119,7 @@ class Terminal {
         return tool;
       }),
     );
-    this.tape.innerHTML = "<h2></h2><ol></ol>";
-    put(this.tape.querySelector("h2"), labels.tape);
+    put(this.tape.firstChild, `${labels.tape} (▲ ${labels.bought}, ▼ ${labels.sold})`);
   }
 
   // What is drawn, each to be switched off and on.
@@ -180,7 +191,6 @@ class Terminal {
     if (anew) this.book = new Book();
     for (const { bands } of this.frame.rows) if (bands) this.book.take(bands);
     if (anew && this.frame.kind !== 1) this.chart.follow = true; // a jump clears the view
-    this.root.dataset.step = String(this.store.step);
     this.chart.tick = (this.tick = this.store.tick * this.grouping());
     this.format.setTick(this.store.tick);
     this.chart.update(anew);
@@ -304,80 +314,41 @@ class Terminal {
     put(this.under, words.join(" · "));
   }
 
-  // The newest trades, newest first: time, side, price and size.
+  // The newest trades, newest first: time, side, price and size; each place keeps its node, so that nothing moves.
   drawTape() {
     const { trades } = this.store;
     this.tape.hidden = !trades.length;
-    const { top, bottom } = this.tape.getBoundingClientRect();
-    if (top > window.innerHeight || bottom < 0) return; // out of sight
-    const list = this.tape.lastChild;
-    const known = trades.lastIndexOf(this.taped); // only what is new is written
-    if (known < 0 || list.dataset.locale !== this.config.locale + this.config.zone) list.replaceChildren();
-    list.dataset.locale = this.config.locale + this.config.zone;
-    const fresh = list.children.length ? trades.slice(known + 1) : trades;
-    this.taped = trades.at(-1);
-    for (const trade of fresh.slice(-TAPE)) {
-      const item = document.createElement("li");
-      const side = trade.side > 0 ? "bought" : trade.side < 0 ? "sold" : "unknown";
-      const arrow = { bought: "▲", sold: "▼", unknown: "·" }[side];
-      const text = `${this.format.time(trade.time)}  ${arrow} ${this.format.price(trade.price)}  ${this.format.significant(trade.size)}`;
-      item.textContent = text;
-      item.className = side;
-      item.setAttribute("aria-label", `${this.config.labels[side] ?? ""} ${text}`.trim());
-      list.prepend(item);
+    const look = `${this.config.locale} ${this.config.zone}`;
+    if (!this.tapeSeen || (this.taped === trades.at(-1) && look === this.tapeLook)) return;
+    [this.taped, this.tapeLook] = [trades.at(-1), look];
+    for (let i = 0; i < TAPE; i++) {
+      const trade = trades[trades.length - 1 - i];
+      const side = !trade ? "" : trade.side > 0 ? "bought" : trade.side < 0 ? "sold" : "unknown";
+      const item = this.tapeItems[i];
+      mark(item, "data-side", side);
+      put(item, trade ? `${this.format.time(trade.time)}  ${ARROWS[side]} ${this.format.price(trade.price)}  ${this.format.significant(trade.size)}` : "");
     }
-    while (list.children.length > TAPE) list.lastChild.remove();
-  }
-
-  // A canvas, cleared, in CSS pixels.
-  prepare(canvas, width, height) {
-    const ratio = window.devicePixelRatio || 1;
-    const size = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
-    const pen = canvas.getContext("2d");
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    return pen;
   }
 
   // The whole recording's mid with the playhead; a press seeks.
   drawMap(row) {
     const { minimap } = this.config;
-    this.map.hidden = !minimap;
     if (!minimap) return;
-    const width = this.map.clientWidth;
-    if (!width) return; // a presentation hides it
-    const height = this.map.clientHeight;
-    const pen = this.drawMids(minimap, width, height);
-    const at = ((row.time - minimap.from) / (minimap.to - minimap.from)) * width;
-    pen.fillStyle = this.config.colours.line;
-    pen.fillRect(at - 1, 0, 2, height);
-    pen.globalAlpha = 0.12;
-    pen.fillRect(0, 0, at, height);
-    pen.globalAlpha = 1;
-    this.map.dataset.share = (at / width).toFixed(4);
+    const share = ((row.time - minimap.from) / (minimap.to - minimap.from)).toFixed(4);
+    if (share === this.map.dataset.share) return;
+    this.map.dataset.share = share;
+    this.map.lastChild.style.transform = `translateX(${100 * (share - 1)}%)`;
   }
 
-  // The map's line, painted once and kept.
-  drawMids(minimap, width, height) {
-    const look = JSON.stringify([width, height, minimap.from, minimap.mids.length, getComputedStyle(this.parent).color]);
-    if (look !== this.mapLook) {
-      this.mapLook = look;
-      this.mids = document.createElement("canvas");
-      const pen = this.prepare(this.mids, width, height);
-      const [low, high] = [Math.min(...minimap.mids), Math.max(...minimap.mids)];
-      pen.strokeStyle = this.config.colours.none;
-      pen.lineWidth = 1;
-      pen.beginPath();
-      minimap.mids.forEach((mid, i) => {
-        const px = (i / (minimap.mids.length - 1)) * width;
-        pen.lineTo(px, height - 2 - ((mid - low) / (high - low || 1)) * (height - 4));
-      });
-      pen.stroke();
-    }
-    const pen = this.prepare(this.map, width, height);
-    pen.drawImage(this.mids, 0, 0, width, height);
-    return pen;
+  buildMap({ minimap, colours }) {
+    this.map.hidden = !minimap;
+    if (!minimap) return;
+    delete this.map.dataset.share;
+    const { mids } = minimap;
+    const [low, high] = [Math.min(...mids), Math.max(...mids)];
+    const points = mids.map((mid, i) => `${i},${(100 - (100 * (mid - low)) / (high - low || 1)).toFixed(1)}`).join(" ");
+    this.map.style.setProperty("--line", colours.line);
+    this.map.innerHTML = `<svg viewBox="0 -6 ${mids.length - 1} 112" preserveAspectRatio="none"><polyline points="${points}"/></svg><i></i>`;
   }
 
   seek(event) {
@@ -411,7 +382,7 @@ class Terminal {
       const [asks, bids, volume] = [sizes[0].get(price), sizes[1].get(price), traded.get(price)];
       const tr = this.ladderRows[i];
       const side = asks ? "ask" : bids ? "bid" : "none";
-      if (tr.className !== side) tr.className = side;
+      mark(tr, "data-side", side);
       const [left, middle, right] = tr.children;
       put(left, volume ? this.format.significant(volume) : "");
       put(middle, this.format.price(price * tick));
@@ -445,10 +416,10 @@ class Terminal {
     const [title, fit, lock] = this.ladder.caption.children;
     put(title, fillIn(labels.ladder, { step: this.format.price(tick) }));
     put(fit, labels.fit);
-    fit.title = labels.fitHelp;
+    mark(fit, "title", labels.fitHelp);
     put(lock, labels.lock);
-    lock.title = labels.lockHelp;
-    lock.setAttribute("aria-pressed", String(Boolean(this.rowsLocked)));
+    mark(lock, "title", labels.lockHelp);
+    mark(lock, "aria-pressed", String(Boolean(this.rowsLocked)));
   }
 
   // -- the call -------------------------------------------------------------------------------------------------------
@@ -458,7 +429,7 @@ class Terminal {
     this.side.innerHTML =
       `<h2></h2><p class="called"></p><p class="rule"></p><div class="bars">` +
       classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u hidden></u></i><em></em></div>`).join("") +
-      `</div><p class="uncallable"></p><h3></h3><dl class="score"></dl><p class="worse"></p><dl class="score value"></dl><p class="since"></p>`;
+      `</div><h3></h3><dl class="score"></dl><p class="worse"></p><dl class="score value"></dl><p class="since"></p><p class="uncallable"></p>`;
     put(this.side.querySelector("h2"), labels.callsAhead);
     put(this.side.querySelector("h3"), labels.scored);
   }
@@ -471,27 +442,28 @@ class Terminal {
     if (!row.predicted) {
       put(called, labels.noPrediction);
       put(rule, labels.warming);
-      bars.forEach((bar) => bar.classList.add("empty"));
+      bars.forEach((bar) => mark(bar, "data-empty", "yes"));
     } else {
       const p = row.probabilities.subarray(3 * head, 3 * head + 3);
       const call = row.calls[head];
       const likeliest = p.indexOf(Math.max(...p));
       put(called, `${this.config.arrows[call]} ${classes[call]}`);
-      called.dataset.call = String(call);
+      mark(called, "data-call", String(call));
       put(rule, fillIn(call === likeliest ? labels.likeliest : labels.byThreshold, { share: this.format.percent(p[call]), likeliest: classes[likeliest] }));
       const beyond = []; // thresholds above 100 %, which no bar can show
       bars.forEach((bar, k) => {
-        bar.classList.remove("empty");
+        mark(bar, "data-empty", "no");
         share(bar, p[k]);
         put(bar.querySelector("em"), this.format.percent(p[k]));
         // A moving class is called where its probability exceeds that of standing still times exp(-lean).
-        const mark = bar.querySelector("u");
+        const line = bar.querySelector("u");
         const threshold = k === 1 ? null : p[1] * Math.exp(-rules[head]);
-        mark.hidden = threshold === null || threshold > 1 || rules[head] === 0;
+        const hidden = threshold === null || threshold > 1 || rules[head] === 0;
+        if (line.hidden !== hidden) line.hidden = hidden;
         if (threshold > 1 && rules[head] !== 0) beyond.push(fillIn(labels.uncallable, { call: classes[k], share: this.format.percent(threshold) }));
         if (threshold !== null) {
-          mark.style.setProperty("--at", String(Math.min(1, threshold)));
-          mark.title = fillIn(labels.threshold, { share: this.format.percent(threshold) });
+          line.style.setProperty("--at", String(Math.min(1, threshold)));
+          line.title = fillIn(labels.threshold, { share: this.format.percent(threshold) });
         }
       });
       put(this.side.querySelector(".uncallable"), beyond.join(" "));
@@ -597,6 +569,7 @@ class Terminal {
     this.closed = true;
     this.socket?.close();
     this.chart.remove();
+    this.seen.disconnect();
     document.removeEventListener("keydown", this.onKey);
     document.removeEventListener("visibilitychange", this.onVisible);
     this.root.remove();
@@ -649,8 +622,18 @@ function button(className, text, act) {
   return made;
 }
 
+// A text, in the node that is there: one that is taken out and put in makes the browser look at every ancestor's style again, as
+// the page has rules with `:has()`.
 function put(node, text) {
-  if (node && node.textContent !== text) node.textContent = text;
+  const kept = node?.firstChild;
+  if (kept?.nodeType === Node.TEXT_NODE && kept === node.lastChild) {
+    if (kept.data !== text) kept.data = text;
+  } else if (node && node.textContent !== text) node.textContent = text;
+}
+
+// An attribute, where it changes. Never a class: a change of one has the styles of the whole page computed again.
+function mark(node, name, value) {
+  if (node.getAttribute(name) !== value) node.setAttribute(name, value);
 }
 
 // How far a bar reaches, in whole thousandths: unchanged ones cost nothing.

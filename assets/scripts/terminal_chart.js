@@ -7,6 +7,7 @@ import { DepthPicture, NO_ROW, SCALE_ROWS, SHADES, shadeOf, strength } from "./t
 const STEP_S = 0.25;
 const CELL = [62, 13]; // least size of a footprint's cell, pixels
 const SIGNS = ["×", "+", "◆", "↻"]; // as core/market/marks.py numbers the kinds
+const RESTYLE_MS = 2_000;
 const ROOM = 0.04; // of the width, right of the newest row
 
 // Something painted by the pane it is attached to, below or above the library's own series.
@@ -154,13 +155,17 @@ export class Chart {
     this.restyle();
   }
 
-  // Colours and words of the page, which follow its theme and language.
+  // Colours and words of the page, which follow its theme and language; looked at now and then, as asking holds up a frame.
   restyle() {
+    const now = performance.now();
+    if (this.ink && now - this.styledAt < RESTYLE_MS) return;
+    this.styledAt = now;
     const style = getComputedStyle(this.parent);
     const date = this.store.newest ? this.format.date(this.store.newest.time) : "";
     const ink = `${style.color} ${style.fontFamily} ${date} ${this.config.locale} ${this.config.zone}`;
     if (ink === this.ink) return;
     this.ink = ink;
+    this.text = { color: style.color, fontFamily: style.fontFamily, background: style.getPropertyValue("--st-background-color") || "#fff" };
     this.inkColour = (style.color.match(/[\d.]+/g) ?? [128, 128, 128]).slice(0, 3).map(Number);
     this.faint = style.getPropertyValue("--st-border-color") || "#8884";
     const fontFamily = style.fontFamily;
@@ -168,7 +173,7 @@ export class Chart {
     this.chart.applyOptions({
       layout: { textColor: style.color, fontFamily, fontSize: 12, panes: { separatorColor: this.faint } },
       grid: { vertLines: { visible: false }, horzLines: lines },
-      rightPriceScale: { borderVisible: false },
+      rightPriceScale: { borderVisible: false, entireTextOnly: true },
       timeScale: { borderColor: this.faint },
     });
     this.titled = `${this.paneTitles[0]} · ${date} (${this.config.zone})`;
@@ -277,7 +282,7 @@ export class Chart {
   // -- the crosshair --------------------------------------------------------------------------------------------------
 
   point({ point, logical, paneIndex }) {
-    this.pointer = point && !paneIndex ? { slot: logical, price: this.bid.coordinateToPrice(point.y), y: point.y } : null;
+    this.pointer = point && !paneIndex && this.store.slots.length ? { slot: logical, price: this.bid.coordinateToPrice(point.y), y: point.y } : null;
     if (this.ruler?.open && this.pointer) this.ruler.to = this.pointer;
     this.tell.pointed(this.pointer && this.under(this.pointer));
   }
@@ -482,15 +487,14 @@ export class Chart {
     const { colours } = this.config;
     const largest = Math.max(...cells.map((cell) => cell.bought + cell.sold + cell.unknown), 1e-12);
     const side = (net) => (net > 0 ? colours.up : net < 0 ? colours.down : colours.none);
-    const style = getComputedStyle(this.parent);
-    Object.assign(pen, { font: `10px ${style.fontFamily}`, textBaseline: "middle", textAlign: "center" });
+    Object.assign(pen, { font: `10px ${this.text.fontFamily}`, textBaseline: "middle", textAlign: "center" });
     for (const cell of cells) {
       const [middle, level] = [at(cell.time), y(cell.price)];
       pen.globalAlpha = 0.15 + 0.45 * Math.sqrt((cell.bought + cell.sold + cell.unknown) / largest);
       pen.fillStyle = side(cell.bought - cell.sold);
       pen.fillRect(middle - wide / 2, level - tall / 2, wide, tall);
       pen.globalAlpha = 1;
-      pen.fillStyle = style.color;
+      pen.fillStyle = this.text.color;
       pen.fillText(`${this.format.short(cell.sold)} x ${this.format.short(cell.bought)}`, middle, level, wide);
     }
     deltas.x.forEach((time, i) => {
@@ -516,7 +520,6 @@ export class Chart {
     if (!this.ruler) return;
     const { from, to } = this.ruler;
     const [x0, y0, x1, y1] = [x(from.slot), y(from.price), x(to.slot), y(to.price)];
-    const style = getComputedStyle(this.parent);
     pen.fillStyle = this.config.colours.line;
     pen.globalAlpha = 0.2;
     pen.fillRect(x0, y0, x1 - x0, y1 - y0);
@@ -524,10 +527,10 @@ export class Chart {
     const move = to.price - from.price;
     const seconds = (this.store.timeAt(to.slot) - this.store.timeAt(from.slot)) / 1000;
     const text = `${this.format.signed(move)} · ${this.format.number((move / from.price) * 1e4, 2)} ${this.config.labels.bps} · ${this.format.number(seconds, 1)} s`;
-    pen.font = `12px ${style.fontFamily}`;
-    pen.fillStyle = style.getPropertyValue("--st-background-color") || "#fff";
+    pen.font = `12px ${this.text.fontFamily}`;
+    pen.fillStyle = this.text.background;
     pen.fillRect(x1 + 6, y1 - 17, pen.measureText(text).width + 8, 20);
-    pen.fillStyle = style.color;
+    pen.fillStyle = this.text.color;
     pen.fillText(text, x1 + 10, y1 - 3);
   }
 

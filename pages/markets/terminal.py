@@ -257,7 +257,7 @@ def _labels(horizon: str) -> dict[str, Any]:
         "noPrediction": _("No call yet"),
         "warming": _("The first prediction needs a whole window of rows without a gap."),
         "likeliest": _("The likeliest class, {share}."),
-        "byThreshold": _("Called at {share} by a threshold fitted on validation data. The likeliest class is {likeliest}."),
+        "byThreshold": _("By its fitted threshold, at {share}. Likeliest: {likeliest}."),
         "threshold": _("Called above {share}"),
         "uncallable": _("{call}: called by no probability now (the threshold is {share})"),
         "fullScreen": _("Full screen (F)"),
