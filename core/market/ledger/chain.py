@@ -20,7 +20,9 @@ from core.market.labels import LABEL_KINDS, Head
 from core.market.store.segments import hour_of, write_table
 from core.messages import compose
 
-FORMAT: Final = 2
+FORMAT: Final = 3
+UNNAMED: Final = 2
+"""The format before, whose header names no checkpoint: read and checked as it was, never continued."""
 HEADER: Final = "ledger.json"
 HASH_BYTES: Final = 32
 NOTHING: Final = bytes(HASH_BYTES)
@@ -124,11 +126,14 @@ class LedgerHeader:
         market: key of the feed, such as "live/binance/BTC/USDT".
         heads: (label, horizon) of each column of a prediction.
         window: rows a prediction reads.
+        model: hashes of the weights and the card that predict, by `core.market.predictor.identity`: they are in the chain before
+            its first prediction. None of a ledger of the format before.
     """
 
     market: str
     heads: tuple[Head, ...]
     window: int
+    model: tuple[str, str] | None = None
 
     @property
     def genesis(self) -> bytes:
@@ -137,7 +142,9 @@ class LedgerHeader:
 
     def to_json(self) -> str:
         """The header's file, on one line."""
-        values = {"format": FORMAT, "heads": [list(head) for head in self.heads], "market": self.market, "window": self.window}
+        values = {"format": UNNAMED, "heads": [list(head) for head in self.heads], "market": self.market, "window": self.window}
+        if self.model is not None:
+            values |= {"format": FORMAT, "weights": self.model[0], "card": self.model[1]}
         return json.dumps(values, sort_keys=True)
 
     @classmethod
@@ -154,14 +161,17 @@ class LedgerHeader:
                 raise ValueError
             if values["format"] == 1:
                 raise OtherFormat(compose("it is of format 1, whose chain does not hold the rows: it is left as it is"))
-            if values["format"] != FORMAT:
+            if values["format"] not in (UNNAMED, FORMAT):
                 raise OtherFormat(
                     compose("it is of format {other}: this version reads {known}", other=f"{values['format']:.6g}", known=FORMAT)
                 )
             heads = tuple((label, int(horizon)) for label, horizon in values["heads"])
-            header = cls(market=str(values["market"]), heads=heads, window=int(values["window"]))
+            model = (str(values["weights"]), str(values["card"])) if values["format"] == FORMAT else None
+            header = cls(market=str(values["market"]), heads=heads, window=int(values["window"]), model=model)
             sensible = all(label in LABEL_KINDS and horizon > 0 for label, horizon in heads)
             if not (sensible and 0 < len(heads) <= MAX_HEADS and 0 < header.window <= MAX_WINDOW):
+                raise ValueError
+            if not all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in model or ()):
                 raise ValueError
             if text != header.to_json() or not header.market.isprintable():  # a key twice, 24.0 for 24: other readers differ
                 raise ValueError
@@ -170,7 +180,7 @@ class LedgerHeader:
             if isinstance(error, LedgerError):
                 raise
             raise LedgerError(
-                compose("{name} is not a ledger's header: it needs format, market, heads and window", name=name)
+                compose("{name} is not a ledger's header: it needs format, market, heads, window, weights and card", name=name)
             ) from error
 
 

@@ -54,8 +54,8 @@ class LedgerKeeper:
     """
 
     def __init__(self, root: Path, market: str, predictor: Predictor) -> None:
-        self._root, self._model = root, identity(predictor.card)
-        self._header = LedgerHeader(market=market, heads=predictor.heads, window=predictor.window)
+        self._root, model = root, identity(predictor.card)
+        self._header = LedgerHeader(market=market, heads=predictor.heads, window=predictor.window, model=model)
         self._lock = threading.Lock()
         self._writer: LedgerWriter | None = None
         self.head: str | None = None
@@ -99,7 +99,7 @@ class LedgerKeeper:
                     "{folder} is no folder of this machine: a ledger is written line by line, name a folder", folder=self._root
                 )
             )
-        return LedgerWriter(self._root, self._header, model=self._model, size_limit=size_limit())
+        return LedgerWriter(self._root, self._header, size_limit=size_limit())
 
     def _give_up(self, error: Exception) -> None:
         log.warning("the ledger of %s stops: %s", self._header.market, error)

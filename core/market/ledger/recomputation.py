@@ -27,6 +27,9 @@ TRAINED: Final = Path("trained")
 RECOMPUTED, UNKNOWN_MODEL, ROWS_MISSING, NOT_ASKED = range(4)
 """Results of recomputing a prediction that is there."""
 
+_CHANGED: Final = compose("its weights or its card are not those of the prediction before it, and no gap lies between")
+_UNNAMED: Final = compose("its weights or its card are not those that the ledger's header names")
+
 Predictors = Callable[[str, str], Predictor | None]
 """From the two hashes of `core.market.predictor.identity` to the predictor, None where it is not at hand."""
 Fault = tuple[int, str]
@@ -78,7 +81,10 @@ class Recomputation:
         self._header, self._predictors, self._since_ms, self._known = header, predictors, since_ms, known
         self._numbers: dict[bytes, int] = {}  # by the two hashes
         self._models: list[Predictor | None] = []
-        self._running = -1  # which of them made the newest prediction; -1 after a gap
+        self._running = -1  # which of them made the newest prediction; -1 after a gap, where the header names none
+        if header.model is not None:
+            self._numbers[bytes.fromhex("".join(header.model))], self._running = 0, 0
+            self._models.append(predictors(*header.model))
         self._before = header.genesis  # the newest hash
         heads = len(header.heads)
         self._tail = np.zeros(0, entry_type(heads))  # the entries before, one fewer than a window
@@ -110,10 +116,11 @@ class Recomputation:
         code = np.where(every["timestamp"][records] < self._since_ms, NOT_ASKED, RECOMPUTED)
         code[~whole[records]] = ROWS_MISSING
         code[[self._models[number] is None for number in model]] = UNKNOWN_MODEL
-        changed, self._running = self._changed(model, records - before, np.cumsum((entries["kind"] == GAP) | holes))
+        ends = ((entries["kind"] == GAP) | holes) & (self._header.model is None)
+        changed, self._running = self._changed(model, records - before, np.cumsum(ends))
         faults: list[tuple[NDArray[np.bool_], str]] = [
             (~whole[records] & ~missing[first[records]], compose("its window reaches over a gap, or before the first row")),
-            (changed, compose("its weights or its card are not those of the prediction before it, and no gap lies between")),
+            (changed, _CHANGED if self._header.model is None else _UNNAMED),
         ]
         fault = min(((int(records[bad][0]), why) for bad, why in faults if bad.any()), key=itemgetter(0), default=None)
         todo = (code == RECOMPUTED) & (records < (fault[0] if fault else len(every)))
@@ -146,7 +153,8 @@ class Recomputation:
     def _changed(self, model: NDArray[np.int64], at: NDArray[np.int64], runs: NDArray[np.int64]) -> tuple[NDArray[np.bool_], int]:
         """Finds predictions with another model than the one before in the same run; returns also the model of the run at the end.
 
-        A session has one model. Without this somebody could choose for each row, from several, the one that proved right.
+        A session has one model, and so has a chain whose header names it. Without this somebody could choose for each row, from
+        several, the one that proved right.
 
         Args:
             at: their places among the entries. runs: how many gaps there are up to each entry.

@@ -104,6 +104,11 @@ class MarketLedger:
     anchors: list[dict[str, Any]] = field(default_factory=list)
 
     @property
+    def named_before(self) -> bool:
+        """Whether the hashes of weights and card are in the chain before its first prediction."""
+        return self.header is not None and self.header.model is not None
+
+    @property
     def state(self) -> State:
         """One of `STATES`."""
         return "broken" if self.difference else "incomplete" if self.reasons else "verified"
@@ -162,6 +167,7 @@ class Verification:
                     "market": market.header and market.header.market,
                     "gaps": market.gaps,
                     "coverage": market.coverage,
+                    "named_before": market.named_before,
                     "models": market.models,
                     "head": market.head and asdict(market.head),
                     "anchors": market.anchors,

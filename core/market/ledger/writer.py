@@ -48,7 +48,7 @@ CHECK_EVERY: Final = 400
 LOCK: Final = ".lock"
 """File of a market's folder that its writer holds a lock on, which the system releases when the process ends."""
 MAX_FOLDERS: Final = 64
-"""Folders of one market, at most: one for each server that writes at once and each change of the heads."""
+"""Folders of one market, at most: one for each server that writes at once and each change of the heads or the checkpoint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +75,9 @@ class LedgerWriter:
 
     Args:
         root: folder of all markets' ledgers.
-        header: market, heads and window. A market whose heads have changed, whose ledger is of an earlier format, or that another
-            process is writing, gets a folder of its own with a number behind its name, so that no chain has two writers.
-        model: what predicts, by `core.market.predictor.identity`.
+        header: market, heads, window and what predicts. A market whose heads or checkpoint have changed, whose ledger is of an
+            earlier format, or that another process is writing, gets a folder of its own with a number behind its name, so that
+            no chain has two writers, or two models.
         size_limit: bytes the whole of `root` may take.
         clock_ms: milliseconds since the epoch, by the clock that the rows' times are of.
 
@@ -94,13 +94,12 @@ class LedgerWriter:
         root: Path,
         header: LedgerHeader,
         *,
-        model: tuple[str, str],
         size_limit: int = SIZE_LIMIT,
         clock_ms: Callable[[], int] = CLOCK.now_ms,
     ) -> None:
         self.root, self.header = root, header
         self.folder, self._held = _folder_for(root, header)
-        self._model = [np.frombuffer(bytes.fromhex(digest), np.uint8) for digest in model]
+        self._model = [np.frombuffer(bytes.fromhex(digest), np.uint8) for digest in header.model or ()]
         self._size_limit, self._clock_ms = size_limit, clock_ms
         self._lock = threading.Lock()
         self._type = entry_type(len(header.heads))

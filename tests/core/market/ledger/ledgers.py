@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,8 @@ NOON_MS = 1_699_963_200_000
 
 
 def writer_for(root: Path, predictor: Predictor, **options: Any) -> LedgerWriter:
-    header = LedgerHeader(market=MARKET, heads=predictor.heads, window=predictor.window)
-    return LedgerWriter(root, header, **{"model": identity(predictor.card), **options})
+    header = LedgerHeader(market=MARKET, heads=predictor.heads, window=predictor.window, model=identity(predictor.card))
+    return LedgerWriter(root, header, **options)
 
 
 def steps(rows: BookRows, predictor: Predictor, market: str = MARKET) -> list[LedgerRow]:
@@ -129,10 +130,18 @@ def written(folder: Path, header: LedgerHeader, entries: Entries) -> str:
     return previous.hex()
 
 
-def forged(ledger: Path, change: Callable[[Entries], Entries | None]) -> str:
-    """The ledger with its entries changed and everything hashed again; returns the forger's head."""
+def forged(
+    ledger: Path, change: Callable[[Entries], Entries | None] = lambda entries: None, *, naming: tuple[str, ...] | None = ()
+) -> str:
+    """The ledger with its entries changed and everything hashed again; returns the forger's head.
+
+    Args:
+        naming: weights and card for its header; None for none, as in the format before.
+    """
     folder = ledger / NAME
     header, entries = read_header(folder), entries_of(folder).copy()
+    if naming != ():
+        header = replace(header, model=naming)
     changed = change(entries)
     return written(folder, header, rehashed(entries if changed is None else changed, header))
 

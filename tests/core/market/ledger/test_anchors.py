@@ -9,20 +9,23 @@ import subprocess
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from core.cli import main
 from core.market.ledger import anchors
 from core.market.ledger.anchors import Anchorer, destinations, put_down, read_anchors, upgrade
 from core.market.ledger.archive import unpack
-from core.market.ledger.chain import ChainHead, LedgerError, newest_head
+from core.market.ledger.chain import HEADER, ROW, ChainHead, Entries, LedgerError, newest_head
 from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.verification import market_folders, verify
+from tests.core.market.ledger.ledgers import NAME, forged, predictions
 
 pytest.importorskip("rfc3161_client")
 pytest.importorskip("opentimestamps")
@@ -204,14 +207,81 @@ def test_a_ledger_is_verified_by_its_anchor_alone(
     assert verify(ledger, known_predictors(shelf), certificates=[notary.root]).state == "incomplete"
 
 
-def test_a_stamped_head_that_is_gone_is_told(notary: Notary, ledger: Path, shelf: Path) -> None:
-    """The end of the chain was cut off after it had been stamped."""
-    (market,) = [path.parent for path in ledger.glob("*/ledger.json")]
-    put_down(market, "m", newest_head(market), destinations(f"rfc3161+{notary.url}/tsr"))
+def _cut(entries: Entries) -> Entries:
+    return entries[: len(entries) // 2]
+
+
+def _backdated(entries: Entries) -> None:
+    entries["written_ms"] -= 60_000
+
+
+def _hindsight(entries: Entries) -> None:
+    entries["probabilities"][predictions(entries)[50:]] = (0.1, 0.1, 0.8)
+
+
+def _another_model(entries: Entries) -> None:
+    entries["weights"][predictions(entries)[50:]] = 7
+
+
+def _one_row(entries: Entries) -> None:
+    entries["levels"][70, 1] += 1.0
+
+
+def _left_out(entries: Entries) -> None:
+    entries["kind"][predictions(entries)[::3]] = ROW
+
+
+def _altered(market: Path) -> None:
+    file = sorted(market.rglob("rows_*.parquet"))[1]
+    table = pq.read_table(file)
+    pq.write_table(table.set_column(1, table.schema.names[1], pc.add(table[1], 1.0)), file)
+
+
+def _deleted(market: Path) -> None:
+    sorted(market.rglob("rows_*.parquet"))[1].unlink()
+
+
+def _tail(market: Path) -> None:
     shutil.rmtree(max(market.glob("*/*/*.parquet")).parent)
-    result = verify(ledger, known_predictors(shelf), certificates=[notary.root])
-    assert result.state == "incomplete"
-    assert any("stamped is not in the chain" in str(why) for _, why in result.reasons())
+
+
+def _other_header(market: Path) -> None:
+    (market / HEADER).write_text((market / HEADER).read_text().replace("ABC/USDT", "XYZ/USDT"))
+
+
+@pytest.mark.parametrize(
+    ("tamper", "state", "reason"),
+    [
+        (_cut, "incomplete", "stamped is not in the chain"),
+        (_backdated, "broken", "before the time of its row"),
+        (_hindsight, "broken", "a probability differs by"),
+        (_another_model, "broken", "not those that the ledger's header names"),
+        (_one_row, "broken", "a probability differs by"),
+        (_left_out, "incomplete", "end a whole window and have no prediction"),
+        (_altered, "broken", "altered"),
+        (_deleted, "incomplete", "entries missing"),
+        (_tail, "incomplete", "stamped is not in the chain"),
+        (_other_header, "broken", "does not follow the entry before it"),
+    ],
+    ids=lambda given: given.__name__.strip("_") if callable(given) else None,
+)
+def test_ten_tampered_ledgers_with_anchors_are_each_named(
+    notary: Notary, ledger: Path, shelf: Path, tamper: Callable[[Any], Any], state: str, reason: str
+) -> None:
+    """Stamped while it was honest; then changed and, where its maker may choose, numbered and hashed again."""
+    market = ledger / NAME
+    put_down(market, "m", newest_head(market), destinations(f"rfc3161+{notary.url}/tsr"))
+    stamps = [(path.name, path.read_bytes()) for path in (market / "anchors").iterdir()]
+    if "entries" in tamper.__annotations__:
+        forged(ledger, tamper)
+        (market / "anchors").mkdir()
+        for name, content in stamps:
+            (market / "anchors" / name).write_bytes(content)
+    else:
+        tamper(market)
+    result = verify(market, known_predictors(shelf), certificates=[notary.root])
+    told = [str(why) for _, why in result.reasons()] + ([result.difference.why] if result.difference else [])
+    assert result.state == state and any(reason in one for one in told), told
 
 
 def test_an_archive_is_unpacked_within_bounds(ledger: Path, tmp_path: Path) -> None:

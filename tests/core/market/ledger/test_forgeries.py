@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,6 @@ from core.market.ledger.chain import (
     ROW,
     Entries,
     LedgerError,
-    LedgerHeader,
     journal_entry,
     read_header,
 )
@@ -71,6 +71,18 @@ def test_an_honest_ledger_is_verified_by_its_newest_head(ledger: Path, shelf: Pa
     assert checked(ledger, shelf, head).state == "verified"
 
 
+def test_a_checkpoint_is_in_the_chain_before_its_first_prediction(ledger: Path, shelf: Path, predictor: Predictor) -> None:
+    """The header, which the chain begins with, names its hashes; a ledger of the format before reads as it did."""
+    market = checked(ledger, shelf).markets[0]
+    header = json.loads((ledger / NAME / HEADER).read_text())
+    assert (header["weights"], header["card"]) == identity(predictor.card) and market.named_before
+    theirs = forged(ledger, naming=None)
+    former = checked(ledger, shelf, theirs)
+    assert former.state == "verified" and former.total("recomputed") == market.recomputed and not former.markets[0].named_before
+    theirs = forged(ledger, naming=("ab" * 32, header["card"]))  # other weights named than those that predicted
+    assert "not those that the ledger's header names" in why(checked(ledger, shelf, theirs))
+
+
 def test_without_a_head_nothing_vouches_for_the_end(ledger: Path, shelf: Path) -> None:
     result = checked(ledger, shelf)
     assert result.state == "incomplete" and "no head of its chain was given" in reasons(result)
@@ -86,6 +98,9 @@ def test_records_rewritten_under_weights_that_nobody_has(ledger: Path, shelf: Pa
         entries["weights"][at] = 7
 
     theirs = forged(ledger, change)
+    result = checked(ledger, shelf, theirs)
+    assert "not those that the ledger's header names" in why(result) and result.total("recomputed") == 37
+    theirs = forged(ledger, naming=None)  # of the format before, which named no checkpoint
     for given in ((), (head,), (theirs,)):
         result = checked(ledger, shelf, *given)
         assert result.state == "incomplete" and result.total("recomputed") == 37
@@ -101,7 +116,10 @@ def test_records_rewritten_under_weights_that_nobody_has(ledger: Path, shelf: Pa
 def test_of_several_models_the_one_that_proved_right(
     ledger: Path, shelf: Path, predictor: Predictor, rows: BookRows, tmp_path: Path
 ) -> None:
-    """Each prediction is what known weights make of its rows, and which weights was chosen once the outcome was known."""
+    """Each prediction is what known weights make of its rows, and which weights was chosen once the outcome was known.
+
+    The format before could not tell, after a gap, from a checkpoint that was changed for a better one.
+    """
     shutil.copytree(shelf, tmp_path / "shelf")
     card = {**tiny_card(rows), "weights_sha256": ""}
     checkpoints.save("second", tiny_model(tiny_config(), seed=5), card, folder=tmp_path / "shelf")
@@ -116,9 +134,13 @@ def test_of_several_models_the_one_that_proved_right(
     theirs = forged(ledger, lambda entries: put(entries, predictions(entries)[[9, 10, 30]]))
     result = checked(ledger, tmp_path / "shelf", theirs)
     assert "its weights or its card are not those" in why(result) and result.total("recomputed") == 9
+    forged(ledger, naming=None)
+    assert "of the prediction before it, and no gap" in why(checked(ledger, tmp_path / "shelf", theirs))
     (ledger / NAME).rename(tmp_path / "aside")
     write_all(ledger, three_days(predictor, rows), predictor)
     theirs = forged(ledger, lambda entries: put(entries, predictions(entries)[37:]))  # from the second day on: a run of its own
+    assert "not those that the ledger's header names" in why(checked(ledger, tmp_path / "shelf", theirs))
+    theirs = forged(ledger, naming=None)
     result = checked(ledger, tmp_path / "shelf", theirs)
     assert result.state == "verified" and [model["checkpoint"] for model in result.markets[0].models] == ["tiny", "second"]
 
@@ -283,7 +305,7 @@ def test_records_twice(ledger: Path, shelf: Path, head: str) -> None:
 
 def test_another_market_named_in_the_header(ledger: Path, shelf: Path, head: str) -> None:
     header = read_header(ledger / NAME)
-    other = LedgerHeader(market="live/elsewhere/XYZ/USDT", heads=header.heads, window=header.window)
+    other = replace(header, market="live/elsewhere/XYZ/USDT")
     (ledger / NAME / HEADER).write_text(other.to_json())
     assert "the folder was renamed" in why(checked(ledger, shelf, head))
     assert "not follow the entry before it" in why(checked(ledger / NAME, shelf, head))
@@ -397,7 +419,7 @@ def test_entries_that_cannot_be(ledger: Path, shelf: Path, change: Callable[[Ent
 
 def test_heads_or_a_window_that_are_not_the_weights(ledger: Path, shelf: Path) -> None:
     header = read_header(ledger / NAME)
-    other = LedgerHeader(market=MARKET, heads=header.heads, window=header.window - 1)
+    other = replace(header, window=header.window - 1)
     entries = entries_of(ledger / NAME)
     theirs = written(ledger / NAME, other, rehashed(entries, other))
     assert "other heads, or another window" in why(checked(ledger, shelf, theirs))
@@ -563,9 +585,9 @@ def test_a_head_of_another_day_or_of_another_market(ledger: Path, shelf: Path, h
         lambda text: text.replace('"window": 24', '"window": NaN'),
         lambda text: text.replace('"window": 24', '"window": 1e999'),
         lambda text: text.replace('"window": 24', '"window": ' + "9" * 5_000),
-        lambda text: text.replace('"format": 2', '"format": true'),
-        lambda text: text.replace('"format": 2', '"format": NaN'),
-        lambda text: text.replace('"format": 2', '"format": "<b>3</b>"'),
+        lambda text: text.replace('"format": 3', '"format": true'),
+        lambda text: text.replace('"format": 3', '"format": NaN'),
+        lambda text: text.replace('"format": 3', '"format": "<b>3</b>"'),
         lambda text: text.replace("10]", "10.9]", 1),
         lambda text: text.replace("testville", "t\\u0065stville"),
         lambda text: text.replace("testville", "testville\\ud800"),
@@ -574,6 +596,8 @@ def test_a_head_of_another_day_or_of_another_market(ledger: Path, shelf: Path, h
         lambda text: text + " " * 100_000 + text,
         lambda text: "\ufeff" + text,
         lambda text: "[" * 60_000,
+        lambda text: text.replace('"weights": "', '"weights": "0'),
+        lambda text: text.replace('"format": 3', '"format": 2'),
         lambda text: "null",
         lambda text: "",
     ],
@@ -591,7 +615,7 @@ def test_a_header_that_another_reader_would_read_otherwise(
 
 def test_another_format_is_named_and_not_scored(ledger: Path, shelf: Path, head: str) -> None:
     text = (ledger / NAME / HEADER).read_text()
-    (ledger / NAME / HEADER).write_text(text.replace('"format": 2', '"format": ' + "3" * 40))
+    (ledger / NAME / HEADER).write_text(text.replace('"format": 3', '"format": ' + "4" * 40))
     result = checked(ledger, shelf, head)
     assert result.state == "incomplete" and score_card(result).empty and len(reasons(result)) < 300
 

@@ -10,6 +10,7 @@ import signal
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,10 @@ from sklearn.metrics import confusion_matrix, f1_score, log_loss, matthews_corrc
 from core.cli import main
 from core.market.answers.predictions import predict_rows
 from core.market.book import BookRows, read_rows
-from core.market.ledger.chain import GAP, HEADER, JOURNAL, LedgerError, LedgerHeader, read_journal
+from core.market.ledger.chain import GAP, HEADER, JOURNAL, LedgerError, read_header, read_journal
 from core.market.ledger.scorecard import PERIODS, Period, score_card
 from core.market.ledger.writer import LedgerWriter
-from core.market.predictor import Predictor, identity
+from core.market.predictor import Predictor
 from core.market.store.index import list_recordings
 from tests.core.market.helpers import HEADS, naive_class, naive_label
 from tests.core.market.ledger.ledgers import (
@@ -32,6 +33,7 @@ from tests.core.market.ledger.ledgers import (
     NAME,
     checked,
     entries_of,
+    forged,
     steps,
     write_all,
     writer_for,
@@ -299,9 +301,14 @@ def test_a_ledger_whose_newest_segments_are_gone_is_not_continued(
         writer_for(tmp_path, predictor)
 
 
-def test_other_heads_begin_another_folder(ledger: Path, predictor: Predictor) -> None:
-    header = LedgerHeader(market=MARKET, heads=predictor.heads[:2], window=predictor.window)
-    with LedgerWriter(ledger, header, model=identity(predictor.card)) as writer:
+def test_other_heads_or_weights_and_the_format_before_begin_another_folder(ledger: Path, predictor: Predictor) -> None:
+    header = read_header(ledger / NAME)
+    for other in (replace(header, heads=header.heads[:2]), replace(header, model=("ab" * 32, "cd" * 32))):
+        with LedgerWriter(ledger, other) as writer:
+            assert writer.folder.name == f"{NAME}_2"
+        shutil.rmtree(writer.folder)
+    forged(ledger, naming=None)
+    with writer_for(ledger, predictor) as writer:
         assert writer.folder.name == f"{NAME}_2"
 
 
@@ -329,6 +336,7 @@ def test_a_ledger_of_the_old_format_is_incomplete_and_left_alone(tmp_path: Path,
 
 KILLED = """
 import sys, time
+from dataclasses import replace
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from core import checkpoints
