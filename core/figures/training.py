@@ -73,6 +73,7 @@ def _lines(lines: Sequence[Series], run: Run, *shapes: Trace, hover: str, **layo
 
 def confusion_figure(confusion: NDArray[np.integer], names: Sequence[str]) -> go.Figure:
     """Counts (classes, classes), rows the truth and columns the answer; shaded by share of the row."""
+    confusion = np.asarray(confusion)
     share = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
     cells = heat(
         share, SEQUENTIAL, 0, 1, x=list(names), y=list(names), customdata=confusion, texttemplate="%{text}",

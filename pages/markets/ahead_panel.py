@@ -28,7 +28,7 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
             st.segmented_control, _("TLOB against"), {name: names[name] for name in BOOKLESS}, key="against",
             default="frequencies", required=True,
         )  # fmt: skip
-        measure = pick_measure(key="ahead")
+        measure = pick_measure()
     if len(sequences[rule]) and sequences[rule]["outcomes"].iloc[-1] >= FEWEST:
         draw(sequences[rule], measure, "TLOB", names[rule], key="ahead_plot")
     else:
@@ -36,10 +36,10 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
         controls.notice("loading", text.format(count=number(FEWEST)))
 
 
-def pick_measure(*, key: str) -> str:
+def pick_measure() -> str:
     """The loss, chosen by the reader."""
     return url_state.choice(
-        st.segmented_control, _("Loss"), {"log_loss": _("Log loss"), "brier": _("Brier score")}, key=key, required=True
+        st.segmented_control, _("Loss"), {"log_loss": _("Log loss"), "brier": _("Brier score")}, key="loss", required=True
     )
 
 

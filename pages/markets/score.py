@@ -258,7 +258,7 @@ def _pair(names: dict[str, str]) -> None:
     for mine, other in ((b, a), (a, b)):
         sequence = sequences[(sequences["first"] == other) & (sequences["second"] == mine)]
         if len(sequence):
-            measure = ahead_panel.pick_measure(key="ahead")
+            measure = ahead_panel.pick_measure()
             ahead_panel.draw(sequence, measure, options[mine], options[other], key="score_ahead")
 
 

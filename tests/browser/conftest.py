@@ -192,7 +192,7 @@ def navigate(page: Page, section: str, title: str) -> None:
 
 def settled(page: Page) -> None:
     """Wait until a page has its title and the script has run to its end."""
-    page.wait_for_selector("h1", timeout=60_000)
+    page.wait_for_selector("h1", timeout=60_000, state="attached")  # a frame hides it
     with contextlib.suppress(PlaywrightTimeout):  # a page that runs four times a second may have no pause on a slow machine
         page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=20_000, state="attached")
 

@@ -21,6 +21,7 @@ PATIENCE_MS = 120_000
 def test_the_shipped_run_and_a_link_to_its_errors(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/garment-training")
     for plot in ("accuracy", "loss", "gap", "rate", "confusion", "reliability"):
+        page.locator(f".st-key-training_{plot}").scroll_into_view_if_needed(timeout=PATIENCE_MS)
         page.wait_for_selector(f".st-key-training_{plot} .live-plot[data-updates]", timeout=PATIENCE_MS)
     expect(page.get_by_text("89.58%")).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_text("Beside the report's 25 epochs").click()

@@ -45,7 +45,7 @@ def test_a_link_opens_the_exact_state_of_every_page(new_page: NewPage, app: AppS
 
 def test_one_control_at_a_time_which_the_arrow_keys_move_while_presenting(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/positions?n=32")
-    drawn(page, ".st-key-pe_matrix .live-plot")
+    drawn(page, '[data-key="pe_matrix"]')
     expect(page.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
     page.get_by_role("radio", name="Base").or_(page.get_by_role("button", name="Base")).first.click()
     page.wait_for_url(re.compile("dial=base"), timeout=PATIENCE_MS)
@@ -97,7 +97,7 @@ def test_shuffling_moves_the_words_and_the_rows_stay_equal(new_page: NewPage, ap
 
 def test_the_code_of_the_view_is_downloaded_with_its_values(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     page = new_page(app, "/positions?n=20")
-    drawn(page, ".st-key-pe_matrix .live-plot")
+    drawn(page, '[data-key="pe_matrix"]')
     page.get_by_text("Take it along").click()
     with page.expect_download(timeout=PATIENCE_MS) as download:
         page.get_by_role("button", name="Script (.py)").click()

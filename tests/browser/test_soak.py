@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scripts.soak import with_venue
 
 
 def test_nothing_is_left_of_visitors_who_have_gone(tmp_path: Path) -> None:
-    seen, visitors = asyncio.run(with_venue(tmp_path, clients=3, minutes=0.8, stay_s=3.0, looks=4))
+    with ThreadPoolExecutor(1) as aside:  # the browser's loop runs in this thread
+        seen, visitors = aside.submit(asyncio.run, with_venue(tmp_path, clients=3, minutes=0.8, stay_s=3.0, looks=4)).result()
     assert visitors.visits >= 2 and visitors.frames > 0 and not visitors.failed
     during, after = seen[-2], seen[-1]
     assert after.sockets <= 1  # it listens
