@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 import psutil
@@ -44,6 +44,8 @@ venues.make_exchange = make_exchange
 TICKET = re.compile(rb"/stream/market\?ticket=[\w-]+")
 PAGE_S = 60.0
 """Longest that a page may take to name its stream."""
+SETTLING_LOOKS: Final = 12
+"""Most looks, five seconds apart, until the sockets of visitors who have gone are closed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +129,12 @@ async def soak(server: AppServer, *, clients: int, minutes: float, stay_s: float
         for task in coming:
             task.cancel()
         await asyncio.gather(*coming, return_exceptions=True)
-    await asyncio.sleep(5)
-    seen.append(visitors.look())
+    for _ in range(SETTLING_LOOKS):
+        await asyncio.sleep(5)
+        last = visitors.look()
+        if last.sockets <= 1:  # it listens
+            break
+    seen.append(last)
     print(seen[-1], flush=True)
     return seen, visitors
 

@@ -45,7 +45,7 @@ def test_a_link_opens_the_exact_state_of_every_page(new_page: NewPage, app: AppS
 
 def test_one_control_at_a_time_which_the_arrow_keys_move_while_presenting(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/positions?n=32")
-    drawn(page, '[data-key="pe_matrix"]')
+    drawn(page, ".st-key-pe_matrix .live-plot")
     expect(page.get_by_test_id("stSlider").locator("visible=true")).to_have_count(1, timeout=PATIENCE_MS)
     page.get_by_role("radio", name="Base").or_(page.get_by_role("button", name="Base")).first.click()
     page.wait_for_url(re.compile("dial=base"), timeout=PATIENCE_MS)
