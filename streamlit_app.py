@@ -70,6 +70,20 @@ async def garments_stream(websocket: WebSocket) -> None:
     await live_camera.garments_stream(websocket)
 
 
+async def class_socket(websocket: WebSocket) -> None:
+    """The same of a class's phones."""
+    from pages.learn import class_route
+
+    await class_route.class_socket(websocket)
+
+
+async def class_page(request: Request) -> Response:
+    """A class on a phone."""
+    from pages.learn import class_route
+
+    return await class_route.class_page(request)
+
+
 def redirected(request: Request, path: str) -> RedirectResponse:
     """Redirect to another path with the same parameters."""
     return RedirectResponse(f"{request.scope.get('root_path', '')}{path}?{request.url.query}".rstrip("?"))
@@ -123,6 +137,9 @@ if get_script_run_ctx(suppress_warning=True) is None:
         WebSocketRoute(navigation.MARKET_STREAM, market_stream),
         WebSocketRoute(navigation.HANDS_STREAM, hands_stream),
         WebSocketRoute(navigation.GARMENTS_STREAM, garments_stream),
+        Route("/class", class_page),
+        Route("/class/{code}", class_page),
+        WebSocketRoute("/class/{code}/socket", class_socket),
         Route("/healthz", service_routes.healthz),
         Route("/metrics", service_routes.metrics),
         Route("/", first_page),

@@ -53,7 +53,7 @@ ALLOWED = {
     "core.camera": {"core.messages"},
     "core.receipts": {"core.checkpoints", "core.messages"},
     "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.signs"},
-    "core.service": {*SHARED, "core.bench", "core.checkpoints", "core.market", "core.runs"},
+    "core.service": {*SHARED, "core.bench", "core.checkpoints", "core.lecture", "core.market", "core.runs"},
     "core.runs": {*SHARED, "core.vision", "core.market", "core.training"},
     "core.training": {
         *SHARED,

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "tournament": "score any forecasters over recordings by equal rules, with rounds by day and a report",
     "verify": "check what was written down: a ledger of predictions, a receipt",
     "setup": "fetch the hand finder's models",
+    "tour": "write the lecture as plain files with precomputed states, and its handouts as PDF",
     "bench": "measure speed on this machine, as ratios to references in the same run",
 }
 """Command -> a line about it; the file of the same name adds its options and runs it."""

@@ -33,7 +33,7 @@ CSS: Final = """
 body { font: 11pt/1.4 Georgia, "Times New Roman", serif; color: #111; background: #fff; margin: 0 auto; max-width: 178mm; }
 h1 { font-size: 19pt; margin: 0 0 1mm; } h2 { font-size: 12pt; margin: 5mm 0 1.5mm; border-bottom: 0.3mm solid #999; }
 p { margin: 1mm 0 2mm; } header { display: flex; gap: 6mm; justify-content: space-between; }
-header svg { width: 24mm; height: 24mm; flex: none; } .name { margin: 2mm 0; color: #444; }
+header img { width: 24mm !important; height: 24mm; flex: none; } .name { margin: 2mm 0; color: #444; }
 math { font-size: inherit; } menclose { border: 0.3mm solid #333; padding: 0.5mm; }
 .formula { margin: 2mm 0; overflow: hidden; } .note { color: #555; font-size: 9.5pt; }
 table { border-collapse: collapse; font: 9pt/1.3 ui-monospace, monospace; margin: 1mm 4mm 2mm 0; }
@@ -181,5 +181,5 @@ def page(handout: Handout, words: Words) -> str:
 {key}
 <div class="given">{"".join(_given(name, value) for name, value in handout.asked.items())}</div>
 <p>{escape(handout.look)}</p>
-<p class="address">{escape(words.link)} {escape(handout.address)}</p></section></body></html>
+{f'<p class="address">{escape(words.link)} {escape(handout.address)}</p>' if handout.address else ""}</section></body></html>
 """

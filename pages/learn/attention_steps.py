@@ -350,7 +350,7 @@ def part(code: str, title: str, first: str) -> Part:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "attention_steps",
         _("Attention step by step"),
         [

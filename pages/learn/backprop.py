@@ -230,7 +230,7 @@ def part(code: Part, title: str) -> lesson_page.Part:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "backprop",
         _("Backpropagation"),
         [

@@ -395,7 +395,7 @@ def claims(frames: int, batch: int) -> PartView:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "cost",
         _("Cost"),
         [

@@ -92,7 +92,7 @@ def listing(query: str, document: str, decision: str) -> PartView:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "equations",
         _("Equation index"),
         [Part("", "", lambda **_values: {}, listing, above=filters)],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import streamlit as st
 
@@ -16,6 +16,9 @@ from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose_section, significant
 from pages.shared.url_state import Number
 
+STOPS: Final = 7
+"""Places of a slider in a tour, beside its default."""
+
 
 @dataclass(frozen=True)
 class Dial:
@@ -24,14 +27,17 @@ class Dial:
     Attributes:
         label: translated, short: it is a button among the other dials.
         draw: draws the widget, which keeps its value in the URL, and returns the value; takes those of the dials before it.
-        shown: text of a value, given all values, for the line that lists the dials not on display; `_value_text` where None.
+        shown: text of a value, given all values, for the line that lists the dials not on display; `value_text` where None.
         reads: it chooses which numbers are read, and moves none.
+        key: its URL parameter. stops: values of it for a tour, as the URL has them; none for what is typed or depends on others.
     """
 
     label: str
     draw: Callable[[Mapping[str, Any]], Any]
     shown: Callable[[Any, Mapping[str, Any]], str] | None = None
     reads: bool = False
+    key: str = ""
+    stops: Sequence[str] = ()
 
 
 def slider(
@@ -43,7 +49,17 @@ def slider(
         short: name among the other dials; the label where empty. reads: see `Dial`.
         more: for the widget, such as `step`.
     """
-    return Dial(short or label, lambda _values: url_state.slider(label, low, high, key=key, default=default, **more), reads=reads)
+    step = more.get("step") or (1 if isinstance(default, int) else (high - low) / 100)
+    count = round((high - low) / step)
+    places = sorted({round(n * count / (STOPS - 1)) for n in range(STOPS)} | {round((default - low) / step)})
+    stops = [f"{low + place * step:g}" for place in places]
+    return Dial(
+        short or label,
+        lambda _values: url_state.slider(label, low, high, key=key, default=default, **more),
+        reads=reads,
+        key=key,
+        stops=stops,
+    )
 
 
 def choice(
@@ -69,6 +85,8 @@ def choice(
         short or label,
         lambda _values: value(url_state.choice(widget, label, options, key=key, default=default, **required)),
         lambda chosen, _values: labels.get(chosen, str(chosen)),
+        key=key,
+        stops=list(options),
     )
 
 
@@ -95,7 +113,7 @@ def switch(label: str, *, key: str, short: str = "") -> Dial:
         st.session_state[f"{key}:kept"] = on = st.toggle(label, key=key, bind="query-params")
         return on
 
-    return Dial(short or label, draw)
+    return Dial(short or label, draw, key=key, stops=["false", "true"])
 
 
 def passage(page: str, section: str) -> str:
@@ -149,7 +167,7 @@ def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = Non
         for code, dial in offered.items():
             with st.container(key=f"dial_{'on' if code == on else 'off'}_{key}_{code}"):
                 values[code] = dial.draw(values)
-        rest = [f"{dial.label}: {_value_text(dial, code, values)}" for code, dial in offered.items() if code != on]
+        rest = [f"{dial.label}: {value_text(dial, code, values)}" for code, dial in offered.items() if code != on]
         if rest:
             with st.container(key=f"dial_rest_{key}"):
                 st.caption(" · ".join(rest))
@@ -159,7 +177,8 @@ def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = Non
     return Turned(values, on, place, moving)
 
 
-def _value_text(dial: Dial, code: str, values: Mapping[str, Any]) -> str:
+def value_text(dial: Dial, code: str, values: Mapping[str, Any]) -> str:
+    """A dial's value as the reader sees it."""
     value = values[code]
     if dial.shown is not None:
         return dial.shown(value, values)

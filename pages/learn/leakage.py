@@ -186,7 +186,7 @@ def lab(horizon: int, made: tuple[Mistake, ...]) -> PartView:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "leakage",
         _("The leakage lab"),
         [Part("", "", lambda **_made: {

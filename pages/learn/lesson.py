@@ -22,7 +22,7 @@ from streamlit.errors import StreamlitPageNotFoundError
 from core.lecture import course
 from core.lecture.course import Lesson
 from core.lecture.course_numbers import numbers_of
-from pages.learn import predict
+from pages.learn import class_push, predict
 from pages.shared import assets, controls
 from pages.shared.language import N_, _, current, number, prose, prose_section, sections, significant
 from pages.shared.navigation import ENTRIES, PageEntry
@@ -104,6 +104,7 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
             with st.container(key="lesson_texts", horizontal=True, width="content"):
                 _texts(here, part)
             predict.switch()
+            class_push.panel()
 
 
 def _place(here: Lesson) -> None:

@@ -9,9 +9,11 @@
             taken=lambda: {"X": example.before, **on_screen({"kept": example.kept})},
         )
 
-    render(LessonPage("norms", _("Norms"), sources="...", parts=[
+    render(lambda: LessonPage("norms", _("Norms"), sources="...", parts=[
         Part("dropout", _("Dropout"), lambda: {"rate": frame.slider(...), "draw": frame.slider(...)}, dropout),
     ]))
+
+`render` takes a function, as a class's phones have the same page in other languages.
 
 The prose is in `assets/text/<language>/learn_<page>.md`: a section `lead`, and those that `frame.passage` names. The code to take
 along is in `assets/snippets/<page>/<part>.py`.
@@ -22,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -33,16 +36,42 @@ from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, m
 from core.lecture.handout import Worked
 from core.lecture.moved import Moved
 from core.messages import Message, translate
-from pages.learn import diagram, frame, lesson, predict, projector, take_along, what_moved
+from pages.learn import class_push, diagram, frame, lesson, plain_view, predict, projector, take_along, what_moved
 from pages.learn.frame import Dial, Turned
+from pages.learn.plain_view import PlainView
 from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
-from pages.shared.language import _, number, significant
+from pages.shared.language import LANGUAGES, _, number, significant, speaking
 from pages.shared.live_plot import static_plot
-from pages.shared.stat_strip import Stat, stat_strip
+from pages.shared.stat_strip import Stat, stat_html, stat_strip
 
 Show = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Something to show.
+
+    Attributes:
+        show: draws it on the page. html: writes it for a phone or a file (`plain_view`).
+    """
+
+    show: Show
+    html: Callable[[], str]
+
+    def __call__(self) -> None:
+        """Draw it here."""
+        self.show()
+
+
+@dataclass(frozen=True)
+class Drawn(Shown):
+    """A figure or a table, which a projector shows alone. `values` are those of a matrix."""
+
+    values: Any = None
+
+
 Item = Show | Sequence[Any] | None
 """Something to show. A sequence: its items side by side, and a sequence in it one under the other; None: an empty column."""
 
@@ -110,22 +139,6 @@ class LessonPage:
     errors: Mapping[type[Exception], tuple[str, str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A figure or a table, which a projector shows alone.
-
-    Attributes:
-        show: draws it. values: of a matrix.
-    """
-
-    show: Show
-    values: Any = None
-
-    def __call__(self) -> None:
-        """Draw it here."""
-        self.show()
-
-
 def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | None = None, **more: Any) -> Drawn:
     """A figure, or a matrix: a table where its cells are few enough, else a heat map.
 
@@ -134,13 +147,17 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
         height: of a heat map or figure, pixels. more: for `static_plot`.
     """
     if not isinstance(figure, Matrix):
-        return Drawn(lambda: static_plot(figure, key=key, alt=alt, height=height, **more))
+        shown = plain_view.plot
+        return Drawn(
+            lambda: static_plot(figure, key=key, alt=alt, height=height, **more), lambda: shown(figure, alt=alt, height=height)
+        )
     if figure.values.size > MAX_CELLS or figure.values.shape[1] > MAX_COLUMNS:
         drawn = matrix_figure(figure, height=height)
-        return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), figure.values)
+        plain_map = partial(plain_view.plot, drawn, alt=alt, height=height)
+        return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), plain_map, figure.values)
     words = {"png": _("Download as PNG"), "svg": _("Download as SVG"), "csv": _("Download as CSV")}
     table = matrix_html(figure, key=key, alt=alt, words=words, write=written, chooses=chooses)
-    return Drawn(lambda: st.html(table), figure.values)
+    return Drawn(lambda: st.html(table), lambda: matrix_html(figure, key=key, alt=alt, write=written), figure.values)
 
 
 def written(value: float, digits: int) -> str:
@@ -152,22 +169,23 @@ def written(value: float, digits: int) -> str:
 
 def check(sentence: str, holds: bool) -> Show:
     """A claim about the numbers on the page: green where it holds, else yellow."""
-    return lambda: frame.check(sentence, holds=holds)
+    mark = "check" if holds else "check off"
+    return Shown(lambda: frame.check(sentence, holds=holds), lambda: f'<div class="{mark}">{plain_view.text(sentence)}</div>')
 
 
 def caption(sentence: str) -> Show:
     """A line in small print."""
-    return lambda: st.caption(sentence)
+    return Shown(lambda: st.caption(sentence), lambda: f'<div class="note">{plain_view.text(sentence)}</div>')
 
 
 def markdown(text: str) -> Show:
     """A paragraph."""
-    return lambda: st.markdown(text)
+    return Shown(lambda: st.markdown(text), lambda: plain_view.text(text))
 
 
 def stats(*strip: Stat) -> Show:
     """A row of named values."""
-    return lambda: stat_strip(strip)
+    return Shown(lambda: stat_strip(strip), lambda: stat_html(strip))
 
 
 def table(rows: Any, filename: str = "", **more: Any) -> Drawn:
@@ -184,12 +202,13 @@ def table(rows: Any, filename: str = "", **more: Any) -> Drawn:
                 key = filename.replace("-", "_")
                 controls.download_table(_("Table"), lambda: data, key=key, filename=filename, formats=("csv",))
 
-    return Drawn(show)
+    return Drawn(show, lambda: f'<div class="wide">{data.to_html(index=False, border=0)}</div>')
 
 
-def render(page: LessonPage) -> None:
-    """Show the page: title, lead, choice of a part, and the part."""
+def render(make: Callable[[], LessonPage]) -> None:
+    """Show the page that `make` makes in the language of the moment: title, lead, choice of a part, and the part."""
     use_one_thread()
+    page = make()
     head = st.container()
     if not controls.presenting():
         with st.container(key="lesson_lead"):
@@ -202,11 +221,16 @@ def render(page: LessonPage) -> None:
     with head:
         lesson.head(page.name.replace("_", "-"), code, title=page.title)
     take_along.hide_around()
-    _body(page, next(one for one in page.parts if one.code == code))
+    _body(page, part_of(page, code), make)
+
+
+def part_of(page: LessonPage, code: str) -> Part:
+    """The part of this code."""
+    return next(one for one in page.parts if one.code == code)
 
 
 @st.fragment
-def _body(page: LessonPage, part: Part) -> None:
+def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
     """Everything that changes with a dial; a fragment, which runs again on its own."""
     stage = projector.stage()
     place = diagram.place() if stage is None else stage.diagram
@@ -225,17 +249,112 @@ def _body(page: LessonPage, part: Part) -> None:
         controls.error_box(sentence or str(problem), remedy=remedy)
         _foot(page, part, None)
         return
-    if stage is not None:
-        _project(page, part, view, turned, stage)
-        return
-    with shown:
+    with shown if stage is None else stage.strip:
         seen = view.question is None or predict.ask(view.question)
-        if seen or not view.covered:
-            _show(view, turned)
-        else:
-            st.caption(_("Figure, equation and table are shown with the answer: guess, then reveal."))
+    bare = seen or not view.covered
+    moved = what_moved.follow(view.followed, turned.moving) if view.followed and bare else None
+    if stage is not None:
+        _project(view, turned, stage, moved, bare=bare)
+        stage.code()
+    else:
+        with shown:
+            _show(view, turned, moved) if bare else st.caption(_covered())
     _diagram(page, part, view, turned, place, seen)
-    _foot(page, part, view if seen or not view.covered else None)
+    state = State(part.code, above, turned.values, turned.on, moved, seen)
+    class_push.publish(
+        lambda: plain(make(), state),
+        state=state,
+        asked=view.question is not None and predict.wanted(),
+        frozen=predict.frozen(),
+        revealed=seen,
+    )
+    if class_push.TOUR in st.session_state:
+        for_tour(make, state, st.session_state[class_push.TOUR])
+    elif stage is None:
+        _foot(page, part, view if bare else None)
+
+
+def _covered() -> str:
+    return _("Figure, equation and table are shown with the answer: guess, then reveal.")
+
+
+@dataclass(frozen=True)
+class State:
+    """A part's state.
+
+    Attributes:
+        part, on: codes of the part and of its dial on display. above, values: of what stands above the dials, and of the dials.
+        moved: by the last change. seen: the answer of the question is out, or none is asked.
+    """
+
+    part: str
+    above: Mapping[str, Any]
+    values: Mapping[str, Any]
+    on: str
+    moved: Moved | None = None
+    seen: bool = True
+
+
+def plain(page: LessonPage, state: State) -> tuple[PlainView, Question | None]:
+    """A state as plain HTML, in the language of the moment, and its question."""
+    part = part_of(page, state.part)
+    view = part.view(**state.above, **state.values)
+    dials = [(one.label, frame.value_text(one, code, state.values)) for code, one in part.dials(**state.above).items()]
+    pieces = []
+    if view.drawing and (state.seen or not view.spoils):
+        pieces.append(plain_view.drawing(view.drawing, part=part.code, dial=state.on))
+    if state.seen or not view.covered:
+        pieces += [_html(one) for one in (view.figure(state.moved) if callable(view.figure) else view.figure)]
+        if state.moved and (it := view.followed):
+            pieces.append(plain_view.text(what_moved.sentence(state.moved, it.rows, it.columns, still=it.still)))
+        pieces.append(plain_view.equations(_all(view.equation)))
+        pieces.append(f'<div class="look">{plain_view.text(_sentences(view))}</div>' if view.notes else "")
+        pieces += [_html(one) for one in view.more]
+    else:
+        pieces.append(plain_view.text(_covered()))
+    address = take_along.address(**{controls.PRESENTATION: "false"})
+    shown = PlainView(title=page.title, part=part.title, dials=dials, body="".join(pieces), address=address)
+    return shown, view.question() if view.question is not None else None
+
+
+def for_tour(make: Callable[[], LessonPage], state: State, kept: dict[str, Any]) -> None:
+    """Keep what the tour's files have of a state (`pages.learn.tour`).
+
+    Args:
+        kept: has the view's `address` for the handout, and takes the rest: codes of the parts and of this one, key and stops of
+            the main dial (the one on display, or the first that has stops); by language the view, the dial's text, the handout.
+    """
+    kept |= {"part": state.part, "values": repr(state.values), "views": {}, "names": {}, "sheets": {}}
+    for language in LANGUAGES:
+        with speaking(language):
+            page = make()
+            part = part_of(page, state.part)
+            shown, question = plain(page, state)
+            view, dials = part.view(**state.above, **state.values), part.dials(**state.above)
+            codes = [code for code in (state.on, *dials) if code in dials and len(dials[code].stops) > 1]
+            dial = dials[codes[0]] if codes else None
+            text = frame.value_text(dial, codes[0], state.values) if dial else ""
+            content = shown.content() | {"dial": (dial.label if dial else "", text)}
+            if question is not None:
+                content["question"] = {one: getattr(question, one) for one in ("text", "options", "answer", "why")}
+            kept["views"][language], kept["names"][language] = content, text
+            kept["sheets"][language] = take_along.sheet(_taken(page, part, view), view.taken(), link=kept["address"])()
+            kept |= {"key": dial.key if dial else "", "stops": list(dial.stops) if dial else []}
+            kept["parts"] = [one.code for one in page.parts]
+
+
+def _taken(page: LessonPage, part: Part, view: PartView) -> take_along.Taken:
+    lead = frame.passage(page.name, "lead")
+    return take_along.Taken(page.name, page.title, part.code, part.title, _all(view.equation), lead, _sentences(view))
+
+
+def _html(item: Item) -> str:
+    if isinstance(item, Shown):
+        return item.html()
+    if isinstance(item, Sequence):
+        inner = ["".join(_html(each) for each in one) if isinstance(one, Sequence) else _html(one) for one in item]
+        return plain_view.row([one for one in inner if one])
+    return ""
 
 
 def _diagram(page: LessonPage, part: Part, view: PartView, turned: Turned, place: Any, seen: bool) -> None:
@@ -246,12 +365,9 @@ def _diagram(page: LessonPage, part: Part, view: PartView, turned: Turned, place
             diagram.draw(view.drawing, part=part.code, parts=names, dial=turned.on if turned.on in turned.moving else "")
 
 
-def _project(page: LessonPage, part: Part, view: PartView, turned: Turned, stage: projector.Stage) -> None:
-    """One figure on a projector, the question, what moved, and the link for the class."""
-    with stage.strip:
-        seen = view.question is None or predict.ask(view.question)
-    moved = what_moved.follow(view.followed, turned.moving) if view.followed else None
-    if seen or not view.covered:
+def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Moved | None, *, bare: bool) -> None:
+    """One figure on a projector, and what moved, below the question; nothing that tells its answer, unless `bare`."""
+    if bare:
         items = [*(view.figure(moved) if callable(view.figure) else view.figure), *view.more]
         figures = [one for item in items for one in _flat(item) if isinstance(one, Drawn)]
         followed = None if view.followed is None else view.followed.values
@@ -263,10 +379,8 @@ def _project(page: LessonPage, part: Part, view: PartView, turned: Turned, stage
             what_moved.say(view.followed, moved)
         elif view.notes and not (view.question and predict.wanted()):
             st.markdown(_sentences(view))
-        if not (seen or not view.covered):
-            st.caption(_("Figure, equation and table are shown with the answer: guess, then reveal."))
-    _diagram(page, part, view, turned, stage.diagram, seen)
-    stage.code()
+        if not bare:
+            st.caption(_covered())
 
 
 def _flat(item: Item) -> Iterator[Show]:
@@ -277,12 +391,11 @@ def _flat(item: Item) -> Iterator[Show]:
             yield from _flat(one)
 
 
-def _show(view: PartView, turned: Turned) -> None:
+def _show(view: PartView, turned: Turned, moved: Moved | None) -> None:
     """Equations, figure, what moved, what to look for, and the rest."""
     with turned.place:
         for worked in _all(view.equation):
             frame.show_equation(worked)
-    moved = what_moved.follow(view.followed, turned.moving) if view.followed else None
     for item in view.figure(moved) if callable(view.figure) else view.figure:
         _draw(item)
     if view.followed:
@@ -320,10 +433,6 @@ def _foot(page: LessonPage, part: Part, view: PartView | None) -> None:
         return
     lesson.foot(page.name.replace("_", "-"), part.code)
     with frame.controls_block("foot"):
-        lead = frame.passage(page.name, "lead")
-        take_along.offer(
-            take_along.Taken(page.name, page.title, part.code, part.title, _all(view.equation), lead, _sentences(view)),
-            view.taken,
-        )
+        take_along.offer(_taken(page, part, view), view.taken)
         controls.link_to_view()
     st.caption(_("Sources: {sources}").format(sources=page.sources))

@@ -142,7 +142,7 @@ def operation_names() -> dict[str, str]:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "matrices",
         _("Matrix operations"),
         [

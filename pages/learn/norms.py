@@ -268,7 +268,7 @@ def without_root(scale: float, sample: int) -> PartView:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "norms",
         _("Norms, activations, dropout"),
         [

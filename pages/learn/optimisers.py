@@ -330,7 +330,7 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
 ADAMS: Final = {"adam": "Adam", "adamw": "AdamW", "adam_plain": N_("Adam, uncorrected")}
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "optimisers",
         _("Optimisers and schedules"),
         [

@@ -89,7 +89,7 @@ def _verdict(it: PairsExperiment) -> str:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "pairs",
         _("How many pairs?"),
         [Part("", "", dict, lambda: show(pairs_experiment.load()))],

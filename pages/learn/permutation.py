@@ -302,7 +302,7 @@ def part(code: str, title: str) -> Part:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "permutation",
         _("Order and permutation"),
         [

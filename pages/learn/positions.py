@@ -496,7 +496,7 @@ def part(code: str, title: str, first: str) -> Part:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "positions",
         _("Positional encoding"),
         [

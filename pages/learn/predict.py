@@ -2,13 +2,11 @@
 
     predict.ask(lambda: questions.temperature(choices, steps))
 
-The switch is in the lesson's row (`switch`). Answers of a class are counted under the code in its link, in
-`core.lecture.class_answers`: everyone who opens the link answers the same question, while the dials stay as the link has them.
+The switch is in the lesson's row (`switch`). A class answers on its phones (`class_push`, `class_route`); its counts stand here.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -17,7 +15,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from core.lecture.class_answers import ANSWERS, ClassError
+from core.lecture.classroom import CLASSES
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number
 
@@ -27,7 +25,8 @@ CLASS: Final = "class"
 """URL parameter: the class's code."""
 EVERY_S: Final = 2.0
 """Seconds after which a class's counts are read anew."""
-VOTER: Final = "predict:voter"
+KEY: Final = "predict:key"
+"""Session state: code and key of the class that this session opened."""
 FROZEN: Final = "predict:frozen"
 """Session state: page and part, and the question that was revealed there."""
 
@@ -89,40 +88,38 @@ def _kept(name: str) -> str:
     return value
 
 
-def _put(name: str, value: str) -> None:
+def cookie(code: str) -> str:
+    """Name of the cookie that keeps the key of a class which this browser leads."""
+    return f"lead_{code}"
+
+
+def key_of(code: str) -> str:
+    """The key by which this session, or this browser before the page was loaded anew, leads a class; "" where it does not."""
+    opened: tuple[str, str] = st.session_state.get(KEY, ("", ""))
+    return opened[1] if opened[0] == code else str(st.context.cookies.get(cookie(code), ""))
+
+
+def led() -> str:
+    """The code of the class that this session leads; empty where it leads none."""
+    code = class_code()
+    return code if code and CLASSES.leads(code, key_of(code)) else ""
+
+
+def put(name: str, value: str) -> None:
+    """Keep a parameter of the link."""
     st.session_state[f"predict:{name}"] = value
     url_state.remember(name, value or None)
 
 
 def switch() -> None:
-    """The two switches: show the question; count the answers of a class."""
+    """The switch of the question."""
     st.session_state["predict:asked"] = wanted()
     st.toggle(
         _("Predict first"),
         key="predict:asked",
-        on_change=lambda: _put(ASK, "true" if st.session_state["predict:asked"] else ""),
+        on_change=lambda: put(ASK, "true" if st.session_state["predict:asked"] else ""),
         help=_("A question about what the view will show once something changes: answer, then see."),
     )
-    if wanted() and not controls.presenting():
-        st.session_state["predict:shared"] = bool(class_code())
-        st.toggle(
-            _("For the class"),
-            key="predict:shared",
-            on_change=_share,
-            help=_(
-                "Everyone who opens this page's link answers the same question, and the answers are counted. Counts live in the "
-                "app's memory for three hours; nothing about who answered is kept."
-            ),
-        )
-
-
-def _share() -> None:
-    if not st.session_state["predict:shared"]:
-        return _put(CLASS, "")
-    try:
-        return _put(CLASS, ANSWERS.open())
-    except ClassError as problem:
-        st.session_state["predict:problem"] = problem.args[0]
 
 
 def links() -> dict[str, str]:
@@ -141,7 +138,7 @@ def ask(make: Callable[[], Question | None]) -> bool:
     """
     if not wanted():
         return True
-    question = _frozen() or make()
+    question = frozen() or make()
     if question is None:
         return True
     st.html(f"<style>{CSS}</style>")
@@ -155,7 +152,7 @@ def _view() -> tuple[Any, Any]:
     return st.context.url, st.session_state.get("part") or st.query_params.get("part")
 
 
-def _frozen() -> Question | None:
+def frozen() -> Question | None:
     """The question that was revealed in this part and stays, with its tally, while dials move; None once the teacher went on."""
     kept = st.session_state.get(FROZEN)
     return kept[1] if kept is not None and kept[0] == _view() else None
@@ -173,11 +170,9 @@ def _walk(question: Question) -> None:
 
 def _show(question: Question) -> None:
     code, state = class_code(), st.session_state
-    if problem := state.pop("predict:problem", None):
-        controls.error_box(problem)
-    if code and not ANSWERS.known(code):
+    if code and not CLASSES.known(code):
         controls.notice("closed", _("This class is over: answers are not counted. Its switch opens a new one, with a new link."))
-        code = ""
+    code = led()
     revealed, chosen = f"predict:{question.key}:revealed", f"predict:{question.key}:chosen"
     st.markdown(f"**{question.text}**")
     left, right = st.columns([5, 1], vertical_alignment="bottom")
@@ -195,7 +190,7 @@ def _show(question: Question) -> None:
             disabled=bool(state.get(revealed)),
             label_visibility="collapsed",
             on_change=_answered,
-            args=(question, code, widget, chosen),
+            args=(widget, chosen),
         )
     with right:
         if not state.get(revealed):
@@ -210,7 +205,7 @@ def _show(question: Question) -> None:
         elif question.then:
             show = _("Show it")
             st.button(show, icon=":material/play_arrow:", key="predict_walk", on_click=_walk, args=(question,))
-        if state.get(revealed) and _frozen() is not None:
+        if state.get(revealed) and frozen() is not None:
             st.button(
                 _("Next question"), icon=":material/skip_next:", key="predict_next", on_click=lambda: state.pop(FROZEN, None)
             )
@@ -220,16 +215,8 @@ def _show(question: Question) -> None:
         _class(question, code, bool(state.get(revealed)))
 
 
-def _answered(question: Question, code: str, widget: str, chosen: str) -> None:
-    state = st.session_state
-    state[chosen] = option = state[widget]
-    if not code or option is None:
-        return
-    voter = state.setdefault(VOTER, secrets.token_hex(8))
-    try:
-        ANSWERS.answer(code, question.key, voter, option)
-    except ClassError as problem:
-        state["predict:problem"] = problem.args[0]
+def _answered(widget: str, chosen: str) -> None:
+    st.session_state[chosen] = st.session_state[widget]
 
 
 def _reveal(question: Question, answer: int | None) -> None:
@@ -248,16 +235,13 @@ def _class(question: Question, code: str, revealed: bool) -> None:
 
     @st.fragment(run_every=EVERY_S)
     def counts() -> None:
-        tally = ANSWERS.tally(code, question.key, len(question.options))
+        tally = CLASSES.tally(code, question.key, len(question.options))
         given = ngettext("{count} answer so far", "{count} answers so far", sum(tally)).format(count=number(sum(tally)))
         st.caption(_("Class {code}: {answers}").format(code=code, answers=given))
         if revealed:
             st.html(_tally(question, tally))
 
     counts()
-    if not controls.presenting():
-        with st.popover(_("Link for the class"), icon=":material/group:"):
-            controls.address_of_view()
 
 
 def _tally(question: Question, tally: list[int]) -> str:

@@ -365,7 +365,7 @@ def part(code: str, title: str, first: str) -> Part:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "recurrent",
         _("Recurrent cells"),
         [part("rnn", _("RNN"), "t"), part("lstm", _("LSTM"), "t"), part("gradient", _("Back through time"), "fb")],

@@ -120,12 +120,17 @@ def _plain(markdown: str) -> str:
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"[*`$]|\\\\", "", markdown))
 
 
-def sheet(view: Taken, values: Mapping[str, Any]) -> Callable[[], str]:
-    """A function that writes the handout of a view, HTML; it needs no session, as a download is made without one."""
-    link = address()
+def sheet(view: Taken, values: Mapping[str, Any], *, link: str | None = None) -> Callable[[], str]:
+    """A function that writes the handout of a view, HTML; it needs no session, as a download is made without one.
+
+    Args:
+        link: to the view; its address where None, none where empty.
+    """
+    link = address() if link is None else link
     content = Handout(
         title=view.title, part=view.part_title, lead=_plain(view.lead), look=_plain(view.look), worked=view.worked, address=link,
-        given={key: value for key, value in values.items() if key != ASKED}, asked=values.get(ASKED, {}), qr=qr_code(link),
+        given={key: value for key, value in values.items() if key != ASKED}, asked=values.get(ASKED, {}),
+        qr=qr_code(link) if link else "",
     )  # fmt: skip
     words = _words()
     return lambda: handout.page(content, words)

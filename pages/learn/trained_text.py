@@ -193,7 +193,7 @@ def _shown(symbol: str) -> str:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "trained_text",
         _("Trained attention"),
         [Part("", "", dials, show, "tdial", "weights")],

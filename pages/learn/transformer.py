@@ -460,7 +460,7 @@ def card() -> PartView:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "transformer",
         _("Encoder and decoder"),
         [

@@ -305,7 +305,7 @@ def notation(of: str) -> PartView:
 
 
 render(
-    LessonPage(
+    lambda: LessonPage(
         "uses",
         _("Uses and notation"),
         [

@@ -18,6 +18,8 @@ from __future__ import annotations
 import gettext
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from functools import cache, lru_cache
@@ -50,10 +52,17 @@ _chosen: ContextVar[str | None] = ContextVar("language", default=None)
 
 def translate_to(language: str, message: str) -> str:
     """A message of core in this language ("es", or "es-PE" for its numbers too), from any thread or task."""
+    with speaking(language):
+        return messages.translate(message)
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Texts in this language ("es", or "es-PE" for its numbers too), whoever is looking; English where it is not offered."""
     code = language.partition("-")[0]
     token = _chosen.set(_region(code, language) if code in LANGUAGES else SOURCE)
     try:
-        return messages.translate(message)
+        yield
     finally:
         _chosen.reset(token)
 

@@ -1,0 +1,158 @@
+// A phone in a class (pages/learn/class_route.py): shows what the teacher shows, sends answers, reasons, questions and votes.
+// Texts of others are set as text, never as HTML; the view is HTML that the server wrote.
+import { drawPlots } from "./plain_view.js";
+
+const setting = JSON.parse(document.getElementById("setting").textContent);
+const { words, code } = setting;
+const place = (id) => document.getElementById(id);
+const kept = (name, otherwise) => JSON.parse(localStorage.getItem(`class:${code}:${name}`) ?? JSON.stringify(otherwise));
+const keep = (name, value) => localStorage.setItem(`class:${code}:${name}`, JSON.stringify(value));
+const now = { question: null, counts: null };
+let socket = null;
+let tries = 0;
+
+function made(tag, text = "", properties = {}) {
+  const element = Object.assign(document.createElement(tag), properties);
+  if (text) element.textContent = text;
+  return element;
+}
+
+const send = (message) => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(message));
+
+function connect() {
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  socket = new WebSocket(`${scheme}://${location.host}${setting.root}/class/${code}/socket?lang=${setting.language}`);
+  socket.onopen = () => {
+    tries = 0;
+    place("state").textContent = "";
+    if (!place("view").firstChild) place("view").append(made("p", words.waiting));
+  };
+  socket.onmessage = ({ data }) => take(JSON.parse(data));
+  socket.onclose = ({ code: why }) => {
+    if (why === 4404) return void (place("state").textContent = words.over);
+    place("state").textContent = words.away;
+    setTimeout(connect, Math.min(15_000, 500 * 2 ** tries++) * (0.5 + Math.random()));
+  };
+}
+
+function take(message) {
+  if (message.error) return void (place("state").textContent = message.error);
+  if (message.view) view(message.view);
+  if ("question" in message) now.question = message.question;
+  if (message.counts) now.counts = message.counts;
+  if ("question" in message) ask();
+  if ("question" in message || message.counts) count();
+  if ("reasons" in message) reasons(message.reasons);
+  if (message.queue) queue(message.queue);
+}
+
+// The teacher's view; what is scrolled sideways stays where it was.
+function view(given) {
+  const link = new URL(given.address, location.href);
+  link.searchParams.set("lang", setting.language);
+  link.searchParams.set("class", code);
+  const head = made("h1", given.part ? `${given.title}: ${given.part}` : given.title);
+  const dials = made("p", given.dials.map(([name, value]) => `${name}: ${value}`).join(" · "), { className: "dials" });
+  const body = made("div");
+  body.innerHTML = given.body;
+  place("view").replaceChildren(head, dials, body, made("a", words.look, { href: link.pathname + link.search, className: "look-around" }));
+  drawPlots(body, setting.root + setting.plotly);
+}
+
+function ask() {
+  const question = now.question;
+  const box = place("question");
+  if (!question) return box.replaceChildren();
+  const mine = kept(question.key, {});
+  const options = question.options.map((text, option) => {
+    const button = made("button", text, { type: "button", disabled: question.revealed });
+    button.setAttribute("aria-pressed", mine.option === option);
+    if (question.revealed && question.right.includes(option)) button.classList.add("right");
+    button.onclick = () => {
+      keep(question.key, { ...mine, option });
+      send({ answer: [question.key, option] });
+      ask();
+      count();
+    };
+    return button;
+  });
+  const list = made("div", "", { className: "options" });
+  list.append(...options);
+  box.replaceChildren(made("h2", question.text), list, made("p", "", { id: "counts", className: "note" }));
+  if (mine.option !== undefined && !question.revealed) box.append(made("p", words.chosen, { className: "note" }));
+  if (question.revealed) revealed(box, question, mine);
+}
+
+function revealed(box, question, mine) {
+  const told = mine.option === undefined ? "" : `${question.right.includes(mine.option) ? words.right : words.wrong} `;
+  box.append(made("p", told + question.why, { className: "check" }));
+  const form = made("form");
+  const input = made("input", "", { maxLength: setting.most, value: mine.why ?? "", required: true, autocomplete: "off" });
+  input.setAttribute("aria-label", words.why);
+  input.placeholder = words.why;
+  const said = made("p", mine.why ? words.kept : "", { className: "note" });
+  form.append(input, made("button", words.keep));
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    keep(question.key, { ...kept(question.key, {}), why: input.value });
+    send({ reason: [question.key, input.value] });
+    said.textContent = words.kept;
+  };
+  box.append(form, said);
+}
+
+function count() {
+  const { question, counts } = now;
+  const line = document.getElementById("counts");
+  if (!line || !question || counts?.question !== question.key) return;
+  line.textContent = words.answered.replace("{count}", counts.answers);
+  if (!question.revealed || !counts.tally) return;
+  const most = Math.max(1, ...counts.tally);
+  [...document.querySelectorAll(".options button")].forEach((button, option) => {
+    button.dataset.count = counts.tally[option];
+    button.style.setProperty("--share", `${(100 * counts.tally[option]) / most}%`);
+  });
+}
+
+function reasons(told) {
+  const box = place("reasons");
+  if (!told) return box.replaceChildren();
+  const list = made("ul");
+  list.append(...told.map((text) => made("li", text)));
+  box.replaceChildren(made("h2", words.reasons), list);
+}
+
+function queue(waiting) {
+  const mine = new Set(kept("votes", []));
+  const list = made("ol");
+  for (const { number, text, votes } of waiting) {
+    const item = made("li");
+    const button = made("button", `▲ ${votes}`, { type: "button" });
+    button.setAttribute("aria-pressed", mine.has(number));
+    button.setAttribute("aria-label", `${words.vote}: ${text}`);
+    button.onclick = () => {
+      mine.has(number) ? mine.delete(number) : mine.add(number);
+      keep("votes", [...mine]);
+      send({ vote: number });
+    };
+    item.append(button, made("span", text));
+    list.append(item);
+  }
+  const form = made("form");
+  const input = made("input", "", { maxLength: setting.most, required: true, autocomplete: "off", placeholder: words.ask });
+  input.setAttribute("aria-label", words.ask);
+  const typed = place("queue").querySelector("input");
+  if (typed) input.value = typed.value;
+  const focused = document.activeElement === typed;
+  form.append(input, made("button", words.send));
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    send({ ask: input.value });
+    input.value = "";
+  };
+  place("queue").replaceChildren(made("h2", words.queue), list, form);
+  if (focused) input.focus();
+}
+
+queue([]);
+connect();

@@ -1,0 +1,399 @@
+"""Classes: what the teacher shows, the class's answers, reasons and questions, in this process's memory under a short code.
+
+A class is opened by whoever asks, with a code and a key drawn at random: the code joins, the key leads. What is sent to a phone
+lies in slots, each written once per language and numbered anew at every change, so that a phone that was away needs the newest of
+each and nothing else. No name, address or time of anybody is kept, and nothing is written to disk. A class that nobody used for
+`IDLE_S`, or that is older than `LIFE_S`, is forgotten.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import time
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any, Final
+
+from core.messages import compose
+
+LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Of codes: those that nobody mistakes for another when reading them from a wall."""
+CODE_LENGTH: Final = 6
+MAX_CLASSES: Final = 100
+MAX_QUESTIONS: Final = 100
+MAX_VOTERS: Final = 500
+MAX_HERE: Final = 300
+"""Phones of one class at a time."""
+MAX_SHOWN: Final = 200_000
+"""Characters of what the teacher shows, in one language."""
+MAX_TEXT: Final = 200
+"""Characters of a question to the teacher, and of a reason."""
+MAX_ASKED: Final = 60
+"""Questions to the teacher that wait at once; each phone has at most `MAX_ASKED_EACH` of them."""
+MAX_ASKED_EACH: Final = 3
+MAX_REASONS: Final = 200
+BURST: Final = 12.0
+PER_SECOND: Final = 1.0
+"""Messages of a phone: so many at once, and so many a second in the long run."""
+IDLE_S: Final = 3 * 3600.0
+LIFE_S: Final = 12 * 3600.0
+SLOTS: Final = ("view", "question", "counts", "queue", "reasons")
+
+
+class ClassError(ValueError):
+    """What is not taken, or a class that is not there; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The question on display in one language.
+
+    Attributes:
+        answer: place of the true option, sent once the teacher revealed it. right: places that count as true. why: goes with it.
+    """
+
+    key: str
+    text: str
+    options: Sequence[str]
+    answer: int
+    right: Sequence[int]
+    why: str
+
+
+@dataclass
+class _Waiting:
+    """A question to the teacher: its number, its text, who asked it, and who voted for it."""
+
+    number: int
+    text: str
+    by: str
+    votes: set[str]
+
+
+@dataclass
+class _Class:
+    key: str
+    began: float
+    used: float
+    slots: dict[str, tuple[int, Mapping[str, str]]] = field(default_factory=dict)
+    answers: dict[str, dict[str, int]] = field(default_factory=dict)
+    reasons: dict[str, dict[str, str]] = field(default_factory=dict)
+    queue: list[_Waiting] = field(default_factory=list)
+    asked: int = 0
+    question: str = ""
+    options: int = 0
+    revealed: bool = False
+    told: bool = False
+    budgets: dict[str, tuple[float, float]] = field(default_factory=dict)
+    here: dict[object, Callable[[], None]] = field(default_factory=dict)
+
+
+class Classes:
+    """All classes of a process; every method may be called from any thread."""
+
+    def __init__(
+        self, *, max_classes: int = MAX_CLASSES, idle_s: float = IDLE_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._classes: dict[str, _Class] = {}
+        self._lock = RLock()
+        self._most, self._idle, self._clock = max_classes, idle_s, clock
+        self._number = 0
+
+    def open(self) -> tuple[str, str]:
+        """A new class: its code, and the key of whoever leads it.
+
+        Raises:
+            ClassError: where as many classes as are kept are in use.
+        """
+        with self._lock:
+            self._forget()
+            if len(self._classes) >= self._most:
+                raise ClassError(compose("{count} classes are open already: try again later", count=self._most))
+            code = _draw()
+            while code in self._classes:
+                code = _draw()
+            now = self._clock()
+            self._classes[code] = room = _Class(secrets.token_urlsafe(18), now, now)
+            return code, room.key
+
+    def known(self, code: str) -> bool:
+        """Tells whether this class is open."""
+        with self._lock:
+            self._forget()
+            return code in self._classes
+
+    def leads(self, code: str, key: str) -> bool:
+        """Tells whether this key leads this class."""
+        with self._lock:
+            room = self._classes.get(code)
+            return room is not None and hmac.compare_digest(room.key.encode(), key.encode())
+
+    def close(self, code: str) -> None:
+        """Forget a class; its phones are told so."""
+        with self._lock:
+            room = self._classes.pop(code, None)
+            if room is not None:
+                _wake(room)
+
+    def show(self, code: str, view: Mapping[str, str], question: Mapping[str, Asked] | None, *, revealed: bool) -> None:
+        """Show what the teacher's page shows.
+
+        Args:
+            view: JSON by language. question: by language, None where none is asked. revealed: its answer is out.
+
+        Raises:
+            ClassError: for a class that is not open, or a view that is too large.
+        """
+        if any(len(text) > MAX_SHOWN for text in view.values()):
+            raise ClassError(compose("a view of more than {count} characters is not sent to the class", count=MAX_SHOWN))
+        with self._lock:
+            room = self._room(code)
+            first = next(iter(question.values())) if question else None
+            if (first.key if first else "") != room.question:
+                room.told = False
+            room.question, room.options = (first.key, len(first.options)) if first else ("", 0)
+            room.revealed = revealed and first is not None
+            self._put(room, "view", view)
+            self._put(room, "question", {name: _sent(one, revealed=room.revealed) for name, one in (question or {}).items()})
+            self._count(room)
+            _wake(room)
+
+    def answer(self, code: str, question: str, voter: str, option: int) -> None:
+        """Keep an answer, in place of this voter's earlier one to the same question.
+
+        Args:
+            option: chosen, from 0. voter: a token that the browser keeps.
+
+        Raises:
+            ClassError: for a class that is not open, or is full; for another question than the one on display, or one whose
+                answer is out.
+        """
+        with self._lock:
+            room = self._room(code)
+            if question != room.question or room.revealed:
+                raise ClassError(compose("this question is closed"))
+            if not 0 <= option < room.options:
+                raise ClassError(compose("this question has no such answer"))
+            if question not in room.answers and len(room.answers) >= MAX_QUESTIONS:
+                raise ClassError(compose("this class has answered {count} questions: open another", count=MAX_QUESTIONS))
+            given = room.answers.setdefault(question, {})
+            if voter not in given and len(given) >= MAX_VOTERS:
+                raise ClassError(compose("{count} have answered this question, which is the most", count=MAX_VOTERS))
+            given[voter] = option
+            self._count(room)
+            _wake(room)
+
+    def tally(self, code: str, question: str, options: int) -> list[int]:
+        """Counts the answers for each of so many options; zeros for a class or question without answers."""
+        with self._lock:
+            room = self._classes.get(code)
+            counts = Counter(room.answers.get(question, {}).values()) if room else Counter[int]()
+        return [counts[option] for option in range(options)]
+
+    def give_reason(self, code: str, question: str, voter: str, text: str) -> None:
+        """Keep a reason of one sentence, without a name; an empty one takes it back.
+
+        Raises:
+            ClassError: for a class that is not open, a question whose answer is not out, or where there are too many.
+        """
+        with self._lock:
+            room = self._room(code)
+            if question != room.question or not room.revealed:
+                raise ClassError(compose("reasons are for the question whose answer is out"))
+            given = room.reasons.setdefault(question, {})
+            said = plain(text)
+            if said and voter not in given and len(given) >= MAX_REASONS:
+                raise ClassError(compose("{count} have given a reason, which is the most", count=MAX_REASONS))
+            if said:
+                given[voter] = said
+            else:
+                given.pop(voter, None)
+            self._tell_reasons(room)
+            _wake(room)
+
+    def reasons(self, code: str) -> list[str]:
+        """Reasons given for the question on display, in the order of their letters: none stands beside who wrote it."""
+        with self._lock:
+            room = self._classes.get(code)
+            return sorted(room.reasons.get(room.question, {}).values()) if room else []
+
+    def tell_reasons(self, code: str, *, on: bool) -> None:
+        """Show the reasons to the class, or no longer."""
+        with self._lock:
+            room = self._room(code)
+            room.told = on
+            self._tell_reasons(room)
+            _wake(room)
+
+    def ask(self, code: str, by: str, text: str) -> None:
+        """Put a question to the teacher into the queue.
+
+        Raises:
+            ClassError: for a class that is not open, a text without words, or too many that wait.
+        """
+        with self._lock:
+            room, said = self._room(code), plain(text)
+            if not said:
+                raise ClassError(compose("a question needs words"))
+            if len(room.queue) >= MAX_ASKED:
+                raise ClassError(compose("{count} questions wait already: vote for one of them", count=MAX_ASKED))
+            if sum(one.by == by for one in room.queue) >= MAX_ASKED_EACH:
+                raise ClassError(compose("{count} questions of yours wait already", count=MAX_ASKED_EACH))
+            room.asked += 1
+            room.queue.append(_Waiting(room.asked, said, by, {by}))
+            self._line_up(room)
+
+    def vote(self, code: str, by: str, number: int) -> None:
+        """Vote for a waiting question; a second time takes the vote back.
+
+        Raises:
+            ClassError: for a class that is not open. A question that was answered meanwhile is no error.
+        """
+        with self._lock:
+            room = self._room(code)
+            for one in room.queue:
+                if one.number == number and (by in one.votes or len(one.votes) < MAX_VOTERS):
+                    one.votes ^= {by}
+            self._line_up(room)
+
+    def settle(self, code: str, number: int) -> None:
+        """Take a question out of the queue: it was answered, or is not to be shown."""
+        with self._lock:
+            room = self._room(code)
+            room.queue = [one for one in room.queue if one.number != number]
+            self._line_up(room)
+
+    def queue(self, code: str) -> list[tuple[int, str, int]]:
+        """Waiting questions: number, text, votes; those with the most votes first, then the oldest."""
+        with self._lock:
+            room = self._classes.get(code)
+            return _ordered(room) if room else []
+
+    def join(self, code: str, phone: object, wake: Callable[[], None]) -> None:
+        """Call `wake` (from any thread) whenever a slot changes, until the phone leaves.
+
+        Raises:
+            ClassError: for a class that is not open, or is full.
+        """
+        with self._lock:
+            room = self._room(code)
+            if len(room.here) >= MAX_HERE:
+                raise ClassError(compose("{count} phones are in this class, which is the most", count=MAX_HERE))
+            room.here[phone] = wake
+
+    def leave(self, code: str, phone: object) -> None:
+        """Forget a phone's connection, not its answers."""
+        with self._lock:
+            if (room := self._classes.get(code)) is not None:
+                room.here.pop(phone, None)
+
+    def here(self, code: str) -> int:
+        """Phones that are connected."""
+        with self._lock:
+            room = self._classes.get(code)
+            return len(room.here) if room else 0
+
+    def slots(self, code: str, language: str, seen: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+        """Number and JSON, in this language, of each slot that changed since the numbers in `seen`.
+
+        Raises:
+            ClassError: for a class that is not open.
+        """
+        with self._lock:
+            room = self._room(code, used=False)
+            return {
+                name: (number, texts.get(language) or next(iter(texts.values()), "null"))
+                for name, (number, texts) in room.slots.items()
+                if seen.get(name) != number
+            }
+
+    def allow(self, code: str, who: str) -> bool:
+        """Tells whether a phone may send another message now, and counts it."""
+        with self._lock:
+            room, now = self._room(code, used=False), self._clock()
+            left, at = room.budgets.get(who, (BURST, now))
+            left = min(BURST, left + PER_SECOND * (now - at))
+            if who not in room.budgets and len(room.budgets) >= 2 * MAX_VOTERS:
+                room.budgets = {name: kept for name, kept in room.budgets.items() if now - kept[1] < BURST / PER_SECOND}
+                if len(room.budgets) >= 2 * MAX_VOTERS:
+                    return False
+            room.budgets[who] = (left - (left >= 1), now)
+            return left >= 1
+
+    def _room(self, code: str, *, used: bool = True) -> _Class:
+        self._forget()
+        room = self._classes.get(code)
+        if room is None:
+            raise ClassError(compose("no class is open under this code: ask for the new link"))
+        if used:
+            room.used = self._clock()
+        return room
+
+    def _put(self, room: _Class, name: str, texts: Mapping[str, str]) -> None:
+        if room.slots.get(name, (0, None))[1] != texts:
+            self._number += 1
+            room.slots[name] = (self._number, texts)
+
+    def _count(self, room: _Class) -> None:
+        given = Counter(room.answers.get(room.question, {}).values())
+        counts: dict[str, Any] = {"question": room.question, "answers": given.total()}
+        if room.revealed:
+            counts["tally"] = [given[option] for option in range(room.options)]
+        self._put(room, "counts", {"": json.dumps(counts)})
+        self._tell_reasons(room)
+
+    def _tell_reasons(self, room: _Class) -> None:
+        told = sorted(room.reasons.get(room.question, {}).values()) if room.told and room.revealed else None
+        self._put(room, "reasons", {"": json.dumps(told, ensure_ascii=False)})
+
+    def _line_up(self, room: _Class) -> None:
+        waiting = [{"number": number, "text": text, "votes": votes} for number, text, votes in _ordered(room)]
+        self._put(room, "queue", {"": json.dumps(waiting, ensure_ascii=False)})
+        _wake(room)
+
+    def _forget(self) -> None:
+        now = self._clock()
+        for code, room in list(self._classes.items()):
+            if now - room.used > self._idle or now - room.began > LIFE_S:
+                self.close(code)
+
+
+def plain(text: str) -> str:
+    """A text on one line: no control characters, no marks that turn the direction of writing, at most `MAX_TEXT` characters."""
+    kept = "".join(" " if one.isspace() else one for one in text[: 4 * MAX_TEXT] if one.isspace() or _is_plain(one))
+    return " ".join(kept.split())[:MAX_TEXT].strip()
+
+
+def _is_plain(letter: str) -> bool:
+    return unicodedata.category(letter) not in ("Cc", "Cf", "Co", "Cs", "Cn") or letter == "\N{ZERO WIDTH JOINER}"
+
+
+def _sent(asked: Asked, *, revealed: bool) -> str:
+    """A question as phones get it: what is not revealed does not leave the server."""
+    content = {"key": asked.key, "text": asked.text, "options": list(asked.options), "revealed": revealed}
+    if revealed:
+        content |= {"right": [asked.answer, *asked.right], "why": asked.why}
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _ordered(room: _Class) -> list[tuple[int, str, int]]:
+    line = sorted(room.queue, key=lambda one: (-len(one.votes), one.number))
+    return [(one.number, one.text, len(one.votes)) for one in line]
+
+
+def _wake(room: _Class) -> None:
+    for wake in room.here.values():
+        wake()
+
+
+def _draw() -> str:
+    return "".join(secrets.choice(LETTERS) for _letter in range(CODE_LENGTH))
+
+
+CLASSES: Final = Classes()
+"""Those of this process."""
