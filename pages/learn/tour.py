@@ -71,7 +71,7 @@ def build(folder: Path, *, lessons: Sequence[str] | None = None, address: str = 
         ValueError: for a page that is none of the lecture's.
     """
     for name in ("scriptrunner_utils.script_run_context", "state.session_state_proxy"):
-        logging.getLogger(f"streamlit.runtime.{name}").setLevel(logging.ERROR)  # each run begins without a visitor
+        logging.getLogger(f"streamlit.runtime.{name}").addFilter(lambda _record: False)  # each run begins without a visitor
     entries = [
         one
         for one in ENTRIES
