@@ -16,9 +16,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
-from core.figures.draft import Draft
 from core.figures.numbers import Write
 from core.figures.style import BLUE, GREY, ORANGE, Scale, base_layout, figure_of
+from core.figures.traces import Trace, bars, chart
 from core.messages import translate as _
 from core.vision.pictures import Bytes
 
@@ -90,23 +90,17 @@ def ranking_figure(
         names: of the classes, in their order, for a person. probabilities: (classes,).
     """
     order = np.argsort(-probabilities, kind="stable")
-    shares = 100 * np.asarray(probabilities, dtype=np.float64)[order]
-    figure = Draft()
-    figure.add_bar(
-        x=shares,
-        y=[names[i] for i in order],
-        orientation="h",
-        text=[write(float(share) / 100) for share in shares],
-        textposition="outside",
-        cliponaxis=False,
-        marker={"color": [BLUE if rank == 0 else GREY for rank in range(len(order))]},
-        hovertemplate="%{y}: %{x:.3~f} %<extra></extra>",
-    )
-    figure.update_layout(base_layout(x_title=_("Probability (%)"), keep="ranking", legend=False, height=height))
-    figure.update_layout(bargap=0.25, margin={"t": 8})
-    figure.update_xaxes(range=[0, 115], tickvals=[0, 25, 50, 75, 100])
-    figure.update_yaxes(autorange="reversed", ticks="")
-    return figure.figure()
+    colours = [BLUE if rank == 0 else GREY for rank in range(len(order))]
+    bar = _share_bars(probabilities[order], [names[i] for i in order], write, marker={"color": colours})
+    return chart([bar], x_title=_("Probability (%)"), keep="ranking", legend=False, height=height, bargap=0.25, margin={"t": 8},
+                 x={"range": [0, 115], "tickvals": [0, 25, 50, 75, 100]}, y={"autorange": "reversed", "ticks": ""})  # fmt: skip
+
+
+def _share_bars(shares: NDArray[np.floating], names: Sequence[str], write: Write, **more: Any) -> Trace:
+    """Shares as bars, each with its percentage at its end."""
+    percents = 100 * np.asarray(shares, dtype=np.float64)
+    return bars(percents, names, hover="%{y}: %{x:.3~f} %<extra></extra>", orientation="h", textposition="outside",
+                text=[write(float(share) / 100) for share in percents], cliponaxis=False, **more)  # fmt: skip
 
 
 def ranking_change_figure(
@@ -123,26 +117,12 @@ def ranking_change_figure(
         names: of the classes, in their order, for a person. before, after: (classes,).
     """
     order = np.argsort(-before, kind="stable")
-    figure = Draft()
-    for title, values, colour in ((_("Whole picture"), before, GREY), (_("With patches hidden"), after, BLUE)):
-        shares = 100 * np.asarray(values, dtype=np.float64)[order]
-        figure.add_bar(
-            x=shares,
-            y=[names[i] for i in order],
-            name=title,
-            orientation="h",
-            text=[write(float(share) / 100) for share in shares],
-            textposition="outside",
-            textfont={"size": 11},
-            cliponaxis=False,
-            marker={"color": colour},
-            hovertemplate="%{y}: %{x:.3~f} %<extra></extra>",
-        )
-    figure.update_layout(base_layout(x_title=_("Probability (%)"), keep="change", height=height))
-    figure.update_layout(barmode="group", bargap=0.22, bargroupgap=0)
-    figure.update_xaxes(range=[0, 118], tickvals=[0, 25, 50, 75, 100])
-    figure.update_yaxes(autorange="reversed", ticks="")
-    return figure.figure()
+    traces = [
+        _share_bars(values[order], [names[i] for i in order], write, name=title, textfont={"size": 11}, marker={"color": colour})
+        for title, values, colour in ((_("Whole picture"), before, GREY), (_("With patches hidden"), after, BLUE))
+    ]
+    return chart(traces, x_title=_("Probability (%)"), keep="change", height=height, barmode="group", bargap=0.22, bargroupgap=0,
+                 x={"range": [0, 118], "tickvals": [0, 25, 50, 75, 100]}, y={"autorange": "reversed", "ticks": ""})  # fmt: skip
 
 
 def overlay_figure(

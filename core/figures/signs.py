@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from core.figures.attention import MapAxis, NamedMap, ScaleKind, layers_figure
 from core.figures.attention import map_figure as attention_map
 from core.figures.attention import row_figure as attention_row
-from core.figures.draft import Draft
 from core.figures.numbers import Write, three_digits
 from core.figures.strip import PARTS, STRIP_PX, Strip, ends, images, step_of
-from core.figures.style import GREEN, ORANGE, SEQUENTIAL, base_layout
+from core.figures.style import GREEN, ORANGE, SEQUENTIAL
+from core.figures.traces import chart, heat, line, marks, upright
 from core.messages import translate as _
 from core.signs.vocabulary import BLANK
 
@@ -119,47 +119,26 @@ def clip_figure(
     shown = labels_shown(probabilities)
     steps, step = len(seconds), step_of(seconds)
     best = probabilities.argmax(axis=1)
-    figure = Draft(
-        {
-            "type": "heatmap",
-            "z": np.asarray(probabilities[:, shown].T, dtype=np.float32),
-            "x0": float(seconds[0]),
-            "dx": step,
-            "y": np.arange(len(shown)),
-            "zmin": 0,
-            "zmax": 1,
-            "colorscale": SEQUENTIAL,
-            "customdata": [[names[label]] * steps for label in shown],
-            "hovertemplate": _("{label} at {time} s: {value}").format(label="%{customdata}", time="%{x:.2f}", value="%{z:.1%}")
-            + "<extra></extra>",
-            "colorbar": {"title": {"text": _("Probability"), "side": "right"}, "thickness": 8, "outlinewidth": 0, "ticks": ""},
-        }
-    )
     rows = {label: row for row, label in enumerate(shown)}
     marked = [t for t in range(steps) if int(best[t]) in rows]
-    figure.add_scatter(
-        x=seconds[marked],
-        y=[rows[int(best[t])] for t in marked],
-        mode="markers",
-        name=_("Likeliest label of the frame"),
-        marker={"size": 6, "color": ORANGE, "line": {"width": 1, "color": "#FFFFFF"}},
-        hoverinfo="skip",
-    )
+    hover = _("{label} at {time} s: {value}").format(label="%{customdata}", time="%{x:.2f}", value="%{z:.1%}")
+    traces = [
+        heat(np.asarray(probabilities[:, shown].T, dtype=np.float32), SEQUENTIAL, 0, 1, hover=hover + "<extra></extra>",
+             bar={"title": {"text": _("Probability"), "side": "right"}}, x0=float(seconds[0]), dx=step,
+             y=np.arange(len(shown)), customdata=[[names[label]] * steps for label in shown]),
+        marks(seconds[marked], [rows[int(best[t])] for t in marked], _("Likeliest label of the frame"), hover="",
+              marker={"size": 6, "color": ORANGE, "line": {"width": 1, "color": "#FFFFFF"}}),
+    ]  # fmt: skip
     height = clip_height(len(shown), strip=bool(strip))
-    figure.update_layout(base_layout(x_title=_("Seconds into the clip"), y_title=_("Gloss"), keep=keep, height=height))
     top = 1 - (STRIP_PX + 24) / height if strip else 1.0
-    figure.update_xaxes(range=list(ends(seconds)), showgrid=False)
-    figure.update_yaxes(
-        autorange="reversed",
-        domain=[0, top],
-        tickvals=list(range(len(shown))),
-        ticktext=[names[label] for label in shown],
-        showgrid=False,
-    )
+    y = {"autorange": "reversed", "domain": [0, top], "tickvals": list(range(len(shown))), "showgrid": False}
+    above: dict[str, Any] = {}
     if strip:
-        figure.update_layout(images=images(strip, ends(seconds), top=1.0, height=1 - top - 6 / height))
-        figure.update_layout(legend={"y": 1.0})
-    return figure.figure()
+        pictures = images(strip, ends(seconds), top=1.0, height=1 - top - 6 / height)
+        above = {"images": pictures, "legend": {"y": 1.0}}
+    return chart(traces, x_title=_("Seconds into the clip"), y_title=_("Gloss"), keep=keep, height=height,
+                 x={"range": list(ends(seconds)), "showgrid": False}, y=y | {"ticktext": [names[label] for label in shown]},
+                 **above)  # fmt: skip
 
 
 def tracks_figure(tracks: NDArray[np.floating], at: int, *, keep: str = "tracks") -> go.Figure:
@@ -169,62 +148,36 @@ def tracks_figure(tracks: NDArray[np.floating], at: int, *, keep: str = "tracks"
         tracks: (T, 6), columns as `core.signs.tracks.COLUMNS`. at: index of the frame.
     """
     names = (_("Left hand"), _("Right hand"), _("Nose"))
-    first = max(0, at - TRAIL)
-    figure = Draft()
+    first, traces = max(0, at - TRAIL), []
     for (column, colour), name in zip(PARTS, names, strict=True):
         x, y = tracks[:, column], tracks[:, column + 1]
-        figure.add_scatter(
-            x=x, y=y, mode="lines", line={"color": colour, "width": 1}, opacity=0.2, hoverinfo="skip", showlegend=False
-        )
-        figure.add_scatter(
-            x=x[first : at + 1],
-            y=y[first : at + 1],
-            mode="lines",
-            line={"color": colour, "width": 3},
-            hoverinfo="skip",
-            showlegend=False,
-        )
-        figure.add_scatter(
-            x=x[at : at + 1],
-            y=y[at : at + 1],
-            mode="markers",
-            name=name,
-            marker={"color": colour, "size": 14 if column < 4 else 10, "symbol": "circle" if column < 4 else "diamond"},
-            hovertemplate=f"{name}: %{{x:.0f}}, %{{y:.0f}}<extra></extra>",
-        )
-    figure.update_layout(base_layout(x_title=_("x (pixels)"), y_title=_("y (pixels)"), keep=keep))
+        way, here = slice(first, at + 1), slice(at, at + 1)
+        size, symbol = (14, "circle") if column < 4 else (10, "diamond")
+        traces += [
+            line(x, y, colour=colour, width=1, hover="", opacity=0.2, showlegend=False),
+            line(x[way], y[way], colour=colour, width=3, hover="", showlegend=False),
+            marks(x[here], y[here], name, colour, size=size, symbol=symbol,
+                  hover=f"{name}: %{{x:.0f}}, %{{y:.0f}}<extra></extra>"),
+        ]  # fmt: skip
     across, down = _span(tracks[:, 0::2]), _span(tracks[:, 1::2])
-    figure.update_xaxes(range=across, constrain="domain")
-    figure.update_yaxes(range=down[::-1], scaleanchor="x", constrain="domain")
-    return figure.figure()
+    return chart(traces, x_title=_("x (pixels)"), y_title=_("y (pixels)"), keep=keep, x={"range": across, "constrain": "domain"},
+                 y={"range": down[::-1], "scaleanchor": "x", "constrain": "domain"})  # fmt: skip
 
 
 def paths_figure(tracks: NDArray[np.floating], fps: float, *, at: int | None = None, keep: str = "paths") -> go.Figure:
     """The same over time: how high each hand is, and how far to the side, seconds from the start."""
     names = (_("Left hand"), _("Right hand"), _("Nose"))
     seconds = np.arange(len(tracks)) / fps
-    figure = Draft()
-    for (column, colour), name in zip(PARTS, names, strict=True):
-        for offset, axis in ((1, "y"), (0, "y2")):
-            figure.add_scatter(
-                x=seconds,
-                y=tracks[:, column + offset],
-                yaxis=axis,
-                name=name,
-                mode="lines",
-                line={"color": colour, "width": 1.5},
-                showlegend=offset == 1,
-                legendgroup=name,
-                hovertemplate=f"{name}: %{{y:.0f}}<extra></extra>",
-            )
-    layout: dict[str, Any] = base_layout(x_title=_("Seconds into the clip"), keep=keep, hover="x")
-    layout["xaxis"]["anchor"] = "y2"
-    layout["yaxis"] = {"title": {"text": _("y (pixels)")}, "autorange": "reversed", "domain": [0.54, 1]}
-    layout["yaxis2"] = {"title": {"text": _("x (pixels)")}, "domain": [0, 0.46]}
-    figure.update_layout(layout)
-    if at is not None:
-        figure.add_vline(x=at / fps, line={"color": GREEN, "width": 1.5})
-    return figure.figure()
+    traces = [
+        line(seconds, tracks[:, column + offset], name, colour, width=1.5, hover=f"{name}: %{{y:.0f}}<extra></extra>", yaxis=axis,
+             showlegend=offset == 1, legendgroup=name)
+        for (column, colour), name in zip(PARTS, names, strict=True)
+        for offset, axis in ((1, "y"), (0, "y2"))
+    ]  # fmt: skip
+    return chart(traces, x_title=_("Seconds into the clip"), keep=keep, hover="x", x={"anchor": "y2"},
+                 yaxis={"title": {"text": _("y (pixels)")}, "autorange": "reversed", "domain": [0.54, 1]},
+                 yaxis2={"title": {"text": _("x (pixels)")}, "domain": [0, 0.46]},
+                 shapes=[] if at is None else [upright(at / fps, GREEN)])  # fmt: skip
 
 
 def _span(values: NDArray[np.floating]) -> list[float]:

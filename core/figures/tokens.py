@@ -9,10 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.draft import Draft
 from core.figures.numbers import Write, three_digits
 from core.figures.pictures import GREYS
-from core.figures.style import BLUE, DIVERGING, GREY, ORANGE, base_layout
+from core.figures.style import BLUE, DIVERGING, GREY, ORANGE
+from core.figures.traces import bars, chart, heat
 from core.messages import translate as _
 
 
@@ -37,13 +37,10 @@ def numbers_figure(
         for i in range(z.shape[0])
         for j in range(z.shape[1])
     ]
-    figure = Draft()
-    figure.add_heatmap(z=z, showscale=False, xgap=1, ygap=1, hoverinfo="skip", **colours)
-    figure.update_layout(base_layout(keep=keep, legend=False, height=height))
-    figure.update_layout(annotations=labels, margin={"t": 4, "b": 4, "l": 4, "r": 4})
-    figure.update_xaxes(visible=False, constrain="domain", fixedrange=True)
-    figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", fixedrange=True)
-    return figure.figure()
+    cells = {"type": "heatmap", "z": z, "showscale": False, "xgap": 1, "ygap": 1, "hoverinfo": "skip", **colours}
+    hidden = {"visible": False, "fixedrange": True}
+    return chart([cells], keep=keep, legend=False, height=height, annotations=labels, margin={"t": 4, "b": 4, "l": 4, "r": 4},
+                 x={"constrain": "domain", **hidden}, y={"autorange": "reversed", "scaleanchor": "x", **hidden})  # fmt: skip
 
 
 def vectors_figure(
@@ -58,37 +55,27 @@ def vectors_figure(
     Args:
         vectors: (d,) by name. chosen: channel, from 0, that is marked.
     """
-    rows = len(vectors)
-    figure = Draft()
-    layout = base_layout(keep=keep, legend=False, height=height or 70 + 110 * rows) | {"bargap": 0.1, "annotations": []}
+    rows, width = len(vectors), len(next(iter(vectors.values())))
     top = max(float(np.abs(one).max()) for one in vectors.values()) or 1.0
     each = 1 / rows
+    traces, axes, titles = [], {}, []
     for index, (name, vector) in enumerate(vectors.items()):
-        axis = "" if index == 0 else str(index + 1)
+        axis, high = "" if index == 0 else str(index + 1), 1 - index * each
         colours = [ORANGE if channel == chosen else BLUE if value >= 0 else GREY for channel, value in enumerate(vector)]
-        figure.add_bar(
-            x=np.arange(1, len(vector) + 1),
-            y=np.asarray(vector, dtype=np.float32),
-            yaxis=f"y{axis}",
-            name=name,
-            marker={"color": colours, "line": {"width": 0}},
-            hovertemplate=_("channel {channel}: {value}").format(channel="%{x}", value="%{y:.4~g}") + "<extra></extra>",
-        )
-        high = 1 - index * each
-        layout[f"yaxis{axis}"] = {
-            "domain": [high - 0.78 * each, high - 0.16 * each],
-            "range": [-1.05 * top, 1.05 * top],
-            "nticks": 4,
-        }
-        layout["annotations"].append(
+        hover = _("channel {channel}: {value}").format(channel="%{x}", value="%{y:.4~g}") + "<extra></extra>"
+        traces.append(
+            bars(np.arange(1, width + 1), np.asarray(vector, dtype=np.float32), name, hover=hover, yaxis=f"y{axis}",
+                 marker={"color": colours, "line": {"width": 0}})
+        )  # fmt: skip
+        domain = [high - 0.78 * each, high - 0.16 * each]
+        axes[f"yaxis{axis}"] = {"domain": domain, "range": [-1.05 * top, 1.05 * top], "nticks": 4}
+        titles.append(
             {"x": 0, "xref": "paper", "xanchor": "left", "y": high - 0.15 * each, "yref": "paper", "yanchor": "bottom",
              "text": name, "showarrow": False}
         )  # fmt: skip
-    width = len(next(iter(vectors.values())))
-    anchor = f"y{rows}" if rows > 1 else "y"
-    layout["xaxis"] = {"title": {"text": _("Channel")}, "anchor": anchor, "range": [0.2, width + 0.8]}
-    figure.update_layout(layout)
-    return figure.figure()
+    x = {"title": {"text": _("Channel")}, "anchor": f"y{rows}" if rows > 1 else "y", "range": [0.2, width + 0.8]}
+    return chart(traces, keep=keep, legend=False, height=height or 70 + 110 * rows, xaxis=x, annotations=titles, bargap=0.1,
+                 **axes)  # fmt: skip
 
 
 def sequence_figure(tokens: NDArray[np.floating], *, token: int, height: int = 380, keep: str = "sequence") -> go.Figure:
@@ -99,27 +86,13 @@ def sequence_figure(tokens: NDArray[np.floating], *, token: int, height: int = 3
     """
     count, width = tokens.shape
     top = float(np.abs(tokens).max()) or 1.0
-    figure = Draft()
     hover = _("token {token}, channel {channel}: {value}").format(token="%{y}", channel="%{x}", value="%{z:.3~g}")
-    figure.add_heatmap(
-        z=np.asarray(tokens, dtype=np.float32),
-        x0=1,
-        dx=1,
-        y0=0,
-        dy=1,
-        zmin=-top,
-        zmax=top,
-        colorscale=DIVERGING,
-        colorbar={"thickness": 8, "outlinewidth": 0},
-        hovertemplate=hover + "<extra></extra>",
-    )
-    figure.update_layout(
-        base_layout(x_title=_("Channel"), y_title=_("Token (0: the class token)"), keep=keep, legend=False, height=height)
-    )
-    figure.update_yaxes(range=[count - 0.5, -0.5], showgrid=False)
-    figure.update_xaxes(range=[0.5, width + 0.5], showgrid=False)
-    figure.add_shape(type="rect", x0=0.5, x1=width + 0.5, y0=token - 0.5, y1=token + 0.5, line={"color": ORANGE, "width": 2})
-    return figure.figure()
+    cells = heat(np.asarray(tokens, dtype=np.float32), DIVERGING, -top, top, bar={}, hover=hover + "<extra></extra>",
+                 x0=1, dx=1, y0=0, dy=1)  # fmt: skip
+    frame = {"type": "rect", "x0": 0.5, "x1": width + 0.5, "y0": token - 0.5, "y1": token + 0.5}
+    return chart([cells], x_title=_("Channel"), y_title=_("Token (0: the class token)"), keep=keep, legend=False, height=height,
+                 x={"range": [0.5, width + 0.5], "showgrid": False}, y={"range": [count - 0.5, -0.5], "showgrid": False},
+                 shapes=[frame | {"line": {"color": ORANGE, "width": 2}}])  # fmt: skip
 
 
 def keys_figure(
@@ -134,23 +107,16 @@ def keys_figure(
     Args:
         scores, weights: (tokens,), the class token first.
     """
-    figure = Draft()
-    names = np.arange(len(scores))
-    figure.add_bar(
-        x=names, y=np.asarray(scores, dtype=np.float32), yaxis="y2", marker={"color": np.where(scores >= 0, BLUE, GREY)},
-        hovertemplate=_("key {key}: score {value}").format(key="%{x}", value="%{y:.3~g}") + "<extra></extra>",
-    )  # fmt: skip
-    figure.add_bar(
-        x=names, y=np.asarray(weights, dtype=np.float32), marker={"color": ORANGE},
-        hovertemplate=_("key {key}: weight {value}").format(key="%{x}", value="%{y:.3~g}") + "<extra></extra>",
-    )  # fmt: skip
-    figure.update_layout(base_layout(x_title=_("Key (0: the class token)"), keep=keep, legend=False, height=height))
-    figure.update_layout(
-        bargap=0.15,
-        yaxis={"domain": [0, 0.46], "title": {"text": _("Weight")}, "rangemode": "tozero"},
-        yaxis2={"domain": [0.54, 1], "title": {"text": _("Score")}, "anchor": "x"},
-    )
-    return figure.figure()
+    names, hover = np.arange(len(scores)), _("key {key}: score {value}").format(key="%{x}", value="%{y:.3~g}")
+    weight = _("key {key}: weight {value}").format(key="%{x}", value="%{y:.3~g}")
+    traces = [
+        bars(names, np.asarray(scores, dtype=np.float32), colour=np.where(scores >= 0, BLUE, GREY), yaxis="y2",
+             hover=hover + "<extra></extra>"),
+        bars(names, np.asarray(weights, dtype=np.float32), colour=ORANGE, hover=weight + "<extra></extra>"),
+    ]  # fmt: skip
+    return chart(traces, x_title=_("Key (0: the class token)"), keep=keep, legend=False, height=height, bargap=0.15,
+                 y={"domain": [0, 0.46], "title": {"text": _("Weight")}, "rangemode": "tozero"},
+                 yaxis2={"domain": [0.54, 1], "title": {"text": _("Score")}, "anchor": "x"})  # fmt: skip
 
 
 def classes_figure(
@@ -162,20 +128,13 @@ def classes_figure(
     keep: str = "classes",
 ) -> go.Figure:
     """Logits beside their softmax, one row per class in the model's order."""
-    figure = Draft()
-    figure.add_bar(
-        x=np.asarray(logits, dtype=np.float32), y=list(names), orientation="h",
-        marker={"color": np.where(logits >= 0, BLUE, GREY)}, hovertemplate="%{y}: %{x:.3~f}<extra></extra>",
-    )  # fmt: skip
-    figure.add_bar(
-        x=100 * np.asarray(probabilities, dtype=np.float64), y=list(names), orientation="h", xaxis="x2", marker={"color": ORANGE},
-        hovertemplate="%{y}: %{x:.3~f} %<extra></extra>",
-    )  # fmt: skip
-    figure.update_layout(base_layout(keep=keep, legend=False, height=height))
-    figure.update_layout(
-        bargap=0.25,
-        xaxis={"domain": [0, 0.47], "title": {"text": _("Logit")}},
-        xaxis2={"domain": [0.53, 1], "title": {"text": _("Probability (%)")}, "range": [0, 100], "anchor": "y"},
-        yaxis={"autorange": "reversed", "ticks": ""},
-    )
-    return figure.figure()
+    traces = [
+        bars(np.asarray(logits, dtype=np.float32), list(names), colour=np.where(logits >= 0, BLUE, GREY), orientation="h",
+             hover="%{y}: %{x:.3~f}<extra></extra>"),
+        bars(100 * np.asarray(probabilities, dtype=np.float64), list(names), colour=ORANGE, orientation="h", xaxis="x2",
+             hover="%{y}: %{x:.3~f} %<extra></extra>"),
+    ]  # fmt: skip
+    return chart(traces, keep=keep, legend=False, height=height, bargap=0.25,
+                 x={"domain": [0, 0.47], "title": {"text": _("Logit")}}, y={"autorange": "reversed", "ticks": ""},
+                 xaxis2={"domain": [0.53, 1], "title": {"text": _("Probability (%)")}, "range": [0, 100],
+                         "anchor": "y"})  # fmt: skip

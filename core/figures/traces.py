@@ -85,5 +85,5 @@ def chart(
     base = {name: layout.pop(name) for name in BASE & layout.keys()}
     whole = base_layout(**base, legend=legend is not False)
     for name, axis in (("xaxis", x), ("yaxis", y)):
-        whole[name] |= axis or {}
+        whole[name] |= _known(**(axis or {}))
     return figure_of(traces, whole | layout | ({} if isinstance(legend, bool) else {"legend": legend}))

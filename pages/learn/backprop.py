@@ -66,9 +66,7 @@ def latex_name(name: str) -> str:
     return name
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
-def _example(part: Part, rows: int, seed: int, first: float, causal: bool) -> Example:
-    return backprop.example(part, rows=rows, seed=seed, first=first, causal=causal)
+_example = st.cache_data(show_spinner=False, max_entries=256)(backprop.example)
 
 
 def dials(part: Part) -> dict[str, Dial]:
@@ -80,7 +78,7 @@ def dials(part: Part) -> dict[str, Dial]:
     }
     if part in ATTENTION_PARTS:
         offered["causal"] = frame.switch(_("Causal mask"), key="bp_causal")
-    names = {name: name for name in _example(part, 4, 1, 0.5, False).written}
+    names = {name: name for name in _example(part, rows=4, seed=1, first=0.5, causal=False).written}
     if len(names) > 1:
         offered["of"] = choice(_("Gradient by"), names, key=f"bp_of_{part}", widget=st.pills)
     return offered

@@ -16,8 +16,8 @@ from core.lecture import cost, cost_count, cost_growth
 from core.lecture.claims import cost as said
 from core.lecture.claims import told
 from core.lecture.cost import Kind
-from core.lecture.cost_count import CostRow, Setup
-from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS, Layer
+from core.lecture.cost_count import Setup
+from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS
 from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
 from pages.learn import frame, questions
@@ -32,19 +32,9 @@ RUNS: Final = 5
 """Forward passes timed."""
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
-def _rows(setup: Setup) -> list[CostRow]:
-    return cost_count.rows(setup.config, setup.tokens)
-
-
-@st.cache_data(show_spinner=False, max_entries=512)
-def _layer(tokens: int, width: int, heads: int) -> Layer:
-    return cost_growth.layer(tokens, width, heads)
-
-
-@st.cache_data(show_spinner=False)
-def _claims(frames: int, batch: int) -> list[cost_growth.DocumentNumber]:
-    return cost_growth.claims(frames, batch)
+_rows = st.cache_data(show_spinner=False, max_entries=64)(cost_count.rows)
+_layer = st.cache_data(show_spinner=False, max_entries=512)(cost_growth.layer)
+_claims = st.cache_data(show_spinner=False, max_entries=64)(cost_growth.claims)
 
 
 def kind_names() -> dict[Kind, str]:
@@ -83,7 +73,10 @@ def numbers(rows: Sequence[Mapping[str, Any]], name: str) -> Item:
 
 def model_row(name: str, setup: Setup) -> tuple[dict[str, Any], bool]:
     """One configuration by formula and by count, and whether they agree."""
-    counted, total = cost_count.count(setup.config, setup.tokens), cost.total([row.part for row in _rows(setup)])
+    counted, total = (
+        cost_count.count(setup.config, setup.tokens),
+        cost.total([row.part for row in _rows(setup.config, setup.tokens)]),
+    )
     row = {
         _("Model"): name,
         "T": cost.tokens_of(setup.config, setup.tokens),
@@ -105,7 +98,9 @@ def models() -> PartView:
     counting = controls.counted(setups.items(), _("Counting each model's multiply-adds…"))
     rows, equal = zip(*(model_row(names[code], setup) for code, setup in counting), strict=True)
     shares = {
-        names[code]: {str(kind): macs for kind, macs in cost.macs_by_kind([row.part for row in _rows(setup)]).items()}
+        names[code]: {
+            str(kind): macs for kind, macs in cost.macs_by_kind([row.part for row in _rows(setup.config, setup.tokens)]).items()
+        }
         for code, setup in setups.items()
     }
     own = [row for row, setup in zip(rows, setups.values(), strict=True) if not setup.shipped]
@@ -166,7 +161,7 @@ def module_dials() -> dict[str, Dial]:
 def modules(setup: str, t: int, d: int) -> PartView:
     """One model, one row per module, with T and D to move and a forward pass to time."""
     it, name, kinds = cost_growth.sized(cost_count.setups()[setup], t, d), setup_names()[setup], kind_names()
-    rows, counted = _rows(it), cost_count.count(it.config, it.tokens)
+    rows, counted = _rows(it.config, it.tokens), cost_count.count(it.config, it.tokens)
     total, sums = cost.total([row.part for row in rows]), cost.macs_by_kind([row.part for row in rows])
     wrong = [row.part.module for row in rows if not row.equal]
     shares = {name: {str(kind): macs for kind, macs in sums.items()}}

@@ -36,6 +36,9 @@ ACTIVATION_FORMULAS: Final = {
     "tanh": (r"\frac{e^x - e^{-x}}{e^x + e^{-x}}", r"1 - f(x)^2"),
 }
 
+_example = st.cache_data(show_spinner=False, max_entries=256)(norm_examples.normalise_example)
+_depth = st.cache_data(show_spinner=False, max_entries=256)(norms.depth_gradients)
+
 
 def norm_names() -> dict[str, str]:
     """Each norm's name on the page."""
@@ -51,11 +54,6 @@ def activation_names() -> dict[str, str]:
 def drawing(part: str, into: Any, out: Any, name: str = "") -> Diagram:
     """The layer's diagram with a part's two numbers."""
     return norms_diagram({part: (diagram.write(float(into)), diagram.write(float(out)))}, {part: name} if name else {})
-
-
-@st.cache_data(show_spinner=False, max_entries=256)
-def _example(norm: Norm, level: float) -> norm_examples.NormExample:
-    return norm_examples.normalise_example(norm, level=level)
 
 
 def _normalised(norm: Norm, cell: norm_examples.NormalisedCell, at: tuple[int, int, int]) -> Worked:
@@ -77,7 +75,7 @@ def _normalised(norm: Norm, cell: norm_examples.NormalisedCell, at: tuple[int, i
 
 def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int) -> PartView:
     """The same batch under five norms; the outlined cells share one mean and variance."""
-    example, name = _example(norm, level), norm_names()[norm]
+    example, name = _example(norm, level=level), norm_names()[norm]
     place = {"sample": sample - 1, "step": time - 1, "channel": channel - 1}
     cell = norm_examples.example_cell(norm, level=level, **place)
     alt = _("Sample {n} before and after the norm; cells that share a mean and variance are outlined.")
@@ -205,14 +203,9 @@ def dropout(rate: float, draw: int) -> PartView:
     )
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
-def _depth(layers: int, seed: int) -> tuple[norms.DepthGradients, norms.DepthGradients]:
-    return norms.depth_gradients(layers, pre_norm=False, seed=seed), norms.depth_gradients(layers, pre_norm=True, seed=seed)
-
-
 def depth(layers: int, seed: int) -> PartView:
     """Gradient of each layer at initialisation, post-norm against pre-norm."""
-    post, pre = _depth(layers, seed)
+    post, pre = (_depth(layers, pre_norm=pre_norm, seed=seed) for pre_norm in (False, True))
     ratio_post, ratio_pre = (float(one.gradients[-1] / one.gradients[0]) for one in (post, pre))
     gradients = figures.depth_figure(post.gradients, pre.gradients, title=_("Gradient norm of the layer"))
     size = _("Root mean square of the activations")

@@ -13,11 +13,21 @@ from core.lecture.cost_growth import TOKENS
 from core.lecture.norms import Norm
 from core.lecture.optimisers import OPTIMISERS, SurfaceName
 from core.lecture.permutation import Causal
+from core.lecture.predictions import Outcome
 from core.messages import translate
 from core.signs import ctc, metrics
 from pages.learn.amounts import amount
 from pages.learn.predict import Question
 from pages.shared.language import _, number, percent, significant
+
+
+def _asked(
+    code: str, outcome: Outcome | int, state: Sequence[Any], text: str, options: Sequence[str], why: str,
+    then: Mapping[str, Any] | None = None,
+) -> Question:  # fmt: skip
+    """A question whose true option is the outcome's, or the one at this place."""
+    answer, tied = (outcome, ()) if isinstance(outcome, int) else (outcome.answer, outcome.tied)
+    return Question(code=code, state=state, text=text, options=options, answer=answer, tied=tied, why=why, then=then or {})
 
 
 def _trend_names() -> list[str]:
@@ -32,16 +42,13 @@ def projected_rows(x: Any, weights: Any, row: int, name: str) -> Question:
     """Asks how many rows of Q one number of X moves."""
     outcome = predictions.rows_changed(x, weights, row)
     options = sorted({0, 1, len(x)})
-    return Question(
-        code="rows",
-        state=(x.tolist(), weights.tolist(), row),
-        text=_("The first number of “{word}” in X is raised by 1. How many of the {count} rows of Q change?").format(
-            word=name, count=number(len(x))
-        ),
-        options=[number(one) for one in options],
-        answer=options.index(outcome),
-        why=_("Each row of Q is the same row of X times W_Q; no other row of X enters."),
-    )
+    return _asked(
+        "rows", options.index(outcome), (x.tolist(), weights.tolist(), row),
+        _("The first number of “{word}” in X is raised by 1. How many of the {count} rows of Q change?").format(
+            word=name, count=number(len(x))),
+        [number(one) for one in options],
+        _("Each row of Q is the same row of X times W_Q; no other row of X enters."),
+    )  # fmt: skip
 
 
 def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int, names: Sequence[str]) -> Question | None:
@@ -55,20 +62,14 @@ def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int,
         if to > steps.temperature
         else _("The temperature falls to {to}: which word does “{query}” look at most?")
     )
-    return Question(
-        code="temperature",
-        state=(names, query, head, len(steps.q), steps.temperature, steps.x.tolist(), steps.mask.tolist()),
-        text=text.format(to=significant(to), query=names[query]),
-        options=list(names),
-        answer=outcome.answer,
-        tied=outcome.tied,
-        why=_(
-            "Its weight goes from {before} to {after}; the order of the weights does not change. Entropy: {entropy} nats."
-        ).format(
-            before=significant(outcome.values[0]), after=significant(outcome.values[1]), entropy=_from_to(outcome.values[2:])
-        ),
-        then={"t": f"{to:g}"},
-    )
+    return _asked(
+        "temperature", outcome, (names, query, head, len(steps.q), steps.temperature, steps.x.tolist(), steps.mask.tolist()),
+        text.format(to=significant(to), query=names[query]),
+        list(names),
+        _("Its weight goes from {before} to {after}; the order of the weights does not change. Entropy: {entropy} nats.").format(
+            before=significant(outcome.values[0]), after=significant(outcome.values[1]), entropy=_from_to(outcome.values[2:])),
+        {"t": f"{to:g}"},
+    )  # fmt: skip
 
 
 def heads(steps: Steps, weights: dict[str, Any]) -> Question:
@@ -78,14 +79,12 @@ def heads(steps: Steps, weights: dict[str, Any]) -> Question:
     options, answer = predictions.among(
         predictions.weights_counted(steps, weights, to), (n * n, 2 * n * n, 4 * n * n, n * n // 4)
     )
-    return Question(
-        code="heads",
-        state=(n, now),
-        text=_("With heads: {now} → {to}. How many attention weights does the layer then compute in all?").format(now=now, to=to),
-        options=[number(one) for one in options],
-        answer=answer,
-        why=_("A map of {n} × {n} weights a head. The number of parameters stays the same.").format(n=number(n)),
-    )
+    return _asked(
+        "heads", answer, (n, now),
+        _("With heads: {now} → {to}. How many attention weights does the layer then compute in all?").format(now=now, to=to),
+        [number(one) for one in options],
+        _("A map of {n} × {n} weights a head. The number of parameters stays the same.").format(n=number(n)),
+    )  # fmt: skip
 
 
 def backwards(
@@ -95,55 +94,43 @@ def backwards(
     if len(names) < 2:
         return None
     outcome = predictions.read_backwards(x, weights, heads=count, positions=positions, causal=causal)
-    return Question(
-        code="backwards",
-        state=(names, count, positions, causal, x.tolist()),
-        text=_(
-            "The words are read backwards, with the mask and positions chosen here. What is the output of “{word}” then?"
-        ).format(word=names[0]),
-        options=[
-            _("the same, and so is the mean of all words"),
-            _("another, but the mean is the same"),
-            _("another, and the mean too"),
-        ],
-        answer=outcome.answer,
-        why=_("Largest |Z' − PZ|: {rows}; the means differ by {mean}.").format(
-            rows=significant(outcome.values[0]), mean=significant(outcome.values[1])
-        ),
-        then={"order:kept": ",".join(str(place) for place in range(len(names), 0, -1))},
-    )
+    return _asked(
+        "backwards", outcome, (names, count, positions, causal, x.tolist()),
+        _("The words are read backwards, with the mask and positions chosen here. What is the output of “{word}” then?").format(
+            word=names[0]),
+        [_("the same, and so is the mean of all words"), _("another, but the mean is the same"), _("another, and the mean too")],
+        _("Largest |Z' − PZ|: {rows}; the means differ by {mean}.").format(
+            rows=significant(outcome.values[0]), mean=significant(outcome.values[1])),
+        {"order:kept": ",".join(str(place) for place in range(len(names), 0, -1))},
+    )  # fmt: skip
 
 
 def still(length: int, width: int, base: float, now: int) -> Question:
     """Asks how many channels hardly change with another base."""
     to = 10_000.0 if base <= 10 else 10.0
     outcome = predictions.still_channels(length, width, base=to, now=now)
-    return Question(
-        code="still",
-        state=(length, width, base),
-        text=_(
-            "The base goes from {base} to {to}. How many of the {width} channels hardly change over {length} positions then?"
-        ).format(base=number(base), to=number(to), width=number(width), length=number(length)),
-        options=[number(one) for one in outcome.options],
-        answer=outcome.answer,
-        why=_(
-            "The longest wave is then {wave} positions; a channel stands still where the sequence is a small part of its wave."
-        ).format(wave=number(outcome.values[0])),
-        then={"base": f"{to:.0f}"},
-    )
+    return _asked(
+        "still", outcome, (length, width, base),
+        _("The base goes from {base} to {to}. How many of the {width} channels hardly change over {length} positions "
+          "then?").format(
+            base=number(base), to=number(to), width=number(width), length=number(length)),
+        [number(one) for one in outcome.options],
+        _("The longest wave is then {wave} positions; a channel stands still where the sequence is a small part of its "
+          "wave.").format(
+            wave=number(outcome.values[0])),
+        {"base": f"{to:.0f}"},
+    )  # fmt: skip
 
 
 def alike(matrix: Any, pos: int, code: str) -> Question:
     """Asks which position is most like this one."""
     outcome = predictions.most_alike(matrix, pos)
-    return Question(
-        code="alike",
-        state=(code, matrix.shape, pos),
-        text=_("Which position is most like position {pos}, by the dot product of their rows?").format(pos=number(pos)),
-        options=[_("position {number}").format(number=number(one)) for one in outcome.options],
-        answer=outcome.answer,
-        why=_("The dot products: {values}.").format(values=", ".join(significant(one) for one in outcome.values)),
-    )
+    return _asked(
+        "alike", outcome, (code, matrix.shape, pos),
+        _("Which position is most like position {pos}, by the dot product of their rows?").format(pos=number(pos)),
+        [_("position {number}").format(number=number(one)) for one in outcome.options],
+        _("The dot products: {values}.").format(values=", ".join(significant(one) for one in outcome.values)),
+    )  # fmt: skip
 
 
 def reach(x: Any, rnn: Any, lstm: Any, *, cell: Literal["rnn", "lstm"], seed: int, state: Sequence[Any]) -> Question:
@@ -154,99 +141,78 @@ def reach(x: Any, rnn: Any, lstm: Any, *, cell: Literal["rnn", "lstm"], seed: in
         else _("3 is taken from the forget bias. How far back does the gradient of the LSTM reach then?")
     )
     outcome = predictions.reach(x, rnn, lstm, cell=cell, factor=2.0 if cell == "rnn" else 1.0, shift=-3.0, seed=seed)
-    return Question(
-        code=f"reach-{cell}",
-        state=state,
-        text=text,
-        options=[_("farther than now"), _("as far as now"), _("less far than now")],
-        answer=outcome.answer,
-        why=_("Steps before it falls under 1 % of its largest: {values}.").format(
-            values=" → ".join(number(one) for one in outcome.values)
-        ),
-    )
+    return _asked(
+        f"reach-{cell}", outcome, state,
+        text,
+        [_("farther than now"), _("as far as now"), _("less far than now")],
+        _("Steps before it falls under 1 % of its largest: {values}.").format(
+            values=" → ".join(number(one) for one in outcome.values)),
+    )  # fmt: skip
 
 
 def tripled(norm: Norm, *, level: float, sample: int, step: int, channel: int) -> Question:
     """Asks what tripling a sample does to one normalised number."""
     outcome = predictions.tripled(norm, level=level, sample=sample, step=step, channel=channel)
-    return Question(
-        code="tripled",
-        state=(norm, level, sample, step, channel),
-        text=_(
-            "Every number of sample {n} is multiplied by 3. What happens to the size of the normalised number read here?"
-        ).format(n=number(sample + 1)),
-        options=_trend_names(),
-        answer=outcome.answer,
-        why=_("{values}. A norm whose group lies inside the sample divides the factor away again.").format(
-            values=_from_to(outcome.values)
-        ),
-    )
+    return _asked(
+        "tripled", outcome, (norm, level, sample, step, channel),
+        _("Every number of sample {n} is multiplied by 3. What happens to the size of the normalised number read here?").format(
+            n=number(sample + 1)),
+        _trend_names(),
+        _("{values}. A norm whose group lies inside the sample divides the factor away again.").format(
+            values=_from_to(outcome.values)),
+    )  # fmt: skip
 
 
 def slope(name: str, label: str, at: float) -> Question:
     """Sign of an activation's slope elsewhere."""
     to = -at if at else -1.0
     outcome = predictions.slope_at(name, to)
-    return Question(
-        code="slope",
-        state=(name, at),
-        text=_("x goes to {to}. What is the slope of {name} there?").format(to=number(to, 1), name=label),
-        options=[_("positive"), _("zero to three decimals"), _("negative")],
-        answer=outcome.answer,
-        why=_("The slope there is {value}.").format(value=significant(outcome.values[0])),
-    )
+    return _asked(
+        "slope", outcome, (name, at),
+        _("x goes to {to}. What is the slope of {name} there?").format(to=number(to, 1), name=label),
+        [_("positive"), _("zero to three decimals"), _("negative")],
+        _("The slope there is {value}.").format(value=significant(outcome.values[0])),
+    )  # fmt: skip
 
 
 def plain_softmax(shift: float) -> Question:
     """Asks what the plain softmax gives for larger scores."""
     to = shift + 100 if shift <= 20 else 0.0
     outcome = predictions.softmax_after(to)
-    return Question(
-        code="overflow",
-        state=(shift,),
-        text=_(
-            "{to} is added to every score, instead of {now}. What does the plain form give, without subtracting the largest?"
-        ).format(to=number(to), now=number(shift)),
-        options=[_("the same weights"), _("other weights"), _("not a number")],
-        answer=outcome.answer,
-        why=_("The largest score is then {score}; from 88.7 on its exponential is infinite in float32.").format(
-            score=number(to + 2)
-        ),
-    )
+    return _asked(
+        "overflow", outcome, (shift,),
+        _("{to} is added to every score, instead of {now}. What does the plain form give, without subtracting the "
+          "largest?").format(to=number(to), now=number(shift)),
+        [_("the same weights"), _("other weights"), _("not a number")],
+        _("The largest score is then {score}; from 88.7 on its exponential is infinite in float32.").format(score=number(to + 2)),
+    )  # fmt: skip
 
 
 def dropped(rate: float) -> Question:
     """The mean after dropout at another rate."""
     to = 0.5 if rate != 0.5 else 0.8
     outcome = predictions.dropped_mean(to)
-    return Question(
-        code="dropped",
-        state=(rate,),
-        text=_("The rate goes to {to}. What is the mean of 64 ones after dropout, over many draws?").format(to=number(to, 1)),
-        options=[_("about {value}").format(value=significant(one)) for one in (1 - to, 1.0, 1 / (1 - to))],
-        answer=outcome.answer,
-        why=_("Measured over 400 draws: {value}. What survives is divided by the probability of keeping it.").format(
-            value=number(outcome.values[0], 3)
-        ),
-    )
+    return _asked(
+        "dropped", outcome, (rate,),
+        _("The rate goes to {to}. What is the mean of 64 ones after dropout, over many draws?").format(to=number(to, 1)),
+        [_("about {value}").format(value=significant(one)) for one in (1 - to, 1.0, 1 / (1 - to))],
+        _("Measured over 400 draws: {value}. What survives is divided by the probability of keeping it.").format(
+            value=number(outcome.values[0], 3)),
+    )  # fmt: skip
 
 
 def deeper(layers: int, seed: int) -> Question:
     """Asks which stack's first layer gets more gradient."""
     to = 16 if layers < 16 else 4
     outcome = predictions.larger_first_gradient(to, seed)
-    return Question(
-        code="deeper",
-        state=(layers, seed),
-        text=_(
-            "The stacks have {to} layers. In which does the first layer get the larger gradient, compared with the last?"
-        ).format(to=number(to)),
-        options=["post-norm", "pre-norm"],
-        answer=outcome.answer,
-        why=_("First over last: {post} in post-norm, {pre} in pre-norm.").format(
-            post=significant(outcome.values[0]), pre=significant(outcome.values[1])
-        ),
-    )
+    return _asked(
+        "deeper", outcome, (layers, seed),
+        _("The stacks have {to} layers. In which does the first layer get the larger gradient, compared with the last?").format(
+            to=number(to)),
+        ["post-norm", "pre-norm"],
+        _("First over last: {post} in post-norm, {pre} in pre-norm.").format(
+            post=significant(outcome.values[0]), pre=significant(outcome.values[1])),
+    )  # fmt: skip
 
 
 def lowest(surface: SurfaceName, *, rate: float, decay: float, step: int, names: dict[str, str]) -> Question:
@@ -254,17 +220,13 @@ def lowest(surface: SurfaceName, *, rate: float, decay: float, step: int, names:
     to = 3 * rate
     outcome = predictions.lowest_loss(surface, rate=to, decay=decay, step=step)
     losses = ", ".join(f"{names[name]} {significant(value)}" for name, value in zip(OPTIMISERS, outcome.values, strict=True))
-    return Question(
-        code="lowest",
-        state=(surface, rate, decay, step),
-        text=_("The learning rate is tripled to {to}. Which optimiser has the lowest loss after {step} steps?").format(
-            to=significant(to), step=number(step)
-        ),
-        options=[names[name] for name in OPTIMISERS],
-        answer=outcome.answer,
-        tied=outcome.tied,
-        why=_("Losses: {losses}.").format(losses=losses),
-    )
+    return _asked(
+        "lowest", outcome, (surface, rate, decay, step),
+        _("The learning rate is tripled to {to}. Which optimiser has the lowest loss after {step} steps?").format(
+            to=significant(to), step=number(step)),
+        [names[name] for name in OPTIMISERS],
+        _("Losses: {losses}.").format(losses=losses),
+    )  # fmt: skip
 
 
 def schedule(rates: dict[str, Any], names: dict[str, str], state: Sequence[Any]) -> Question:
@@ -272,73 +234,59 @@ def schedule(rates: dict[str, Any], names: dict[str, str], state: Sequence[Any])
     at = 900
     outcome = predictions.highest_rate(rates, at)
     values = ", ".join(f"{names[code]} {significant(value)}" for code, value in zip(rates, outcome.values, strict=True))
-    return Question(
-        code="schedule",
-        state=state,
-        text=_("Which schedule has the highest rate at step {at}?").format(at=number(at)),
-        options=[names[code] for code in rates],
-        answer=outcome.answer,
-        tied=outcome.tied,
-        why=_("Rates: {values}.").format(values=values),
-    )
+    return _asked(
+        "schedule", outcome, state,
+        _("Which schedule has the highest rate at step {at}?").format(at=number(at)),
+        [names[code] for code in rates],
+        _("Rates: {values}.").format(values=values),
+    )  # fmt: skip
 
 
 def clipped(gradient: tuple[float, float], largest: float) -> Question:
     """Asks what doubling does to the clipped gradient."""
     outcome = predictions.clipped_double(gradient, largest)
-    return Question(
-        code="clipped",
-        state=(*gradient, largest),
-        text=_("The gradient is doubled. What happens to the length of the clipped one?"),
-        options=_trend_names(),
-        answer=outcome.answer,
-        why=_("Its length: {values}.").format(values=_from_to(outcome.values)),
-    )
+    return _asked(
+        "clipped", outcome, (*gradient, largest),
+        _("The gradient is doubled. What happens to the length of the clipped one?"),
+        _trend_names(),
+        _("Its length: {values}.").format(values=_from_to(outcome.values)),
+    )  # fmt: skip
 
 
 def tokens_doubled(tokens: int, width: int, count: int) -> Question:
     """By how much a layer's cost grows as T doubles."""
     outcome = predictions.doubled_tokens(tokens, width, count)
-    return Question(
-        code="tokens",
-        state=(tokens, width, count),
-        text=_("T doubles to {t}. By what factor do the layer's multiply-adds grow?").format(t=number(2 * tokens)),
-        options=[_("less than 2.5"), _("2.5 to 3.5"), _("more than 3.5")],
-        answer=outcome.answer,
-        why=_("By {factor}: only the scores grow with T².").format(factor=significant(outcome.values[0])),
-        then={"layer_t": str(2 * tokens)} if 2 * tokens in TOKENS else {},
-    )
+    return _asked(
+        "tokens", outcome, (tokens, width, count),
+        _("T doubles to {t}. By what factor do the layer's multiply-adds grow?").format(t=number(2 * tokens)),
+        [_("less than 2.5"), _("2.5 to 3.5"), _("more than 3.5")],
+        _("By {factor}: only the scores grow with T².").format(factor=significant(outcome.values[0])),
+        {"layer_t": str(2 * tokens)} if 2 * tokens in TOKENS else {},
+    )  # fmt: skip
 
 
 def heads_doubled(tokens: int, width: int, count: int) -> Question:
     """By how much the maps' memory grows as the heads double."""
     outcome = predictions.doubled_heads(tokens, width, count)
-    return Question(
-        code="maps",
-        state=(tokens, width, count),
-        text=_("Twice as many heads: {count}. By what factor does the memory of the attention maps grow?").format(
-            count=number(2 * count)
-        ),
-        options=[number(one) for one in outcome.options],
-        answer=outcome.answer,
-        why=_("{before} → {after} numbers: one map of T × T a head.").format(
-            before=number(outcome.values[0]), after=number(outcome.values[1])
-        ),
-    )
+    return _asked(
+        "maps", outcome, (tokens, width, count),
+        _("Twice as many heads: {count}. By what factor does the memory of the attention maps grow?").format(
+            count=number(2 * count)),
+        [number(one) for one in outcome.options],
+        _("{before} → {after} numbers: one map of T × T a head.").format(
+            before=number(outcome.values[0]), after=number(outcome.values[1])),
+    )  # fmt: skip
 
 
 def costliest_model(names: Sequence[str], macs: Sequence[int]) -> Question:
     """Asks which model has the most multiply-adds."""
     outcome = predictions.largest(macs)
-    return Question(
-        code="models",
-        state=tuple(macs),
-        text=_("One sample each. Which of these models takes the most multiply-adds?"),
-        options=list(names),
-        answer=outcome.answer,
-        tied=outcome.tied,
-        why=_("It takes {amount}.").format(amount=amount(outcome.values[0])),
-    )
+    return _asked(
+        "models", outcome, tuple(macs),
+        _("One sample each. Which of these models takes the most multiply-adds?"),
+        list(names),
+        _("It takes {amount}.").format(amount=amount(outcome.values[0])),
+    )  # fmt: skip
 
 
 def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int) -> Question | None:
@@ -347,49 +295,38 @@ def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int
         return None
     outcome = predictions.largest(list(kinds.values()))
     most, whole = outcome.values
-    return Question(
-        code="kinds",
-        state=(model, tokens, width),
-        text=_("T = {t}, D = {d}. Which kind of module takes the most multiply-adds of {model}?").format(
-            t=tokens, d=width, model=model
-        ),
-        options=list(kinds),
-        answer=outcome.answer,
-        tied=outcome.tied,
-        why=_("{part} of {whole}, {share}.").format(part=amount(most), whole=amount(whole), share=percent(most / whole)),
-    )
+    return _asked(
+        "kinds", outcome, (model, tokens, width),
+        _("T = {t}, D = {d}. Which kind of module takes the most multiply-adds of {model}?").format(
+            t=tokens, d=width, model=model),
+        list(kinds),
+        _("{part} of {whole}, {share}.").format(part=amount(most), whole=amount(whole), share=percent(most / whole)),
+    )  # fmt: skip
 
 
 def whole_against_document(frames: int, batch: int, said: float, counted: float) -> Question:
     """Asks whether IIGA's count is what its document says of it."""
     outcome = predictions.against_document(said, counted)
     text = _("The document gives {said} FLOPs for IIGA in all, {clips} clips of {frames} frames on this page. What is counted?")
-    return Question(
-        code="claim",
-        state=(frames, batch),
-        text=text.format(said=amount(said), clips=number(batch), frames=number(frames)),
-        options=[_("less"), _("the same, within 10 %"), _("more")],
-        answer=outcome.answer,
-        why=_("{counted} FLOPs: {factor} times what it says.").format(
-            counted=amount(counted), factor=significant(counted / said)
-        ),
-    )
+    return _asked(
+        "claim", outcome, (frames, batch),
+        text.format(said=amount(said), clips=number(batch), frames=number(frames)),
+        [_("less"), _("the same, within 10 %"), _("more")],
+        _("{counted} FLOPs: {factor} times what it says.").format(counted=amount(counted), factor=significant(counted / said)),
+    )  # fmt: skip
 
 
 def gradient(part: Part, name: str, *, rows: int, seed: int, first: float, causal: bool) -> Question:
     """Asks what moving the input does to the outlined entry."""
     to = -first if first else 1.0
     outcome = predictions.moved_gradient(part, name, rows=rows, seed=seed, first=first, to=to, causal=causal)
-    return Question(
-        code="gradient",
-        state=(part, name, rows, seed, first, causal),
-        text=_("The input's top left number goes from {first} to {to}. What happens to the outlined entry of ∇{name}?").format(
-            first=number(first, 1), to=number(to, 1), name=name
-        ),
-        options=[_("it rises"), _("it stays the same"), _("it falls")],
-        answer=outcome.answer,
-        why=f"{_from_to(outcome.values)}.",
-    )
+    return _asked(
+        "gradient", outcome, (part, name, rows, seed, first, causal),
+        _("The input's top left number goes from {first} to {to}. What happens to the outlined entry of ∇{name}?").format(
+            first=number(first, 1), to=number(to, 1), name=name),
+        [_("it rises"), _("it stays the same"), _("it falls")],
+        f"{_from_to(outcome.values)}.",
+    )  # fmt: skip
 
 
 def next_look(cross: Any, step: int, source: Sequence[str], symbol: str) -> Question | None:
@@ -397,16 +334,12 @@ def next_look(cross: Any, step: int, source: Sequence[str], symbol: str) -> Ques
     if step + 1 >= len(cross):
         return None
     places, answer = predictions.looked_at(cross[step + 1])
-    return Question(
-        code="look",
-        state=("".join(source), step, [round(float(one), 4) for one in cross[step + 1]]),
-        text=_("The next symbol of the answer is “{symbol}”. Which character of the text does it look at most?").format(
-            symbol=symbol
-        ),
-        options=[_("{number}: “{character}”").format(number=number(one + 1), character=source[one]) for one in places],
-        answer=answer,
-        why=_("Its weight: {value}.").format(value=percent(float(cross[step + 1][places[answer]]))),
-    )
+    return _asked(
+        "look", answer, ("".join(source), step, [round(float(one), 4) for one in cross[step + 1]]),
+        _("The next symbol of the answer is “{symbol}”. Which character of the text does it look at most?").format(symbol=symbol),
+        [_("{number}: “{character}”").format(number=number(one + 1), character=source[one]) for one in places],
+        _("Its weight: {value}.").format(value=percent(float(cross[step + 1][places[answer]]))),
+    )  # fmt: skip
 
 
 def paths(target: Sequence[int], frames: int, *, skip: bool) -> Question:
@@ -414,16 +347,13 @@ def paths(target: Sequence[int], frames: int, *, skip: bool) -> Question:
     now, then = (ctc.count_paths(target, count, skip=skip) for count in (frames, frames + 1))
     (why,) = claims.told(said_of_ctc.paths(now, then, ctc.frames_needed(target, skip=skip)))
     options, answer = predictions.among(then, (now, now + 1, 2 * now))
-    return Question(
-        code="paths",
-        state=(list(target), frames, skip),
-        text=_("The target has {now} valid paths over {frames} frames. How many over one frame more?").format(
-            now=number(now), frames=number(frames)
-        ),
-        options=[number(one) for one in options],
-        answer=answer,
-        why=translate(why),
-    )
+    return _asked(
+        "paths", answer, (list(target), frames, skip),
+        _("The target has {now} valid paths over {frames} frames. How many over one frame more?").format(
+            now=number(now), frames=number(frames)),
+        [number(one) for one in options],
+        translate(why),
+    )  # fmt: skip
 
 
 def last_word(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequence[str]], place: int) -> Question | None:
@@ -435,13 +365,10 @@ def last_word(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequence
     now, then = (metrics.word_errors(lists, [list(each) for each in one]).rate for one in (hypotheses, shorter))
     if now is None or then is None:
         return None
-    return Question(
-        code="word",
-        state=(lists, [list(one) for one in hypotheses], place),
-        text=_("The last word of the hypothesis, “{word}”, is dropped. What happens to the word error rate?").format(
-            word=hypotheses[place][-1]
-        ),
-        options=[_("it rises"), _("it stays the same"), _("it falls")],
-        answer=predictions.trend(now, then),
-        why=f"{percent(now, 1)} → {percent(then, 1)}.",
-    )
+    return _asked(
+        "word", predictions.trend(now, then), (lists, [list(one) for one in hypotheses], place),
+        _("The last word of the hypothesis, “{word}”, is dropped. What happens to the word error rate?").format(
+            word=hypotheses[place][-1]),
+        [_("it rises"), _("it stays the same"), _("it falls")],
+        f"{percent(now, 1)} → {percent(then, 1)}.",
+    )  # fmt: skip
