@@ -268,3 +268,18 @@ def decoder_layer_gradient(
 def _normed(x: Tensor, weights: Weights, number: int) -> Tensor:
     mean, variance = moments(x, (-1,))
     return weights[f"gamma_{number}"] * (x - mean) / torch.sqrt(variance + EPSILON) + weights[f"beta_{number}"]
+
+
+def addition_gradient(grad: Tensor, *addends: Tensor) -> tuple[Tensor, ...]:
+    """Gradients of a + b + ...: the upstream gradient, unchanged, summed over axes along which an addend was repeated.
+
+    Args:
+        grad: gradient by the sum. addends: before broadcasting.
+    """
+    gradients = []
+    for addend in addends:
+        extra = grad.dim() - addend.dim()
+        repeated = [axis + extra for axis, size in enumerate(addend.shape) if size == 1 and grad.shape[axis + extra] != 1]
+        axes = [*range(extra), *repeated]
+        gradients.append((grad.sum(dim=axes, keepdim=True) if axes else grad).reshape(addend.shape))
+    return tuple(gradients)

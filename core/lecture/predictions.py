@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.explain.summaries import strongest
-from core.lecture import attention_steps, backprop, cost_growth, norm_examples, norms, optimiser_examples, optimisers
+from core.lecture import attention_steps, backprop, cost_growth, norms, optimisers
 from core.lecture import permutation as shuffles
 from core.lecture import positions as places
 from core.lecture.attention_steps import Steps
@@ -138,14 +138,14 @@ def slope_at(name: str, x: float) -> Outcome:
 
 def softmax_after(shift: float) -> Outcome:
     """Compares the plain softmax once so much is added to every score: 0 the same weights, 1 other numbers, 2 not a number."""
-    _x, safe, plain = norm_examples.softmax_pair(shift)
+    _x, safe, plain = norms.softmax_pair(shift)
     answer = 2 if np.isnan(plain).any() else 0 if np.allclose(safe, plain, atol=1e-4) else 1
     return Outcome(answer=answer, values=(shift,))
 
 
 def dropped_mean(rate: float) -> Outcome:
     """The mean of ones after dropout, nearest to 1 - rate, 1, or 1 / (1 - rate); values: the measured mean."""
-    mean = float(norm_examples.dropout_example(rate).means.mean())
+    mean = float(norms.dropout_example(rate).means.mean())
     return Outcome(answer=int(np.argmin(np.abs(np.array([1 - rate, 1.0, 1 / (1 - rate)]) - mean))), values=(mean,))
 
 
@@ -159,9 +159,7 @@ def larger_first_gradient(layers: int, seed: int) -> Outcome:
 @lru_cache(maxsize=64)
 def lowest_loss(surface: SurfaceName, *, rate: float, decay: float, step: int) -> Outcome:
     """The optimiser with the lowest loss after so many steps at a rate, in the order of OPTIMISERS; values: the losses."""
-    walks = optimisers.surface_walks(
-        optimisers.SURFACES[surface], steps=step, rate=optimiser_examples.constant(rate), decay=decay
-    )
+    walks = optimisers.surface_walks(optimisers.SURFACES[surface], steps=step, rate=optimisers.constant(rate), decay=decay)
     losses = [float("inf") if walks[name].diverged else float(walks[name].losses[-1]) for name in OPTIMISERS]
     return Outcome(answer=int(np.argmin(losses)), tied=_tied(losses, min(losses)), values=tuple(losses))
 
@@ -175,8 +173,7 @@ def highest_rate(rates: dict[str, Any], step: int) -> Outcome:
 def clipped_double(gradient: tuple[float, float], largest: float) -> Outcome:
     """Compares the clipped gradient's length once the gradient is doubled; values: lengths now and then."""
     lengths = [
-        float(np.linalg.norm(optimiser_examples.clipped((scale * gradient[0], scale * gradient[1]), largest)[1]))
-        for scale in (1, 2)
+        float(np.linalg.norm(optimisers.clipped((scale * gradient[0], scale * gradient[1]), largest)[1])) for scale in (1, 2)
     ]
     return Outcome(answer=trend(*lengths), values=tuple(lengths))
 

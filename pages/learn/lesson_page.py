@@ -1,7 +1,7 @@
 """A page of the lecture as data, and the one place that shows it: order, state, undo, presentation, what is taken along.
 
     def dropout(rate: float, draw: int) -> PartView:        # the dials' values, by their codes
-        example = norm_examples.dropout_example(rate, seed=draw)
+        example = norms.dropout_example(rate, seed=draw)
         return PartView(
             equation=Worked(r"y = x / p", rf"1 / {tex(1 - rate)}"),
             figure=[[plot(before, "dropout_before", _("A matrix before dropout.")), plot(after, ...)]],

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.matrix import Matrix
-from core.lecture import matrix_examples
+from core.lecture import matrices
 from core.lecture.handout import Worked
 from core.lecture.matrices import MATRIX_OPERATIONS
 from core.lecture.notebooks import on_screen
@@ -40,10 +40,10 @@ def matrix(values: Any, name: str, key: str, cell: tuple[int, int] | None = None
     return plot(drawn, key, _("The matrix {name}.").format(name=name))
 
 
-def sums(op: matrix_examples.Operation, first: float, row: int, column: int, draw: int) -> PartView:
+def sums(op: matrices.Operation, first: float, row: int, column: int, draw: int) -> PartView:
     """A sum, a difference, a product: one entry read."""
-    a, b = matrix_examples.operands(op, first=first, seed=draw)
-    c, i, j = matrix_examples.compute(op, a, b), row - 1, column - 1
+    a, b = matrices.operands(op, first=first, seed=draw)
+    c, i, j = matrices.compute(op, a, b), row - 1, column - 1
     left, other = tex(a[i, j], 1), b[i % len(b), j % b.shape[1]]
     pairs = zip(a[i], b[:, min(j, b.shape[1] - 1)], strict=False)
     calculation = {
@@ -71,10 +71,10 @@ def over_names() -> dict[str, str]:
     return {"rows": _("each row: layer_norm"), "columns": _("each column"), "whole": _("the whole matrix: normalize")}
 
 
-def statistics(over: matrix_examples.Statistic, level: float, draw: int) -> PartView:
+def statistics(over: matrices.Statistic, level: float, draw: int) -> PartView:
     """A matrix standardised by rows (LayerNorm), by columns, or as a whole."""
-    x = matrix_examples.example(level=level, seed=draw)
-    y = matrix_examples.standardised(x, over)
+    x = matrices.example(level=level, seed=draw)
+    y = matrices.standardised(x, over)
     numbers = x[0] if over == "rows" else x[:, 0] if over == "columns" else x.ravel()
 
     def along(axis: int, title: str) -> Item:
@@ -82,7 +82,7 @@ def statistics(over: matrix_examples.Statistic, level: float, draw: int) -> Part
         drawn = grouped_bars(bars | {_("std afterwards"): y.std(axis=axis)}, x_title=title, y_title=_("Mean, standard deviation"))
         return plot(drawn, f"stat_axis_{axis}", _("Mean and standard deviation along one axis, before and afterwards."))
 
-    whole = matrix_examples.summary(x)
+    whole = matrices.summary(x)
     line = " · ".join(f"{name} {tex(float(value), 2).replace('{,}', ',')}" for name, value in whole.items())
     shown = {"top left": y[0, 0], "largest": y.max(), "mean of the rows": y.mean(axis=1)} | whole
     return PartView(
@@ -113,10 +113,10 @@ def shape_names() -> dict[str, str]:
     }  # fmt: skip
 
 
-def shapes(shape: matrix_examples.Shape, draw: int) -> PartView:
+def shapes(shape: matrices.Shape, draw: int) -> PartView:
     """The same numbers in another shape."""
-    a, _b = matrix_examples.operands("sum", first=1.0, seed=draw)
-    made = matrix_examples.reshaped(shape, a)
+    a, _b = matrices.operands("sum", first=1.0, seed=draw)
+    made = matrices.reshaped(shape, a)
 
     def operations() -> None:
         rows = {_("In the report"): list(MATRIX_OPERATIONS), _("Here"): list(MATRIX_OPERATIONS.values())}

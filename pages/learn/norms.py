@@ -10,7 +10,7 @@ from core.figures.learn import norms as figures
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.norms import norms_diagram
-from core.lecture import activations, norm_examples, norms, uses
+from core.lecture import activations, norms, uses
 from core.lecture.claims import norms as said
 from core.lecture.claims import told
 from core.lecture.handout import Worked
@@ -36,7 +36,7 @@ ACTIVATION_FORMULAS: Final = {
     "tanh": (r"\frac{e^x - e^{-x}}{e^x + e^{-x}}", r"1 - f(x)^2"),
 }
 
-_example = st.cache_data(show_spinner=False, max_entries=256)(norm_examples.normalise_example)
+_example = st.cache_data(show_spinner=False, max_entries=256)(norms.normalise_example)
 _depth = st.cache_data(show_spinner=False, max_entries=256)(norms.depth_gradients)
 
 
@@ -56,13 +56,13 @@ def drawing(part: str, into: Any, out: Any, name: str = "") -> Diagram:
     return norms_diagram({part: (diagram.write(float(into)), diagram.write(float(out)))}, {part: name} if name else {})
 
 
-def _normalised(norm: Norm, cell: norm_examples.NormalisedCell, at: tuple[int, int, int]) -> Worked:
+def _normalised(norm: Norm, cell: norms.NormalisedCell, at: tuple[int, int, int]) -> Worked:
     """One number of the batch, normalised."""
     over = {"layer": _("over channels"), "batch": _("over samples and time"), "instance": _("over time")}
     halves = r"y = \tfrac12\,\hat x_{\text{batch}} + \tfrac12\,\hat x_{\text{instance}}"
     formulas = {"none": r"y = x", "bin": halves}
     formulas |= {name: STANDARD + rf",\quad \mu, \sigma^2 \text{{ {axes}}}" for name, axes in over.items()}
-    digits = 3 if norm == "none" else digits_needed(norm_examples.normalised_entry, *cell.numbers)
+    digits = 3 if norm == "none" else digits_needed(norms.normalised_entry, *cell.numbers)
     x, *moments = (tex(value, digits) for value in cell.numbers)
     pairs = zip(moments[::2], moments[1::2], strict=True)
     fractions = [rf"\frac{{{x} - ({mean})}}{{\sqrt{{{variance} + 10^{{-5}}}}}}" for mean, variance in pairs]
@@ -77,7 +77,7 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
     """The same batch under five norms; the outlined cells share one mean and variance."""
     example, name = _example(norm, level=level), norm_names()[norm]
     place = {"sample": sample - 1, "step": time - 1, "channel": channel - 1}
-    cell = norm_examples.example_cell(norm, level=level, **place)
+    cell = norms.example_cell(norm, level=level, **place)
     alt = _("Sample {n} before and after the norm; cells that share a mean and variance are outlined.")
     groups = {
         "layer": _("one moment<br>of a sample<br>(LayerNorm)"),
@@ -122,7 +122,7 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
 
 def activation(at: float, name: str) -> PartView:
     """One activation, its derivative, and the point that is being read."""
-    names, (x, curves), comparison = activation_names(), norm_examples.all_curves(), activations.compared(name, at)
+    names, (x, curves), comparison = activation_names(), norms.all_curves(), activations.compared(name, at)
     value, slope = comparison["value"], comparison["derivative"]
     gap = max(abs(value - comparison["torch"]), abs(slope - comparison["autograd"]))
     labelled = {names[code]: pair for code, pair in curves.items()}
@@ -139,7 +139,7 @@ def activation(at: float, name: str) -> PartView:
         notes=[passage("norms", "activations")],
         more=[
             check(agree, gap < 1e-9),
-            *([plot(figures.gelu_gap_figure(*norm_examples.gelu_gaps()), "gelu_gap", far)] if "gelu" in name else []),
+            *([plot(figures.gelu_gap_figure(*norms.gelu_gaps()), "gelu_gap", far)] if "gelu" in name else []),
         ],
         drawing=drawing("activations", at, value, names[name].split(",")[0]),
         question=lambda: questions.slope(name, names[name], at),
@@ -149,7 +149,7 @@ def activation(at: float, name: str) -> PartView:
 
 def softmax(shift: float) -> PartView:
     """Shows why the maximum is subtracted before the exponential."""
-    x, safe, plain = norm_examples.softmax_pair(shift)
+    x, safe, plain = norms.softmax_pair(shift)
     broken = bool((plain != plain).any())
     verdict = _("Without the maximum the exponentials overflow: not a number.") if broken else _("Both forms give the same here.")
     scores = [_("score {n}").format(n=index + 1) for index in range(len(x))]
@@ -172,7 +172,7 @@ def softmax(shift: float) -> PartView:
 
 def dropout(rate: float, draw: int) -> PartView:
     """One draw of dropout, and the mean over many."""
-    example = norm_examples.dropout_example(rate, seed=draw)
+    example = norms.dropout_example(rate, seed=draw)
     before, after = figures.dropout_matrices(example.before, example.after)
     x, y, mean = float(example.before[0, 0]), float(example.after[0, 0]), float(example.means.mean())
     means = figures.sums_figure(example.means, expected=example.expected)

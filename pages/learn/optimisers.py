@@ -10,15 +10,14 @@ import streamlit as st
 from core.figures.learn import optimisers as figures
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.optimisers import optimiser_diagram
-from core.lecture import activations, book_task, initialisation, optimiser_examples, optimisers
+from core.lecture import activations, book_task, initialisation, optimisers
 from core.lecture.book_task import BookTask
 from core.lecture.claims import optimisers as said
 from core.lecture.claims import told
 from core.lecture.handout import Worked
 from core.lecture.initialisation import Scheme
 from core.lecture.notebooks import on_screen, rounded
-from core.lecture.optimiser_examples import constant
-from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName
+from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName, constant
 from core.lecture.shown_digits import digits_needed, flat
 from core.market.book import BookError, read_market
 from core.market.store.index import RecordingError, recordings
@@ -77,7 +76,7 @@ def drawing(*, clip: str = "", rate: str = "") -> Diagram:
     """The diagram of a part that takes no step itself: Adam's step on the surface chosen last."""
     state = st.session_state
     where, t, eta = state.get("surface:kept", "bowl"), int(state.get("walk_step:kept", 60)), float(state.get("lr:kept", "0.03"))
-    step = optimiser_examples.adam_step(where, "adam", t, rate=constant(eta))
+    step = optimisers.adam_step(where, "adam", t, rate=constant(eta))
     return optimiser_diagram(step, write=diagram.write, clip=clip, rate=rate)
 
 
@@ -112,9 +111,9 @@ def surface_names() -> dict[str, str]:
     }  # fmt: skip
 
 
-def adam_worked(t: int, step: optimiser_examples.AdamStep, name: str, decay: float) -> Worked:
+def adam_worked(t: int, step: optimisers.AdamStep, name: str, decay: float) -> Worked:
     """One step of Adam with its numbers."""
-    update = partial(optimiser_examples.adam_update, decay=decay)
+    update = partial(optimisers.adam_update, decay=decay)
     digits = digits_needed(update, *flat(step.before, step.mc, step.vc), step.rate, result=4)
     g, m, v, mc, vc, before = (tex_row(one.tolist(), digits) for one in (step.g, step.m, step.v, step.mc, step.vc, step.before))
     return Worked(
@@ -138,7 +137,7 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, adam:
         {name: walk.losses - min(0.0, lowest) for name, walk in walks.items()}, names=names, step=step,
         title=_("Loss") if lowest >= 0 else _("Loss above the lowest reached"),
     )  # fmt: skip
-    taken = optimiser_examples.adam_step(surface, adam, step, rate=constant(rate), decay=decay)
+    taken = optimisers.adam_step(surface, adam, step, rate=constant(rate), decay=decay)
     own = decay if adam == "adamw" else 0.0
     stopped = caption(_("Diverged at this rate and stopped: {names}.").format(names=diverged))
     walked = {"SURFACE": surface, "NAME": adam, "RATE": rate, "DECAY": own, "STEPS": step, "START": rounded(given.start, 6)}
@@ -237,7 +236,7 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
         "exponential": _("exponential"), "cosine": _("cosine"), "report": _("warm-up cosine, the report's (to 0)"),
         "iiga": _("warm-up cosine, IIGA's (to lr_min)"),
     }  # fmt: skip
-    rates = optimiser_examples.rates(total=1000, peak=PEAK, warmup=warmup, floor=PEAK * floor, factor=factor, every=every)
+    rates = optimisers.rates(total=1000, peak=PEAK, warmup=warmup, floor=PEAK * floor, factor=factor, every=every)
     at = {code: 1e3 * float(values[step]) for code, values in rates.items()}
     lines = [
         rf"\eta^{{\text{{{symbol}}}}}_{{{step}}} &= {tex(value, 4)} \cdot 10^{{-3}}"
@@ -265,9 +264,9 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
 
 def clipping(norm: float, g1: float, g2: float) -> PartView:
     """Clipping: the gradient's length is capped, its direction is kept."""
-    before, after, length = optimiser_examples.clipped((g1, g2), norm)
-    digits = digits_needed(optimiser_examples.clip_to, *before, norm, length)
-    norms, clipped_norms = optimiser_examples.clipped_walk(norm)
+    before, after, length = optimisers.clipped((g1, g2), norm)
+    digits = digits_needed(optimisers.clip_to, *before, norm, length)
+    norms, clipped_norms = optimisers.clipped_walk(norm)
     shown = {"norm": length, "clipped": after, "norms of the walk": norms[:3]}
     return PartView(
         equation=Worked(

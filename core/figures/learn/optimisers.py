@@ -13,7 +13,7 @@ from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few
 from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET
 from core.figures.traces import bars, chart, line, marks, upright
-from core.lecture.optimiser_examples import AdamStep
+from core.lecture.optimisers import AdamStep
 from core.messages import translate as _
 
 Array = NDArray[np.floating]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from core.lecture.claims import Said
-from core.lecture.norm_examples import DropoutExample, NormExample
-from core.lecture.norms import DepthGradients
+from core.lecture.norms import DepthGradients, DropoutExample, NormExample
 from core.lecture.optimisers import Array
 from core.messages import compose
 

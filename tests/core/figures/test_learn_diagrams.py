@@ -25,7 +25,7 @@ from core.figures.learn.positions import positions_diagram
 from core.figures.learn.recurrent import gradient_diagram, lstm_diagram, rnn_diagram
 from core.figures.learn.transformer import transformer_diagram
 from core.figures.metrics import metrics_diagram
-from core.lecture import attention_steps, backprop, cost_growth, optimiser_examples, permutation, positions, recurrence, tokens
+from core.lecture import attention_steps, backprop, cost_growth, optimisers, permutation, positions, recurrence, tokens
 from core.models.transformer import TransformerConfig
 from core.signs import ctc, ctc_lab
 from pages.shared.language import catalogue
@@ -62,7 +62,7 @@ def lstm() -> Diagram:
 
 
 def adam() -> Diagram:
-    step = optimiser_examples.adam_step("bowl", "adam", 7, rate=optimiser_examples.constant(0.03))
+    step = optimisers.adam_step("bowl", "adam", 7, rate=optimisers.constant(0.03))
     return optimiser_diagram(step, write=two, clip="3.61 → 1.00")
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.figures.learn import norms, transformer
+from core.figures.learn import norms as norm_figures
 from core.figures.learn import optimisers as optimiser_figures
+from core.figures.learn import transformer
 from core.figures.matrix import Matrix, matrix_figure
-from core.lecture import norm_examples, optimiser_examples, optimisers
+from core.lecture import norms, optimisers
 
 Z = np.array([[1.0, -2.0], [0.5, 0.0]])
 
@@ -37,28 +38,28 @@ def test_certainty_is_in_shares_of_each_kind() -> None:
 
 
 def every_figure() -> list[go.Figure]:
-    study, drop = norm_examples.normalise_example("bin", level=3.0), norm_examples.dropout_example(0.3)
-    x, curves = norm_examples.all_curves()
+    study, drop = norms.normalise_example("bin", level=3.0), norms.dropout_example(0.3)
+    x, curves = norms.all_curves()
     surface = optimisers.SURFACES["bowl"]
-    rate = optimiser_examples.constant(0.1)
+    rate = optimisers.constant(0.1)
     walks = {name: optimisers.surface_walk(surface, name, steps=5, rate=rate) for name in optimisers.OPTIMISERS}
     names = {name: name for name in optimisers.OPTIMISERS}
-    rates = optimiser_examples.rates(total=10, peak=1.0, warmup=2, floor=0.1, factor=0.5, every=3)
+    rates = optimisers.rates(total=10, peak=1.0, warmup=2, floor=0.1, factor=0.5, every=3)
     return [
-        norms.spread_figure([(name, *found) for name, found in study.spread.items()]),
-        norms.activation_figure(x, curves, chosen="gelu", at=1.0, value=0.84, slope=1.08),
-        norms.gelu_gap_figure(*norm_examples.gelu_gaps()),
-        norms.sums_figure(drop.means, expected=drop.expected),
-        norms.depth_figure(np.ones(3), np.arange(1.0, 4.0), title="t"),
-        norms.softmax_figure(*norm_examples.softmax_pair(100.0)),
+        norm_figures.spread_figure([(name, *found) for name, found in study.spread.items()]),
+        norm_figures.activation_figure(x, curves, chosen="gelu", at=1.0, value=0.84, slope=1.08),
+        norm_figures.gelu_gap_figure(*norms.gelu_gaps()),
+        norm_figures.sums_figure(drop.means, expected=drop.expected),
+        norm_figures.depth_figure(np.ones(3), np.arange(1.0, 4.0), title="t"),
+        norm_figures.softmax_figure(*norms.softmax_pair(100.0)),
         optimiser_figures.surface_figure(
             *optimisers.height_map(surface, points=9), {n: w.points for n, w in walks.items()}, names=names,
             minima=surface.minima, step=3,
         ),
         optimiser_figures.losses_figure({n: w.losses for n, w in walks.items()}, names=names, step=2, title="t"),
         optimiser_figures.schedules_figure(rates, names={name: name for name in rates}, step=4, peak=1.0),
-        optimiser_figures.clip_figure(*optimiser_examples.clipped((3.0, 4.0), 1.0)[:2], 1.0),
-        optimiser_figures.norms_figure(*optimiser_examples.clipped_walk(1.0), 1.0),
+        optimiser_figures.clip_figure(*optimisers.clipped((3.0, 4.0), 1.0)[:2], 1.0),
+        optimiser_figures.norms_figure(*optimisers.clipped_walk(1.0), 1.0),
         optimiser_figures.signal_figure({"he": np.ones(3)}, names={"he": "He"}, chosen="he"),
         optimiser_figures.weights_figure(["a", "b"], np.array([1.0, -1.0])),
         matrix_figure(Matrix(values=Z, name="x", top=2.0)),
@@ -76,7 +77,7 @@ def test_every_figure_is_valid_and_transparent() -> None:
 
 def test_a_walk_is_drawn_up_to_its_step() -> None:
     surface = optimisers.SURFACES["bowl"]
-    walk = optimisers.surface_walk(surface, "sgd", steps=5, rate=optimiser_examples.constant(0.1))
+    walk = optimisers.surface_walk(surface, "sgd", steps=5, rate=optimisers.constant(0.1))
     figure = optimiser_figures.surface_figure(
         *optimisers.height_map(surface, points=9), {"sgd": walk.points}, names={"sgd": "SGD"}, minima=surface.minima, step=2
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from core.lecture.addition import addition_gradient
+from core.lecture.gradients import addition_gradient
 from core.nn import LearnedPositions, SinusoidalPositions
 
 

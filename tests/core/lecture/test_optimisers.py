@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from core import schedules
-from core.lecture import book_task, initialisation, optimiser_examples, optimisers
+from core.lecture import book_task, initialisation, optimisers
 from core.lecture.optimisers import SURFACES, Adam, OptimiserName
 
 THEIRS: dict[OptimiserName, tuple[Any, dict[str, Any]]] = {
@@ -119,10 +119,10 @@ def test_schedules_are_pytorchs() -> None:
 
 
 def test_the_story_tells_the_walk() -> None:
-    rate = optimiser_examples.constant(0.05)
+    rate = optimisers.constant(0.05)
     for name in ("adam", "adam_plain", "adamw"):
         walk = optimisers.surface_walk(SURFACES["saddle"], name, steps=7, rate=rate, decay=0.3)
-        told = optimiser_examples.adam_step("saddle", name, 7, rate=rate, decay=0.3)
+        told = optimisers.adam_step("saddle", name, 7, rate=rate, decay=0.3)
         np.testing.assert_allclose(told.before, walk.points[6])
         np.testing.assert_allclose(told.after, walk.points[7])
         decay = 0.3 if name == "adamw" else 0.0
@@ -130,8 +130,8 @@ def test_the_story_tells_the_walk() -> None:
             told.after, told.before - 0.05 * (told.mc / (np.sqrt(told.vc) + 1e-8) + decay * told.before), atol=1e-12
         )
     with pytest.raises(ValueError, match="keeps no m and v"):
-        optimiser_examples.adam_step("saddle", "sgd", 1, rate=rate)
-    rates = optimiser_examples.rates(total=10, peak=1.0, warmup=2, floor=0.2, factor=0.5, every=4)
+        optimisers.adam_step("saddle", "sgd", 1, rate=rate)
+    rates = optimisers.rates(total=10, peak=1.0, warmup=2, floor=0.2, factor=0.5, every=4)
     assert rates["exponential"].tolist() == [1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25]
     assert rates["report"][-1] == pytest.approx(0) and rates["iiga"][-1] == pytest.approx(0.2)
     assert rates["report"][1] == rates["iiga"][1] == 0.5 and rates["cosine"][5] == pytest.approx(0.5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.lecture import attention_steps, matrix_examples, tokens, uses
+from core.lecture import attention_steps, matrices, tokens, uses
 
 
 def test_published_models_have_their_published_parameters() -> None:
@@ -43,11 +43,11 @@ def test_layer_norm_needs_its_root() -> None:
 
 
 def test_matrices_are_what_numpy_says() -> None:
-    for operation in matrix_examples.OPERATIONS:
-        a, b = matrix_examples.operands(operation, first=1.5)
+    for operation in matrices.OPERATIONS:
+        a, b = matrices.operands(operation, first=1.5)
         made = {"product": lambda a=a, b=b: a @ b, "difference": lambda a=a, b=b: a - b, "scaled": lambda a=a, b=b: a * b}
-        assert np.allclose(matrix_examples.compute(operation, a, b), made.get(operation, lambda a=a, b=b: a + b)())
-    x = matrix_examples.example(level=2.0)
-    assert np.allclose(matrix_examples.standardised(x, "rows").mean(axis=1), 0)
-    assert np.isclose(matrix_examples.standardised(x, "whole").std(), 1)
-    assert matrix_examples.reshaped("concatenate", x[:3, :4]).shape == (3, 8)
+        assert np.allclose(matrices.compute(operation, a, b), made.get(operation, lambda a=a, b=b: a + b)())
+    x = matrices.example(level=2.0)
+    assert np.allclose(matrices.standardised(x, "rows").mean(axis=1), 0)
+    assert np.isclose(matrices.standardised(x, "whole").std(), 1)
+    assert matrices.reshaped("concatenate", x[:3, :4]).shape == (3, 8)

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.lecture import backprop, norm_examples, optimisers
+from core.lecture import backprop, norms, optimisers
 from core.lecture.date_reader import DateReader
 from pages.shared.language import ASSETS
 from pages.shared.navigation import ROOT
@@ -121,8 +121,8 @@ def test_the_cards_numbers_are_on_the_page() -> None:
 
 
 def test_the_cell_on_the_norms_page_is_the_norms() -> None:
-    cell = norm_examples.example_cell("bin", level=3.0, sample=1, step=5, channel=2)
-    study = norm_examples.normalise_example("bin", level=3.0)
+    cell = norms.example_cell("bin", level=3.0, sample=1, step=5, channel=2)
+    study = norms.normalise_example("bin", level=3.0)
     assert cell.y == pytest.approx(float(study.after[1, 5, 2]))
     assert cell.other is not None
     first, second = ((cell.x - mean) / (variance + 1e-5) ** 0.5 for mean, variance in ((cell.mean, cell.variance), cell.other))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from core.lecture import norm_examples, norms
+from core.lecture import norms
 from core.lecture.claims import norms as claims
 from tests.core.lecture.claims.walk import Walk, states
 
@@ -29,7 +29,7 @@ def test_who_knows_which_sample_was_high() -> None:
         before, after = (float(np.ptp([sample.mean() for sample in one])) for one in (x, y))
         kept[state["norm"], state["level"]] = after
         truth = {"kept": {"before": before, "after": after}} if after >= 1e-3 else {"forgotten": {"before": before}}
-        walk.check(norm_examples.normalise_example(state["norm"], level=state["level"]), truth, state)
+        walk.check(norms.normalise_example(state["norm"], level=state["level"]), truth, state)
     walk.end()
     assert all(value < 1e-3 for (norm, _level), value in kept.items() if norm in ("layer", "instance"))
     assert all(math.isclose(kept["bin", level], kept["batch", level] / 2, abs_tol=1e-6) for level in (3.0, 0.0, 10.0))
@@ -39,7 +39,7 @@ def test_where_the_plain_softmax_ends() -> None:
     walk, stable = Walk(claims.softmax), []
     for shift in range(121):
         top = shift + 2
-        scores, safe, plain = norm_examples.softmax_pair(float(shift))
+        scores, safe, plain = norms.softmax_pair(float(shift))
         truth = {"overflow" if math.exp(top) > float(np.finfo(np.float32).max) else "fits": {"top": top}}
         walk.check((scores, plain), truth, shift)
         stable.append(safe)
@@ -55,7 +55,7 @@ def test_dropout_and_depth() -> None:
         means = kept.sum(axis=1) / 64 / (1 - rate)
         spread = math.sqrt(float(((means - means.mean()) ** 2).mean()))
         truth = {"spread": {"draws": 400, "mean": float(means.mean()), "spread": spread}}
-        dropped.check(norm_examples.dropout_example(rate, seed=state["draw"]), truth, state)
+        dropped.check(norms.dropout_example(rate, seed=state["draw"]), truth, state)
     for state in states(layers=[8, 2, 16], seed=[1, 10]):
         post, pre = (norms.depth_gradients(state["layers"], pre_norm=which, seed=state["seed"]) for which in (False, True))
         sizes = {"post": float(post.activations[state["layers"]]), "pre": float(pre.activations[state["layers"]])}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.lecture import book_task, initialisation, optimiser_examples, optimisers, predictions
+from core.lecture import book_task, initialisation, optimisers, predictions
 from core.lecture.book_task import BookTask
 from core.lecture.claims import optimisers as claims
 from tests.core.lecture.claims.walk import Walk, states
@@ -31,7 +31,7 @@ def test_paths_on_a_surface() -> None:
     for state in states(surface=["bowl", "saddle", "himmelblau"], rate=[0.03, 0.0001, 0.3], decay=[0.1, 0.0, 0.5]):
         surface = optimisers.SURFACES[state["surface"]]
         rate, decay = state["rate"], state["decay"]
-        walks = optimisers.surface_walks(surface, steps=400, rate=optimiser_examples.constant(rate), decay=decay)
+        walks = optimisers.surface_walks(surface, steps=400, rate=optimisers.constant(rate), decay=decay)
         off = {}
         for name, pull in (("adam", 0.0), ("adamw", decay)):
             end = end_of(surface, rate, pull)
@@ -49,7 +49,7 @@ def test_losses_on_a_book() -> None:
     task = BookTask(inputs=x, targets=y, test_inputs=x, test_targets=y)
     for state in states(rate=[0.03, 0.0001, 1.0], decay=[0.1, 0.0, 0.5]):
         walks = {
-            name: book_task.learn(task, name, steps=300, rate=optimiser_examples.constant(state["rate"]), decay=state["decay"])
+            name: book_task.learn(task, name, steps=300, rate=optimisers.constant(state["rate"]), decay=state["decay"])
             for name in optimisers.OPTIMISERS
         }
         ends = [
@@ -72,7 +72,7 @@ def test_clipping() -> None:
             count += norm > largest
             at = [one - 0.05 * slope * min(1.0, largest / norm) for one, slope in zip(at, g, strict=True)]
         length = math.hypot(*gradient)
-        norms, _clipped = optimiser_examples.clipped_walk(largest)
+        norms, _clipped = optimisers.clipped_walk(largest)
         truth: dict[str, dict[str, Any]] = {"outside" if length > largest else "inside": {}, "walk": {"count": count, "all": 120}}
         walk.check((length, largest, norms), truth, state)
     walk.end()
@@ -120,6 +120,6 @@ def test_equal_answers_are_both_right() -> None:
         assert ({outcome.answer, *outcome.tied} >= both) == expected or outcome.answer not in both
     outcome = predictions.lowest_loss("saddle", rate=0.03, decay=0.0, step=5)
     assert outcome.values[names.index("adam")] == pytest.approx(outcome.values[names.index("adamw")])
-    rates = optimiser_examples.rates(total=1000, peak=1e-3, warmup=100, floor=0.0, factor=0.5, every=10)
+    rates = optimisers.rates(total=1000, peak=1e-3, warmup=100, floor=0.0, factor=0.5, every=10)
     last = predictions.highest_rate(rates, 900)
     assert {last.answer, *last.tied} == {list(rates).index("report"), list(rates).index("iiga")}
