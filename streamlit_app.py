@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
-from starlette.websockets import WebSocket
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -49,39 +49,13 @@ def load() -> None:
     import_module("pages.markets.terminal")
 
 
-async def market_stream(websocket: WebSocket) -> None:
-    """The live page's stream, imported with the first viewer: the server answers before torch is loaded."""
-    from pages.markets import stream_route
+def later(module: str, name: str) -> Callable[[Any], Awaitable[Any]]:
+    """A route's function, imported with the first request: the server answers before torch is loaded."""
 
-    await stream_route.market_stream(websocket)
+    async def serve(connection: Any) -> Any:
+        return await getattr(import_module(module), name)(connection)
 
-
-async def hands_stream(websocket: WebSocket) -> None:
-    """The same of the camera page."""
-    from pages.signs import live_route
-
-    await live_route.hands_stream(websocket)
-
-
-async def garments_stream(websocket: WebSocket) -> None:
-    """The same of the garments' camera."""
-    from pages.images import live_camera
-
-    await live_camera.garments_stream(websocket)
-
-
-async def class_socket(websocket: WebSocket) -> None:
-    """The same of a class's phones."""
-    from pages.learn import class_route
-
-    await class_route.class_socket(websocket)
-
-
-async def class_page(request: Request) -> Response:
-    """A class on a phone."""
-    from pages.learn import class_route
-
-    return await class_route.class_page(request)
+    return serve
 
 
 def redirected(request: Request, path: str) -> RedirectResponse:
@@ -134,12 +108,14 @@ if get_script_run_ctx(suppress_warning=True) is None:
     first, *others = (f"/{entry.url}" for entry in navigation.ENTRIES)
     routes = [
         Mount("/assets", Assets()),
-        WebSocketRoute(navigation.MARKET_STREAM, market_stream),
-        WebSocketRoute(navigation.HANDS_STREAM, hands_stream),
-        WebSocketRoute(navigation.GARMENTS_STREAM, garments_stream),
-        Route("/class", class_page),
-        Route("/class/{code}", class_page),
-        WebSocketRoute("/class/{code}/socket", class_socket),
+        WebSocketRoute(navigation.MARKET_STREAM, later("pages.markets.stream_route", "market_stream")),
+        WebSocketRoute(navigation.HANDS_STREAM, later("pages.signs.live_route", "hands_stream")),
+        WebSocketRoute(navigation.GARMENTS_STREAM, later("pages.images.live_camera", "garments_stream")),
+        *(Route(url, later("pages.learn.class_route", "class_page")) for url in ("/class", "/class/{code}")),
+        WebSocketRoute("/class/{code}/socket", later("pages.learn.class_route", "class_socket")),
+        WebSocketRoute("/api/stream", later("pages.markets.api_route", "stream")),
+        Route("/api/state", later("pages.markets.api_route", "state")),
+        Route("/api/openapi.json", later("pages.markets.api_route", "document")),
         Route("/healthz", service_routes.healthz),
         Route("/metrics", service_routes.metrics),
         Route("/", first_page),

@@ -187,7 +187,16 @@ def test_the_secret_makes_a_request_the_operators(token: str, shown: str, role: 
 
 CLOSED_TO_STRANGERS = {
     *(Action.WEBHOOK, Action.RECORD, Action.CHANGE, Action.EXPORT, Action.CONVERT, Action.SERVER_FOLDER, Action.TRAIN),
-    *(Action.SCORE, Action.VERIFY, Action.ADD_FORECASTER, Action.MEASURE, Action.READ_FEEDS, Action.READ_METRICS, Action.SET_UP),
+    *(
+        Action.SCORE,
+        Action.VERIFY,
+        Action.ADD_FORECASTER,
+        Action.MEASURE,
+        Action.READ_FEEDS,
+        Action.READ_METRICS,
+        Action.READ_API,
+        Action.SET_UP,
+    ),
 }
 
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 
 from core.market.alerts import AlertRule
-from core.service import access, alerts, forecasters, ledger, metrics, recordings, runs, system
+from core.service import access, alerts, api, forecasters, ledger, metrics, recordings, runs, system
 from core.service.access import RIGHTS, Action, NotAllowed, Role, Visitor
 from pages.shared.navigation import ROOT
 
@@ -76,6 +76,8 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("benchmark", Action.MEASURE, lambda by: system.benchmark(by, NOTED, 1.0)),
     ("measure the card", Action.MEASURE, system.card),
     ("metrics", Action.READ_METRICS, metrics.metrics),
+    ("markets as JSON", Action.READ_API, api.states),
+    ("a market's steps", Action.READ_API, lambda by: api.follow(by, "live/x/y")),
 ]
 
 
@@ -122,6 +124,7 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
             "verify",
         ),
         alerts: ("book",),
+        api: ("hub",),
         system: ("hub", "epoch_times", "cuda.measured"),
         metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
     }.items():
