@@ -16,7 +16,7 @@ import yaml
 
 from core.market import alert_monitor
 from core.market.feeds import redis_feed
-from core.market.ledger import keeper
+from core.market.ledger import writer as ledgers
 from core.market.store import places
 from core.runs import market_training
 from core.service import access, logs
@@ -30,7 +30,7 @@ VARIABLES = {
     access.OPEN_VARIABLE,
     access.TOKEN_VARIABLE,
     access.USERS_VARIABLE,
-    keeper.FOLDER_VARIABLE,
+    ledgers.FOLDER_VARIABLE,
     logs.LOGS_VARIABLE,
     redis_feed.REDIS_VARIABLE,
 }
@@ -110,7 +110,7 @@ def test_every_path_that_is_written_has_its_variable_in_the_image(monkeypatch: p
         monkeypatch.setenv(name, value)
     written = [
         alert_monitor.alert_file(),
-        keeper.ledger_folder(),
+        ledgers.ledger_folder(),
         places.library_folder(),
         market_training.runs_folder(),
         places.below_cache("copies", "s3://bucket/a"),

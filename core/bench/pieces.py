@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 
 from core.bench.ratio import Pair, Work
-from core.market.feeds.books import KnownDepth, snapshot_of
+from core.market.feeds.connection import KnownDepth, snapshot_of
 from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.feeds.venues import make_exchange, socket_levels
 from core.market.forecasters.catalogue import SHIPPED, find_forecaster

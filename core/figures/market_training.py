@@ -32,7 +32,7 @@ def score_curve(history: Sequence[Mapping[str, float]], naive: Mapping[str, floa
 
 
 def amount_figure(curve: Mapping[str, Any]) -> go.Figure:
-    """Log-loss against minutes of training data, as `core.market.data_amount.read_curve` returns it."""
+    """Log-loss against minutes of training data, as `core.runs.market_training.read_curve` returns it."""
     names = {
         "trained": _("Trained further from the shipped checkpoint"),
         "nothing": _("Trained from nothing"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from core import checkpoints
 from core.market.hub import hub
-from core.market.ledger.keeper import ledger_folder
+from core.market.ledger.writer import ledger_folder
 from core.market.predictor import DEFAULT
 from core.service.access import Action, Visitor
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import IO, Any, Final
 
-from core.market.ledger.archive import unpack
 from core.market.ledger.chain import LedgerError
 from core.market.ledger.recomputation import known_predictors
-from core.market.ledger.verification import Verification, verify
+from core.market.ledger.verification import Verification, unpack, verify
 from core.messages import compose
 from core.service.access import Action, closed
 
@@ -43,7 +42,7 @@ def check_archive(
     certificate: bytes = b"",
     progress: Callable[[int, int], None] | None = None,
 ) -> Verification:
-    """Verify somebody else's ledger, a ZIP file, within bounds (`core.market.ledger.archive`). Nothing of it is kept.
+    """Verify somebody else's ledger, a ZIP file, within bounds (`core.market.ledger.verification`). Nothing of it is kept.
 
     Args:
         certificate: root of a time-stamp server, PEM; empty for none.

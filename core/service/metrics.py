@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from core.market.feeds.redis_feed import SharedFeed
 from core.market.hub import Hub, hub
-from core.market.ledger.keeper import ledger_folder
+from core.market.ledger.writer import ledger_folder
 from core.market.session_view import STAGES
 from core.service.access import Action, closed
 from core.service.logs import ERRORS

@@ -10,8 +10,6 @@ from core.checkpoints import CheckpointError
 from core.figures import market as market_figures
 from core.market.windows import FrozenWindow, WindowError, to_npz
 from pages.markets import (
-    attention_comparison,
-    attention_faithfulness,
     attention_inputs,
     attention_maps,
     attention_window,
@@ -69,12 +67,12 @@ def body(source: WindowSource) -> None:
         if not attention_inputs.show(window, answered):
             return
     elif view == "truth":
-        attention_faithfulness.show(window, answered)
+        attention_inputs.show_faithfulness(window, answered)
     elif view == "qk":
         _queries_keys(window, answered)
     else:
         with right:
-            pinned = attention_comparison.pick(window, source)
+            pinned = attention_window.pick_pinned(window, source)
         attention_maps.show(window, answered, _comparable(answered, pinned))
     _downloads(window, answered, source, view)
 

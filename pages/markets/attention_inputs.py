@@ -1,4 +1,4 @@
-"""Inputs and moments that moved the answer, by integrated gradients, as a map and on the book itself."""
+"""Inputs and moments that moved the answer, by integrated gradients and on the book itself, and whether maps tell them truly."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import streamlit as st
 
 from core.explain import summaries
 from core.explain.attribution import Attribution, BaselineKind, GradientError
+from core.explain.faithfulness import Curves
+from core.explain.progress import Told
 from core.figures import attribution as figures
 from core.market.features import about_the_mid, input_names, price_columns
 from core.market.labels import LabelKind
@@ -19,7 +21,7 @@ from pages.markets import cached_results
 from pages.markets.cached_results import WindowAnswer
 from pages.markets.call_rules import class_names, describe_call
 from pages.markets.live_controls import horizon_name
-from pages.shared import controls, url_state
+from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, number, percent, significant
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -237,3 +239,24 @@ def downloads(window: FrozenWindow, answer: WindowAnswer) -> None:
         return frame
 
     controls.download_table(_("Attributions"), table, key="attention_inputs_table", filename="attributions", formats=("csv",))
+
+
+def show_faithfulness(window: FrozenWindow, answer: WindowAnswer) -> None:
+    """Deletion curves of one window, beside those of the bundled sample."""
+    head = pick_head(answer)
+    label = pick_class(answer.calls[head])
+    describe_call(answer.entry.rules[head], answer.probabilities[head].tolist(), answer.calls[head])
+    st.caption(
+        _("Explained: the probability of {name}, {share}.").format(
+            name=class_names()[CLASSES[label]], share=percent(float(answer.probabilities[head][label]))
+        )
+    )
+
+    def here(_told: Told) -> Curves | None:
+        try:
+            return cached_results.deletions(window, head, label)
+        except GradientError:
+            no_gradients()
+            return None
+
+    faithfulness_view.show("tlob", checkpoint=answer.predictor.card, here=here, unit=_("moments"))

@@ -1,4 +1,8 @@
-"""Picks the window to look at: a second of a recording, the newest of a running feed, a frozen or a saved one."""
+"""Picks the window to look at: a second of a recording, the newest of a running feed, a frozen or a saved one; and a second.
+
+`?with=` holds a second window to compare with: of a recording as `name@second@model`, which opens anywhere, or the id of a frozen
+one, which is kept as long as the app runs.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,9 @@ from core.market.hub import hub
 from core.market.predictor import DEFAULT
 from core.market.session import MarketSession
 from core.market.store import index
-from core.market.store.index import find_recording
+from core.market.store.index import RecordingError, find_recording
 from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
-from pages.markets import cached_results, recording_options
+from pages.markets import cached_results, recorded_choice
 from pages.shared import controls, url_state
 from pages.shared.kept_results import kept
 from pages.shared.language import _, duration, number
@@ -100,8 +104,7 @@ def _pick_model(frozen_with: str) -> str:
 
 
 def _pick_recording() -> tuple[str, str] | None:
-    options = {one.name: f"{one.market} · {one.venue} · {duration(one.seconds)}" for one in index.recordings()}
-    return url_state.choice(st.selectbox, _("Recording"), options | recording_options.of_folder(), key="rec"), ""
+    return recorded_choice.pick_one(), ""
 
 
 def _pick_feed() -> tuple[str, str] | None:
@@ -272,3 +275,45 @@ def _newest(source: WindowSource) -> FrozenWindow | None:
         return None
     st.session_state["attention:held"] = source.name, window
     return replace(window, predictor=source.model)
+
+
+def pick_pinned(window: FrozenWindow, source: WindowSource) -> FrozenWindow | None:
+    """Buttons to pin this window and to unpin; returns the pinned one, None where there is none."""
+    reference = st.query_params.get("with")
+    pinned = _find(reference) if reference else None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            _("Pin this window"),
+            icon=":material/keep:",
+            key="attention_pin",
+            on_click=_pin,
+            args=(window, source),
+            help=_("Then move on, or change the model: the page shows what differs from the pinned one."),
+        )
+        if reference:
+            st.button(
+                _("Unpin"), icon=":material/keep_off:", key="attention_unpin", on_click=url_state.remember, args=("with", None)
+            )
+        if pinned:
+            st.caption(_("Compared with {title}, {model}").format(title=title(pinned), model=pinned.predictor))
+    if reference and pinned is None:
+        controls.notice("stale", _("The pinned window cannot be found any more: pin another one."))
+    return pinned
+
+
+def _pin(window: FrozenWindow, source: WindowSource) -> None:
+    if source.kind == "recording":
+        second = st.session_state[SECOND]
+        url_state.remember("with", f"{source.name}@{second:g}@{source.model}")
+    else:
+        url_state.remember("with", STORE.keep(window))
+
+
+def _find(reference: str) -> FrozenWindow | None:
+    if "@" not in reference:
+        return STORE.find(reference)
+    try:
+        name, second, model = reference.split("@")
+        return recorded(name, cached_results.predictor_of(model).window).window(float(second), predictor=model)
+    except (ValueError, RecordingError, WindowError, BookError):  # CheckpointError is a ValueError too
+        return None

@@ -12,7 +12,6 @@ from core.explain.faithfulness import Curves
 from core.explain.queries_keys import JointSample
 from core.explain.rollout import rollout
 from core.market import evidence as evidences
-from core.market import joint_sample as joint_samples
 from core.market import predictor as predictors
 from core.market.calibration import MOVING
 from core.market.predictor import MarketCard, Predictor
@@ -120,7 +119,7 @@ def joint_sample(name: str, weights_sha256: str) -> JointSample:
     Raises:
         CheckpointError: where it is missing or damaged.
     """
-    return joint_samples.joint_sample(predictor_of(name))
+    return evidences.joint_sample(predictor_of(name))
 
 
 def _fitting(window: FrozenWindow) -> Predictor:

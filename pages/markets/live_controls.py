@@ -21,9 +21,8 @@ from core.market.feeds.simulated import MarketSettings, SimulatedFeed
 from core.market.feeds.stream_checks import Way, venue_check
 from core.market.labels import LabelKind
 from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
-from core.market.store import index
 from core.messages import translate
-from pages.markets import recording_options
+from pages.markets import recorded_choice
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, moment, number
 
@@ -73,13 +72,7 @@ def pick_source(*, first: str | None = None) -> MarketSource | None:
                 _("Seed"), 0, 9_999, key="seed", default=7, help=_("The same seed and settings give the same market.")
             )
             return SimulatedSource(seed=int(seed))
-        kinds_of_market = {"spot": _("spot"), "perpetual": _("perpetual")}
-        options = {
-            one.name: f"{one.market} · {one.venue} {kinds_of_market[one.kind]} · {duration(one.seconds)}"
-            for one in index.recordings()
-        }
-        options |= recording_options.of_folder()
-        return RecordingSource(name=url_state.choice(st.selectbox, _("Recording"), options, key="rec", default=first))
+        return RecordingSource(name=recorded_choice.pick_one(first=first))
 
 
 def _pick_live() -> MarketSource | None:

@@ -1,4 +1,4 @@
-"""The choice of recordings to score or train on: the bundled ones and those of the library's folder."""
+"""Choices of recordings, of one to play and of several to score or train on: bundled ones and those of the library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import checkpoints
 from core.market.book import BookError
-from core.market.store.index import Recording, bundled_recordings, list_recordings
+from core.market.store.index import Recording, bundled_recordings, list_recordings, recordings
 from core.market.store.places import library_folder
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number
@@ -20,6 +20,33 @@ class ChosenRecording:
 
     market: str
     paths: tuple[str, ...]
+
+
+LISTED_S = 20.0
+"""Seconds for which a listing is kept."""
+
+
+def pick_one(*, first: str | None = None) -> str:
+    """A recording's name, in the URL as `rec`; one that the link names is looked for at once.
+
+    Args:
+        first: name of the recording that opens where the link names none.
+    """
+    kinds = {"spot": _("spot"), "perpetual": _("perpetual")}
+    options = {one.name: f"{one.market} · {one.venue} {kinds[one.kind]} · {duration(one.seconds)}" for one in recordings()}
+    folder = str(library_folder())
+    if st.query_params.get("rec") not in {None, *options, *(entry.name for entry in _of_folder(folder))}:
+        _of_folder.clear()
+    options |= {entry.name: f"{entry.name} · {duration(entry.seconds)}" for entry in _of_folder(folder) if not entry.problem}
+    return url_state.choice(st.selectbox, _("Recording"), options, key="rec", default=first)
+
+
+@st.cache_data(ttl=LISTED_S, max_entries=2, show_spinner=False)
+def _of_folder(folder: str) -> list[Recording]:
+    try:
+        return list_recordings(folder)
+    except BookError:  # nothing has been recorded yet
+        return []
 
 
 def pick(*, key: str) -> list[ChosenRecording]:

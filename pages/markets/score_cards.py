@@ -9,9 +9,9 @@ import streamlit as st
 
 from core.market.answers.naive import A_THIRD_EACH
 from core.market.ledger.chain import LedgerError
-from core.market.ledger.keeper import ledger_folder
 from core.market.ledger.scorecard import PERIODS, Period, score_card
 from core.market.ledger.verification import NOT_PROVEN, Verification, market_folders
+from core.market.ledger.writer import ledger_folder
 from core.messages import translate
 from core.service import ledger
 from core.service.access import Action

@@ -10,12 +10,11 @@ import streamlit as st
 
 from core.device import use_one_thread
 from core.figures import market_training as figures
-from core.market.data_amount import enough_outcomes, read_curve
 from core.market.features import TRANSFORM_KINDS
 from core.market.labels import HORIZONS
 from core.market.predictor import DEFAULT
 from core.runs.local_run import RunStatus, TrainError
-from core.runs.market_training import MarketPlan, Outlook
+from core.runs.market_training import MarketPlan, Outlook, enough_outcomes, read_curve
 from core.service import runs
 from core.service.access import Action, NotAllowed, Visitor
 from core.service.runs import MARKETS

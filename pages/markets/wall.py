@@ -16,7 +16,7 @@ from core.market.store.index import RecordingError
 from core.market.wall import WallRow, wall_row
 from core.messages import translate
 from core.service import alerts
-from pages.markets import score_cards, toolbar, wall_markets, wall_table, watched_feeds
+from pages.markets import score_cards, toolbar, wall_markets, watched_feeds
 from pages.shared import controls, permissions
 from pages.shared.language import _, moment
 
@@ -106,7 +106,7 @@ def wall() -> None:
         controls.notice("empty", _("There is no market on the wall: add one above."))
         return
     rows, problems = rows_now()
-    picked = wall_table.show(rows, window=predictor.window, key=",".join(map(wall_markets.code_of, sources)))
+    picked = wall_markets.show_table(rows, window=predictor.window, key=",".join(map(wall_markets.code_of, sources)))
     for problem in problems:
         controls.error_box(problem)
     for source, row in rows:

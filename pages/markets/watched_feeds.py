@@ -12,7 +12,7 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed
 from core.market.feeds.redis_feed import shared
 from core.market.hub import hub
-from core.market.ledger.keeper import LedgerKeeper, ledger_folder
+from core.market.ledger.writer import LedgerKeeper, ledger_folder
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 

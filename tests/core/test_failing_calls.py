@@ -26,10 +26,9 @@ from core.market.feeds.protocol import Trade
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
 from core.market.grid import Row
-from core.market.ledger.keeper import LedgerKeeper
 from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.verification import verify
-from core.market.ledger.writer import LedgerRow, LedgerWriter
+from core.market.ledger.writer import LedgerKeeper, LedgerRow, LedgerWriter
 from core.market.predictor import Predictor
 from core.market.store.segments import HOUR_MS
 from core.market.store.writer import SegmentWriter, restore_recordings

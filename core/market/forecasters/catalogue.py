@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from core.market.book import FloatArray
 from core.market.calibration import softmax
-from core.market.forecasters.blend import BlendForecaster
-from core.market.forecasters.checkpoint import CheckpointForecaster
+from core.market.forecasters.blend import BlendForecaster, CheckpointForecaster
 from core.market.forecasters.http_address import SCHEMES, HttpForecaster
 from core.market.forecasters.protocol import Forecaster, ForecasterError, ForecastTask, TimedForecaster
 from core.market.forecasters.table import SUFFIXES, TableForecaster

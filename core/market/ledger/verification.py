@@ -6,13 +6,15 @@ What `verified`, `incomplete` and `broken` mean, and what none of them can say, 
 from __future__ import annotations
 
 import re
+import shutil
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from operator import itemgetter
-from pathlib import Path
-from typing import Any, Final, Literal
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,7 @@ from core.market.ledger.chain import (
     HASH_BYTES,
     HEADER,
     JOURNAL,
+    MAX_JOURNAL,
     NOTHING,
     PREDICTION,
     ChainHead,
@@ -488,3 +491,49 @@ def _lines(entries: Entries) -> Iterator[tuple[int, int, int, bytes, bytes, byte
     for i, (kind, index, predictions) in enumerate(numbers):
         at = slice(HASH_BYTES * i, HASH_BYTES * (i + 1))
         yield kind, index, predictions, hashes[at], before[at], data[width * i : width * i + sizes[kind]]
+
+
+MAX_FILES: Final = 20_000
+MAX_UNPACKED: Final = 512 * 2**20
+"""Bytes of all files: a week of one market."""
+
+
+def unpack(file: IO[bytes], folder: Path) -> Path:
+    """Unpack a ledger into an empty folder; returns the folder whose markets each have a header, or the one market's.
+
+    Raises:
+        LedgerError: for what is no ZIP file, holds no ledger or too much, or names files outside of itself.
+    """
+    try:
+        with zipfile.ZipFile(file) as packed:
+            inside = [one for one in packed.infolist() if not one.is_dir()]
+            if len(inside) > MAX_FILES or sum(one.file_size for one in inside) > MAX_UNPACKED:
+                raise LedgerError(
+                    compose(
+                        "it holds more than {count:,} files or {most} MiB: send one market, or fewer days",
+                        count=MAX_FILES,
+                        most=MAX_UNPACKED >> 20,
+                    )
+                )
+            for one in inside:
+                _unpack_one(packed, one, folder)
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+        if isinstance(error, LedgerError):
+            raise
+        raise LedgerError(compose("it is no ZIP file that can be unpacked")) from error
+    headers = sorted(folder.rglob(HEADER), key=lambda path: len(path.parts))
+    if not headers:
+        raise LedgerError(compose("it holds no ledger: a market's folder has a file {file}", file=HEADER))
+    return headers[0].parent if len(headers) == 1 else headers[0].parent.parent
+
+
+def _unpack_one(packed: zipfile.ZipFile, one: zipfile.ZipInfo, folder: Path) -> None:
+    parts = PurePosixPath(one.filename).parts
+    if not parts or one.filename.startswith("/") or any(part in ("..", ".") or set(part) & set(":\\\0") for part in parts):
+        raise LedgerError(compose("it names a file outside of itself: {name}", name=repr(one.filename[:80])))
+    if one.file_size > MAX_JOURNAL:
+        raise LedgerError(compose("{name} is too large for a file of a ledger", name=parts[-1][:80]))
+    path = folder.joinpath(*parts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with packed.open(one) as source, path.open("wb") as target:  # which reads no more than the size that it gives
+        shutil.copyfileobj(source, target)

@@ -17,7 +17,7 @@ from core import checkpoints
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.hub import Hub
-from core.market.ledger import keeper
+from core.market.ledger import writer as ledgers
 from core.market.session import MarketSession
 from core.market.session_view import BUCKETS_S, LatencyLog
 from core.service import health as health_module
@@ -51,7 +51,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 @pytest.fixture
 def families(watched: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Metric]:
     monkeypatch.setattr(metrics_module, "hub", lambda: watched)
-    monkeypatch.setenv(keeper.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(ledgers.FOLDER_VARIABLE, str(tmp_path))
     (tmp_path / "segment.parquet").write_bytes(b"12345")
     return {family.name: family for family in text_string_to_metric_families(metrics_module.metrics(OPERATOR).decode())}
 

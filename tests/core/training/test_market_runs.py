@@ -13,11 +13,10 @@ from safetensors.numpy import load_file
 
 from core.cli import main
 from core.market.book import FILE_COLUMNS
-from core.market.data_amount import enough_outcomes, read_curve
 from core.market.labels import momentum_calls
 from core.market.predictor import load_predictor
 from core.runs.local_run import PROGRESS, STOP, TrainError
-from core.runs.market_training import MarketPlan, MarketTrainer, outlook
+from core.runs.market_training import MarketPlan, MarketTrainer, enough_outcomes, outlook, read_curve
 from core.training import recipe
 from tests.core.market.helpers import random_book
 

@@ -19,17 +19,17 @@ from core.market.alerts import AlertBook, AlertRule, MarketState
 from core.market.answers.scoreboard import LATEST
 from core.market.feeds.protocol import FeedFailed
 from core.market.hub import MAX_FEEDS_OF_VIEWER, hub, shutdown
-from core.market.ledger.keeper import FOLDER_VARIABLE
 from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.scorecard import score_card
 from core.market.ledger.verification import NOT_PROVEN, verify
+from core.market.ledger.writer import FOLDER_VARIABLE
 from core.market.predictor import Predictor
 from core.market.session_view import Status
 from core.market.sources import LiveSource, RecordingSource, SimulatedSource
 from core.market.store import index
 from core.messages import compose
 from core.service import alerts
-from pages.markets import wall_markets, wall_table
+from pages.markets import wall_markets
 from pages.shared.navigation import ROOT
 from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
 from tests.core.market.helpers import random_book, real_rows, save_tiny
@@ -170,7 +170,7 @@ def test_a_row_shows_what_its_session_says() -> None:
 )
 def test_a_selected_market_opens_on_the_live_page(code: str, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     links: list[dict[str, Any]] = []
-    monkeypatch.setattr(wall_table, "show", lambda rows, **more: 0)
+    monkeypatch.setattr(wall_markets, "show_table", lambda rows, **more: 0)
     monkeypatch.setattr(streamlit, "page_link", lambda page, **more: links.append({"page": page, **more}))
     opened(**{"wall": code, "with": "shared1", "label": "smoothed", "h": "20"})
     assert links[-1]["page"] == "pages/markets/live.py"

@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 
 from core.market.forecasters import catalogue
+from core.market.forecasters.blend import CheckpointForecaster
 from core.market.forecasters.catalogue import find_forecaster
-from core.market.forecasters.checkpoint import CheckpointForecaster
 from core.market.forecasters.http_address import HttpForecaster
 from core.market.forecasters.protocol import Fault, ForecasterError, ForecastTask, ask
 from core.market.forecasters.table import TableForecaster

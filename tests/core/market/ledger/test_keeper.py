@@ -14,9 +14,8 @@ from core.market.book import BookRows
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.grid import Confirmed, Gap, GridItem, Row
-from core.market.ledger.keeper import DEFAULT_FOLDER, LedgerKeeper, ledger_folder, size_limit
 from core.market.ledger.scorecard import score_card
-from core.market.ledger.writer import SIZE_LIMIT
+from core.market.ledger.writer import DEFAULT_FOLDER, SIZE_LIMIT, LedgerKeeper, ledger_folder, size_limit
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from tests.core.market.feeds_for_tests import ScriptedFeed, books

@@ -9,7 +9,7 @@ import pytest
 from core.market.book import BookRows
 from core.market.ledger import writer as writer_module
 from core.market.ledger.chain import LedgerError
-from core.market.ledger.keeper import LedgerKeeper
+from core.market.ledger.writer import LedgerKeeper
 from core.market.predictor import Predictor
 from tests.core.market.ledger.ledgers import MARKET, NAME, checked, steps, writer_for
 
