@@ -27,7 +27,7 @@ from core.market.book import STEP_MS
 from core.market.hub import MAX_FEEDS, hub, shutdown
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
-from core.market.sources import SimulatedSource
+from core.market.sources import MarketSource
 from core.market.stream import HEADER, FrameKind
 from tests.browser.conftest import ARGUMENTS
 from tests.browser.server import AppServer, serve
@@ -213,7 +213,7 @@ async def measure(server: AppServer, *, clients: int, browsers: int, minutes: fl
 
 def measure_markets(count: int, *, minutes: float) -> None:
     """Watch so many simulations and print how long after its book a step is predicted."""
-    sources = [SimulatedSource(seed=seed) for seed in range(min(count, MAX_FEEDS))]
+    sources = [MarketSource(kind="simulated", name=str(seed)) for seed in range(min(count, MAX_FEEDS))]
     predictor, feeds = load_predictor(), [one.feed() for one in sources]
     sessions = [
         hub().watch(f"viewer {one.seed}", one.key, partial(MarketSession, feed, predictor))
@@ -235,7 +235,7 @@ def measure_markets(count: int, *, minutes: float) -> None:
     shutdown()
 
 
-def keep_watching(sources: Sequence[SimulatedSource]) -> None:
+def keep_watching(sources: Sequence[MarketSource]) -> None:
     """Say that each is still watched, and wait."""
     for one in sources:
         hub().join(f"viewer {one.seed}", one.key)

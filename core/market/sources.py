@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.protocol import Feed
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.store.index import find_recording
@@ -16,72 +15,40 @@ LEAD_ROWS = 400
 of them scored."""
 
 
-class MarketSource(Protocol):
-    """Identifies a feed and creates it."""
-
-    @property
-    def key(self) -> str:
-        """The feed's key: viewers with the same key share one feed."""
-        ...
-
-    def feed(self) -> Feed:
-        """A new feed, not started.
-
-        Raises:
-            BookError: where a recording cannot be read.
-        """
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
-class RecordingSource:
-    """A recording, bundled or of the library, by its name; `owner` keeps viewers' playbacks apart."""
+class MarketSource:
+    """Identifies a feed and creates it.
 
+    Attributes:
+        name: of a recording, bundled or of the library; a ccxt exchange and its symbol, "kraken/BTC/USD"; a simulation's seed.
+        owner: keeps viewers' playbacks apart, and those who watch with another model; "" is shared by all.
+    """
+
+    kind: Literal["recording", "live", "simulated"]
     name: str
     owner: str = ""
 
     @property
     def key(self) -> str:
-        return _owned(f"recording/{self.name}", self.owner)
+        """The feed's key: viewers with the same key share one feed."""
+        return f"{self.kind}/{self.name}~{self.owner}" if self.owner else f"{self.kind}/{self.name}"
 
-    def feed(self) -> RecordingFeed:
+    def played_by(self, owner: str) -> MarketSource:
+        """The source as this owner's, where it is played; a live market is everyone's."""
+        return self if self.kind == "live" else replace(self, owner=owner)
+
+    def feed(self) -> LiveFeed | RecordingFeed | SimulatedFeed:
+        """A new feed, not started.
+
+        Raises:
+            BookError, RecordingError: where a recording cannot be read, or is not there.
+        """
+        if self.kind == "simulated":
+            return SimulatedFeed(int(self.name), lead=LEAD_ROWS, key=self.key)
+        if self.kind == "live":
+            exchange, _, symbol = self.name.partition("/")
+            feed = LiveFeed(exchange, symbol)
+            feed.key = self.key
+            return feed
         recording = find_recording(self.name)
         return RecordingFeed(recording.paths, market=recording.market, lead=LEAD_ROWS, key=self.key)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LiveSource:
-    """A ccxt exchange and one of its symbols; `owner` keeps those apart who watch it with another model."""
-
-    exchange: str
-    symbol: str
-    owner: str = ""
-
-    @property
-    def key(self) -> str:
-        return _owned(f"live/{self.exchange}/{self.symbol}", self.owner)
-
-    def feed(self) -> LiveFeed:
-        feed = LiveFeed(self.exchange, self.symbol)
-        feed.key = self.key
-        return feed
-
-
-@dataclass(frozen=True, kw_only=True)
-class SimulatedSource:
-    """A simulated market, by its seed; `owner` keeps viewers' markets apart."""
-
-    seed: int
-    owner: str = ""
-
-    @property
-    def key(self) -> str:
-        return _owned(f"simulated/{self.seed}", self.owner)
-
-    def feed(self) -> SimulatedFeed:
-        return SimulatedFeed(self.seed, lead=LEAD_ROWS, key=self.key)
-
-
-def _owned(key: str, owner: str) -> str:
-    """Adds the owner to a key, so that two owners of one recording have a feed each. "" is shared by all."""
-    return f"{key}~{owner}" if owner else key

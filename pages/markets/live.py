@@ -14,7 +14,7 @@ from core.market.hub import TooManyFeeds, hub
 from core.market.predictor import DEFAULT, Predictor, load_predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from core.market.sources import MarketSource, RecordingSource
+from core.market.sources import MarketSource
 from core.market.store.index import RecordingError
 from pages.markets import (
     ahead_panel,
@@ -100,9 +100,9 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
     try:
         return hub().watch(viewer, source.key, start, address=permissions.visitor().limited_by)
     except TooManyFeeds:
-        if not isinstance(source, RecordingSource) or live_model.chosen() != DEFAULT:
+        if source.kind != "recording" or live_model.chosen() != DEFAULT:
             raise
-    shared = RecordingSource(name=source.name)
+    shared = MarketSource(kind="recording", name=source.name)
     watched_feeds.watch_only({shared.key})
     session = hub().watch(viewer, shared.key, lambda: watched_feeds.new_session(shared.feed(), predictor))
     controls.notice("stale", _("Many are watching: this playback is shared by all, and nobody may stop it."))

@@ -20,7 +20,7 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import MarketSettings, SimulatedFeed
 from core.market.feeds.stream_checks import Way, venue_check
 from core.market.labels import LabelKind
-from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
+from core.market.sources import MarketSource
 from core.messages import translate
 from pages.markets import recorded_choice
 from pages.shared import controls, url_state
@@ -71,8 +71,8 @@ def pick_source(*, first: str | None = None) -> MarketSource | None:
             seed = url_state.number_input(
                 _("Seed"), 0, 9_999, key="seed", default=7, help=_("The same seed and settings give the same market.")
             )
-            return SimulatedSource(seed=int(seed))
-        return RecordingSource(name=recorded_choice.pick_one(first=first))
+            return MarketSource(kind="simulated", name=str(int(seed)))
+        return MarketSource(kind="recording", name=recorded_choice.pick_one(first=first))
 
 
 def _pick_live() -> MarketSource | None:
@@ -102,7 +102,7 @@ def _pick_live() -> MarketSource | None:
     if not symbol:
         controls.notice("empty", _("Choose or type a symbol to watch."))
         return None
-    return LiveSource(exchange=exchange, symbol=str(symbol))
+    return MarketSource(kind="live", name=f"{exchange}/{symbol}")
 
 
 def _say_checks(exchange: str, entries: Sequence[catalogue.ExchangeEntry]) -> None:

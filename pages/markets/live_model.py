@@ -12,7 +12,7 @@ import streamlit as st
 from core import checkpoints
 from core.market.answers.naive import A_THIRD_EACH
 from core.market.predictor import DEFAULT, POOLED, MarketCard, Predictor
-from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
+from core.market.sources import MarketSource
 from core.models.parameters import by_part, count
 from pages.markets import cached_results
 from pages.markets.call_rules import rule_names as call_names
@@ -50,7 +50,7 @@ def pick() -> None:
 def told_apart(source: MarketSource) -> MarketSource:
     """The source as one of its own for a checkpoint other than the default, so that those who share a feed share its model."""
     name = chosen()
-    if name == DEFAULT or not isinstance(source, LiveSource | RecordingSource | SimulatedSource):
+    if name == DEFAULT:
         return source
     mark = f"{zlib.crc32(name.encode()):08x}"  # not the name, in which a card could find another market's words
     return replace(source, owner=".".join(part for part in (source.owner, mark) if part))

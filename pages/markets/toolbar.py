@@ -15,7 +15,7 @@ from core.market.hub import kind_of
 from core.market.labels import LabelKind
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
-from core.market.sources import MarketSource, RecordingSource, SimulatedSource
+from core.market.sources import MarketSource
 from pages.markets import live_controls
 from pages.markets.live_controls import FASTEST, ViewChoices
 from pages.markets.terminal import Minimap, TerminalChoices
@@ -42,11 +42,7 @@ def pick_source() -> MarketSource | None:
     """The source, chosen in a popover; None where what was chosen cannot be watched."""
     with st.popover(_("Market"), icon=":material/candlestick_chart:", width="content"):
         source = live_controls.pick_source(first=OPENS_WITH)
-    if isinstance(source, RecordingSource):
-        return RecordingSource(name=source.name, owner=owner())
-    if isinstance(source, SimulatedSource):
-        return SimulatedSource(seed=source.seed, owner=owner())
-    return source
+    return source and source.played_by(owner())
 
 
 def pick_head(predictor: Predictor) -> ViewChoices:

@@ -12,6 +12,7 @@ from core.market.book import BookError
 from core.market.hub import TooManyFeeds, hub
 from core.market.predictor import load_predictor
 from core.market.session_view import Status
+from core.market.sources import MarketSource
 from core.market.store.index import RecordingError
 from core.market.wall import WallRow, wall_row
 from core.messages import translate
@@ -55,7 +56,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     controls.link_to_view()
 
 
-def rows_now() -> tuple[list[tuple[wall_markets.WallSource, WallRow]], list[str]]:
+def rows_now() -> tuple[list[tuple[MarketSource, WallRow]], list[str]]:
     """Every market with its row; and, of those that cannot be watched, why."""
     rows, problems = [], []
     by = permissions.visitor()
@@ -70,8 +71,7 @@ def rows_now() -> tuple[list[tuple[wall_markets.WallSource, WallRow]], list[str]
                 address=by.limited_by,
             )
         except (BookError, RecordingError, TooManyFeeds) as error:
-            symbol, venue = wall_markets.symbol_of(source), wall_markets.venue_of(source)
-            problems.append(f"{symbol} · {venue}: {controls.as_sentence(translate(str(error)))}")
+            problems.append(f"{wall_markets.title_of(source)}: {controls.as_sentence(translate(str(error)))}")
         else:
             rows.append((source, wall_row(session, choices.head, events)))
     return rows, problems
@@ -84,7 +84,7 @@ def tell_alerts(rows: list[WallRow]) -> None:
         st.caption(f":material/notifications: {moment(datetime.fromtimestamp(event.at, UTC))} · {controls.told(event.text)}")
 
 
-def open_market(source: wall_markets.WallSource, row: WallRow) -> None:
+def open_market(source: MarketSource, row: WallRow) -> None:
     """Go to the live page with this market, by a link that the browser follows at once.
 
     `st.switch_page` would do it too, but a tick of this page that is under way would then be run last and leave that page blank.
@@ -111,9 +111,9 @@ def wall() -> None:
         controls.error_box(problem)
     for source, row in rows:
         if row.message and row.status is Status.FAILED:
-            controls.error_box(f"{row.symbol} · {wall_markets.venue_of(source)}: {translate(row.message)}")
+            controls.error_box(f"{wall_markets.title_of(source)}: {translate(row.message)}")
         elif row.message:
-            st.caption(f"{row.symbol} · {wall_markets.venue_of(source)}: {translate(row.message)}")
+            st.caption(f"{wall_markets.title_of(source)}: {translate(row.message)}")
     if picked is not None:
         open_market(*rows[picked])
     tell_alerts([row for _source, row in rows])

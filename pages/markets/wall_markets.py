@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import pandas as pd
@@ -13,7 +12,7 @@ import streamlit as st
 from core.market.answers.scoreboard import LATEST
 from core.market.hub import MAX_FEEDS_OF_VIEWER
 from core.market.session_view import Status
-from core.market.sources import LiveSource, MarketSource, RecordingSource, SimulatedSource
+from core.market.sources import MarketSource
 from core.market.store import index
 from core.market.wall import WallRow
 from pages.markets import live_controls, terminal, toolbar
@@ -24,18 +23,16 @@ PARAMETER: Final = "wall"
 KEPT: Final = "wall:kept"
 NOTHING: Final = "none"
 """The parameter's value where every market was removed."""
-WallSource = LiveSource | RecordingSource | SimulatedSource
-_LIVE: Final = re.compile(r"live:([a-z0-9]{1,40}):([^,\s]{1,80})")
+CODES: Final = {"recording": "rec", "live": "live", "simulated": "sim"}
+_LIVE: Final = re.compile(r"([a-z0-9]{1,40}):([^,\s]{1,80})")
 
 
-def code_of(source: WallSource) -> str:
+def code_of(source: MarketSource) -> str:
     """A source as the URL names it: "rec:NAME", "live:EXCHANGE:SYMBOL", "sim:SEED"."""
-    if isinstance(source, LiveSource):
-        return f"live:{source.exchange}:{source.symbol}"
-    return f"rec:{source.name}" if isinstance(source, RecordingSource) else f"sim:{source.seed}"
+    return f"{CODES[source.kind]}:{source.name.replace('/', ':', 1) if source.kind == 'live' else source.name}"
 
 
-def source_of(code: str, owner: str) -> WallSource | None:
+def source_of(code: str, owner: str) -> MarketSource | None:
     """The inverse of `code_of`, playbacks as this owner's; None for a code of no market.
 
     Raises:
@@ -43,15 +40,15 @@ def source_of(code: str, owner: str) -> WallSource | None:
     """
     kind, _colon, rest = code.partition(":")
     if kind == "rec" and rest in {one.name for one in index.recordings()}:
-        return RecordingSource(name=rest, owner=owner)
+        return MarketSource(kind="recording", name=rest, owner=owner)
     seed = url_state.whole_number(rest, 0, 9_999, None) if kind == "sim" else None
     if seed is not None:
-        return SimulatedSource(seed=seed, owner=owner)
-    live = _LIVE.fullmatch(code)
-    return LiveSource(exchange=live[1], symbol=live[2]) if live else None
+        return MarketSource(kind="simulated", name=str(seed), owner=owner)
+    live = _LIVE.fullmatch(rest) if kind == "live" else None
+    return MarketSource(kind="live", name=f"{live[1]}/{live[2]}") if live else None
 
 
-def chosen() -> list[WallSource]:
+def chosen() -> list[MarketSource]:
     """The wall's markets: those of the link, else those of this visit, else the bundled recordings.
 
     Says which of the link's are left out, and why.
@@ -74,7 +71,7 @@ def chosen() -> list[WallSource]:
     return sources
 
 
-def keep(sources: Sequence[WallSource]) -> None:
+def keep(sources: Sequence[MarketSource]) -> None:
     """Make these the wall's markets, in the URL and for the rest of this visit."""
     text = ",".join(map(code_of, sources)) or NOTHING
     st.session_state[KEPT] = text
@@ -94,39 +91,38 @@ def full() -> str:
     ).format(count=number(MAX_FEEDS_OF_VIEWER))
 
 
-def symbol_of(source: WallSource) -> str:
-    """Its symbol, before any session of it runs."""
-    if isinstance(source, LiveSource):
-        return source.symbol
-    return index.find_recording(source.name).market if isinstance(source, RecordingSource) else _("simulated")
+def symbol_and_venue(source: MarketSource) -> tuple[str, str]:
+    """Its symbol, before any session of it runs, and the venue at which it is traded."""
+    if source.kind == "live":
+        venue, _slash, symbol = source.name.partition("/")
+        return symbol, venue
+    if source.kind == "simulated":
+        return _("simulated"), _("seed {seed}").format(seed=number(int(source.name)))
+    recording = index.find_recording(source.name)
+    kind = {"spot": _("spot"), "perpetual": _("perpetual")}.get(recording.kind, recording.kind)
+    return recording.market, f"{recording.venue} {kind}"
 
 
-def venue_of(source: WallSource) -> str:
-    """Venue at which it is traded."""
-    if isinstance(source, LiveSource):
-        return source.exchange
-    if isinstance(source, RecordingSource):
-        recording = index.find_recording(source.name)
-        kind = {"spot": _("spot"), "perpetual": _("perpetual")}.get(recording.kind, recording.kind)
-        return f"{recording.venue} {kind}"
-    return _("seed {seed}").format(seed=number(source.seed))
+def title_of(source: MarketSource) -> str:
+    """Both in a line."""
+    return " · ".join(symbol_and_venue(source))
 
 
-def link_of(source: WallSource, *, label: str, horizon: int) -> dict[str, str]:
+def link_of(source: MarketSource, *, label: str, horizon: int) -> dict[str, str]:
     """URL parameters that open this market on the live page, a playback as the very one of the wall."""
-    if isinstance(source, LiveSource):
-        market = {"source": "live", "ex": source.exchange, "sym": source.symbol}
+    if source.kind == "live":
+        symbol, venue = symbol_and_venue(source)
+        market = {"ex": venue, "sym": symbol}
     else:
-        played = {"rec": source.name} if isinstance(source, RecordingSource) else {"seed": str(source.seed)}
-        kind = "recording" if isinstance(source, RecordingSource) else "simulated"
-        market = {"source": kind, **played, toolbar.SHARED: toolbar.owner()}
-    return {**market, "label": label, "h": str(horizon)}
+        market = {"rec" if source.kind == "recording" else "seed": source.name, toolbar.SHARED: toolbar.owner()}
+    return {"source": source.kind, **market, "label": label, "h": str(horizon)}
 
 
-def pick(sources: Sequence[WallSource]) -> None:
+def pick(sources: Sequence[MarketSource]) -> None:
     """The picker, in a popover: add a market, remove one, or go back to the bundled recordings."""
     with st.popover(_("Markets"), icon=":material/playlist_add:", width="content"):
-        source = _owned(live_controls.pick_source())
+        picked = live_controls.pick_source()
+        source = picked and picked.played_by(toolbar.owner())
         there = source is not None and source.key in {one.key for one in sources}
         whole = len(sources) >= MAX_FEEDS_OF_VIEWER
         st.button(
@@ -143,7 +139,7 @@ def pick(sources: Sequence[WallSource]) -> None:
             st.caption(full())
         for one in sources:
             left, right = st.columns([3, 2], vertical_alignment="center")
-            left.text(f"{symbol_of(one)} · {venue_of(one)}")
+            left.text(title_of(one))
             right.button(
                 _("Remove"),
                 icon=":material/delete:",
@@ -154,20 +150,13 @@ def pick(sources: Sequence[WallSource]) -> None:
         st.button(_("The bundled recordings"), icon=":material/restart_alt:", key="wall:reset", on_click=reset)
 
 
-def _owned(source: MarketSource | None) -> WallSource | None:
-    """A source as this visit watches it: what is played belongs to it."""
-    if isinstance(source, RecordingSource | SimulatedSource):
-        return replace(source, owner=toolbar.owner())
-    return source if isinstance(source, LiveSource) else None
-
-
 def reset() -> None:
     """Back to the bundled recordings."""
     st.session_state.pop(KEPT, None)
     url_state.remember(PARAMETER, None)
 
 
-def show_table(rows: Sequence[tuple[WallSource, WallRow]], *, window: int, key: str) -> int | None:
+def show_table(rows: Sequence[tuple[MarketSource, WallRow]], *, window: int, key: str) -> int | None:
     """Draw the table.
 
     Args:
@@ -200,12 +189,12 @@ def show_table(rows: Sequence[tuple[WallSource, WallRow]], *, window: int, key: 
     return cells[0][0] if cells and cells[0][0] < len(rows) else None
 
 
-def table_of(rows: Sequence[tuple[WallSource, WallRow]], window: int) -> pd.DataFrame:
+def table_of(rows: Sequence[tuple[MarketSource, WallRow]], window: int) -> pd.DataFrame:
     """The table's values: numbers stay numbers, so that they sort as such."""
     return pd.DataFrame([_line(source, row, window) for source, row in rows])
 
 
-def _line(source: WallSource, row: WallRow, window: int) -> dict[str, Any]:
+def _line(source: MarketSource, row: WallRow, window: int) -> dict[str, Any]:
     calls = (f"▼ {_('Down')}", f"■ {_('Stationary')}", f"▲ {_('Up')}")
     return {
         "symbol": row.symbol,
@@ -217,7 +206,7 @@ def _line(source: WallSource, row: WallRow, window: int) -> dict[str, Any]:
         "status": _status(row, window),
         "age": round(row.age_s, 1),
         "alerts": len(row.alerts),
-        "venue": venue_of(source),
+        "venue": symbol_and_venue(source)[1],
         "scored": row.scored,
     }
 

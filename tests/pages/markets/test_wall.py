@@ -25,7 +25,7 @@ from core.market.ledger.verification import NOT_PROVEN, verify
 from core.market.ledger.writer import FOLDER_VARIABLE
 from core.market.predictor import Predictor
 from core.market.session_view import Status
-from core.market.sources import LiveSource, RecordingSource, SimulatedSource
+from core.market.sources import MarketSource
 from core.market.store import index
 from core.messages import compose
 from core.service import alerts
@@ -127,13 +127,13 @@ def test_a_removed_market_is_left_so_that_another_may_run() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        LiveSource(exchange="binance", symbol="BTC/USDT:USDT"),
-        RecordingSource(name=index.recordings()[2].name, owner="abc"),
-        SimulatedSource(seed=12, owner="abc"),
+        MarketSource(kind="live", name="binance/BTC/USDT:USDT"),
+        MarketSource(kind="recording", name=index.recordings()[2].name, owner="abc"),
+        MarketSource(kind="simulated", name="12", owner="abc"),
     ],
     ids=["live", "recording", "simulated"],
 )
-def test_a_code_names_its_source(source: wall_markets.WallSource) -> None:
+def test_a_code_names_its_source(source: MarketSource) -> None:
     assert wall_markets.source_of(wall_markets.code_of(source), "abc") == source
 
 
@@ -180,14 +180,15 @@ def test_a_selected_market_opens_on_the_live_page(code: str, expected: dict[str,
 
 
 def test_a_live_market_opens_with_its_exchange_and_symbol() -> None:
-    source = LiveSource(exchange="kraken", symbol="BTC/USD")
+    source = MarketSource(kind="live", name="kraken/BTC/USD")
     link = wall_markets.link_of(source, label="forward", horizon=50)
     assert link == {"source": "live", "ex": "kraken", "sym": "BTC/USD", "label": "forward", "h": "50"}
 
 
 def test_a_failed_market_says_why_beside_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     feed = ScriptedFeed([FeedFailed(compose("the venue is closed"))], key="live/kraken/BTC/USD", market="BTC/USD")
-    monkeypatch.setattr(LiveSource, "feed", lambda source: feed)
+    played = MarketSource.feed
+    monkeypatch.setattr(MarketSource, "feed", lambda source: feed if source.kind == "live" else played(source))
     app = opened(wall="live:kraken:BTC/USD,sim:1")
     wait_until(lambda: any(session.status_now()[0] is Status.FAILED for session in hub().sessions()))
     app = ran(app)
