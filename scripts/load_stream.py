@@ -226,7 +226,7 @@ def measure_markets(count: int, *, minutes: float) -> None:
     end = time.monotonic() + 500 * STEP_MS / 1e3 + 60 * minutes
     while time.monotonic() < end:
         keep_watching(sources)
-    totals = [session.view(1).latency.total for session in sessions]
+    totals = [session.latencies.recent()["total"] for session in sessions]
     print(
         f"{len(sessions)} markets, book to prediction: median {np.median([p50 for p50, _ in totals]):.0f} ms; 95th percentile"
         f" {np.median([p95 for _, p95 in totals]):.0f} ms in the middle market, {max(p95 for _, p95 in totals):.0f} ms in the"

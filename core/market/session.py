@@ -486,7 +486,6 @@ class MarketSession:
             predictions=predictions[predictions["timestamp"] >= first],
             age_ms=age_ms,
             received_ms=self._row_received_ns / 1e6,
-            latency=self.latencies.recent(),
         )
 
     def status_now(self) -> tuple[Status, str]:

@@ -32,21 +32,6 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Latency:
-    """Durations of the last steps, milliseconds: median and 95th percentile over up to 500 batches that ended on a new book.
-
-    Attributes:
-        feed: from the book received to its row. features, model: for one row of its batch. total: from the book received to its
-            prediction.
-    """
-
-    feed: tuple[float, float]
-    features: tuple[float, float]
-    model: tuple[float, float]
-    total: tuple[float, float]
-
-
-@dataclass(frozen=True, kw_only=True)
 class View:
     """A consistent copy of a session's state.
 
@@ -72,17 +57,16 @@ class View:
     predictions: NDArray[np.void]
     age_ms: float
     received_ms: float
-    latency: Latency
 
 
 STAGES = ("feed", "features", "model", "total")
-"""As in `Latency`."""
+"""From the book received to its row; features and model for one row of its batch; from the book received to its prediction."""
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 """Upper bounds of a stage's histogram, seconds."""
 
 
 class LatencyLog:
-    """Durations of a session's steps: those of the last 500 batches, and a histogram of all.
+    """Durations of a session's steps: those of the last 500 batches that ended on a new book, and a histogram of all.
 
     Attributes:
         predictions: made so far. batches: milliseconds of the last ones, in the order of `STAGES`.
@@ -101,21 +85,12 @@ class LatencyLog:
             self._counts[stage][bisect_left(BUCKETS_S, value / 1e3)] += 1
             self._sums[stage] += value / 1e3
 
-    def recent(self) -> Latency:
-        """Of the last batches."""
-        return latency_of(np.array(self.batches, dtype=np.float64).reshape(-1, len(STAGES)))
+    def recent(self) -> dict[str, tuple[float, float]]:
+        """Median and 95th percentile of each stage over the last batches, milliseconds; NaN where there are none."""
+        rows = np.array(self.batches or [[math.nan] * len(STAGES)], dtype=np.float64)
+        return {stage: (float(a), float(b)) for stage, a, b in zip(STAGES, *np.percentile(rows, [50, 95], axis=0), strict=True)}
 
     def histogram(self, stage: str) -> tuple[list[tuple[str, float]], float]:
         """Upper bound in seconds and how many batches took no longer, as Prometheus counts; and the sum in seconds."""
         bounds = [*map(str, BUCKETS_S), "+Inf"]
         return list(zip(bounds, map(float, accumulate(self._counts[stage])), strict=True)), self._sums[stage]
-
-
-def latency_of(rows: FloatArray) -> Latency:
-    """From (n, 4) times in milliseconds: feed, features, model, total; NaN throughout where there are none."""
-    if not len(rows):
-        nothing = (math.nan, math.nan)
-        return Latency(feed=nothing, features=nothing, model=nothing, total=nothing)
-    middle, high = np.percentile(rows, [50, 95], axis=0)
-    feed, features, model, total = ((float(a), float(b)) for a, b in zip(middle, high, strict=True))
-    return Latency(feed=feed, features=features, model=model, total=total)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
 from core import checkpoints
@@ -12,15 +10,6 @@ from core.market.store.index import Recording, bundled_recordings, list_recordin
 from core.market.store.places import library_folder
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChosenRecording:
-    """A recording: its market by which files are grouped, and its files."""
-
-    market: str
-    paths: tuple[str, ...]
-
 
 LISTED_S = 20.0
 """Seconds for which a listing is kept."""
@@ -49,19 +38,19 @@ def _of_folder(folder: str) -> list[Recording]:
         return []
 
 
-def pick(*, key: str) -> list[ChosenRecording]:
+def pick(*, key: str) -> list[Recording]:
     """Any number of recordings, in the URL under `key`."""
     entries = {entry.name.replace(".", "-"): entry for entry in _listed() if not entry.problem and entry.rows}
     labels = {code: _label(entry) for code, entry in entries.items()}
     chosen = url_state.several(_("Recordings"), labels, key=key, placeholder=_("Choose one or more"))
-    return [ChosenRecording(market=entries[code].market, paths=tuple(map(str, entries[code].paths))) for code in chosen]
+    return [entries[code] for code in chosen]
 
 
-def by_market(chosen: list[ChosenRecording]) -> tuple[tuple[str, ...], ...]:
+def by_market(chosen: list[Recording]) -> tuple[tuple[str, ...], ...]:
     """The files of each market, all its recordings together."""
     groups: dict[str, tuple[str, ...]] = {}
     for one in chosen:
-        groups[one.market] = groups.get(one.market, ()) + one.paths
+        groups[one.market] = groups.get(one.market, ()) + one.files
     return tuple(groups.values())
 
 

@@ -62,7 +62,7 @@ def settings() -> ScorePlan:
             shares = {"1": _("every row"), "4": _("every 4th row"), "16": _("every 16th row")}
             every = int(url_state.choice(st.selectbox, _("Rows"), shares, key="every"))
     return ScorePlan(
-        places=tuple(path for one in chosen for path in one.paths),
+        places=tuple(path for one in chosen for path in one.files),
         models=tuple(models),
         forecasters=tuple(name for name in others if name.replace(".", "-") in forecasters),
         label=label,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,15 +116,7 @@ class RowPredictions:
 
     def table(self) -> pd.DataFrame:
         """One line per row, columns as those of `predictions_table`."""
-        return predictions_table(
-            self.heads,
-            timestamps=self.timestamps,
-            mid=self.mid,
-            probabilities=self.probabilities,
-            calls=self.calls,
-            momentum=self.momentum,
-            truth=self.truth,
-        )
+        return predictions_table(self.heads, vars(self) | {"timestamp": self.timestamps})
 
     def _wrong(self, head: int) -> NDArray[np.bool_]:
         called, truth = self.calls[:, head], self.truth[:, head]
@@ -202,32 +194,24 @@ def _first(rows: NDArray[np.int64], after: int) -> int | None:
     return int(rows[place]) if place < len(rows) else None
 
 
-def predictions_table(
-    heads: Sequence[Head],
-    *,
-    timestamps: NDArray[np.int64],
-    mid: NDArray[np.float64],
-    probabilities: NDArray[np.float32],
-    calls: NDArray[np.integer],
-    momentum: NDArray[np.integer],
-    truth: NDArray[np.integer],
-) -> pd.DataFrame:
+def predictions_table(heads: Sequence[Head], rows: Mapping[str, NDArray[Any]] | NDArray[np.void]) -> pd.DataFrame:
     """Predictions as a table, one row per step.
 
     Columns: timestamp, mid, and for each head the three probabilities, the call, momentum's call and what happened (empty until
     it is known).
 
     Args:
-        timestamps, mid: (n,). probabilities: (n, heads, 3). calls, momentum, truth: (n, heads) classes, UNKNOWN is left empty.
+        rows: timestamp and mid (n,), probabilities (n, heads, 3), and calls, momentum and truth (n, heads), classes; UNKNOWN is
+            left empty.
     """
-    table: dict[str, NDArray[Any]] = {"timestamp": timestamps, "mid": mid}
+    table: dict[str, NDArray[Any]] = {"timestamp": rows["timestamp"], "mid": rows["mid"]}
     names = np.array([*CLASSES, ""], dtype=object)  # UNKNOWN is -1: the last
     for index, (kind, horizon) in enumerate(heads):
         head = f"{kind}_{horizon}"
         for k, name in enumerate(CLASSES):
-            table[f"{head}_p_{name.lower()}"] = probabilities[:, index, k]
-        for column, classes in (("call", calls), ("momentum", momentum), ("truth", truth)):
-            table[f"{head}_{column}"] = names[classes[:, index]]
+            table[f"{head}_p_{name.lower()}"] = rows["probabilities"][:, index, k]
+        for column, classes in (("call", "calls"), ("momentum", "momentum"), ("truth", "truth")):
+            table[f"{head}_{column}"] = names[rows[classes][:, index]]
     return pd.DataFrame(table)
 
 

@@ -323,13 +323,4 @@ class Scoreboard:
 
     def export(self, count: int | None = None) -> pd.DataFrame:
         """The last `count` rows of the log (all by default), as `core.market.answers.predictions.predictions_table` has them."""
-        rows = self.log.tail(self.log.count if count is None else count)
-        return predictions_table(
-            self.heads,
-            timestamps=rows["timestamp"],
-            mid=rows["mid"],
-            probabilities=rows["probabilities"],
-            calls=rows["calls"],
-            momentum=rows["momentum"],
-            truth=rows["truth"],
-        )
+        return predictions_table(self.heads, self.log.tail(self.log.count if count is None else count))

@@ -316,12 +316,12 @@ def test_rows_before_a_new_book_are_of_the_old_one(predictor: Predictor) -> None
 
 def test_latency_is_measured_on_new_books(predictor: Predictor) -> None:
     session = finished(predictor, replaying(ROWS[:60]), together=1)
-    latency = session.view().latency
-    for median, high in (latency.feed, latency.features, latency.model, latency.total):
+    latency = session.latencies.recent()
+    for median, high in latency.values():
         assert 0 <= median <= high
-    assert latency.total[0] >= latency.model[0]
-    nothing = MarketSession(ScriptedFeed([]), predictor).view().latency
-    assert np.isnan([nothing.feed, nothing.features, nothing.model, nothing.total]).all()
+    assert len(latency) == 4 and latency["total"][0] >= latency["model"][0]
+    nothing = MarketSession(ScriptedFeed([]), predictor).latencies.recent()
+    assert np.isnan(list(nothing.values())).all()
 
 
 def test_an_old_book_carried_on_does_not_count_as_slow(predictor: Predictor, loop: BackgroundLoop) -> None:
@@ -332,10 +332,10 @@ def test_an_old_book_carried_on_does_not_count_as_slow(predictor: Predictor, loo
     loop.submit(session.run())
     wait_until(lambda: session.step >= predictor.window + 4)
     assert len(session.view().predictions) >= 4
-    assert np.isnan(session.view().latency.feed[0])
+    assert np.isnan(session.latencies.recent()["feed"][0])
     feed.send(*books(ROWS[1:2]))
-    wait_until(lambda: not np.isnan(session.view().latency.feed[0]))
-    assert session.view().latency.feed[0] < 5_000
+    wait_until(lambda: not np.isnan(session.latencies.recent()["feed"][0]))
+    assert session.latencies.recent()["feed"][0] < 5_000
 
 
 # -- once more ------------------------------------------------------------------------------------------------------------
