@@ -54,8 +54,11 @@ check: lint
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site
 
+REFUSALS := AlertError BookError BooksDiffer CatalogueUnavailable FeedFailed ForecasterError FormatError LedgerError NotAllowed \
+	OtherFormat OutOfStep RecordingError TrainError UnusableBook WentQuiet WindowError
+
 messages: $(VENV)/.installed
-	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose --no-location --sort-output --output .messages.pot .
+	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose $(REFUSALS:%=--keywords %) --no-location --sort-output --output .messages.pot .
 	$(BIN)/pybabel -q update --input-file .messages.pot --output-dir assets/locale --width 120 \
 		--no-fuzzy-matching --ignore-obsolete --omit-header
 

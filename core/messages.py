@@ -3,10 +3,11 @@
 Core writes English. An app registers a translator once, and figures and errors are then in its reader's language:
 
     register(catalogue.gettext)
-    raise FeedFailed(compose("{name} is under maintenance", name="Binance"))
+    raise FeedFailed("{name} is under maintenance", name="Binance")
 
-`compose` marks its first argument for extraction, as `_` does. Its result is a string that keeps its template and values, also
-through an exception's `str(error)`. Formatting or joining it gives a plain string, which can no longer be translated.
+`compose` marks its first argument for extraction, as `_` does, and so does each `Refusal`, which composes its text (the Makefile
+lists them). The result is a string that keeps its template and values, also through an exception's `str(error)`. Formatting or
+joining it gives a plain string, which can no longer be translated.
 """
 
 from __future__ import annotations
@@ -35,6 +36,17 @@ def compose(template: str, **values: Any) -> Message:
     """The template with its named gaps filled. A value may itself be a message, or an exception, which counts as its text."""
     texts = {name: str(value) if isinstance(value, BaseException) else value for name, value in values.items()}
     return _message(template, texts, capital=False)
+
+
+class Refusal(Exception):
+    """An error for a person.
+
+    Args:
+        text: its sentence; with `values` a template of one, as `compose` has it.
+    """
+
+    def __init__(self, text: str = "", **values: Any) -> None:
+        super().__init__(compose(text, **values) if values else text)
 
 
 def sentence(clause: str) -> Message:

@@ -23,7 +23,7 @@ from uuid import uuid4
 from core.files import write_bytes
 from core.market.labels import LABEL_KINDS, describe_head
 from core.market.session_view import Status
-from core.messages import Message, compose
+from core.messages import Message, Refusal, compose
 
 AlertKind = Literal["probability", "score", "feed", "price"]
 ALERT_KINDS: Final[tuple[AlertKind, ...]] = get_args(AlertKind)
@@ -50,7 +50,7 @@ _SERVERS: Final = ("id", "owner", "webhook")
 log = logging.getLogger(__name__)
 
 
-class AlertError(ValueError):
+class AlertError(Refusal, ValueError):
     """A rule or a file of rules that cannot be used; the message says why."""
 
 
@@ -91,19 +91,17 @@ class AlertRule:
         for name in ("market", "kind", "head", "direction", "webhook", "owner", "id"):
             text = getattr(self, name)
             if not isinstance(text, str) or len(text) > MAX_TEXT * (10 if name == "webhook" else 1):
-                raise AlertError(compose("{field} is not a text of at most {count} characters", field=name, count=MAX_TEXT))
+                raise AlertError("{field} is not a text of at most {count} characters", field=name, count=MAX_TEXT)
         if not _ID.fullmatch(self.id):
             raise AlertError(compose("an alert's id is given by the server"))
         if wrong := [name for name in ("sound", "notification", "enabled") if not isinstance(getattr(self, name), bool)]:
-            raise AlertError(compose("{field} is neither true nor false", field=wrong[0]))
+            raise AlertError("{field} is neither true nor false", field=wrong[0])
         for name in ("level", "cooldown_s"):
             if not _is_number(value := getattr(self, name)):
-                raise AlertError(compose("{field} {value!r} is not a number", field=name, value=value))
+                raise AlertError("{field} {value!r} is not a number", field=name, value=value)
         self._check_watched()
         if not 0 <= self.cooldown_s <= MAX_COOLDOWN_S:
-            raise AlertError(
-                compose("cooldown_s of {value:g} is not between 0 and {most:g}", value=self.cooldown_s, most=MAX_COOLDOWN_S)
-            )
+            raise AlertError("cooldown_s of {value:g} is not between 0 and {most:g}", value=self.cooldown_s, most=MAX_COOLDOWN_S)
         if self.webhook and not _is_web_address(self.webhook):
             raise AlertError(compose("the webhook is no web address: it begins with https:// or http:// and names a host"))
 
@@ -112,18 +110,16 @@ class AlertRule:
             raise AlertError(compose("an alert needs the key of a market"))
         if self.kind not in ALERT_KINDS:
             raise AlertError(
-                compose("an alert cannot watch {kind!r}: choose one of {choices}", kind=self.kind, choices=", ".join(ALERT_KINDS))
+                "an alert cannot watch {kind!r}: choose one of {choices}", kind=self.kind, choices=", ".join(ALERT_KINDS)
             )
         if (self.head or self.kind in ("probability", "score")) and not _HEAD.fullmatch(self.head):
-            raise AlertError(compose("{head!r} is no label and horizon: one such as forward_50 is right", head=self.head))
+            raise AlertError("{head!r} is no label and horizon: one such as forward_50 is right", head=self.head)
         if self.direction not in ("up", "down"):
-            raise AlertError(compose("the direction {direction!r} is neither up nor down", direction=self.direction))
+            raise AlertError("the direction {direction!r} is neither up nor down", direction=self.direction)
         if self.kind == "probability" and not 0 < self.level <= 1:
-            raise AlertError(
-                compose("a probability of {level:g} does not exist: give a level above 0 and up to 1", level=self.level)
-            )
+            raise AlertError("a probability of {level:g} does not exist: give a level above 0 and up to 1", level=self.level)
         if abs(self.level) > MAX_LEVEL:
-            raise AlertError(compose("the level {level:g} is more than any market has", level=self.level))
+            raise AlertError("the level {level:g} is more than any market has", level=self.level)
 
     @property
     def receiver(self) -> str:
@@ -337,16 +333,14 @@ class AlertBook:
             owned = self._of(owner)
             wanted = change(owned.rules)
             if len(wanted) > MAX_RULES:
-                raise AlertError(
-                    compose("{count} alerts are too many: {most} at most are kept", count=len(wanted), most=MAX_RULES)
-                )
+                raise AlertError("{count} alerts are too many: {most} at most are kept", count=len(wanted), most=MAX_RULES)
             before, owned.rules = owned.rules, wanted
             try:
                 self._save()
             except OSError as error:
                 owned.rules = before
                 why = error.strerror or type(error).__name__
-                raise AlertError(compose("the alerts cannot be written: {reason}", reason=why)) from error
+                raise AlertError("the alerts cannot be written: {reason}", reason=why) from error
 
     def _goes_off(self, rule: AlertRule, feed: str, at: float) -> bool:
         began = (rule.id, feed) not in self._held
@@ -385,7 +379,7 @@ def rules_from_json(text: str, owner: str = "") -> list[AlertRule]:
     """
     given = [{key: value for key, value in entry.items() if key != "id"} for entry in _entries(text)]
     if len(given) > MAX_RULES:
-        raise AlertError(compose("{count} alerts are too many: {most} at most are kept", count=len(given), most=MAX_RULES))
+        raise AlertError("{count} alerts are too many: {most} at most are kept", count=len(given), most=MAX_RULES)
     if any("owner" in entry for entry in given):
         raise AlertError(compose("the file names owners of alerts: choose one that this page exported"))
     return [_rule({**entry, "owner": owner}, number) for number, entry in enumerate(given, 1)]
@@ -404,9 +398,9 @@ def _entries(text: str) -> list[dict[str, Any]]:
 def _rule(entry: dict[str, Any], number: int) -> AlertRule:
     known = [one.name for one in fields(AlertRule)]
     if unknown := sorted(set(entry) - set(known)):
-        raise AlertError(compose("alert {number} has the unknown field {name!r}", number=number, name=unknown[0][:MAX_TEXT]))
+        raise AlertError("alert {number} has the unknown field {name!r}", number=number, name=unknown[0][:MAX_TEXT])
     if lacking := [name for name in ("market", "kind") if name not in entry]:
-        raise AlertError(compose("alert {number} lacks the field {name!r}", number=number, name=lacking[0]))
+        raise AlertError("alert {number} lacks the field {name!r}", number=number, name=lacking[0])
     return AlertRule(**entry)
 
 

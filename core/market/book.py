@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from core.market.grid import MAX_CARRY_MS, grid_rows, stalled
 from core.market.grid import STEP_MS as STEP_MS
-from core.messages import compose
+from core.messages import Message, Refusal, compose
 
 if TYPE_CHECKING:  # which sums books by this module
     from core.market.depth import Bands
@@ -57,7 +57,7 @@ FloatArray = NDArray[np.float64]
 NO_LEVELS: Final[FloatArray] = np.zeros(0)
 
 
-class BookError(ValueError):
+class BookError(Refusal, ValueError):
     """A book or a file of books that breaks the contract; the message says what was wrong and what would be right."""
 
 
@@ -112,17 +112,12 @@ def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
     """
     if len(asks) < LEVELS or len(bids) < LEVELS:
         raise BookError(
-            compose(
-                "the book has {asks} asks and {bids} bids: {needed} a side are needed",
-                asks=len(asks),
-                bids=len(bids),
-                needed=LEVELS,
-            )
+            "the book has {asks} asks and {bids} bids: {needed} a side are needed", asks=len(asks), bids=len(bids), needed=LEVELS
         )
     levels = np.concatenate([asks[:LEVELS, :2], bids[:LEVELS, :2]], axis=1).reshape(-1).astype(np.float64)
     problem = first_fault(levels[None])
     if problem:
-        raise BookError(compose("the book {problem}", problem=problem))
+        raise BookError("the book {problem}", problem=problem)
     return levels
 
 
@@ -165,7 +160,7 @@ def deeper_levels(asks: FloatArray, bids: FloatArray) -> FloatArray:
     return NO_LEVELS if first_fault(whole[None]) else whole[4 * LEVELS :]
 
 
-def first_fault(rows: FloatArray) -> str | None:
+def first_fault(rows: FloatArray) -> Message | None:
     """Describes the fault of the first bad row of (n, 40), as the end of a sentence; None where all rows are good."""
     if rows.size and rows.min() > 0 and rows.max() < LARGEST and _sorted(rows):  # NaN fails the first two
         return None
@@ -261,30 +256,26 @@ def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE) -> BookRows:
     missing = [column for column in ("timestamp", *FILE_COLUMNS) if column not in frame.columns]
     if missing:
         raise BookError(
-            compose(
-                "{name} lacks the column {missing!r}: an order-book file has timestamp, ask_price_1..10, "
-                "ask_size_1..10, bid_price_1..10 and bid_size_1..10",
-                name=name,
-                missing=missing[0],
-            )
+            "{name} lacks the column {missing!r}: an order-book file has timestamp, ask_price_1..10, "
+            "ask_size_1..10, bid_price_1..10 and bid_size_1..10",
+            name=name,
+            missing=missing[0],
         )
     if frame.empty:
-        raise BookError(compose("{name} has no rows: at least one book is needed", name=name))
+        raise BookError("{name} has no rows: at least one book is needed", name=name)
     try:
         timestamps = _whole_milliseconds(frame["timestamp"])
         levels = frame[list(FILE_COLUMNS)].to_numpy(dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise BookError(
-            compose(
-                "{name} holds something other than numbers: timestamps must be whole milliseconds, the rest decimal numbers",
-                name=name,
-            )
+            "{name} holds something other than numbers: timestamps must be whole milliseconds, the rest decimal numbers",
+            name=name,
         ) from error
     if (np.diff(timestamps) < 0).any():
-        raise BookError(compose("{name} is not in time order: sort it by timestamp", name=name))
+        raise BookError("{name} is not in time order: sort it by timestamp", name=name)
     problem = first_fault(levels)
     if problem:
-        raise BookError(compose("{name} {problem}", name=name, problem=problem))
+        raise BookError("{name} {problem}", name=name, problem=problem)
     columns = [column for column in DEEP_COLUMNS if column in frame.columns]
     return BookRows(timestamps=timestamps, levels=levels, deep=_deep_of(frame[columns]) if columns else None)
 
@@ -338,10 +329,10 @@ def read_rows(path: Path, *, deep: bool = False) -> BookRows:
             present = [column for column in pq.read_schema(path).names if column in wanted]
             frame = pd.read_parquet(path, columns=present)
     except FileNotFoundError as error:
-        raise BookError(compose("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path)) from error
+        raise BookError("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path) from error
     except Exception as error:  # pyarrow and pandas raise a dozen kinds for a file that is not what its name says
         why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BookError(compose("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why)) from error
+        raise BookError("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why) from error
     return rows_from_frame(frame, name=path.name)
 
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from core.market.book import LEVELS, NO_LEVELS, BookError, FloatArray
 from core.market.store.segments import DEPTH, is_segment, segment_path
-from core.messages import compose
 
 FINE_REACH: Final = 0.005
 COARSE_REACH: Final = 0.05
@@ -216,7 +215,7 @@ class RecordedDepth:
         try:
             tables = [pq.read_table(path, schema=SCHEMA) for path in map(depth_path, books) if path.exists()]
         except (pa.ArrowException, OSError) as error:
-            raise BookError(compose("{file} is no file of price bands", file=depth_path(books[0]).name)) from error
+            raise BookError("{file} is no file of price bands", file=depth_path(books[0]).name) from error
         table = pa.concat_tables([SCHEMA.empty_table(), *tables]).combine_chunks()
         self._times, self._fine, self._coarse, self._low, self._high, self._whole = (table.column(i).to_numpy() for i in range(6))
         lists = [pa.concat_arrays(table.column(i).chunks) for i in (6, 7)]

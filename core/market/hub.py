@@ -16,7 +16,7 @@ from typing import Literal
 from core.device import use_one_thread
 from core.market.feeds.background import BackgroundLoop, background_loop
 from core.market.session import MarketSession
-from core.messages import compose
+from core.messages import Refusal, compose
 
 GRACE_S = 20.0
 """Seconds a feed keeps running without viewers: long enough for a reload or a page change."""
@@ -28,7 +28,7 @@ MAX_FEEDS_OF_ADDRESS = 16
 """Feeds that run at once for the viewers of one address, which one person may open tabs without end from."""
 
 
-class TooManyFeeds(Exception):
+class TooManyFeeds(Refusal):
     """No further feed may be started now; the message is a sentence for a person."""
 
 

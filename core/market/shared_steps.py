@@ -19,14 +19,14 @@ from core.market.feeds.protocol import FeedState, SharedEvent, StatusChange, Tra
 from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.labels import UNKNOWN
 from core.market.predictor import Predictions
-from core.messages import compose, packed, unpacked
+from core.messages import Refusal, compose, packed, unpacked
 
 VERSION: Final = 2
 _NO_PROBABILITIES: Final = np.zeros((0, 0, 3), dtype=np.float32)
 _NO_CALLS: Final = np.full((0, 0), UNKNOWN, dtype=np.int8)
 
 
-class StepError(ValueError):
+class StepError(Refusal, ValueError):
     """Bytes that are no step of this version."""
 
 

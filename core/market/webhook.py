@@ -24,7 +24,6 @@ import aiohttp
 
 from core.market.alerts import AlertError, AlertEvent
 from core.market.feeds.background import BackgroundLoop
-from core.messages import compose
 
 TRIES = 5
 FIRST_PAUSE_S = 1.0
@@ -92,9 +91,9 @@ async def check_receiver(webhook: str) -> None:
         async with asyncio.timeout(LOOKUP_S):
             answers = await asyncio.get_running_loop().getaddrinfo(parts.hostname, parts.port or 443, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError, UnicodeError) as error:
-        raise AlertError(compose("the host {host} of the webhook is not to be found", host=parts.hostname)) from error
+        raise AlertError("the host {host} of the webhook is not to be found", host=parts.hostname) from error
     if not all(is_public(str(where[0])) for *_, where in answers):
-        raise AlertError(compose("the webhook's host {host} is not on the public internet", host=parts.hostname))
+        raise AlertError("the webhook's host {host} is not on the public internet", host=parts.hostname)
 
 
 def body_of(event: AlertEvent) -> bytes:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core import npz
 from core.market.book import FEATURES, STEP_MS, BookRows, FloatArray, first_fault
 from core.market.grid import segments
-from core.messages import compose
+from core.messages import Refusal, compose
 from core.store import BoundedStore
 
 KEPT = 256
@@ -25,7 +25,7 @@ MAX_BYTES = 64 * 2**20
 """Unpacked size above which a file is refused; a window with all its maps takes half a megabyte."""
 
 
-class WindowError(ValueError):
+class WindowError(Refusal, ValueError):
     """A window that is not valid; the message says what was wrong and what would be right."""
 
 
@@ -51,18 +51,16 @@ class FrozenWindow:
         timestamps, levels = np.array(self.timestamps, dtype=np.int64), np.array(self.levels, dtype=np.float64)
         if timestamps.ndim != 1 or not len(timestamps) or levels.shape != (len(timestamps), len(FEATURES)):
             raise WindowError(
-                compose(
-                    "the window has {times} timestamps and {levels} levels: (n,) and (n, {columns}) are right",
-                    times=timestamps.shape,
-                    levels=levels.shape,
-                    columns=len(FEATURES),
-                )
+                "the window has {times} timestamps and {levels} levels: (n,) and (n, {columns}) are right",
+                times=timestamps.shape,
+                levels=levels.shape,
+                columns=len(FEATURES),
             )
         if (np.diff(timestamps) != STEP_MS).any():
-            raise WindowError(compose("the window has a gap: its rows must be {step} ms apart", step=STEP_MS))
+            raise WindowError("the window has a gap: its rows must be {step} ms apart", step=STEP_MS)
         fault = first_fault(levels)
         if fault:
-            raise WindowError(compose("the window {fault}", fault=fault))
+            raise WindowError("the window {fault}", fault=fault)
         for name, array in (("timestamps", timestamps), ("levels", levels)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -119,12 +117,10 @@ def cut(rows: BookRows, end: int, steps: int, *, market: str, predictor: str) ->
     start = end - steps + 1
     if start < 0 or end >= len(rows):
         raise WindowError(
-            compose(
-                "no window of {steps} rows ends at row {end}: the recording has rows 0 to {last}",
-                steps=steps,
-                end=end,
-                last=len(rows) - 1,
-            )
+            "no window of {steps} rows ends at row {end}: the recording has rows 0 to {last}",
+            steps=steps,
+            end=end,
+            last=len(rows) - 1,
         )
     part = rows[start : end + 1]
     return FrozenWindow(timestamps=part.timestamps, levels=part.levels, market=market, predictor=predictor)
@@ -144,9 +140,7 @@ class RecordedWindows:
         self.rows, self.steps, self.market = rows, steps, market
         self._ends = window_ends(rows.timestamps, steps)
         if not len(self._ends):
-            raise WindowError(
-                compose("the recording has no stretch of {steps} rows without a gap: a window needs that many", steps=steps)
-            )
+            raise WindowError("the recording has no stretch of {steps} rows without a gap: a window needs that many", steps=steps)
         self._seconds = (rows.timestamps[self._ends] - rows.timestamps[0]) / 1e3
 
     @property
@@ -194,6 +188,6 @@ def from_npz(data: bytes) -> FrozenWindow:
     except WindowError:
         raise
     except npz.NpzError as error:
-        raise WindowError(compose("the file is not a saved window: {reason}", reason=error)) from error
+        raise WindowError("the file is not a saved window: {reason}", reason=error) from error
     except (ValueError, TypeError, OverflowError) as error:  # arrays of other types
         raise WindowError(compose("the file is not a saved window: choose an .npz file that this page has written")) from error

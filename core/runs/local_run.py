@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
-from core.messages import compose
+from core.messages import Refusal, compose
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ATTACHED: Final = (sys.executable, "-m", "core.runs.attached")
@@ -31,7 +31,7 @@ STOP: Final = "progress.stop"
 Phase = Literal["idle", "starting", "training", "finishing", "finished", "stopped", "failed"]
 
 
-class TrainError(ValueError):
+class TrainError(Refusal, ValueError):
     """A run that cannot be started, or a result that cannot be kept; the message says why."""
 
 

@@ -56,14 +56,12 @@ class Plan:
         """
         if not data_folders.allowed(self.data):
             raise TrainError(
-                compose(
-                    "this app may not train from {folder}: whoever runs it can allow that by {setting}",
-                    folder=self.data,
-                    setting=data_folders.SETTING,
-                )
+                "this app may not train from {folder}: whoever runs it can allow that by {setting}",
+                folder=self.data,
+                setting=data_folders.SETTING,
             )
         if self.data.exists() and not self.data.is_dir():
-            raise TrainError(compose("{folder} is a file: name the folder that holds the four IDX files", folder=self.data))
+            raise TrainError("{folder} is a file: name the folder that holds the four IDX files", folder=self.data)
 
     def arguments(self, work: Path) -> list[str]:
         """The command's arguments, writing into `work`."""
@@ -113,10 +111,10 @@ class Trainer(LocalRun[Plan]):
             raise TrainError(compose("there is no finished run to keep"))
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", name):
             raise TrainError(
-                compose("{name!r} cannot be a checkpoint's name: use up to 40 lower-case letters, digits and hyphens", name=name)
+                "{name!r} cannot be a checkpoint's name: use up to 40 lower-case letters, digits and hyphens", name=name
             )
         if (folder / f"{name}.json").exists():
-            raise TrainError(compose("there is a checkpoint named {name!r} already: choose another name", name=name))
+            raise TrainError("there is a checkpoint named {name!r} already: choose another name", name=name)
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self._work / f"{NAME}.safetensors", folder / f"{name}.safetensors")
         path = folder / f"{name}.json"

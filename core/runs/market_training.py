@@ -66,12 +66,10 @@ class MarketPlan:
             raise TrainError(compose("choose a recording to train on"))
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", self.name):
             raise TrainError(
-                compose(
-                    "{name!r} cannot be a checkpoint's name: use up to 40 lower-case letters, digits and hyphens", name=self.name
-                )
+                "{name!r} cannot be a checkpoint's name: use up to 40 lower-case letters, digits and hyphens", name=self.name
             )
         if (Path(self.folder) / f"{self.name}.json").exists():
-            raise TrainError(compose("there is a checkpoint named {name!r} already: choose another name", name=self.name))
+            raise TrainError("there is a checkpoint named {name!r} already: choose another name", name=self.name)
 
     @property
     def card(self) -> dict[str, Any] | None:

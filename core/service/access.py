@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Final, Generic, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
-from core.messages import Message, compose
+from core.messages import Message, Refusal, compose
 
 HOSTS_VARIABLE: Final = "OBSERVATORY_HOSTS"
 """Environment variable: host names the app is reached by, separated by commas; "*" for any."""
@@ -114,7 +114,7 @@ RIGHTS: Final[dict[Action, Right]] = {
 """The table."""
 
 
-class NotAllowed(PermissionError):
+class NotAllowed(Refusal, PermissionError):
     """A visitor asked for what the table closes to them; the message is a sentence for a person."""
 
 
@@ -160,7 +160,7 @@ class Visitor:
             NotAllowed: where this visitor may not.
         """
         if not self.may(action, own=own):
-            raise NotAllowed(compose("Closed here: {what}.", what=RIGHTS[action].what))
+            raise NotAllowed("Closed here: {what}.", what=RIGHTS[action].what)
 
 
 P = ParamSpec("P")

@@ -18,7 +18,6 @@ from core.market.store.background_recorder import RECORDER
 from core.market.store.index import Recording
 from core.market.store.places import RecordingPlace, is_address, library_address, library_folder
 from core.market.store.writer import FileSummary
-from core.messages import compose
 from core.service.access import Action, Visitor, closed
 
 start: Final = closed(Action.RECORD)(RECORDER.start)
@@ -50,9 +49,9 @@ def place(by: Visitor, typed: str) -> RecordingPlace:
     try:
         wanted = (root / typed).resolve()
     except (OSError, ValueError) as error:
-        raise BookError(compose("{name} is no name of a folder.", name=repr(typed[:80]))) from error
+        raise BookError("{name} is no name of a folder.", name=repr(typed[:80])) from error
     if wanted != root and root not in wanted.parents:
-        raise BookError(compose("{name} lies outside of the library's folder: choose one below it.", name=typed))
+        raise BookError("{name} lies outside of the library's folder: choose one below it.", name=typed)
     return RecordingPlace(str(wanted))
 
 
@@ -85,5 +84,5 @@ def convert(
         FormatError: also for a name that is none.
     """
     if not changes.NAME.fullmatch(name):
-        raise FormatError(compose("{name} is no name: letters, digits, - and _ are right, and / between folders.", name=name))
+        raise FormatError("{name} is no name: letters, digits, - and _ are right, and / between folders.", name=name)
     return bounded.convert(files, library_folder() / f"{name}.parquet", seen, market=market, progress=progress)

@@ -18,7 +18,6 @@ from core.market.calibration import RuleKind
 from core.market.grid import segments
 from core.market.labels import STATIONARY, UNKNOWN, Head, all_moves, classify, moves_after
 from core.market.predictor import MarketCard, Predictor, windows_of
-from core.messages import compose
 from core.models.tlob import CLASSES
 
 BATCH = 512
@@ -324,17 +323,13 @@ def _too_short(window: int, longest: int, first: int) -> BookError:
     needed = {"rows": window + longest, "window": window, "longest": longest}
     if first:
         return BookError(
-            compose(
-                "the data has no stretch of {rows} rows without a gap around or after row {first}: "
-                "a window of {window} rows and {longest} more to see what happened are needed",
-                first=first,
-                **needed,
-            )
-        )
-    return BookError(
-        compose(
-            "the data has no stretch of {rows} rows without a gap: "
+            "the data has no stretch of {rows} rows without a gap around or after row {first}: "
             "a window of {window} rows and {longest} more to see what happened are needed",
+            first=first,
             **needed,
         )
+    return BookError(
+        "the data has no stretch of {rows} rows without a gap: "
+        "a window of {window} rows and {longest} more to see what happened are needed",
+        **needed,
     )

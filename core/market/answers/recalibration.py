@@ -36,7 +36,6 @@ from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import fit_class_biases
 from core.market.labels import UNKNOWN, classify, fit_alpha, momentum_calls, moves_after
 from core.market.predictor import MarketCard
-from core.messages import compose
 
 REFIT_STEPS: Final = 200
 """Predictions between two fits: 50 s."""
@@ -413,13 +412,11 @@ def score_recalibrated(
     scored = known[SCORED_AFTER:]
     if not len(scored):
         raise BookError(
-            compose(
-                "{count} outcomes of {kind} {horizon} are known: more than {least} are needed, which the calibration begins with",
-                count=len(known),
-                kind=kind,
-                horizon=horizon,
-                least=SCORED_AFTER,
-            )
+            "{count} outcomes of {kind} {horizon} are known: more than {least} are needed, which the calibration begins with",
+            count=len(known),
+            kind=kind,
+            horizon=horizon,
+            least=SCORED_AFTER,
         )
     momentum = momentum_calls(rows, horizon, answer.alpha)[predicted.rows] if thresholds == "past" else None
     table = predicted.of_head(head, truth=answer.truth, momentum=momentum)[scored]

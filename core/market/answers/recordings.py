@@ -69,7 +69,7 @@ def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
     places = list(places)
     for place in places:
         if not place.exists():
-            raise BookError(compose("{place} is not there: name a folder of recordings, or order-book files", place=place.name))
+            raise BookError("{place} is not there: name a folder of recordings, or order-book files", place=place.name)
         inside = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.suffix in SUFFIXES)
         for path in inside:
             relative = path.relative_to(place) if place.is_dir() else _named(path)
@@ -79,16 +79,12 @@ def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
             files = groups.setdefault(name or path.stem, {})
             if files.setdefault(relative.as_posix(), path).resolve() != path.resolve():
                 raise BookError(
-                    compose(
-                        "two folders hold a file {name}: name the folder above them, or one of them", name=relative.as_posix()
-                    )
+                    "two folders hold a file {name}: name the folder above them, or one of them", name=relative.as_posix()
                 )
     if not groups:
         names = ", ".join(place.name for place in places)
         raise BookError(
-            compose(
-                "{names} holds no order-book file: Parquet or CSV with timestamp, ask_price_1 and so on is right", names=names
-            )
+            "{names} holds no order-book file: Parquet or CSV with timestamp, ask_price_1 and so on is right", names=names
         )
     return [RecordedDay(name=name, market=market_of(name), files=files) for name, files in sorted(groups.items())]
 
@@ -127,7 +123,7 @@ def cut_window(places: Iterable[str], recording: str, timestamp: int, steps: int
     """
     day = next((one for one in find_recordings(map(Path, places)) if one.name == recording), None)
     if day is None:
-        raise BookError(compose("the recording {name} is not there any more", name=recording))
+        raise BookError("the recording {name} is not there any more", name=recording)
     rows = read_market(day.paths)
     end = int(np.searchsorted(rows.timestamps, timestamp))
     return cut(rows, end, steps, market=f"recording/{recording} {day.market}", predictor=predictor)

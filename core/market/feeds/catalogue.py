@@ -12,7 +12,7 @@ from typing import Literal
 
 from core.market.feeds.failures import classify_failure
 from core.market.feeds.venues import Configure, ccxt_modules, close_exchange, make_exchange
-from core.messages import compose
+from core.messages import Refusal, compose
 
 Kind = Literal["spot", "swap", "future"]
 KINDS: tuple[Kind, ...] = ("spot", "swap", "future")
@@ -37,7 +37,7 @@ class ListedMarket:
     kind: Kind
 
 
-class CatalogueUnavailable(Exception):
+class CatalogueUnavailable(Refusal):
     """The list of markets could not be loaded; the message is for a person. `common_markets` gives a substitute."""
 
 
@@ -67,7 +67,7 @@ async def markets(exchange: str, *, configure: Configure | None = None) -> list[
     except Exception as error:
         reason = classify_failure(error, str(client.name), compose("its markets")).reason
         raise CatalogueUnavailable(
-            compose("The markets of {name} could not be listed: {reason}.", name=client.name, reason=reason)
+            "The markets of {name} could not be listed: {reason}.", name=client.name, reason=reason
         ) from error
     finally:
         await close_exchange(client)

@@ -218,9 +218,7 @@ class Connection:
         self._check = check_for(self._exchange, self._symbol)
         socket = self._transport != "poll" and bool(self._exchange.has.get("watchOrderBook"))
         if self._transport == "socket" and not socket:
-            raise FeedFailed(
-                compose("{name} has no socket for order books: ask for its books one by one instead", name=self._name)
-            )
+            raise FeedFailed("{name} has no socket for order books: ask for its books one by one instead", name=self._name)
         self._fault: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         tasks = [asyncio.create_task(self._forward_failure(self._watch() if socket else self._poll()))]
@@ -248,17 +246,15 @@ class Connection:
         if symbol not in exchange.markets:
             await exchange.load_markets(True)
         if not exchange.markets:
-            raise UnusableBook(compose("{name} sends an empty list of markets", name=name))
+            raise UnusableBook("{name} sends an empty list of markets", name=name)
         gone = reload and (symbol not in exchange.markets or exchange.markets[symbol].get("active") is False)
         if gone:
-            raise FeedFailed(compose("{name} no longer trades {symbol}: choose another market", name=name, symbol=symbol))
+            raise FeedFailed("{name} no longer trades {symbol}: choose another market", name=name, symbol=symbol)
         if symbol not in exchange.markets:
             near = nearest(symbol, [known for known in exchange.markets if isinstance(known, str)])
             if near:
-                raise FeedFailed(
-                    compose("{name} has no market {symbol!r}: the nearest are {near}", name=name, symbol=symbol, near=near)
-                )
-            raise FeedFailed(compose("{name} has no market {symbol!r}", name=name, symbol=symbol))
+                raise FeedFailed("{name} has no market {symbol!r}: the nearest are {near}", name=name, symbol=symbol, near=near)
+            raise FeedFailed("{name} has no market {symbol!r}", name=name, symbol=symbol)
         self.tick = venue_tick(exchange, symbol)
 
     async def _forward_failure(self, following: Coroutine[Any, Any, None]) -> None:
@@ -329,16 +325,16 @@ class Connection:
         if not self._news.done():
             self._news.set_result(None)
         if isinstance(message, str) and len(message) > LONGEST_WORD:
-            self._fail(OutOfStep(compose("{name} sent a message that cannot be read", name=self._name)))
+            self._fail(OutOfStep("{name} sent a message that cannot be read", name=self._name))
         elif not self._check.in_step(message):
-            self._fail(OutOfStep(compose("an update of {name} went missing", name=self._name)))
+            self._fail(OutOfStep("an update of {name} went missing", name=self._name))
 
     def _fail(self, error: Exception) -> None:
         import ccxt
 
         log.info("a message of %s could not be used: %r", self._name, error)
         if not isinstance(error, (ccxt.BaseError, OutOfStep)):
-            error = OutOfStep(compose("{name} sent a message that cannot be read", name=self._name))
+            error = OutOfStep("{name} sent a message that cannot be read", name=self._name)
         if not self._fault.done():
             self._fault.set_exception(error)
 
@@ -438,7 +434,7 @@ class Connection:
             await self._load(reload=True)
         if not self._exchange.has.get("fetchOrderBook"):
             if quiet_s > self._timeouts.silent_s:
-                raise WentQuiet(compose("{name} has sent nothing for {seconds:.0f} s", name=name, seconds=quiet_s))
+                raise WentQuiet("{name} has sent nothing for {seconds:.0f} s", name=name, seconds=quiet_s)
             return
         asked_ns = CLOCK.now_ns()
         try:
@@ -460,7 +456,7 @@ class Connection:
             moved = asks.moved_since_s is not None and quiet_s - asks.moved_since_s >= self._timeouts.settle_s
             lasting = quiet_s - asks.differing_since_s >= self._timeouts.differing_s
             if (touch_differs and asks.touch_differs) or moved or lasting:
-                raise WentQuiet(compose("{name} stopped sending while its book moved on", name=name))
+                raise WentQuiet("{name} stopped sending while its book moved on", name=name)
             asks.touch_differs = touch_differs
             return
         asks.touch_differs, asks.differing_since_s, asks.moved_since_s, asks.asked, asks.differing = False, None, None, None, 0
@@ -482,7 +478,7 @@ class Connection:
             return
         self._unusable = None
         if not self._depth.covers(snapshot):
-            raise OutOfStep(compose("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._name))
+            raise OutOfStep("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._name)
         self._last = snapshot = self._depth.without_unknown(snapshot)
         if not self._confirms:
             now = time.monotonic()
@@ -497,7 +493,7 @@ class Connection:
             return
         error = self._unusable[1]
         raise UnusableBook(
-            compose("{name} sends no usable book of {symbol}: {error}", name=self._name, symbol=self._symbol, error=error)
+            "{name} sends no usable book of {symbol}: {error}", name=self._name, symbol=self._symbol, error=error
         ) from error
 
     # -- comparison with the venue's book -------------------------------------------------------------------------------
@@ -521,9 +517,7 @@ class Connection:
             await asyncio.sleep(self._timeouts.settle_s)
             books = [one.whole[: 4 * COMPARED] for one in self._books_since(asked_s - self._timeouts.settle_s)]
             if differing_levels(asked.whole[: 4 * COMPARED], books):
-                self._fail(
-                    BooksDiffer(compose("the book that {name} streams differs from the one it gives on request", name=self._name))
-                )
+                self._fail(BooksDiffer("the book that {name} streams differs from the one it gives on request", name=self._name))
                 return
             # levels that changed while it was asked were not compared: what went wrong with them then is seen the next time
             await self._queue.put(Confirmation(until_ns=asked_ns - int(self._timeouts.settle_s * 1e9)))
@@ -539,7 +533,7 @@ class Connection:
     async def _poll(self) -> None:
         """Ask as often as the exchange allows, but no more often than a row is taken."""
         if not self._exchange.has.get("fetchOrderBook"):
-            raise FeedFailed(compose("{name} gives no order books: choose another exchange", name=self._name))
+            raise FeedFailed("{name} gives no order books: choose another exchange", name=self._name)
         pace_s = max(self._exchange.rateLimit, STEP_MS) / 1e3
         limit = poll_levels(self._exchange.id)
         moved_s, told, before = time.monotonic(), False, None

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Final
 
-from core.messages import compose
+from core.messages import Refusal, compose
 
 
 class RetryVerdict(StrEnum):
@@ -30,7 +30,7 @@ class RetryVerdict(StrEnum):
     """Another attempt would get the same answer."""
 
 
-class StreamFault(Exception):
+class StreamFault(Refusal):
     """A fault of a stream that this program noticed; the message says what was noticed."""
 
     verdict = RetryVerdict.RETRY

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
+from core.messages import Refusal
+
 if TYPE_CHECKING:  # whose rows are made by `core.market.grid`, which reads these events
     from core.market.book import OrderBookSnapshot
 
@@ -83,7 +85,7 @@ class SharedEvent:
 FeedEvent: TypeAlias = "OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost | SharedEvent"
 
 
-class FeedFailed(Exception):
+class FeedFailed(Refusal):
     """The feed cannot continue and a retry would not help (a bad symbol, for example); the message is a sentence for a person."""
 
 

@@ -105,7 +105,7 @@ def connect(url: str) -> Clients:
         from redis.retry import Retry
     except ImportError as error:
         raise FeedFailed(
-            compose("{variable} is set, and the package redis is missing: pip install redis", variable=REDIS_VARIABLE)
+            "{variable} is set, and the package redis is missing: pip install redis", variable=REDIS_VARIABLE
         ) from error
     limits: dict[str, Any] = {"socket_timeout": TIMEOUT_S, "socket_connect_timeout": TIMEOUT_S, "protocol": 2}
     try:
@@ -115,7 +115,7 @@ def connect(url: str) -> Clients:
         )
     except ValueError as error:
         raise FeedFailed(
-            compose("{variable} is no address of a Redis server, such as redis://localhost:6379/0", variable=REDIS_VARIABLE)
+            "{variable} is no address of a Redis server, such as redis://localhost:6379/0", variable=REDIS_VARIABLE
         ) from error
 
 
@@ -296,7 +296,8 @@ class SharedFeed:
         try:
             async for event in events:
                 await queue.put(event)
-            await queue.put(FeedFailed(sentence(compose("The feed has ended"))))
+            ended = compose("The feed has ended")
+            await queue.put(FeedFailed(sentence(ended)))
         except Exception as error:
             await queue.put(error)
         finally:

@@ -19,7 +19,6 @@ import pyarrow.parquet as pq
 from core.market.book import BookError
 from core.market.feeds.protocol import Trade
 from core.market.store.segments import TRADES, is_segment, segment_path
-from core.messages import compose
 
 Side = Literal["buy", "sell"] | None
 
@@ -84,6 +83,4 @@ def _read(path: Path) -> pa.Table:
     try:
         return pq.read_table(path, columns=SCHEMA.names, partitioning=None).cast(SCHEMA)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-        raise BookError(
-            compose("{file} holds no trades: columns timestamp, price, size and side are needed", file=path.name)
-        ) from error
+        raise BookError("{file} holds no trades: columns timestamp, price, size and side are needed", file=path.name) from error

@@ -16,7 +16,6 @@ from functools import cache
 from typing import Any
 
 from core.market.feeds.protocol import FeedFailed
-from core.messages import compose
 
 Configure = Callable[[Any], None]
 """Changes a new ccxt exchange object before its first use: addresses, a proxy, options."""
@@ -52,8 +51,8 @@ def make_exchange(exchange: str, symbol: str | None = None, configure: Configure
     if exchange not in plain.exchanges:
         near = nearest(exchange, plain.exchanges)
         if near:
-            raise FeedFailed(compose("there is no exchange {name!r} in ccxt: the nearest are {near}", name=exchange, near=near))
-        raise FeedFailed(compose("there is no exchange {name!r} in ccxt", name=exchange))
+            raise FeedFailed("there is no exchange {name!r} in ccxt: the nearest are {near}", name=exchange, near=near)
+        raise FeedFailed("there is no exchange {name!r} in ccxt", name=exchange)
     made = getattr(pro if exchange in pro.exchanges else plain, exchange)()
     if exchange == "binance" and symbol is not None:  # three lists of thousands of markets, of which one is wanted
         base_settled = symbol.partition("/")[0] == symbol.partition(":")[2].partition("-")[0]

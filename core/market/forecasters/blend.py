@@ -17,7 +17,6 @@ from core.market.calibration import softmax
 from core.market.forecasters.protocol import ForecasterError, ForecastTask, head_name
 from core.market.forecasters.trees import FOLDER, TreeForecaster
 from core.market.predictor import DEFAULT, Predictor, load_predictor
-from core.messages import compose
 
 
 class CheckpointForecaster:
@@ -32,19 +31,17 @@ class CheckpointForecaster:
 
     def __init__(self, name: str, task: ForecastTask, *, folder: Path = checkpoints.FOLDER) -> None:
         if not (folder / f"{name}.json").is_file():
-            raise ForecasterError(compose("there is no checkpoint {name!r}: train one (see the README)", name=name))
+            raise ForecasterError("there is no checkpoint {name!r}: train one (see the README)", name=name)
         try:
             self.predictor: Predictor = load_predictor(name, folder=folder)
         except checkpoints.CheckpointError as error:
             raise ForecasterError(str(error)) from error
         if self.predictor.window > task.window:
             raise ForecasterError(
-                compose(
-                    "the checkpoint {name!r} reads {found} rows, and the windows have {window}",
-                    name=name,
-                    found=self.predictor.window,
-                    window=task.window,
-                )
+                "the checkpoint {name!r} reads {found} rows, and the windows have {window}",
+                name=name,
+                found=self.predictor.window,
+                window=task.window,
             )
         self.entry = self.predictor.market(task.market)
         self.same_heads = self.predictor.heads == task.heads
@@ -148,9 +145,7 @@ class BlendForecaster:
             offered = [(index, head) for index, head in enumerate(task.heads) if head_name(head) in start]
         except (OSError, ValueError, KeyError) as error:
             raise ForecasterError(
-                compose(
-                    "there are no weights of the blend for {market}: {file} holds them", market=self.trees.market, file=WEIGHTS
-                )
+                "there are no weights of the blend for {market}: {file} holds them", market=self.trees.market, file=WEIGHTS
             ) from error
         self.names = [head_name(head) for _, head in offered]
         self.weights = RunningWeights([start[name] for name in self.names], [horizon for _, (_, horizon) in offered])

@@ -20,7 +20,6 @@ from core.market.forecasters.protocol import Forecaster, ForecasterError, Foreca
 from core.market.forecasters.table import SUFFIXES, TableForecaster
 from core.market.forecasters.trees import TreeForecaster
 from core.market.labels import smoothing_steps
-from core.messages import compose
 
 GROUP: Final = "attention_observatory.forecasters"
 """The group of entry points in which installed packages name forecasters."""
@@ -88,9 +87,7 @@ def find_forecaster(spelling: str, task: ForecastTask) -> AnyForecaster:
     if "://" in spelling:
         return HttpForecaster(spelling, task)
     if spelling.startswith(tuple(f"{scheme}:" for scheme in SCHEMES)):
-        raise ForecasterError(
-            compose("{address} is not an address: one such as http://127.0.0.1:9000/ is right", address=spelling)
-        )
+        raise ForecasterError("{address} is not an address: one such as http://127.0.0.1:9000/ is right", address=spelling)
     if spelling in SHIPPED:
         return SHIPPED[spelling](task)
     if Path(spelling).suffix in SUFFIXES:
@@ -99,11 +96,9 @@ def find_forecaster(spelling: str, task: ForecastTask) -> AnyForecaster:
         if entry.name == spelling:
             return _installed(spelling, entry.load, task)
     raise ForecasterError(
-        compose(
-            "there is no forecaster {name!r}: {there}, a .csv or .parquet file or an address are right",
-            name=spelling,
-            there=", ".join([*SHIPPED, *sorted(entry.name for entry in entry_points(group=GROUP))]),
-        )
+        "there is no forecaster {name!r}: {there}, a .csv or .parquet file or an address are right",
+        name=spelling,
+        there=", ".join([*SHIPPED, *sorted(entry.name for entry in entry_points(group=GROUP))]),
     )
 
 
@@ -116,7 +111,7 @@ def _installed(name: str, load: Callable[[], Any], task: ForecastTask) -> AnyFor
         raise
     except Exception as error:  # somebody else's code may raise anything
         reason = f"{type(error).__name__}: {error}"
-        raise ForecasterError(compose("{name} cannot be loaded: {reason}", name=name, reason=reason[:200])) from error
+        raise ForecasterError("{name} cannot be loaded: {reason}", name=name, reason=reason[:200]) from error
     if not isinstance(loaded, Forecaster | TimedForecaster):
-        raise ForecasterError(compose("{name} has no method predict(windows)", name=name))
+        raise ForecasterError("{name} has no method predict(windows)", name=name)
     return loaded

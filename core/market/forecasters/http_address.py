@@ -46,16 +46,12 @@ class HttpForecaster:
         except ValueError:
             host, port = "", None
         if not host or parts.scheme not in SCHEMES:
-            raise ForecasterError(
-                compose("{address} is not an address: one such as http://127.0.0.1:9000/ is right", address=address)
-            )
+            raise ForecasterError("{address} is not an address: one such as http://127.0.0.1:9000/ is right", address=address)
         if not allowed_host(host):
             raise ForecasterError(
-                compose(
-                    "{host} is not this machine: forecasters elsewhere must be named in {variable}",
-                    host=host,
-                    variable=HOSTS_VARIABLE,
-                )
+                "{host} is not this machine: forecasters elsewhere must be named in {variable}",
+                host=host,
+                variable=HOSTS_VARIABLE,
             )
         self.task, self.timeout_s, self.sends_npy = task, timeout_s, parts.scheme == "npy+http"
         self.host, self.port = "127.0.0.1" if host == "localhost" else host, port or 80
@@ -75,17 +71,15 @@ class HttpForecaster:
             content = response.read(MAX_BYTES + 1)
             status, kind = response.status, response.headers.get_content_type()
         except TimeoutError as error:
-            raise ForecasterError(
-                compose("the address did not answer within {seconds:.1f} seconds", seconds=self.timeout_s)
-            ) from error
+            raise ForecasterError("the address did not answer within {seconds:.1f} seconds", seconds=self.timeout_s) from error
         except (OSError, http.client.HTTPException) as error:
-            raise ForecasterError(compose("the address could not be reached ({fault})", fault=type(error).__name__)) from error
+            raise ForecasterError("the address could not be reached ({fault})", fault=type(error).__name__) from error
         finally:
             connection.close()
         if status != http.client.OK:
-            raise ForecasterError(compose("the address answered with HTTP {status}: 200 is right", status=status))
+            raise ForecasterError("the address answered with HTTP {status}: 200 is right", status=status)
         if len(content) > MAX_BYTES:
-            raise ForecasterError(compose("the answer is larger than {most} MB", most=MAX_BYTES // 2**20))
+            raise ForecasterError("the answer is larger than {most} MB", most=MAX_BYTES // 2**20)
         return _answer(content, kind)
 
     def _request(self, timestamps: NDArray[np.int64], windows: FloatArray) -> tuple[bytes, dict[str, str]]:

@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from core.market.book import FloatArray
 from core.market.labels import UNKNOWN, Head
 from core.market.predictor import MarketCard, Predictor
-from core.messages import compose
+from core.messages import Refusal, compose
 
 log = logging.getLogger(__name__)
 SUM_TOLERANCE = 1e-3
 """Allowed error of three probabilities' sum, for answers rounded to three decimals; they are then divided by their sum."""
 
 
-class ForecasterError(ValueError):
+class ForecasterError(Refusal, ValueError):
     """A forecaster cannot be used; the message says what was wrong and what would be right."""
 
 

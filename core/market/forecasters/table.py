@@ -34,19 +34,19 @@ class TableForecaster:
 
     def __init__(self, frame: pd.DataFrame, task: ForecastTask, *, name: str) -> None:
         if "timestamp" not in frame:
-            raise ForecasterError(compose("{name} has no column timestamp: milliseconds since the epoch are right", name=name))
+            raise ForecasterError("{name} has no column timestamp: milliseconds since the epoch are right", name=name)
         if len(frame) > MAX_ROWS:
             raise ForecasterError(
-                compose("{name} has {rows:,} rows: at most {most:,} are read", name=name, rows=len(frame), most=MAX_ROWS)
+                "{name} has {rows:,} rows: at most {most:,} are read", name=name, rows=len(frame), most=MAX_ROWS
             )
         self.name, self.heads = name, task.heads
         times = pd.to_numeric(frame["timestamp"], errors="coerce").to_numpy(dtype=np.float64)
         if not np.isfinite(times).all():
-            raise ForecasterError(compose("{name} has a timestamp that is no number of milliseconds", name=name))
+            raise ForecasterError("{name} has a timestamp that is no number of milliseconds", name=name)
         order = np.argsort(times, kind="stable")
         self._times = times[order].astype(np.int64)
         if (np.diff(self._times) == 0).any():
-            raise ForecasterError(compose("{name} has two rows of one timestamp", name=name))
+            raise ForecasterError("{name} has two rows of one timestamp", name=name)
         self._columns: dict[Head, NDArray[np.float64]] = {}
         for head in task.heads:
             columns = [f"{head_name(head)}_p_{label.lower()}" for label in CLASSES]
@@ -55,11 +55,11 @@ class TableForecaster:
                 numbers = frame[columns].apply(pd.to_numeric, errors="coerce")
                 self._columns[head] = numbers.to_numpy(dtype=np.float64)[order]
             elif any(there):
-                raise ForecasterError(compose("{name} lacks the column {column}", name=name, column=columns[there.index(False)]))
+                raise ForecasterError("{name} lacks the column {column}", name=name, column=columns[there.index(False)])
         if not self._columns:
             first = f"{head_name(task.heads[0])}_p_down"
             raise ForecasterError(
-                compose("{name} has no columns of probabilities: names such as {first} are right", name=name, first=first)
+                "{name} has no columns of probabilities: names such as {first} are right", name=name, first=first
             )
 
     @classmethod
@@ -76,9 +76,9 @@ class TableForecaster:
         try:
             frame = pd.read_parquet(source) if Path(name).suffix == ".parquet" else pd.read_csv(source)
         except FileNotFoundError as error:
-            raise ForecasterError(compose("there is no file {name}", name=name)) from error
+            raise ForecasterError("there is no file {name}", name=name) from error
         except (OSError, ValueError, pd.errors.ParserError) as error:
-            raise ForecasterError(compose("{name} cannot be read: a CSV or Parquet table is right", name=name)) from error
+            raise ForecasterError("{name} cannot be read: a CSV or Parquet table is right", name=name) from error
         return cls(frame, task, name=name)
 
     def predict_at(self, timestamps: NDArray[np.int64], windows: FloatArray) -> Checked:

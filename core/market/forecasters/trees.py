@@ -52,7 +52,7 @@ class TreeForecaster:
     def __init__(self, task: ForecastTask, *, folder: Path = FOLDER) -> None:
         if task.window <= LAGS[-1]:
             raise ForecasterError(
-                compose("the trees read {right} rows, and the windows have {window}", right=LAGS[-1] + 1, window=task.window)
+                "the trees read {right} rows, and the windows have {window}", right=LAGS[-1] + 1, window=task.window
             )
         plain = "".join(character for character in task.market.lower() if character.isalnum())
         files = sorted(folder.glob("trees_*.json.xz"))

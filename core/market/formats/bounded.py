@@ -98,7 +98,7 @@ def convert(
 def _asked(order: dict[str, Any], files: Mapping[str, Path], limits: Limits, progress: Progress | None) -> dict[str, Any]:
     """The answer of a process to an order, where one of the places for them is free."""
     if not _places.acquire(blocking=False):
-        raise FormatError(compose("{count} files are being read on this server already: try again later", count=MAX_AT_ONCE))
+        raise FormatError("{count} files are being read on this server already: try again later", count=MAX_AT_ONCE)
     try:
         named = {name: str(path.resolve()) for name, path in files.items()}
         return _answer(order | vars(limits) | {"files": named}, limits, progress)

@@ -75,7 +75,7 @@ def recognise(files: Mapping[str, Path]) -> BookFormat:
         if files and all(path.stat().st_size for path in files.values()) and form.recognises(files):
             return form
     names = ", ".join(form.name for form in FORMATS)
-    raise FormatError(compose("{files} is of no known format: {names} are right", files=", ".join(files) or "–", names=names))
+    raise FormatError("{files} is of no known format: {names} are right", files=", ".join(files) or "–", names=names)
 
 
 def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> Inspection:
@@ -138,7 +138,7 @@ def convert(
         FormatError: where they are of no known format, hold no usable book, or `path` is taken. OSError: where the disk refuses.
     """
     if path.exists():
-        raise FormatError(compose("there is a recording {name} already: choose another name", name=path.stem))
+        raise FormatError("there is a recording {name} already: choose another name", name=path.stem)
     seen = seen or inspect(files)
     trades: list[pa.Table] = []
 
@@ -231,7 +231,7 @@ def _whole_batches(form: BookFormat, files: Mapping[str, Path]) -> Iterator[Book
         yield from form.batches(files)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         names = ", ".join(files)
-        raise FormatError(compose("{files} ends early or is damaged: unpacking it must succeed", files=names)) from error
+        raise FormatError("{files} ends early or is damaged: unpacking it must succeed", files=names) from error
 
 
 def _faults(values: FloatArray) -> list[tuple[Message, NDArray[np.bool_]]]:

@@ -294,13 +294,13 @@ class HftbacktestFormat:
             raise
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise FormatError(compose("{file} cannot be read: {reason}", file=path.name, reason=why)) from error
+            raise FormatError("{file} cannot be read: {reason}", file=path.name, reason=why) from error
         if missing := [name for name in FIELDS if name not in (events.dtype.names or ())]:
             raise FormatError(
-                compose("the events of {file} lack the field {field}: hftbacktest 2 writes it", file=path.name, field=missing[0])
+                "the events of {file} lack the field {field}: hftbacktest 2 writes it", file=path.name, field=missing[0]
             )
         if not (len(events) and (events["ev"] & LOCAL).any()):
-            raise FormatError(compose("{file} has no event that was received: some are needed", file=path.name))
+            raise FormatError("{file} has no event that was received: some are needed", file=path.name)
         return events
 
 

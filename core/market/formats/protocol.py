@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.market.book import FloatArray
 from core.market.feeds.protocol import Trade
-from core.messages import Message, compose
+from core.messages import Message, Refusal, compose
 
 BATCH: Final = 20_000
 """Lines or events read at once."""
@@ -29,7 +29,7 @@ MAX_RATIO: Final = 50
 GZIP: Final = b"\x1f\x8b"
 
 
-class FormatError(ValueError):
+class FormatError(Refusal, ValueError):
     """Files that no format recognises, or that cannot be converted; the message is one sentence."""
 
 
@@ -210,7 +210,7 @@ def number_lines(
             names = [name.strip().strip('"') for name in file.line().strip("\r\n\ufeff").split(",")]
             before = 1
             if missing := [name for name in wanted if name not in names]:
-                raise FormatError(compose("{file} lacks the column {column}", file=path.name, column=missing[0]))
+                raise FormatError("{file} lacks the column {column}", file=path.name, column=missing[0])
         places = [names.index(name) for name in wanted]
         for lines in file.batches():
             problems, numbers, cells = list[RowProblem](), list[int](), list[list[str]]()

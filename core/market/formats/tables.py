@@ -62,7 +62,7 @@ class OwnFormat(OneFile):
         deep = next((i for i in range(0, len(DEEP_COLUMNS), 4) if not set(DEEP_COLUMNS[i : i + 4]) <= set(there)), None)
         columns = ["timestamp", *FILE_COLUMNS, *DEEP_COLUMNS[:deep]]
         if missing := [name for name in columns if name not in there]:
-            raise FormatError(compose("{file} lacks the column {column}", file=path.name, column=missing[0]))
+            raise FormatError("{file} lacks the column {column}", file=path.name, column=missing[0])
         for part in _parquet_lines(path, columns) if _is_parquet(path) else number_lines(path, columns, empty=True):
             whole = np.isfinite(part.values[:, 0]) & (part.values[:, 0] % 1 == 0)
             what = compose("has no whole number of milliseconds in column timestamp")
@@ -167,7 +167,7 @@ def _parquet_lines(path: Path, columns: list[str]) -> Iterator[NumberLines]:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0]
-        raise FormatError(compose("{file} cannot be read: {reason}", file=path.name, reason=why)) from error
+        raise FormatError("{file} cannot be read: {reason}", file=path.name, reason=why) from error
 
 
 def _bounded(path: Path, about: pq.FileMetaData, columns: list[str]) -> None:
@@ -179,7 +179,7 @@ def _bounded(path: Path, about: pq.FileMetaData, columns: list[str]) -> None:
     places = {about.schema.column(i).path: i for i in range(about.num_columns)}
     for name in columns:
         if name not in places or about.schema.column(places[name]).physical_type == "BYTE_ARRAY":  # a list, or texts
-            raise FormatError(compose("{file} has no numbers in its column {column}", file=path.name, column=name))
+            raise FormatError("{file} has no numbers in its column {column}", file=path.name, column=name)
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     if sum(group.column(places[name]).total_uncompressed_size for group in groups for name in columns) > max_unpacked(path):
         raise FormatError(too_much(path))
@@ -232,9 +232,7 @@ class LobsterFormat:
         kinds = {_kind(path): path for path in files.values()}
         if len(kinds) < 2:
             lacking = compose("order book") if "messages" in kinds else compose("messages")
-            raise FormatError(
-                compose("LOBSTER's order book comes with its messages: the file of the {what} is missing", what=lacking)
-            )
+            raise FormatError("LOBSTER's order book comes with its messages: the file of the {what} is missing", what=lacking)
         messages = _Messages(kinds["messages"], _midnight(files))
         width = len(first_line(kinds["book"]).split(","))
         for books in number_lines(kinds["book"], width):
@@ -359,10 +357,7 @@ class Fi2010Format:
         values = self._read(path)
         if (values[np.isfinite(values)] < 0).any():
             raise FormatError(
-                compose(
-                    "{file} is normalised by z-score, which leaves no order book: the files named DecPre are right",
-                    file=path.name,
-                )
+                "{file} is normalised by z-score, which leaves no order book: the files named DecPre are right", file=path.name
             )
         problems: list[RowProblem] = []
         mid = (values[:, 0] + values[:, 2]) / 2
@@ -398,20 +393,16 @@ class Fi2010Format:
                     raise FormatError(what) from error
                 if (count := len(rows[-1])) != (right := len(rows[0])):
                     raise FormatError(
-                        compose(
-                            "line {row} of {file} has {count} values, the first has {right}: all must have as many",
-                            row=number,
-                            file=path.name,
-                            count=count,
-                            right=right,
-                        )
+                        "line {row} of {file} has {count} values, the first has {right}: all must have as many",
+                        row=number,
+                        file=path.name,
+                        count=count,
+                        right=right,
                     )
         finally:
             file.close()
         if (count := len(rows)) < 4 * LEVELS:
             raise FormatError(
-                compose(
-                    "{file} has {count} lines: FI-2010 has {right}, a feature each", file=path.name, count=count, right=FI_ROWS
-                )
+                "{file} has {count} lines: FI-2010 has {right}, a feature each", file=path.name, count=count, right=FI_ROWS
             )
         return np.stack(rows, axis=1)

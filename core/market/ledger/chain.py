@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from core.market.book import FILE_COLUMNS
 from core.market.labels import LABEL_KINDS, Head
 from core.market.store.segments import hour_of, write_table
-from core.messages import compose
+from core.messages import Refusal, compose
 
 FORMAT: Final = 3
 UNNAMED: Final = 2
@@ -43,7 +43,7 @@ Entries = NDArray[np.void]
 """(n,) entries of the type `entry_type`."""
 
 
-class LedgerError(ValueError):
+class LedgerError(Refusal, ValueError):
     """A ledger that cannot be read or continued; the message says which file and why."""
 
 
@@ -163,7 +163,7 @@ class LedgerHeader:
                 raise OtherFormat(compose("it is of format 1, whose chain does not hold the rows: it is left as it is"))
             if values["format"] not in (UNNAMED, FORMAT):
                 raise OtherFormat(
-                    compose("it is of format {other}: this version reads {known}", other=f"{values['format']:.6g}", known=FORMAT)
+                    "it is of format {other}: this version reads {known}", other=f"{values['format']:.6g}", known=FORMAT
                 )
             heads = tuple((label, int(horizon)) for label, horizon in values["heads"])
             model = (str(values["weights"]), str(values["card"])) if values["format"] == FORMAT else None
@@ -180,7 +180,7 @@ class LedgerHeader:
             if isinstance(error, LedgerError):
                 raise
             raise LedgerError(
-                compose("{name} is not a ledger's header: it needs format, market, heads, window, weights and card", name=name)
+                "{name} is not a ledger's header: it needs format, market, heads, window, weights and card", name=name
             ) from error
 
 
@@ -205,7 +205,7 @@ def _regular(path: Path) -> Path:
         LedgerError: where it is.
     """
     if path.exists() and not path.is_file():
-        raise LedgerError(compose("{name} is no file", name=path.name))
+        raise LedgerError("{name} is no file", name=path.name)
     return path
 
 
@@ -240,7 +240,7 @@ def read_journal(folder: Path, heads: int) -> OpenHour:
     if not path.exists():
         return OpenHour(follows=b"", entries=np.zeros(0, kind))
     if path.stat().st_size > MAX_JOURNAL:
-        raise LedgerError(compose("{name} is too large to be a journal", name=path.name))
+        raise LedgerError("{name} is too large to be a journal", name=path.name)
     data = path.read_bytes()
     if len(data) < HASH_BYTES:
         return OpenHour(follows=b"", entries=np.zeros(0, kind), broken=len(data))
@@ -250,7 +250,7 @@ def read_journal(folder: Path, heads: int) -> OpenHour:
         whole += data[end : end + size].ljust(sizes[PREDICTION], b"\0") + data[end + size : end + size + HASH_BYTES] + before
         end, before, count = end + size + HASH_BYTES, NOTHING, count + 1  # the hash before is in this file
         if count > MAX_ENTRIES:  # of gaps, which are short here and take the place of a prediction in memory
-            raise LedgerError(compose("{name} is too large to be a journal", name=path.name))
+            raise LedgerError("{name} is too large to be a journal", name=path.name)
     return OpenHour(follows=follows, entries=np.frombuffer(bytes(whole), kind), broken=len(data) - end)
 
 
@@ -299,7 +299,7 @@ def write_segment(folder: Path, heads: tuple[Head, ...], entries: Entries, previ
         held["previous"] = np.where(follows[:, None], 0, before[part])
         path = _place(folder, held, name)
         if path.exists():
-            raise LedgerError(compose("{name} is there already: the ledger is not continued over it", name=path.name))
+            raise LedgerError("{name} is there already: the ledger is not continued over it", name=path.name)
         write_table(path, _table(held, heads))
 
 
@@ -383,7 +383,7 @@ def _footer(path: Path) -> SegmentFile:
 
 def _unreadable(path: Path, error: Exception) -> LedgerError:
     why = (str(error).splitlines() or [type(error).__name__])[0]
-    return LedgerError(compose("{name} is no readable segment of a ledger: {reason}", name=path.name, reason=why))
+    return LedgerError("{name} is no readable segment of a ledger: {reason}", name=path.name, reason=why)
 
 
 def read_segment(file: SegmentFile, folder: Path, heads: tuple[Head, ...]) -> Entries:
@@ -403,9 +403,7 @@ def read_segment(file: SegmentFile, folder: Path, heads: tuple[Head, ...]) -> En
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise _unreadable(file.path, error) from error
     if not in_its_place:
-        raise LedgerError(
-            compose("{name} does not lie where its entries belong: it was moved, renamed or copied", name=file.path.name)
-        )
+        raise LedgerError("{name} does not lie where its entries belong: it was moved, renamed or copied", name=file.path.name)
     return entries
 
 
@@ -431,7 +429,7 @@ def pieces(folder: Path, files: list[SegmentFile], heads: tuple[Head, ...]) -> I
             last, end = max(last, files[end].last), end + 1
         group = files[start:end]
         if sum(file.rows for file in group) > MAX_ENTRIES:
-            raise LedgerError(compose("{name} overlaps others by more than an hour", name=group[0].path.name))
+            raise LedgerError("{name} overlaps others by more than an hour", name=group[0].path.name)
         parts = [read_segment(file, folder, heads) for file in group]
         entries, of = np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         order = np.argsort(entries["index"], kind="stable")
@@ -465,7 +463,7 @@ def newest_head(folder: Path) -> ChainHead:
     heads = read_header(folder).heads
     entries = read_journal(folder, len(heads)).entries
     if not len(entries) and not len(entries := newest_entry(folder, heads)):
-        raise LedgerError(compose("{folder} has no entry yet", folder=folder.name))
+        raise LedgerError("{folder} has no entry yet", folder=folder.name)
     return head_of(entries)
 
 
@@ -482,5 +480,5 @@ def read_header(folder: Path) -> LedgerHeader:
             return LedgerHeader.from_json(file.read(65_536), name=f"{folder.name}/{HEADER}")
     except (FileNotFoundError, UnicodeDecodeError) as error:
         raise LedgerError(
-            compose("{name} has no readable {file}: it is not a market of a ledger", name=folder.name, file=HEADER)
+            "{name} has no readable {file}: it is not a market of a ledger", name=folder.name, file=HEADER
         ) from error

@@ -189,9 +189,7 @@ def market_folders(root: Path) -> list[Path]:
     inside = sorted({path.parent for name in (HEADER, JOURNAL) for path in root.glob(f"*/{name}")})
     folders = [root] if (root / HEADER).exists() else inside
     if not folders:
-        raise LedgerError(
-            compose("{folder} holds no ledger: give the folder whose markets each have a {file}", folder=root, file=HEADER)
-        )
+        raise LedgerError("{folder} holds no ledger: give the folder whose markets each have a {file}", folder=root, file=HEADER)
     return folders
 
 
@@ -221,7 +219,7 @@ def verify(
     """
     for head in heads:
         if not re.fullmatch(r"[0-9a-fA-F]{64}", head):
-            raise LedgerError(compose("{head!r} is no head: it has 64 hexadecimal digits", head=head[:80]))
+            raise LedgerError("{head!r} is no head: it has 64 hexadecimal digits", head=head[:80])
     given = {bytes.fromhex(head) for head in heads}
     folders = market_folders(root)
     kept = [read_anchors(folder, certificates=certificates) for folder in folders]
@@ -466,7 +464,6 @@ class _Links:
         newest = np.maximum.accumulate(np.concatenate([[self._written_ms], written]))[:-1]
         no_book = np.zeros(len(entries), bool)
         if (fault := first_fault(entries["levels"][row])) is not None:
-            assert isinstance(fault, Message)
             no_book[np.flatnonzero(row)[fault.values["row"]]] = True
         faults = [
             ((kind < GAP) | (kind > PREDICTION), compose("it is no gap, row or prediction")),
@@ -509,11 +506,9 @@ def unpack(file: IO[bytes], folder: Path) -> Path:
             inside = [one for one in packed.infolist() if not one.is_dir()]
             if len(inside) > MAX_FILES or sum(one.file_size for one in inside) > MAX_UNPACKED:
                 raise LedgerError(
-                    compose(
-                        "it holds more than {count:,} files or {most} MiB: send one market, or fewer days",
-                        count=MAX_FILES,
-                        most=MAX_UNPACKED >> 20,
-                    )
+                    "it holds more than {count:,} files or {most} MiB: send one market, or fewer days",
+                    count=MAX_FILES,
+                    most=MAX_UNPACKED >> 20,
                 )
             for one in inside:
                 _unpack_one(packed, one, folder)
@@ -523,16 +518,16 @@ def unpack(file: IO[bytes], folder: Path) -> Path:
         raise LedgerError(compose("it is no ZIP file that can be unpacked")) from error
     headers = sorted(folder.rglob(HEADER), key=lambda path: len(path.parts))
     if not headers:
-        raise LedgerError(compose("it holds no ledger: a market's folder has a file {file}", file=HEADER))
+        raise LedgerError("it holds no ledger: a market's folder has a file {file}", file=HEADER)
     return headers[0].parent if len(headers) == 1 else headers[0].parent.parent
 
 
 def _unpack_one(packed: zipfile.ZipFile, one: zipfile.ZipInfo, folder: Path) -> None:
     parts = PurePosixPath(one.filename).parts
     if not parts or one.filename.startswith("/") or any(part in ("..", ".") or set(part) & set(":\\\0") for part in parts):
-        raise LedgerError(compose("it names a file outside of itself: {name}", name=repr(one.filename[:80])))
+        raise LedgerError("it names a file outside of itself: {name}", name=repr(one.filename[:80]))
     if one.file_size > MAX_JOURNAL:
-        raise LedgerError(compose("{name} is too large for a file of a ledger", name=parts[-1][:80]))
+        raise LedgerError("{name} is too large for a file of a ledger", name=parts[-1][:80])
     path = folder.joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     with packed.open(one) as source, path.open("wb") as target:  # which reads no more than the size that it gives

@@ -135,9 +135,7 @@ class LedgerWriter:
         self._sealed, sealed = self._newest["hash"].tobytes(), int(self._newest["index"][0]) + 1
         journal = read_journal(self.folder, len(heads))
         if not (len(journal.entries) and journal.entries["index"][0] <= sealed) and journal.follows not in (b"", self._sealed):
-            raise LedgerError(
-                compose("the newest segments of {folder} are missing: the ledger is not continued", folder=self.folder.name)
-            )
+            raise LedgerError("the newest segments of {folder} are missing: the ledger is not continued", folder=self.folder.name)
         # A run that ended between sealing an hour and emptying the journal left entries that are in a segment.
         entries = journal.entries[journal.entries["index"] >= sealed]
         self._entries = [entries[i : i + 1] for i in range(len(entries))]
@@ -197,7 +195,7 @@ class LedgerWriter:
         back = self._clock_ms() < newest["written_ms"] - CLOCK_MS
         if back or row.timestamp < newest["timestamp"] + (0 if newest["kind"] == GAP else STEP_MS):
             raise LedgerError(
-                compose("the clock stands before the newest row of the ledger {folder}: it was set back", folder=self.folder.name)
+                "the clock stands before the newest row of the ledger {folder}: it was set back", folder=self.folder.name
             )
         if self._entries and not self._turn and row.timestamp // HOUR_MS > int(self._entries[0]["timestamp"][0]) // HOUR_MS:
             self._turn = len(self._entries)
@@ -244,15 +242,11 @@ class LedgerWriter:
         used = sum(path.stat().st_size for path in self.root.rglob("*") if path.is_file())
         if used > self._size_limit:
             raise LedgerError(
-                compose(
-                    "the ledger takes {used:.1f} GiB, its limit: move old markets away, or raise OBSERVATORY_LEDGER_LIMIT",
-                    used=used / 2**30,
-                )
+                "the ledger takes {used:.1f} GiB, its limit: move old markets away, or raise OBSERVATORY_LEDGER_LIMIT",
+                used=used / 2**30,
             )
         if is_full(self.root):
-            raise LedgerError(
-                compose("the disk has less than {free} MiB left: make room for the ledger", free=FREE_SPACE // 2**20)
-            )
+            raise LedgerError("the disk has less than {free} MiB left: make room for the ledger", free=FREE_SPACE // 2**20)
 
     def close(self) -> None:
         """Seal what is open. What was written before is on disk either way."""
@@ -289,11 +283,9 @@ def _folder_for(root: Path, header: LedgerHeader) -> tuple[Path, IO[bytes]]:
             return folder, held
         held.close()
     raise LedgerError(
-        compose(
-            "no folder of {market} in {folder} can be locked: give each server a ledger of its own by OBSERVATORY_LEDGER",
-            market=header.market,
-            folder=root.name,
-        )
+        "no folder of {market} in {folder} can be locked: give each server a ledger of its own by OBSERVATORY_LEDGER",
+        market=header.market,
+        folder=root.name,
     )
 
 
@@ -384,9 +376,7 @@ class LedgerKeeper:
     def _open(self) -> LedgerWriter:
         if self._root.parts[:1] and self._root.parts[0].endswith(":"):  # a store's URL: it cannot append, nor hold a lock
             raise LedgerError(
-                compose(
-                    "{folder} is no folder of this machine: a ledger is written line by line, name a folder", folder=self._root
-                )
+                "{folder} is no folder of this machine: a ledger is written line by line, name a folder", folder=self._root
             )
         return LedgerWriter(self._root, self._header, size_limit=size_limit())
 

@@ -21,7 +21,6 @@ from core.market.store.places import RecordingPlace
 from core.market.store.rows import RecordedRows
 from core.market.store.segments import KINDS, is_segment, segment_path, write_table
 from core.market.store.writer import GROUP_ROWS, RowBlock, write_rows
-from core.messages import compose
 
 NAME: Final = re.compile(r"\w[\w+-]*(\.[\w+-]+)*(/\w[\w+-]*(\.[\w+-]+)*)*")
 TRADES_AT_ONCE: Final = 100_000
@@ -42,7 +41,7 @@ def rename(folder: Path, entry: Recording, name: str) -> str:
     target = folder / new if day else (folder / new).with_suffix("").with_name(Path(new).name + entry.paths[0].suffix)
     source = entry.paths[0].parent.parent if day else entry.paths[0]
     if target.exists():
-        raise BookError(compose("there is a recording {name} already: choose another name", name=new))
+        raise BookError("there is a recording {name} already: choose another name", name=new)
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = [] if day else [(path(source), path(target)) for path in (trades_path, depth_path)]
     source.rename(target)
@@ -83,10 +82,10 @@ def merge(folder: Path, entries: Sequence[Recording], name: str, *, progress: Pr
     """
     markets = sorted({entry.market for entry in entries})
     if len(markets) != 1:
-        raise BookError(compose("recordings of one market can be merged: these are of {markets}", markets=", ".join(markets)))
+        raise BookError("recordings of one market can be merged: these are of {markets}", markets=", ".join(markets))
     path = folder / f"{_checked(name)}.parquet"
     if path.exists():
-        raise BookError(compose("there is a recording {name} already: choose another name", name=_checked(name)))
+        raise BookError("there is a recording {name} already: choose another name", name=_checked(name))
     files = [file for entry in entries for file in entry.paths]
     write_merged(path, files, market=markets[0], progress=progress)
     trades = TradeColumns(files)
@@ -137,7 +136,7 @@ def fetch(place: RecordingPlace, entry: Recording, folder: Path, *, progress: Pr
     wanted = [file for file in place.files() if file.address in entry.files or _belongs(file.relative, entry.name)]
     for done, file in enumerate(wanted, 1):
         if (folder / file.relative).exists():
-            raise BookError(compose("there is a recording {name} already: choose another name", name=entry.name))
+            raise BookError("there is a recording {name} already: choose another name", name=entry.name)
         place.fetch(file, folder)
         if progress:
             progress(done, len(wanted))
@@ -157,7 +156,7 @@ def _checked(name: str) -> str:
     """
     name = name.strip().strip("/")
     if not NAME.fullmatch(name):
-        raise BookError(compose("{name!r} is no name: letters, digits, - and _ are right, and / between folders", name=name))
+        raise BookError("{name!r} is no name: letters, digits, - and _ are right, and / between folders", name=name)
     return name
 
 
@@ -167,9 +166,9 @@ def _whole(rows: BookRows) -> FloatArray:
 
 def _own(entry: Recording) -> None:
     if entry.bundled:
-        raise BookError(compose("{name} came with the app: it can be neither renamed nor deleted", name=entry.name))
+        raise BookError("{name} came with the app: it can be neither renamed nor deleted", name=entry.name)
     if entry.sealed:
-        raise BookError(compose("{name} belongs to a ledger, which would no longer be whole without it", name=entry.name))
+        raise BookError("{name} belongs to a ledger, which would no longer be whole without it", name=entry.name)
 
 
 def _remove_empty(folder: Path, root: Path) -> None:

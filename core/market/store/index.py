@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from core.market.book import LEVELS, STEP_MS
 from core.market.store.places import RecordingPlace, StoredFile, library_folder
 from core.market.store.writer import POINTS, FileSummary, footer_summary, summary_of
-from core.messages import compose
+from core.messages import Refusal, compose
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "recordings"
 """Folder of the recordings that come with the app."""
@@ -42,7 +42,7 @@ _OTHER: Final = re.compile(r"(trades|updates|events|predictions|lost)_\d+(_\d+)?
 _DATE: Final = re.compile(r"[_-]?(250ms|native\w*)?[_-]*\d{4}-?\d{2}-?\d{2}.*$")
 
 
-class RecordingError(ValueError):
+class RecordingError(Refusal, ValueError):
     """A recording, or the index of the bundled ones, is missing or malformed; the message says which."""
 
 
@@ -133,7 +133,7 @@ def recordings(folder: Path = FOLDER) -> tuple[Recording, ...]:
         return tuple(_of_index(entry, folder) for entry in json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = getattr(error, "strerror", None) or repr(error)
-        raise RecordingError(compose("{file} does not list the bundled recordings: {reason}", file=path, reason=why)) from error
+        raise RecordingError("{file} does not list the bundled recordings: {reason}", file=path, reason=why) from error
 
 
 def _of_index(entry: dict[str, Any], folder: Path) -> Recording:
@@ -168,7 +168,7 @@ def find_recording(name: str) -> Recording:
     known = {one.name: one for one in recordings()}
     one = known.get(name) or entry_of(library_folder(), name)
     if one is None:
-        raise RecordingError(compose("there is no recording {name!r}: choose one of {names}", name=name, names=", ".join(known)))
+        raise RecordingError("there is no recording {name!r}: choose one of {names}", name=name, names=", ".join(known))
     if one.problem:
         raise RecordingError(one.problem)
     return one

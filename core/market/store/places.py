@@ -113,7 +113,7 @@ class RecordingPlace:
         try:
             self.system, root = _opened(self.address)
         except (ValueError, ImportError, OSError) as error:
-            raise BookError(compose("{place} cannot be used: {reason}", place=self.address, reason=_line(error))) from error
+            raise BookError("{place} cannot be used: {reason}", place=self.address, reason=_line(error)) from error
         self.root = root.rstrip("/") or "/"
         self._top = f"{self.root}/" if self.remote and not self._store else self.root
 
@@ -124,7 +124,7 @@ class RecordingPlace:
             BookError: where it is not there, does not answer, or holds too many.
         """
         if not self.remote and not _is_folder(self.address):
-            raise BookError(compose("{place} is no folder: give a folder of recordings, or a URL", place=self.address))
+            raise BookError("{place} is no folder: give a folder of recordings, or a URL", place=self.address)
         try:
             self.system.invalidate_cache()
             self.system.ls(self._top)  # says what is wrong, which a walk does not
@@ -133,7 +133,7 @@ class RecordingPlace:
             raise
         except Exception as error:  # whatever the store, the web server or the network does
             why = compose("it is not there") if isinstance(error, FileNotFoundError) else _line(error)
-            raise BookError(compose("{place} does not list its files: {reason}", place=self.address, reason=why)) from error
+            raise BookError("{place} does not list its files: {reason}", place=self.address, reason=why) from error
 
     def at(self, *paths: Path) -> list[StoredFile]:
         """Those of these files of this machine that are there."""
@@ -148,10 +148,10 @@ class RecordingPlace:
             listed += [file for about in files.values() if (file := self._file(about)) is not None]
             if len(listed) > MAX_FILES:  # no more are looked at: a whole disk takes minutes
                 raise BookError(
-                    compose("{place} holds more than {most} files: choose a folder below it", place=self.address, most=MAX_FILES)
+                    "{place} holds more than {most} files: choose a folder below it", place=self.address, most=MAX_FILES
                 )
             if not self.remote and time.monotonic() - began > LISTING_S:
-                raise BookError(compose("{place} takes too long to list: choose a folder below it", place=self.address))
+                raise BookError("{place} takes too long to list: choose a folder below it", place=self.address)
         return listed
 
     def _file(self, about: Mapping[str, Any]) -> StoredFile | None:
@@ -184,7 +184,7 @@ class RecordingPlace:
         """
         path = folder / file.relative
         if folder.resolve() not in path.resolve().parents:
-            raise BookError(compose("{name} is no name of a recording", name=file.relative))
+            raise BookError("{name} is no name of a recording", name=file.relative)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name}.part")
         try:
@@ -192,7 +192,7 @@ class RecordingPlace:
             part.replace(path)
         except Exception as error:
             part.unlink(missing_ok=True)
-            raise BookError(compose("{name} could not be fetched: {reason}", name=file.relative, reason=_line(error))) from error
+            raise BookError("{name} could not be fetched: {reason}", name=file.relative, reason=_line(error)) from error
 
     def put(self, relative: str, data: bytes) -> None:
         """Write a file, whole, unless it is there; none is replaced.
@@ -383,9 +383,7 @@ def _check(address: str) -> None:
         except ValueError:
             fine = False
     if not fine:
-        raise BookError(
-            compose("{host} may not be asked: name the hosts of recordings in {variable}", host=host, variable=HOSTS_VARIABLE)
-        )
+        raise BookError("{host} may not be asked: name the hosts of recordings in {variable}", host=host, variable=HOSTS_VARIABLE)
 
 
 def _line(error: BaseException) -> str:

@@ -133,15 +133,11 @@ class _ParquetFile:
                 read_rows(path)  # says what is missing
             self.timestamps, self.mid, self.tick = self._checked()
         except FileNotFoundError as error:
-            raise BookError(
-                compose("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path)
-            ) from error
+            raise BookError("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path) from error
         except (pa.ArrowException, OSError, TypeError) as error:
             read_rows(path)  # says what is wrong
             why = str(error).splitlines()[0]
-            raise BookError(
-                compose("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why)
-            ) from error
+            raise BookError("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why) from error
         self._starts = np.cumsum([0, *groups])
         self._kept: OrderedDict[tuple[int, bool], FloatArray] = OrderedDict()
 
@@ -157,16 +153,14 @@ class _ParquetFile:
             times.append(np.asarray(column.cast(pa.int64())))
             values = _matrix(batch, FILE_COLUMNS)
             if problem := first_fault(values):
-                place = {**problem.values, "row": int(problem.values["row"]) + seen}  # type: ignore[attr-defined]
-                raise BookError(
-                    compose("{name} {problem}", name=self.path.name, problem=compose(problem.template, **place))  # type: ignore[attr-defined]
-                )
+                place = {**problem.values, "row": int(problem.values["row"]) + seen}
+                raise BookError("{name} {problem}", name=self.path.name, problem=compose(problem.template, **place))
             mids.append((values[:, 0] + values[:, 2]) / 2)
             ticks.append(_tick(values))
             seen += len(values)
         whole = np.concatenate(times)
         if (np.diff(whole) < 0).any():
-            raise BookError(compose("{name} is not in time order: sort it by timestamp", name=self.path.name))
+            raise BookError("{name} is not in time order: sort it by timestamp", name=self.path.name)
         return whole, np.concatenate(mids), price_tick(np.array(ticks))
 
     def values(self, first: int, last: int, *, deep: bool) -> FloatArray:

@@ -21,7 +21,9 @@ ROOT = language.ASSETS.parent
 TRANSLATED = [code for code in language.LANGUAGES if code != language.SOURCE]
 PAGES = [ROOT / "streamlit_app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 CORE = sorted((ROOT / "core").rglob("*.py"))
-MARKED = {*re.findall(r"--keywords (\w+)", (ROOT / "Makefile").read_text(encoding="utf-8")), *DEFAULT_KEYWORDS}
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+REFUSALS = set(re.findall(r"\w+", MAKEFILE.partition("REFUSALS := ")[2].partition("\n\n")[0]))
+MARKED = {*re.findall(r"--keywords (\w+)", MAKEFILE), *REFUSALS, *DEFAULT_KEYWORDS}
 """Functions whose first argument `make messages` extracts."""
 
 
@@ -288,8 +290,9 @@ def plain_errors(path: Path) -> Iterator[str]:
         if (
             isinstance(node, ast.Call)
             and node.args
-            and ast.unparse(node.func).rpartition(".")[2] in shown
+            and (name := ast.unparse(node.func).rpartition(".")[2]) in shown
             and raw_text(node.args[-1])
+            and not (name in REFUSALS and node.keywords and isinstance(node.args[0], ast.Constant))
         ):
             yield f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node.args[-1])}"
 
@@ -297,6 +300,17 @@ def plain_errors(path: Path) -> Iterator[str]:
 def test_errors_that_pages_show_are_composed() -> None:
     found = [problem for path in CORE for problem in plain_errors(path)]
     assert not found, "put these through compose():\n" + "\n".join(found)
+
+
+def test_errors_are_extracted_that_compose_their_text_and_no_others() -> None:
+    nodes = [node for path in CORE for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    bases = {node.name: {ast.unparse(base) for base in node.bases} for node in nodes if isinstance(node, ast.ClassDef)}
+    kinds = {"Refusal"}
+    while more := {name for name, above in bases.items() if above & kinds} - kinds:
+        kinds |= more
+    calls = [node for node in nodes if isinstance(node, ast.Call) and node.keywords and node.args]
+    composed = {ast.unparse(node.func).rpartition(".")[2] for node in calls if isinstance(node.args[0], ast.Constant)}
+    assert composed & kinds == REFUSALS
 
 
 def test_every_error_of_core_that_a_page_catches_is_checked() -> None:
@@ -316,7 +330,10 @@ def test_every_error_of_core_that_a_page_catches_is_checked() -> None:
 @pytest.mark.parametrize(("call", "plain"), [
     ("VideoError('empty', 'the file is empty')", True),
     ("checkpoints.CheckpointError(f'the card {name} is damaged')", True),
+    ("BookError('the file has no rows')", True),
+    ("BookError(f'{name} has no rows', name=name)", True),
     ("BookError(compose('{name} has no rows', name=name))", False),
+    ("BookError('{name} has no rows', name=name)", False),
 ])  # fmt: skip
 def test_the_check_sees_errors_that_are_not_composed(
     call: str, plain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
