@@ -19,8 +19,8 @@ from core.market.book import STEP_MS, OrderBookSnapshot
 from core.market.depth import BandChange, DepthHistory, Ladder
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Feed, FeedEvent, FeedState, StatusChange, Trade
+from core.market.feeds.redis_feed import SharedStep
 from core.market.grid import Confirmed, Gap, Grid, GridItem, Row, next_step
-from core.market.shared_steps import SharedStep
 from core.market.store.writer import JOURNAL_S, SegmentWriter
 
 WHOLE_MS: Final = 60_000

@@ -27,7 +27,7 @@ from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
 from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, StatusChange, Trade
-from core.market.feeds.redis_feed import SharedFeed
+from core.market.feeds.redis_feed import Leading, SharedFeed, SharedStep, parts
 from core.market.forecasters.live import LivePeers
 from core.market.forecasters.protocol import task_of
 from core.market.grid import GRID_ITEMS, STALLED_MS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, next_step
@@ -35,7 +35,6 @@ from core.market.ledger.writer import LedgerKeeper, ledger_items
 from core.market.marks import Mark, SizeMarks
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.session_view import LatencyLog, Status, View
-from core.market.shared_steps import Leading, SharedStep, parts
 from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose

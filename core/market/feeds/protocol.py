@@ -79,7 +79,7 @@ class BookLost:
 
 
 class SharedEvent:
-    """Event from another process that follows the same market, or news of who leads (`core.market.shared_steps`)."""
+    """Event from another process that follows the same market, or news of who leads (`core.market.feeds.redis_feed`)."""
 
 
 FeedEvent: TypeAlias = "OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost | SharedEvent"

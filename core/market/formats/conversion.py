@@ -15,9 +15,16 @@ from numpy.typing import NDArray
 
 from core.market.book import LARGEST, LEVELS, RECORDED_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth
 from core.market.feeds.trades import trades_path, trades_table
-from core.market.formats.events import BinanceWireFormat, HftbacktestFormat
 from core.market.formats.protocol import BookBatch, BookFormat, FormatError, RowProblem
-from core.market.formats.tables import Fi2010Format, KaggleFormat, LobsterFormat, OwnFormat, TardisFormat
+from core.market.formats.readers import (
+    BinanceWireFormat,
+    Fi2010Format,
+    HftbacktestFormat,
+    KaggleFormat,
+    LobsterFormat,
+    OwnFormat,
+    TardisFormat,
+)
 from core.market.grid import carry_ms, grid_rows, on_grid
 from core.market.store.segments import write_table
 from core.market.store.writer import FileSummary, RowBlock, write_rows

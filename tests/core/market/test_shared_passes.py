@@ -12,8 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.market.predictor import Predictions, windows_of
-from core.market.shared_passes import SharedPasses
+from core.market.predictor import Predictions, SharedPasses, windows_of
 from tests.core.market.feeds_for_tests import wait_until
 from tests.core.market.helpers import random_book, real_rows, tiny_predictor
 

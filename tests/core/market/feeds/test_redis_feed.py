@@ -15,13 +15,22 @@ import pytest
 from core.market.book import BookRows, read_rows
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade
-from core.market.feeds.redis_feed import Clients, SharedFeed, SharedMarket, connect, shared_by
+from core.market.feeds.redis_feed import (
+    Clients,
+    SharedFeed,
+    SharedMarket,
+    SharedStep,
+    StepError,
+    connect,
+    decode_step,
+    encode_step,
+    shared_by,
+)
 from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.predictor import Predictor
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from core.market.shared_steps import SharedStep, StepError, decode_step, encode_step
 from core.market.store.writer import SegmentWriter
 from core.messages import Message, compose, sentence
 from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
