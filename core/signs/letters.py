@@ -38,6 +38,8 @@ FEATURES: Final = 2 * LANDMARKS + len(PAIRS[0]) + 2 * 15 + 3
 LARGEST_STEP: Final = 1.0
 SLIDES: Final = 0.2
 """Step a frame, in hand sizes, from which a hand is on its way: two sizes a second."""
+SOURCES: Final = {"asl_ai": 16 / 9, "insitee": 1.0}
+"""Files of letters that are learnt from, and width over height of the pictures that their coordinates are shares of."""
 ASPECTS: Final = (9 / 16, 3 / 4, 1.0, 4 / 3, 16 / 9)
 """Width over height of the pictures that a file's coordinates may be shares of."""
 PALM_RATIO: Final = -0.39
@@ -47,8 +49,6 @@ MIN_PALMS: Final = 20
 """Tangent within which a palm points up or down, and fewest of them to tell an aspect by."""
 HELD: Final = 3
 """Frames for which a still is held before the model."""
-FLOOR: Final = 0.1
-"""Share of every letter's probability that is spread evenly when words are scored: no single hand rules a word out."""
 
 
 def hand_features(points: Floats) -> Floats:
@@ -161,6 +161,18 @@ def still_log_probabilities(model: IIGA, points: Floats) -> NDArray[np.float64]:
     return np.asarray(np.logaddexp(*both) - np.log(2))
 
 
+def set_upright(points: Floats) -> tuple[Floats, int]:
+    """A file's hands (n, 21, 2) turned back by quarters so that most point upwards, and the quarters turned clockwise, 0 to 3.
+
+    Of a picture that lies on its side, or whose y counts upwards.
+    """
+    up = points[:, 9] - points[:, 0]
+    way = (up / np.linalg.norm(up, axis=1, keepdims=True).clip(1e-6)).mean(axis=0)
+    quarters = round(float(np.arctan2(way[0], -way[1])) / (np.pi / 2)) % 4
+    back = np.linalg.matrix_power(np.array([[0, -1], [1, 0]]), quarters)
+    return (points @ back).astype(points.dtype), quarters
+
+
 def likeliest_aspect(points: Floats) -> float:
     """Width over height of the pictures that a file's coordinates are shares of: one of `ASPECTS`, by the shape of upright palms.
 
@@ -183,19 +195,17 @@ def _palm_ratio(points: Floats) -> float | None:
     return float(np.median(np.log(lengths[0] / lengths[1])))
 
 
-def word_scores(log_probabilities: Floats, words: Sequence[str], *, floor: float = FLOOR) -> dict[str, float]:
+def word_scores(log_probabilities: Floats, words: Sequence[str]) -> dict[str, float]:
     """Words as long as the stills are many -> the sum of their letters' log-probabilities.
 
     Args:
         log_probabilities: (letters of the word, 26).
     """
-    mixed = np.log(np.exp(log_probabilities) * (1 - floor) + floor / len(LETTERS))
-    rows = np.arange(len(mixed))
-    fitting = [word for word in words if len(word) == len(mixed)]
+    fitting = [word for word in words if len(word) == len(log_probabilities)]
     if not fitting:
         return {}
     places = np.array([[VOCABULARY.index[letter] - 1 for letter in word] for word in fitting])
-    return dict(zip(fitting, mixed[rows, places].sum(axis=1).tolist(), strict=True))
+    return dict(zip(fitting, log_probabilities[np.arange(places.shape[1]), places].sum(axis=1).tolist(), strict=True))
 
 
 def evaluate_letters(
@@ -204,28 +214,31 @@ def evaluate_letters(
     """Share of letters and of words read rightly; words are drawn from the list, each letter a random hand of that letter.
 
     Args:
-        words: of A to Z; those with a letter that no hand shows are left out.
+        words: of A to Z, among all of which a word is sought; those with a letter that no hand shows are not drawn.
         aspect: of the pictures; `likeliest_aspect` where None.
     """
-    flat = hands.points[..., :2]
+    flat, quarters = set_upright(hands.points[..., :2])
     aspect = likeliest_aspect(flat) if aspect is None else aspect
     read = still_log_probabilities(model, stretched(flat, aspect))
     right = read.argmax(axis=1) + 1 == hands.letters
     shown = {LETTERS[index - 1]: np.flatnonzero(hands.letters == index) for index in np.unique(hands.letters).tolist()}
-    spelled = [word for word in words if len(word) > 1 and shown.keys() >= set(word)]
+    drawn = [word for word in words if len(word) > 1 and shown.keys() >= set(word)]
     answer: dict[str, Any] = {
         "samples": len(hands),
         "letters": round(float(right.mean()), 6),
         "by_letter": {letter: round(float(right[places].mean()), 4) for letter, places in shown.items()},
         "mean_by_letter": round(float(np.mean([right[places].mean() for places in shown.values()])), 6),
         "aspect": round(aspect, 4),
-        "list": len(spelled),
+        "turned": 90 * quarters,
+        "list": len(words),
+        "list_shown": len(drawn),
     }
-    if not spelled or count < 1:
+    if not drawn or count < 1:
         return {**answer, "words": None, "words_drawn": 0}
     random, hits = np.random.default_rng(seed), 0
-    for place in random.integers(len(spelled), size=count):
-        rows = [int(random.choice(shown[letter])) for letter in spelled[place]]
-        scores = word_scores(read[rows], spelled)
-        hits += max(scores, key=scores.__getitem__) == spelled[place]
+    by_length = {length: [word for word in words if len(word) == length] for length in set(map(len, drawn))}
+    for word in random.choice(drawn, count):
+        rows = [int(random.choice(shown[letter])) for letter in word]
+        scores = word_scores(read[rows], by_length[len(word)])
+        hits += max(scores, key=scores.__getitem__) == word
     return {**answer, "words": round(hits / count, 6), "words_drawn": count}

@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.signs.letters import FLOOR
 from core.signs.lexicon import Lexicon, WordGuess
 from core.signs.live_reading import LiveReading
 
@@ -19,6 +18,8 @@ MAX_FRAMES: Final = 400
 MAX_DONE: Final = 12
 EVERY: Final = 5
 """Frames after which the list is searched anew even where the letters are the same."""
+FLOOR: Final = 0.1
+"""Share of every letter's probability that is spread evenly before the beam: no single frame rules a word out."""
 SURE_BLANK: Final = 0.98
 """A frame whose blank is as probable, after another such frame, says nothing new to the beam."""
 

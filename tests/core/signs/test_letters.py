@@ -47,6 +47,14 @@ def test_features_know_neither_place_nor_size_and_distances_no_mirror_or_turn() 
     assert not letters.features(hand[:1], np.array([False])).any()
 
 
+@pytest.mark.parametrize("quarters", range(4))
+def test_a_file_on_its_side_is_set_upright(quarters: int) -> None:
+    hands = spelling.bundled_hands().points[..., :2]
+    quarter = np.array([[0, 1], [-1, 0]], np.float32)  # right becomes down
+    turned, found = letters.set_upright(hands @ np.linalg.matrix_power(quarter, quarters))
+    assert found == quarters and np.allclose(turned, hands, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("arrays", "sentence"),
     [
@@ -64,7 +72,7 @@ def test_a_file_that_holds_no_hands_gets_a_sentence(tmp_path: Path, arrays: dict
 
 def test_words_are_scored_by_the_sum_of_their_letters() -> None:
     log_probabilities = np.log(RANDOM.dirichlet(np.ones(26), 3))
-    scores = letters.word_scores(log_probabilities, ["CAT", "DOG", "LONGER"], floor=0)
+    scores = letters.word_scores(log_probabilities, ["CAT", "DOG", "LONGER"])
     assert scores.keys() == {"CAT", "DOG"}
     assert scores["CAT"] == pytest.approx(log_probabilities[0, 2] + log_probabilities[1, 0] + log_probabilities[2, 19])
 
@@ -152,5 +160,6 @@ def test_letters_are_scored_from_the_command_line(tmp_path: Path, capsys: pytest
     (tmp_path / "words.txt").write_text("BAD\nBED\nCAB\nHELLO\n")
     main(["evaluate", "letters", "--data", str(tmp_path / "hands.npz"), "--words", str(tmp_path / "words.txt"), "--json"])
     answer = json.loads(capsys.readouterr().out)
-    assert answer["samples"] == int(kept.sum()) and answer["list"] == 3 and answer["words_drawn"] == 400
+    assert answer["samples"] == int(kept.sum()) and answer["words_drawn"] == 400
+    assert [answer[key] for key in ("list", "list_shown", "turned")] == [4, 3, 0]
     assert answer["letters"] > 0.8 and answer["words"] > 0.9
