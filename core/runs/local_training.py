@@ -5,10 +5,9 @@ The command in the checkpoint's card repeats the run.
 
 from __future__ import annotations
 
-import json
-import re
-import shutil
-from dataclasses import dataclass
+import io
+import zipfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ from core.runs.local_run import ATTACHED, PROGRESS, LocalRun, TrainError
 from core.vision.idx import missing
 
 NAME = "vit-here"
+STAGES = (32, 64)
+"""Channels of the convolutions at 14 x 14 and 7 x 7 cells."""
 TRAIN_FILES = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz")
 
 
@@ -29,24 +30,33 @@ class Plan:
     Attributes:
         data: folder of the IDX files; downloaded into it where missing.
         images: taken of the training file, validation included; a multiple of 100.
-        epochs, batch, rate, seed: of the run. patch, width, heads, layers: of the model (its FFN is twice as wide).
+        epochs, batch, rate, seed: of the run.
+        tokens: "convolutions" makes them of each patch and its surroundings and learns from few images; "patches" is the
+            documented ViT. patch, width, heads, layers: of the model (its FFN is twice as wide); a convolutional one's patch is 4.
+        owner: who started it, as `core.service.access.Visitor.owner`, and alone may take the result.
     """
 
     data: Path
-    images: int = 6_000
-    epochs: int = 5
+    images: int = data_folders.BUNDLED_IMAGES
+    epochs: int = 8
     batch: int = 64
-    rate: float = 1e-3
+    rate: float = 3e-3
+    tokens: str = "convolutions"
     patch: int = 4
-    width: int = 48
+    width: int = 64
     heads: int = 2
-    layers: int = 3
+    layers: int = 1
     seed: int = 0
+    owner: str = ""
 
     @property
     def needs_download(self) -> bool:
         """Tells whether the folder lacks the training files."""
         return bool(missing(self.data, TRAIN_FILES))
+
+    def started_by(self, owner: str) -> Plan:
+        """The same settings, with their owner."""
+        return replace(self, owner=owner)
 
     def check(self) -> None:
         """Compare the folder with what the app may train from.
@@ -76,6 +86,7 @@ class Plan:
             "rate": self.rate,
             "warmup": max(20, self.images * self.epochs // self.batch // 10),
             "ema": 0.99,
+            "tokens": self.tokens,
             "patch": self.patch,
             "width": self.width,
             "heads": self.heads,
@@ -84,7 +95,10 @@ class Plan:
             "init": "plain",
             "seed": self.seed,
         }
-        return ["train", "vit", *(part for key, value in named.items() for part in (f"--{key}", str(value))), "--no-test"]
+        options = [part for key, value in named.items() for part in (f"--{key}", str(value))]
+        if self.tokens == "convolutions":
+            options += ["--stages", *map(str, STAGES), "--mirrored"]
+        return ["train", "vit", *options, "--no-test"]
 
 
 class Trainer(LocalRun[Plan]):
@@ -100,23 +114,18 @@ class Trainer(LocalRun[Plan]):
                 return None
             return checkpoints.read_card(NAME, folder=self._work)
 
-    def keep(self, name: str, *, folder: Path = checkpoints.FOLDER) -> Path:
-        """Put the finished run among the checkpoints; returns the card's path.
+    def packed(self) -> bytes:
+        """The finished run's card and weights as a zip file, to be read by `load_classifier("vit-here", folder=...)`.
 
         Raises:
-            TrainError: where there is none, or the name cannot be used.
+            TrainError: where there is none.
         """
-        card = self.card()
-        if card is None or self._work is None:
-            raise TrainError(compose("there is no finished run to keep"))
-        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", name):
-            raise TrainError(
-                "{name!r} cannot be a checkpoint's name: use up to 40 lower-case letters, digits and hyphens", name=name
-            )
-        if (folder / f"{name}.json").exists():
-            raise TrainError("there is a checkpoint named {name!r} already: choose another name", name=name)
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(self._work / f"{NAME}.safetensors", folder / f"{name}.safetensors")
-        path = folder / f"{name}.json"
-        path.write_text(json.dumps(card | {"name": name}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        return path
+        with self._lock:
+            files = [] if self._work is None else sorted(self._work.glob(f"{NAME}.*"))
+            if len(files) < 2:
+                raise TrainError("there is no finished run to take")
+            buffer = io.BytesIO()
+            with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+                for file in files:
+                    archive.write(file, file.name)
+            return buffer.getvalue()

@@ -1,35 +1,59 @@
-"""Train a small ViT on this machine: settings, progress and curves; the run continues while the visitor is on other pages."""
+"""Train a small model on this machine: a run made beforehand, one of the reader's own, and what it makes of a photograph."""
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from pathlib import Path
+from typing import Any, Final
 
 import streamlit as st
 
 from core.figures import training as figures
+from core.figures.pictures import ranking_figure
 from core.models.vit import ViTConfig
 from core.runs import data_folders, history
 from core.runs.local_run import RunStatus, TrainError
 from core.runs.local_training import Plan
 from core.service.access import Action, NotAllowed
 from core.service.runs import PICTURES
+from core.vision.classifier import Classifier
+from core.vision.pictures import Picture, PictureError, decode
+from core.vision.preprocessing import Recipe
+from pages.images import cached_results
+from pages.images.class_names import garment
 from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, number, percent, prose
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
-EVERY_S = 1.0
-HEIGHT = 300
-SMOOTHING = 0.1
-PATCHES = (2, 4, 7, 14)
-IMAGES = (1_000, 2_000, 4_000, 6_000, 12_000, 30_000, 60_000)
-EXAMPLE = "fashion-mnist"
+EVERY_S: Final = 1.0
+HEIGHT: Final = 260
+SMOOTHING: Final = 0.1
+PATCHES: Final = (2, 4, 7, 14)
+IMAGES: Final = (1_000, 2_000, 4_000, 6_000, 12_000, 30_000, 60_000)
+EXAMPLE: Final = Path(__file__).resolve().parents[2] / "assets" / "experiments" / "train_here.json"
+"""A run with the settings that the page opens with: its command, seconds of processor time and epochs."""
+FOLDER: Final = "fashion-mnist"
 """Name of such a folder, shown where none is typed."""
+LARGEST_MB: Final = 30
+ASKED: Final = 7
+"""The bundled test image that is asked about before the reader gives a picture."""
+
+
+@cache
+def example() -> dict[str, Any]:
+    """The run made beforehand."""
+    run: dict[str, Any] = json.loads(EXAMPLE.read_text(encoding="utf-8"))
+    return run
 
 
 def settings() -> Plan | None:
     """The controls; None while they name no folder."""
+    default = Plan(data=data_folders.BUNDLED)
     folder = _typed_folder() if data_folders.any_folder() else _known_folder()
+    kinds = {"convolutions": _("Convolutions: it learns from few images"), "patches": _("Patches, as the documented ViT's")}
+    tokens = url_state.choice(st.segmented_control, _("Tokens are made of"), kinds, key="tokens", required=True)
     first, second, third = st.columns(3)
     with first:
         few = folder == data_folders.BUNDLED  # a widget of its own: the other's choice may be more than there are
@@ -38,24 +62,22 @@ def settings() -> Plan | None:
             _("Images"), offered, min(6_000, offered[-1]), key="few" if few else "images", bind="query-params",
             help=_("A tenth of them, at most 5,000, only validate."),
         )  # fmt: skip
-        epochs = st.slider(_("Epochs"), 1, 40, 5, key="epochs", bind="query-params")
+        epochs = st.slider(_("Epochs"), 1, 40, default.epochs, key="epochs", bind="query-params")
     with second:
-        width = st.select_slider(_("Model width"), (24, 48, 64, 96, 128), 48, key="width", bind="query-params")
-        layers = st.slider(_("Layers"), 1, 8, 3, key="layers", bind="query-params")
+        width = st.select_slider(_("Model width"), (24, 48, 64, 96, 128), default.width, key="width", bind="query-params")
+        layers = st.slider(_("Layers"), 1, 8, default.layers, key="layers", bind="query-params")
     with third:
-        patch = st.select_slider(_("Patch side (pixels)"), PATCHES, 4, key="patch", bind="query-params")
         rate = st.select_slider(
-            _("Peak learning rate"),
-            (1e-4, 3e-4, 1e-3, 3e-3),
-            1e-3,
-            key="rate",
-            bind="query-params",
+            _("Peak learning rate"), (1e-4, 3e-4, 1e-3, 3e-3), default.rate, key="rate", bind="query-params",
             format_func=lambda r: f"{r:.0e}",
-        )
+        )  # fmt: skip
+        patch = default.patch
+        if tokens == "patches":
+            patch = st.select_slider(_("Patch side (pixels)"), PATCHES, default.patch, key="patch", bind="query-params")
     if folder is None:
         controls.notice("empty", _("Name a folder to begin: the data set is not part of this app."))
         return None
-    return Plan(data=folder, images=images, epochs=epochs, width=width, layers=layers, patch=patch, rate=rate)
+    return Plan(data=folder, images=images, epochs=epochs, width=width, layers=layers, patch=patch, rate=rate, tokens=tokens)
 
 
 def _known_folder() -> Path:
@@ -66,18 +88,11 @@ def _known_folder() -> Path:
         bundled = _("The bundled {count} images").format(count=number(data_folders.BUNDLED_IMAGES))
         names = {place: bundled if folder == data_folders.BUNDLED else folder.name for place, folder in folders.items()}
         chosen = url_state.choice(st.selectbox, _("Data set"), names, key="folder", width=320)
-    if folders[chosen] == data_folders.BUNDLED:
-        st.caption(
-            _("Trains on {count} of Fashion-MNIST's training images, which come with this app: press Start.").format(
-                count=number(data_folders.BUNDLED_IMAGES)
-            )
-        )
-        return folders[chosen]
-    st.caption(
-        _(
+    if folders[chosen] != data_folders.BUNDLED:
+        sentence = _(
             "Trains on the files in the folder {name}. Whoever runs this app can allow others: `{setting}`, see the README."
-        ).format(name=folders[chosen].name, setting=data_folders.SETTING)
-    )
+        )
+        st.caption(sentence.format(name=folders[chosen].name, setting=data_folders.SETTING))
     return folders[chosen]
 
 
@@ -87,7 +102,7 @@ def _typed_folder() -> Path | None:
         _("Folder of Fashion-MNIST's four IDX files"),
         key="data",
         bind="query-params",
-        placeholder=EXAMPLE,
+        placeholder=FOLDER,
         help=_(
             "A folder on the machine that runs this app. What is missing there is downloaded from the data set's own address."
         ),
@@ -104,8 +119,9 @@ def start(plan: Plan | None) -> None:
         st.button(label, type="primary", icon=":material/play_arrow:", disabled=plan is None or running, key="train_start")
         and plan
     ):
+        who = permissions.visitor()
         try:
-            PICTURES.opened(permissions.visitor()).start(plan)
+            PICTURES.opened(who).start(plan.started_by(who.owner))
         except (TrainError, OSError, NotAllowed) as error:
             controls.error_box(str(error))
             return
@@ -118,15 +134,26 @@ def start(plan: Plan | None) -> None:
 
 @st.fragment(run_every=EVERY_S if PICTURES.run.status().running else None)
 def watch(was_running: bool) -> None:
-    """The run's progress and curves, every second while it lasts."""
+    """The run's progress and curves, every second while it lasts; those of the run made beforehand where there is none."""
     status = PICTURES.run.status()
     if status.running != was_running:
         st.rerun()
     if status.phase == "idle":
+        made = example()
+        sentence = _(
+            "**{share}** of {held} images that it never saw, after {seconds} of one processor core: a run made beforehand, with "
+            "{count} of Fashion-MNIST's training images, which come with the app. Press Start to see one of your own."
+        )
+        sentence = sentence.format(
+            share=percent(made["history"][-1]["validation_accuracy"], 1), held=number(made["held_out"]),
+            seconds=duration(made["seconds"]), count=number(data_folders.BUNDLED_IMAGES),
+        )  # fmt: skip
+        st.markdown(sentence)
+        _curves(made["history"])
         return
     _progress(status)
     if status.history:
-        _curves(status)
+        _curves(status.history)
 
 
 def _progress(status: RunStatus) -> None:
@@ -171,8 +198,8 @@ def _progress(status: RunStatus) -> None:
     stat_strip(stats)
 
 
-def _curves(status: RunStatus) -> None:
-    run = history.run_from_history(status.history, smoothing=SMOOTHING, classes=ViTConfig().classes)
+def _curves(rows: list[dict[str, float]]) -> None:
+    run = history.run_from_history(rows, smoothing=SMOOTHING, classes=ViTConfig().classes)
     left, right = st.columns(2)
     with left:
         live_plot(
@@ -190,31 +217,66 @@ def _curves(status: RunStatus) -> None:
         )
 
 
-def keep() -> None:
-    """The controls that put a finished run among the checkpoints."""
-    card = PICTURES.run.card()
-    if card is None or PICTURES.run.status().phase != "finished" or not permissions.visitor().may(Action.TRAIN):
+def try_it() -> None:
+    """What the finished run makes of a photograph, beside the shipped model, and its files: for whoever started it."""
+    run = PICTURES.run
+    status, card, who = run.status(), run.card(), permissions.visitor()
+    if card is None or status.phase != "finished" or status.plan is None or status.plan.owner != who.owner:
         return
-    st.header(_("Keep it"), anchor=False)
-    st.caption(_("It can be repeated with `{command}`.").format(command=card["command"]))
-    left, right = st.columns([2, 1], vertical_alignment="bottom")
-    name = left.text_input(_("Name of the checkpoint"), value="my-vit", key="keep_name", max_chars=40).strip()
-    if right.button(_("Keep as a checkpoint"), icon=":material/save:", key="train_keep"):
-        try:
-            path = PICTURES.opened(permissions.visitor()).keep(name)
-        except (TrainError, OSError, NotAllowed) as error:
-            controls.error_box(str(error))
-        else:
-            st.success(
-                _("Kept as {name} ({n} parameters): choose it on the training-run page.").format(
-                    name=path.stem, n=number(card["parameters"])
-                ),
-                icon=":material/check:",
-            )
+    st.header(_("Try it on your photo"), anchor=False)
+    st.caption(_("It is yours alone, until the app ends or another training begins: take its files if you want to keep it."))
+    given, *answers = st.columns([2, 3, 3], gap="medium")
+    with given:
+        file = st.file_uploader(_("A picture of a garment"), key="here_photo", max_upload_size=LARGEST_MB)
+        picture = _picture(file.name, file.getvalue()) if file is not None else cached_results.gallery_picture(ASKED)
+        if picture is not None:
+            st.image(picture.rgb, width=180, alt=picture.name)
+        controls.download_bytes(
+            _("Its files (.zip)"), PICTURES.opened(who).packed, key="here_files", filename="my-garment-model.zip", mime="application/zip"
+        )
+    if picture is None:
+        return
+    shipped = cached_results.classifier_of("vit")
+    for place, title, classifier in zip(
+        answers, (_("Yours"), _("The app's")), (cached_results.trained_here(run.work, card), shipped), strict=True
+    ):
+        with place:
+            st.markdown(f"**{title}**")
+            _answer(classifier, picture)
+
+
+def _picture(name: str, data: bytes) -> Picture | None:
+    try:
+        return decode(data, name=name)
+    except PictureError as error:
+        controls.error_box(_("{file}: {why}.").format(file=name, why=controls.told(str(error))))
+        return None
+
+
+def _answer(classifier: Classifier, picture: Picture) -> None:
+    prepared = cached_results.prepare(classifier, picture, Recipe(manner=classifier.manner))
+    analysis = cached_results.analyse(classifier, prepared.image)
+    names = [garment(name) for name in classifier.class_names]
+    likeliest = analysis.likeliest
+    st.markdown(f"### {names[likeliest]}, {percent(analysis.probabilities[likeliest], 0)}")
+    live_plot(
+        ranking_figure(names, analysis.probabilities, write=percent, height=HEIGHT),
+        key=f"here_ranking_{classifier.card['name']}",
+        height=HEIGHT,
+        alt=_("All ten classes by their probability, the most probable first."),
+    )
 
 
 controls.page_header(_("Train here"), prose("garment_train_here"))
-start(settings())
+button = st.container()
 watch(PICTURES.run.status().running)
-keep()
+try_it()
+with st.expander(_("Settings"), icon=":material/tune:", expanded=data_folders.any_folder()):
+    plan = settings()
+with button:
+    start(plan)
+with st.expander(_("Details"), icon=":material/terminal:"):
+    card = PICTURES.run.card()
+    st.caption(_("The run can be repeated with this command:"))
+    st.code(example()["command"] if card is None else card["command"], language="bash", wrap_lines=True)
 controls.link_to_view()

@@ -63,7 +63,6 @@ def header(record: TrainingRecord) -> None:
         ),
     ]
     stat_strip(stats)
-    st.caption(_("Trained with `{command}` on {date}.").format(command=record.command, date=record.date))
 
 
 def curves(record: TrainingRecord) -> None:
@@ -187,10 +186,7 @@ try:
     if not names:
         controls.notice(
             "empty",
-            _(
-                "There is no trained ViT in assets/checkpoints: "
-                "train one with `python -m core train vit --data DIR --folder assets/checkpoints`."
-            ),
+            _("There is no trained ViT here yet: whoever runs this server may train one (see the README)."),
         )
         st.stop()
     chosen = names[0]
@@ -208,4 +204,5 @@ mistakes(record)
 controls.link_to_view()
 with st.expander(_("How it was trained, and how to read this page"), icon=":material/menu_book:"):
     st.markdown(prose("garment_training"))
+    st.caption(_("Trained with `{command}` on {date}.").format(command=record.command, date=record.date))
     st.json(card, expanded=1)

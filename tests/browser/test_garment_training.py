@@ -65,4 +65,4 @@ def test_a_run_continues_while_its_visitor_is_on_another_page_and_is_stopped(
     stop = page.get_by_role("button", name="Stop", exact=True)
     if stop.is_visible():
         stop.click()
-    expect(page.get_by_role("button", name="Keep as a checkpoint")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_role("heading", name="Try it on your photo")).to_be_visible(timeout=PATIENCE_MS)

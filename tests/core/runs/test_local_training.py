@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core import checkpoints
 from core.runs import data_folders
 from core.runs.local_run import RunStatus, TrainError, wait
 from core.runs.local_training import NAME, Plan, Trainer
+from core.vision.classifier import load_classifier
 from tests.core.vision.test_idx import write
 
 PATIENCE = 120.0
@@ -31,7 +33,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     labels = np.arange(300) % 10
     images = np.random.default_rng(0).integers(0, 256, (300, 28, 28)) // 2 + 12 * labels[:, None, None]
     write(tmp_path / "data", "train", images, labels)
-    return Plan(data=tmp_path / "data", images=300, epochs=2, batch=30, width=24, layers=1, patch=7)
+    return Plan(data=tmp_path / "data", images=300, epochs=2, batch=30, width=24, layers=1, tokens="patches", patch=7)
 
 
 @pytest.fixture
@@ -48,11 +50,11 @@ def until(one: Trainer, wanted: str) -> RunStatus:
     return one.status()
 
 
-def test_a_run_is_watched_to_its_end_and_kept(one: Trainer, plan: Plan, tmp_path: Path) -> None:
+def test_a_run_is_watched_to_its_end_and_taken_away(one: Trainer, plan: Plan, tmp_path: Path) -> None:
     assert one.status() == RunStatus()
     assert one.card() is None
     with pytest.raises(TrainError, match="no finished run"):
-        one.keep("early")
+        one.packed()
     one.start(plan)
     assert one.status().phase in ("starting", "training")
     with pytest.raises(TrainError, match="under way"):
@@ -64,17 +66,13 @@ def test_a_run_is_watched_to_its_end_and_kept(one: Trainer, plan: Plan, tmp_path
     assert status.remaining_s == pytest.approx(0)
     assert [row["epoch"] for row in status.history] == [0, 1]
     kept = tmp_path / "kept"
-    one.keep("my-vit", folder=kept)
-    checkpoint = checkpoints.load("my-vit", folder=kept)
+    with zipfile.ZipFile(io.BytesIO(one.packed())) as archive:
+        archive.extractall(kept)
+    checkpoint = load_classifier(NAME, folder=kept)
     assert checkpoint.card["config"]["width"] == 24
     assert checkpoint.card["history"][-1]["validation_accuracy"] == pytest.approx(
         status.history[-1]["validation_accuracy"], rel=1e-4
     )
-    with pytest.raises(TrainError, match="already"):
-        one.keep("my-vit", folder=kept)
-    for name in ("", "../up", "Big", "a b", "x" * 41):
-        with pytest.raises(TrainError, match="lower-case"):
-            one.keep(name, folder=kept)
 
 
 def test_stopping_keeps_the_best_epoch_so_far(one: Trainer, plan: Plan) -> None:
@@ -142,7 +140,7 @@ import sys, time
 from pathlib import Path
 from core.runs.local_training import Plan, Trainer
 trainer = Trainer()
-trainer.start(Plan(data=Path(sys.argv[1]), images=300, epochs=5_000, batch=30, width=24, layers=1, patch=7))
+trainer.start(Plan(data=Path(sys.argv[1]), images=300, epochs=5_000, batch=30, width=24, layers=1, tokens="patches", patch=7))
 print(trainer._process.pid, trainer._work, flush=True)
 time.sleep(600)
 """

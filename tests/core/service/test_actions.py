@@ -46,7 +46,7 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("convert", Action.CONVERT, lambda by: recordings.convert(by, {"a": Path("a")}, "new", NOTED, market="m")),
     ("train pictures", Action.TRAIN, lambda by: runs.PICTURES.opened(by).start(SENTINEL)),
     ("stop it", Action.TRAIN, lambda by: runs.PICTURES.opened(by).stop()),
-    ("keep it", Action.TRAIN, lambda by: runs.PICTURES.opened(by).keep("mine")),
+    ("take it away", Action.TRAIN, lambda by: runs.PICTURES.opened(by).packed()),
     ("train a market", Action.TRAIN, lambda by: runs.MARKETS.opened(by).start(SENTINEL)),
     ("stop that", Action.TRAIN, lambda by: runs.MARKETS.opened(by).stop()),
     ("resume that", Action.TRAIN, lambda by: runs.MARKETS.opened(by).resume()),

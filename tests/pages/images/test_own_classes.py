@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,7 +98,7 @@ def test_the_notebook_answers_as_the_page_does(tmp_path: Path, monkeypatch: pyte
     name, data, _kind = striped(8, upright=False)[-1]
     (tmp_path / "photo.jpg").write_bytes(data)
     monkeypatch.chdir(tmp_path)
-    told: dict[str, object] = {}
+    told: dict[str, Any] = {}
     exec(head.to_code("cct"), told)
     classifier = load_classifier("cct")
     np.testing.assert_allclose(told["probabilities"], head.answer(classifier, as_read(classifier, decode(data, name=name)))[0])

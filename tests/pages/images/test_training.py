@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints
 from core.models.vit import CLASSES
 from core.runs import data_folders
-from core.runs.local_run import RunStatus, TrainError
+from core.runs.local_run import RunStatus
 from core.runs.local_training import Plan
 from core.service.access import Role
 from core.service.runs import PICTURES
@@ -22,6 +23,7 @@ from core.vision.idx import read_part
 from core.vision.photographs import KINDS
 from pages.images import class_names
 from pages.shared.navigation import ROOT
+from tests.core.vision.tiny_vit import FOLDER
 from tests.pages.open_page import open_page, press_anyway, ran, words
 
 ROWS = [
@@ -79,14 +81,13 @@ class Stub:
         self.done.append("stop")
         self.now = RunStatus(phase="finished", step=5, total=10, epoch=1, epochs=2, history=ROWS)
 
-    def card(self) -> dict[str, Any] | None:
-        return {"command": "python -m core train vit", "parameters": 1234} if self.now.phase == "finished" else None
+    work = FOLDER
 
-    def keep(self, name: str) -> Path:
-        if name == "taken":
-            raise TrainError("there is a checkpoint named 'taken' already: choose another name")
-        self.done.append(name)
-        return Path(name + ".json")
+    def card(self) -> dict[str, Any] | None:
+        return checkpoints.read_card("vit", folder=FOLDER) if self.now.phase == "finished" else None
+
+    def packed(self) -> bytes:
+        return b"files"
 
 
 @pytest.fixture
@@ -117,18 +118,27 @@ def test_a_run_from_start_to_keeping(stub: Stub, tmp_path: Path, monkeypatch: py
         phase="training", plan=plan, step=30, total=120, epoch=1, epochs=4, elapsed_s=60.0, loss=0.987, history=ROWS
     )
     text = words(ran(app))
+    assert "Try it" not in text
     assert "0.987" in text
     assert "80.00%" in text  # the best epoch's validation accuracy
     button(app, "train_stop").click()
     ran(app)
     assert stub.done[-1] == "stop"
-    app.text_input(key="keep_name").set_value("taken")
-    button(app, "train_keep").click()
-    assert "already" in words(ran(app))
-    app.text_input(key="keep_name").set_value("mine")
-    button(app, "train_keep").click()
-    assert "Kept as mine" in words(ran(app))
-    assert stub.done[-1] == "mine"
+    stub.now = replace(stub.now, plan=plan)
+    app = opened("train_here.py")
+    assert "Try it on your photo" in words(app) and "Yours" in words(app)
+    stub.now = replace(stub.now, plan=plan.started_by("another"))
+    assert "Try it on your photo" not in words(opened("train_here.py")), "the owner alone"
+
+
+def test_it_opens_on_the_run_made_beforehand_with_the_settings_that_one_click_takes(stub: Stub) -> None:
+    """The same settings, by the command; 80 % within three minutes of two cores are 360 seconds of one."""
+    made = json.loads((ROOT / "assets" / "experiments" / "train_here.json").read_text())
+    text = words(opened("train_here.py"))
+    best = made["history"][-1]["validation_accuracy"]
+    assert f"{100 * best:.1f}%" in text and best >= 0.8 and made["seconds"] <= 360
+    asked = Plan(data=data_folders.BUNDLED).arguments(Path("here"))
+    assert made["command"].split()[3:] == [Path(word).name if "/" in word else word for word in asked]
 
 
 def test_a_visitor_may_only_train_from_the_folders_that_are_set(
@@ -204,6 +214,6 @@ def test_a_stranger_sees_the_run_and_neither_starts_nor_stops_nor_keeps_it(stub:
     stub.now = now
     app = opened("train_here.py")
     assert "Closed here: starting, ending, resuming and keeping a training." in words(app)
-    assert {one.key for one in app.button} & {"train_stop", "train_keep"} == set()
+    assert {one.key for one in app.button} & {"train_stop"} == set() and "Try it" not in words(app)
     press_anyway(app, "train_start")
     assert stub.done == []
