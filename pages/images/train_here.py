@@ -237,12 +237,11 @@ def try_it() -> None:
     if picture is None:
         return
     shipped = cached_results.classifier_of("vit")
-    for place, title, classifier in zip(
-        answers, (_("Yours"), _("The app's")), (cached_results.trained_here(run.work, card), shipped), strict=True
-    ):
+    asked = {"yours": (_("Yours"), cached_results.trained_here(run.work, card)), "shipped": (_("The app's"), shipped)}
+    for place, (key, (title, classifier)) in zip(answers, asked.items(), strict=True):
         with place:
             st.markdown(f"**{title}**")
-            _answer(classifier, picture)
+            _answer(classifier, picture, key)
 
 
 def _picture(name: str, data: bytes) -> Picture | None:
@@ -253,7 +252,7 @@ def _picture(name: str, data: bytes) -> Picture | None:
         return None
 
 
-def _answer(classifier: Classifier, picture: Picture) -> None:
+def _answer(classifier: Classifier, picture: Picture, key: str) -> None:
     prepared = cached_results.prepare(classifier, picture, Recipe(manner=classifier.manner))
     analysis = cached_results.analyse(classifier, prepared.image)
     names = [garment(name) for name in classifier.class_names]
@@ -261,7 +260,7 @@ def _answer(classifier: Classifier, picture: Picture) -> None:
     st.markdown(f"### {names[likeliest]}, {percent(analysis.probabilities[likeliest], 0)}")
     live_plot(
         ranking_figure(names, analysis.probabilities, write=percent, height=HEIGHT),
-        key=f"here_ranking_{classifier.card['name']}",
+        key=f"here_{key}",
         height=HEIGHT,
         alt=_("All ten classes by their probability, the most probable first."),
     )

@@ -39,13 +39,6 @@ def open_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppSer
         yield server
 
 
-def test_a_visitor_cannot_name_a_folder_unless_that_is_set(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
-    page = new_page(app, f"/train-here?data={tmp_path}&folder=1")
-    expect(page.get_by_role("button", name="Start training")).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.get_by_text(data_folders.SETTING)).to_be_visible()
-    assert page.get_by_label("Folder of Fashion-MNIST").count() == 0
-
-
 def test_a_run_continues_while_its_visitor_is_on_another_page_and_is_stopped(
     open_app: AppServer,
     new_page: NewPage,
@@ -55,7 +48,7 @@ def test_a_run_continues_while_its_visitor_is_on_another_page_and_is_stopped(
     images = np.random.default_rng(0).integers(0, 256, (2_000, 28, 28)) // 2 + 12 * labels[:, None, None]
     data = tmp_path / "data"
     write(data, "train", images, labels)
-    page = new_page(open_app, f"/train-here?data={data}&images=1000&epochs=40&width=24&layers=1&patch=14")
+    page = new_page(open_app, f"/train-here?data={data}&images=1000&epochs=40&width=24&layers=1&tokens=patches&patch=14")
     page.get_by_role("button", name="Start training").click()
     expect(page.get_by_text(re.compile(r"Starting:|Epoch \d+ of 40"))).to_be_visible(timeout=PATIENCE_MS)
     navigate(page, "System", "System")
