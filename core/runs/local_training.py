@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
-from core.messages import compose
 from core.runs import data_folders
 from core.runs.local_run import ATTACHED, PROGRESS, LocalRun, TrainError
 from core.vision.idx import missing
@@ -32,7 +31,7 @@ class Plan:
         images: taken of the training file, validation included; a multiple of 100.
         epochs, batch, rate, seed: of the run.
         tokens: "convolutions" makes them of each patch and its surroundings and learns from few images; "patches" is the
-            documented ViT. patch, width, heads, layers: of the model (its FFN is twice as wide); a convolutional one's patch is 4.
+            documented ViT. patch, width, heads, layers: of the model (its FFN is twice as wide); patch is 4 with convolutions.
         owner: who started it, as `core.service.access.Visitor.owner`, and alone may take the result.
     """
 

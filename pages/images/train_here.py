@@ -232,7 +232,11 @@ def try_it() -> None:
         if picture is not None:
             st.image(picture.rgb, width=180, alt=picture.name)
         controls.download_bytes(
-            _("Its files (.zip)"), PICTURES.opened(who).packed, key="here_files", filename="my-garment-model.zip", mime="application/zip"
+            _("Its files (.zip)"),
+            PICTURES.opened(who).packed,
+            key="here_files",
+            filename="my-garment-model.zip",
+            mime="application/zip",
         )
     if picture is None:
         return
