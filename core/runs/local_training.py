@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
+from core.messages import compose
 from core.runs import data_folders
 from core.runs.local_run import ATTACHED, PROGRESS, LocalRun, TrainError
 from core.vision.idx import missing
@@ -122,7 +123,7 @@ class Trainer(LocalRun[Plan]):
         with self._lock:
             files = [] if self._work is None else sorted(self._work.glob(f"{NAME}.*"))
             if len(files) < 2:
-                raise TrainError("there is no finished run to take")
+                raise TrainError(compose("there is no finished run to take"))
             buffer = io.BytesIO()
             with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
                 for file in files:
