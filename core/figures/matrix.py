@@ -209,7 +209,7 @@ def matrix_figure(matrix: Matrix, *, bar: bool = True, height: int | None = None
 
 
 def _axis(names: Sequence[str], most: int) -> dict[str, Any]:
-    """Ticks at places counted from 0, so that two words which are spelt alike stay two; up to `most`, or 40 short ones."""
-    step = max(1, -(-len(names) // (40 if max(map(len, names), default=0) <= 2 else most)))
+    """Ticks at places counted from 0, so that two words which are spelt alike stay two; up to `most`, or 20 short ones."""
+    step = max(1, -(-len(names) // (20 if max(map(len, names), default=0) <= 2 else most)))
     ticks = {"tickmode": "array", "tickvals": list(range(0, len(names), step)), "ticktext": list(names[::step])}
     return {"showgrid": False, "ticks": "", **ticks}

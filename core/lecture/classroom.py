@@ -46,7 +46,7 @@ SLOTS: Final = ("view", "question", "counts", "queue", "reasons")
 
 
 class ClassError(ValueError):
-    """What is not taken, or a class that is not there; the message says why."""
+    """Refusal of what is sent, or of a class that is not there; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -33,10 +33,11 @@ import streamlit as st
 from core.device import use_one_thread
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, matrix_html
+from core.lecture.breaks import Break, Rebound
 from core.lecture.handout import Worked
 from core.lecture.moved import Moved
 from core.messages import Message, translate
-from pages.learn import class_push, diagram, frame, lesson, plain_view, predict, projector, take_along, what_moved
+from pages.learn import break_line, class_push, diagram, frame, lesson, plain_view, predict, projector, take_along, what_moved
 from pages.learn.frame import Dial, Turned
 from pages.learn.plain_view import PlainView
 from pages.learn.predict import Question
@@ -55,10 +56,13 @@ class Shown:
 
     Attributes:
         show: draws it on the page. html: writes it for a phone or a file (`plain_view`).
+        name: of what can move, a figure or a claim; values: of a matrix.
     """
 
     show: Show
     html: Callable[[], str]
+    name: str = ""
+    values: Any = None
 
     def __call__(self) -> None:
         """Draw it here."""
@@ -67,9 +71,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Drawn(Shown):
-    """A figure or a table, which a projector shows alone. `values` are those of a matrix."""
-
-    values: Any = None
+    """A figure or a table, which a projector shows alone."""
 
 
 Item = Show | Sequence[Any] | None
@@ -149,15 +151,18 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
     if not isinstance(figure, Matrix):
         shown = plain_view.plot
         return Drawn(
-            lambda: static_plot(figure, key=key, alt=alt, height=height, **more), lambda: shown(figure, alt=alt, height=height)
+            lambda: static_plot(figure, key=key, alt=alt, height=height, **more),
+            lambda: shown(figure, alt=alt, height=height),
+            alt.removesuffix("."),
         )
     if figure.values.size > MAX_CELLS or figure.values.shape[1] > MAX_COLUMNS:
         drawn = matrix_figure(figure, height=height)
         plain_map = partial(plain_view.plot, drawn, alt=alt, height=height)
-        return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), plain_map, figure.values)
+        return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), plain_map, figure.name, figure.values)
     words = {"png": _("Download as PNG"), "svg": _("Download as SVG"), "csv": _("Download as CSV")}
     table = matrix_html(figure, key=key, alt=alt, words=words, write=written, chooses=chooses)
-    return Drawn(lambda: st.html(table), lambda: matrix_html(figure, key=key, alt=alt, write=written), figure.values)
+    in_file = partial(matrix_html, figure, key=key, alt=alt, write=written)
+    return Drawn(lambda: st.html(table), in_file, figure.name, figure.values)
 
 
 def written(value: float, digits: int) -> str:
@@ -170,7 +175,8 @@ def written(value: float, digits: int) -> str:
 def check(sentence: str, holds: bool) -> Show:
     """A claim about the numbers on the page: green where it holds, else yellow."""
     mark = "check" if holds else "check off"
-    return Shown(lambda: frame.check(sentence, holds=holds), lambda: f'<div class="{mark}">{plain_view.text(sentence)}</div>')
+    html = f'<div class="{mark}">{plain_view.text(sentence)}</div>'
+    return Shown(lambda: frame.check(sentence, holds=holds), lambda: html, ("✓ " if holds else "✗ ") + sentence)
 
 
 def caption(sentence: str) -> Show:
@@ -243,12 +249,19 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
         if part.below is not None and stage is None:
             with below:
                 part.below(**above, **turned.values)
-        view = part.view(**above, **turned.values)
+        with below if stage is None else stage.hidden:
+            broken = break_line.choose(page.name.replace("_", "-"), part.code)
+        view = _view(part, broken, above, turned.values)
     except tuple(page.errors) as problem:
         sentence, remedy = next(told for kind, told in page.errors.items() if isinstance(problem, kind))
         controls.error_box(sentence or str(problem), remedy=remedy)
         _foot(page, part, None)
         return
+    if broken is not None:
+        with shown if stage is None else stage.strip:
+            whole = _view(part, None, above, turned.values)
+            moves = break_line.changes(list(_pieces(whole)), list(_pieces(view)), written)
+            break_line.tell(broken, [] if stage is not None else list(moves))
     with shown if stage is None else stage.strip:
         seen = view.question is None or predict.ask(view.question)
     bare = seen or not view.covered
@@ -260,7 +273,7 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
         with shown:
             _show(view, turned, moved) if bare else st.caption(_covered())
     _diagram(page, part, view, turned, place, seen)
-    state = State(part.code, above, turned.values, turned.on, moved, seen)
+    state = State(part.code, above, turned.values, turned.on, moved, seen, broken)
     class_push.publish(
         lambda: plain(make(), state),
         state=state,
@@ -284,7 +297,7 @@ class State:
 
     Attributes:
         part, on: codes of the part and of its dial on display. above, values: of what stands above the dials, and of the dials.
-        moved: by the last change. seen: the answer of the question is out, or none is asked.
+        moved: by the last change. seen: the answer of the question is out, or none is asked. broken: the line, if any.
     """
 
     part: str
@@ -293,14 +306,29 @@ class State:
     on: str
     moved: Moved | None = None
     seen: bool = True
+    broken: Break | None = None
+
+
+def _view(part: Part, broken: Break | None, above: Mapping[str, Any], values: Mapping[str, Any]) -> PartView:
+    """A part at these dials; with a line broken it asks nothing, as its answers would be the broken line's."""
+    if broken is None:
+        return part.view(**above, **values)
+    made: PartView = Rebound(broken).of(part.view)(**above, **values)
+    return replace(made, question=None)
+
+
+def _pieces(view: PartView) -> Iterator[Shown]:
+    """Everything of a view that a phone could show, in order."""
+    for item in [*(view.figure(None) if callable(view.figure) else view.figure), *view.more]:
+        yield from (one for one in _flat(item) if isinstance(one, Shown))
 
 
 def plain(page: LessonPage, state: State) -> tuple[PlainView, Question | None]:
     """A state as plain HTML, in the language of the moment, and its question."""
     part = part_of(page, state.part)
-    view = part.view(**state.above, **state.values)
+    view = _view(part, state.broken, state.above, state.values)
     dials = [(one.label, frame.value_text(one, code, state.values)) for code, one in part.dials(**state.above).items()]
-    pieces = []
+    pieces = [f'<div class="check off">{plain_view.text(break_line.banner(state.broken))}</div>'] if state.broken else []
     if view.drawing and (state.seen or not view.spoils):
         pieces.append(plain_view.drawing(view.drawing, part=part.code, dial=state.on))
     if state.seen or not view.covered:
@@ -378,7 +406,8 @@ def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Move
         if moved is not None and view.followed:
             what_moved.say(view.followed, moved)
         elif view.notes and not (view.question and predict.wanted()):
-            st.markdown(_sentences(view))
+            told = _sentences(view)
+            st.markdown(told[:1].upper() + told[1:])
         if not bare:
             st.caption(_covered())
 

@@ -122,7 +122,7 @@ def order_editor(values: Mapping[str, Any]) -> list[int]:
         offer("shuffle", _("Shuffle"), "shuffle")
         offer("reverse", _("Reverse"), "swap_horiz")
         offer("original", _("Original order"), "undo")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(key="order_by_word", horizontal=True, vertical_alignment="bottom"):
         words = {str(index): names[index] for index in order}
         url_state.choice(st.segmented_control, _("Take a word and move it"), words, key="word", required=True)
         offer("earlier", _("Earlier"), "arrow_back")

@@ -119,7 +119,7 @@ def _parts(entry: PageEntry, address: str) -> Iterator[tuple[PartFile, Mapping[s
 
 
 def _shown(entry: PageEntry, query: Mapping[str, str], address: str) -> dict[str, Any]:
-    """What a page shows at a link's choices, as `class_push.tour` keeps it."""
+    """Contents of a page at a link's choices, as `class_push.tour` keeps it."""
     app = AppTest.from_file(str(ROOT / entry.file), default_timeout=WAIT_S)
     app.query_params.update(query)
     app.session_state[TOUR] = kept = {"address": f"{address.rstrip('/')}/{entry.url}" if address else ""}

@@ -1,0 +1,295 @@
+"""Mutation checks as a lesson: one line of the code is broken, the page is computed with it, and a named test fails.
+
+The real functions stay as they are. `Rebound` copies those that reach the broken one, for one view of one reader, so that nobody
+else meets a broken number. Fragments and their replacements stand in `BREAKS`: nothing that a reader types is ever run.
+"""
+
+from __future__ import annotations
+import __future__
+
+import functools
+import importlib
+import inspect
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+from core.lecture.sources import Line, function, line_of
+from core.messages import Message, compose
+
+OURS: Final = ("core.lecture", "core.nn", "core.models", "tests.", "__main__")
+"""Modules whose functions are copied where they reach a broken one; a page's own is `__main__`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Break:
+    """One broken line.
+
+    Attributes:
+        code: in the link. url: of the lesson. parts: those that compute with the line. title: what is wrong.
+        place: "module:function" or "module:Class.method". old: a fragment that the function has once. new: in its place.
+        test: "file::function" that fails with it. shows: dials at which it shows, where it does not as the page opens.
+    """
+
+    code: str
+    url: str
+    parts: tuple[str, ...]
+    title: Message
+    place: str
+    old: str
+    new: str
+    test: str
+    shows: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def line(self) -> Line:
+        """The line as it is."""
+        return line_of(self.place, self.old)
+
+    @property
+    def broken(self) -> str:
+        """The line as it runs here."""
+        return self.line.text.replace(self.old, self.new)
+
+
+def broken_function(one: Break) -> FunctionType:
+    """The function with the fragment replaced.
+
+    Raises:
+        ValueError: where the function does not have the fragment exactly once.
+    """
+    original = function(one.place)
+    source = textwrap.dedent(inspect.getsource(original))
+    if source.count(one.old) != 1:
+        raise ValueError(f"{one.place} has {one.old!r} {source.count(one.old)} times: a break names what it has once")
+    flags = __future__.annotations.compiler_flag
+    names = dict(original.__globals__)
+    exec(compile(source.replace(one.old, one.new), f"<{one.code}>", "exec", flags=flags, dont_inherit=True), names)
+    made = names[original.__name__]
+    assert isinstance(made, FunctionType)
+    return made
+
+
+class Rebound:
+    """Functions, methods, tables and modules as they are with one line broken; what does not reach it is itself."""
+
+    def __init__(self, one: Break) -> None:
+        module, _, path = one.place.partition(":")
+        self._original: Any = getattr(importlib.import_module(module), path.partition(".")[0])
+        made: Any = broken_function(one)
+        if isinstance(self._original, type):
+            made = type(self._original.__name__, (self._original,), {made.__name__: made})
+        self._known: dict[int, Any] = {id(self._original): made}
+
+    def of(self, thing: Any) -> Any:
+        """This with the line broken."""
+        if id(thing) in self._known:
+            return self._known[id(thing)]
+        if isinstance(thing, ModuleType):
+            return _Module(thing, self) if _ours(thing.__name__) else thing
+        if isinstance(thing, partial):
+            return partial(self.of(thing.func), *map(self.of, thing.args), **{k: self.of(v) for k, v in thing.keywords.items()})
+        if isinstance(thing, dict):
+            return {key: self.of(value) for key, value in thing.items()} if any(map(callable, thing.values())) else thing
+        if not _ours(getattr(thing, "__module__", None) or ""):
+            return thing
+        if isinstance(thing, type):
+            return self._class(thing)
+        if isinstance(thing, FunctionType):
+            return self._function(thing)
+        return self.of(thing.__wrapped__) if callable(thing) and hasattr(thing, "__wrapped__") else thing  # a cached one
+
+    def _function(self, thing: FunctionType) -> FunctionType:
+        names, cells = dict(thing.__globals__), tuple(CellType() for _ in thing.__closure__ or ())
+        made = FunctionType(thing.__code__, names, thing.__name__, thing.__defaults__, cells)
+        made.__kwdefaults__, made.__module__, made.__dict__ = thing.__kwdefaults__, thing.__module__, dict(thing.__dict__)
+        self._known[id(thing)] = made
+        for name in _mentioned(thing.__code__) & names.keys():
+            names[name] = self.of(names[name])
+        for mine, cell in zip(cells, thing.__closure__ or (), strict=True):
+            mine.cell_contents = self.of(cell.cell_contents)
+        return made
+
+    def _class(self, thing: type) -> type:
+        """A subclass whose methods are rebound: of a page's own class, and of one that names what is broken."""
+        self._known[id(thing)] = thing
+        methods = {name: made for name, member in vars(thing).items() if (made := self._member(member)) is not None}
+        if not methods or not (thing.__module__ == "__main__" or any(map(self._names_it, vars(thing).values()))):
+            return thing
+        made = type(thing.__name__, (thing,), methods)
+        self._known[id(thing)] = made
+        return made
+
+    def _member(self, member: Any) -> Any:
+        if isinstance(member, property):
+            return property(self.of(member.fget))
+        if isinstance(member, cached_property):
+            return cached_property(self.of(member.func))
+        return self.of(member) if isinstance(member, FunctionType) and not member.__name__.startswith("__") else None
+
+    def _names_it(self, member: Any) -> bool:
+        if not isinstance(member, FunctionType):
+            return False
+        return any(member.__globals__.get(name) is self._original for name in _mentioned(member.__code__))
+
+
+class _Module:
+    """A module whose functions are rebound where they are asked for."""
+
+    def __init__(self, module: ModuleType, rebound: Rebound) -> None:
+        self._module, self._rebound = module, rebound
+
+    def __getattr__(self, name: str) -> Any:
+        return self._rebound.of(getattr(self._module, name))
+
+
+def _ours(module: str) -> bool:
+    return module.startswith(OURS)
+
+
+@functools.lru_cache(maxsize=4096)
+def _mentioned(code: CodeType) -> frozenset[str]:
+    """Names that a function looks up, those of the functions inside it included."""
+    inner = (_mentioned(one) for one in code.co_consts if isinstance(one, CodeType))
+    return frozenset(code.co_names).union(*inner)
+
+
+_ATTENTION: Final = "core.nn.attention:scaled_dot_product_attention"
+_STEPS: Final = "tests/core/lecture/test_attention_steps.py::test_every_step_follows_from_the_one_before"
+_LOWER: Final = ("softmax", "sum", "heads")
+_PERMUTATION: Final = "tests/core/lecture/test_permutation.py::"
+_NORMS: Final = "tests/core/lecture/test_norms.py::"
+_GRADIENTS: Final = "tests/core/lecture/test_gradients.py::"
+_OPTIMISERS: Final = "tests/core/lecture/test_optimisers.py::"
+
+BREAKS: Final = (
+    Break(
+        code="root", url="attention-steps", parts=_LOWER, title=compose("The root of d_k is missing"), place=_ATTENTION,
+        old="math.sqrt(q.shape[-1])", new="q.shape[-1]", test=_STEPS,
+    ),
+    Break(
+        code="late_mask", url="attention-steps", parts=_LOWER, title=compose("The mask comes after the softmax"),
+        place=_ATTENTION, old="scores.masked_fill(~mask, -torch.inf)", new="scores", test=_STEPS, shows={"mask": "causal"},
+    ),
+    Break(
+        code="columns", url="attention-steps", parts=_LOWER, title=compose("The softmax runs over the queries"), place=_ATTENTION,
+        old="softmax(dim=-1)", new="softmax(dim=-2)", test=_STEPS,
+    ),
+    Break(
+        code="transposed", url="attention-steps", parts=("scores", "softmax"),
+        title=compose("The product of Q and K is transposed"), place="core.lecture.attention_steps:raw_scores",
+        old="q @ np.swapaxes(k, -1, -2)", new="k @ np.swapaxes(q, -1, -2)", test=_STEPS,
+    ),
+    Break(
+        code="split", url="attention-steps", parts=("scores", *_LOWER), title=compose("Heads are cut from the wrong axis"),
+        place="core.lecture.attention_steps:split_heads", old="x.reshape(len(x), heads, -1).transpose(1, 0, 2)",
+        new="x.reshape(heads, len(x), -1)", shows={"heads": "2"},
+        test="tests/core/lecture/test_attention_steps.py::test_the_steps_end_where_pytorchs_layer_ends",
+    ),
+    Break(
+        code="inverse", url="permutation", parts=("rows", "maps"), title=compose("P moves columns instead of rows"),
+        place="core.lecture.permutation:permutation_matrix", old="np.eye(len(order))[list(order)]",
+        new="np.eye(len(order))[:, list(order)]", test=f"{_PERMUTATION}test_the_permutation_matrix_moves_rows",
+    ),
+    Break(
+        code="half", url="permutation", parts=("maps",), title=compose("Only the queries of the map are moved"),
+        place="core.lecture.permutation:permute_map", old="p @ weights @ p.T", new="p @ weights",
+        test=f"{_PERMUTATION}test_softmax_commutes_with_a_permutation",
+    ),
+    Break(
+        code="first_row", url="permutation", parts=("rows", "pool"), title=compose("Pooling takes the first row"),
+        place="core.lecture.permutation:pooled", old="z.mean(axis=0)", new="z[0]",
+        test=f"{_PERMUTATION}test_pytorchs_layer_is_equivariant_too",
+    ),
+    Break(
+        code="exponent", url="positions", parts=("matrix", "waves", "similarity", "rotation"),
+        title=compose("The exponent is doubled, as in the report (D11)"), place="core.nn.positions:sinusoidal_encoding",
+        old="even * (2.0 if doubled_exponent else 1.0) / width", new="even * 2.0 / width",
+        test="tests/core/lecture/test_positions.py::test_the_matrix_is_the_documents_formula",
+    ),
+    Break(
+        code="sines", url="positions", parts=("matrix", "waves", "similarity", "rotation"),
+        title=compose("Every channel is a sine"), place="core.nn.positions:sinusoidal_encoding", old="torch.cos(angle)",
+        new="torch.sin(angle)", test="tests/core/lecture/test_positions.py::test_the_matrix_is_the_documents_formula",
+    ),
+    Break(
+        code="turn", url="positions", parts=("rotation",), title=compose("The rotation turns the other way"),
+        place="core.lecture.positions:rotation_block", old="angle = shift", new="angle = -shift",
+        test="tests/core/lecture/test_positions.py::test_a_quarter_turn",
+    ),
+    Break(
+        code="variance", url="norms", parts=("norms",), title=compose("The root of the variance is missing (D22)"),
+        place="core.lecture.norms:standardise", old="torch.sqrt(variance + epsilon)", new="(variance + epsilon)",
+        test=f"{_NORMS}test_each_norm_is_pytorchs",
+    ),
+    Break(
+        code="level", url="norms", parts=("norms",), title=compose("The mean is not taken away"),
+        place="core.lecture.norms:standardise", old="return (x - mean)", new="return x",
+        test=f"{_NORMS}test_each_norm_is_pytorchs",
+    ),
+    Break(
+        code="unscaled", url="norms", parts=("dropout",), title=compose("What is kept is not divided by p"),
+        place="core.lecture.norms:dropout", old="x / keep", new="x", test=f"{_NORMS}test_dropout_keeps_the_expectation",
+    ),
+    Break(
+        code="no_tanh", url="recurrent", parts=("rnn",), title=compose("The state has no tanh"),
+        place="core.models.recurrent:rnn_hidden", old="torch.tanh(", new="(",
+        test="tests/core/lecture/test_recurrence.py::test_our_cells_equal_pytorchs_on_any_weights",
+    ),
+    Break(
+        code="forgotten", url="recurrent", parts=("lstm",), title=compose("The forget gate is left out"),
+        place="core.models.recurrent:lstm_cell", old="f * c +", new="c +",
+        test="tests/core/lecture/test_recurrence.py::test_our_cells_equal_pytorchs_on_any_weights",
+    ),
+    Break(
+        code="lone", url="backprop", parts=("softmax", "attention"),
+        title=compose("A softmax's gradient forgets the other scores"),
+        place="core.lecture.gradients:softmax_gradient", old="(grad - (grad * weights).sum(dim=-1, keepdim=True))", new="grad",
+        test=f"{_GRADIENTS}test_softmax",
+    ),
+    Break(
+        code="outer", url="backprop", parts=("linear",), title=compose("The weights' gradient is transposed"),
+        place="core.lecture.gradients:linear_gradient", old="x.T @ grad", new="(x.T @ grad).T",
+        test=f"{_GRADIENTS}test_the_pages_examples_agree_with_autograd",
+    ),
+    Break(
+        code="slope", url="backprop", parts=("layer_norm",), title=compose("A norm's gradient leaves the variance out"),
+        place="core.lecture.gradients:layer_norm_gradient", old=" - standard * slope", new="",
+        test=f"{_GRADIENTS}test_layer_norm",
+    ),
+    Break(
+        code="residual", url="backprop", parts=("layer",), title=compose("The residual's gradient is forgotten"),
+        place="core.lecture.gradients:encoder_layer_gradient", old="first.x + attention.query", new="attention.query",
+        test=f"{_GRADIENTS}test_a_whole_encoder_layer",
+    ),
+    Break(
+        code="correction", url="optimisers", parts=("surface",), title=compose("Adam's bias is not corrected"),
+        place="core.lecture.optimisers:Adam.step", old="self.corrected is not False", new="False",
+        test=f"{_OPTIMISERS}test_without_correction_the_first_step_is_longer",
+    ),
+    Break(
+        code="uphill", url="optimisers", parts=("surface",), title=compose("SGD walks uphill"),
+        place="core.lecture.optimisers:SGD.step", old="theta - rate", new="theta + rate",
+        test=f"{_OPTIMISERS}test_a_walk_is_pytorchs",
+    ),
+    Break(
+        code="each_entry", url="optimisers", parts=("clipping",), title=compose("Each entry is clipped alone"),
+        place="core.lecture.optimisers:clip_by_norm", old="gradient * min(1.0, largest / norm)",
+        new="np.clip(gradient, -largest, largest)", test=f"{_OPTIMISERS}test_clipping_is_pytorchs",
+    ),
+    Break(
+        code="one_product", url="cost", parts=("growth",), title=compose("AV is not counted"),
+        place="core.lecture.cost:score_macs", old="2 * queries * keys * width", new="queries * keys * width",
+        test="tests/core/lecture/test_cost.py::test_one_layers_terms_are_pytorchs_own_layers",
+    ),
+)  # fmt: skip
+"""Of every lesson of ours but CTC and metrics, whose pages are the signs'."""
+
+
+@cache
+def of_part(url: str, part: str) -> tuple[Break, ...]:
+    """The breaks that a part offers."""
+    return tuple(one for one in BREAKS if one.url == url and part in one.parts)
