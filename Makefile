@@ -54,8 +54,10 @@ check: lint
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site
 
-REFUSALS := AlertError BookError BooksDiffer CatalogueUnavailable FeedFailed ForecasterError FormatError LedgerError NotAllowed \
-	OtherFormat OutOfStep RecordingError TrainError UnusableBook WentQuiet WindowError
+REFUSALS := AlertError BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError ClassError \
+	ExperimentError FeedFailed FindingError ForecasterError FormatError GradientError LedgerError MissingModels NotAllowed \
+	NpzError OtherFormat OutOfStep OwnClassesError PhotographsError ReadingError ReceiptError RecordingError TextError \
+	TrainError UnusableBook WentQuiet WindowError
 
 messages: $(VENV)/.installed
 	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose $(REFUSALS:%=--keywords %) --no-location --sort-output --output .messages.pot .

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from core.messages import compose
+from core.messages import BadValue, compose
 
 Picture = NDArray[np.uint8]
 """(H, W, 3) RGB."""
@@ -25,11 +25,11 @@ def decoded(data: bytes) -> Picture:
         ValueError: for anything else, or one of more than `MAX_SIDE` pixels a side.
     """
     if len(data) > MAX_BYTES:
-        raise ValueError(compose("a frame has {size} bytes: {most} at most", size=len(data), most=MAX_BYTES))
+        raise BadValue("a frame has {size} bytes: {most} at most", size=len(data), most=MAX_BYTES)
     try:
         with Image.open(io.BytesIO(data), formats=("JPEG",)) as image:
             if max(image.size) > MAX_SIDE:
-                raise ValueError(compose("a frame has more than {most} pixels a side", most=MAX_SIDE))
+                raise BadValue("a frame has more than {most} pixels a side", most=MAX_SIDE)
             return np.asarray(image.convert("RGB"))
     except (UnidentifiedImageError, OSError) as error:
         raise ValueError(compose("a frame is no JPEG picture")) from error

@@ -25,7 +25,7 @@ from safetensors.torch import save as packed
 from torch import Tensor, nn
 
 from core.files import write_together
-from core.messages import compose
+from core.messages import Refusal, compose
 from core.models import MODELS
 from core.models.config import ModelConfig
 from core.models.parameters import count
@@ -52,7 +52,7 @@ REQUIRED: dict[str, type] = {
 """The entries of every card, and the type of those that code reads; a model's own card has more."""
 
 
-class CheckpointError(ValueError):
+class CheckpointError(Refusal, ValueError):
     """A checkpoint that is missing, damaged or inconsistent; the message says what is wrong."""
 
 
@@ -136,13 +136,11 @@ def read_card(name: str, *, folder: Path = FOLDER) -> dict[str, Any]:
         text = path.read_bytes()
     except FileNotFoundError as error:
         present = ", ".join(path.stem for path in sorted(folder.glob("*.json"))) or "none"
-        raise CheckpointError(
-            compose("there is no checkpoint named {name!r}: there are {names}", name=name, names=present)
-        ) from error
+        raise CheckpointError("there is no checkpoint named {name!r}: there are {names}", name=name, names=present) from error
     card = parse_card(text, path.name)
     check_card(card, path.name)
     if card["name"] != name:
-        raise CheckpointError(compose("the card {file} calls itself {name!r}", file=path.name, name=card["name"]))
+        raise CheckpointError("the card {file} calls itself {name!r}", file=path.name, name=card["name"])
     return card
 
 
@@ -158,11 +156,11 @@ def parse_card(text: bytes, file: str) -> dict[str, Any]:
     try:
         card = json.loads(text)
     except RecursionError as error:
-        raise CheckpointError(compose("the card {file} is nested too deeply to be a card", file=file)) from error
+        raise CheckpointError("the card {file} is nested too deeply to be a card", file=file) from error
     except ValueError as error:
-        raise CheckpointError(compose("the card {file} is not valid JSON: {reason}", file=file, reason=error)) from error
+        raise CheckpointError("the card {file} is not valid JSON: {reason}", file=file, reason=error) from error
     if not isinstance(card, dict):
-        raise CheckpointError(compose("the card {file} is not a JSON object", file=file))
+        raise CheckpointError("the card {file} is not a JSON object", file=file)
     return card
 
 
@@ -187,10 +185,10 @@ def check_card(card: dict[str, Any], file: str) -> None:
     """
     missing = [key for key in REQUIRED if key not in card]
     if missing:
-        raise CheckpointError(compose("the card {file} lacks {keys}", file=file, keys=", ".join(missing)))
+        raise CheckpointError("the card {file} lacks {keys}", file=file, keys=", ".join(missing))
     for key, kind in REQUIRED.items():
         if not isinstance(card[key], kind):
-            raise CheckpointError(compose("the card {file} has a {key} of another type than a card's", file=file, key=key))
+            raise CheckpointError("the card {file} has a {key} of another type than a card's", file=file, key=key)
 
 
 def from_bytes(card: bytes, weights: bytes) -> Checkpoint:
@@ -219,16 +217,16 @@ def load(name: str, *, folder: Path = FOLDER) -> Checkpoint:
     path = folder / f"{name}.safetensors"
     if not path.exists():
         raise CheckpointError(
-            compose("the weights {file} are missing: the card {name}.json needs them beside it", file=path.name, name=name)
+            "the weights {file} are missing: the card {name}.json needs them beside it", file=path.name, name=name
         )
     if sha256(path) != card["weights_sha256"]:
         raise CheckpointError(
-            compose("the weights {file} are not those of the card {name}.json: their SHA-256 differs", file=path.name, name=name)
+            "the weights {file} are not those of the card {name}.json: their SHA-256 differs", file=path.name, name=name
         )
     try:
         return Checkpoint(card=card, weights=load_file(path))
     except SafetensorError as error:
-        raise CheckpointError(compose("the weights {file} are damaged: {reason}", file=path.name, reason=error)) from error
+        raise CheckpointError("the weights {file} are damaged: {reason}", file=path.name, reason=error) from error
 
 
 @contextlib.contextmanager
@@ -253,12 +251,7 @@ def entries(card: dict[str, Any], model: str) -> Iterator[dict[str, Any]]:
         else:
             reason = compose("an entry is of another type ({error})", error=error)
         raise CheckpointError(
-            compose(
-                "the card {name}.json does not describe the model {model}: {reason}",
-                name=card["name"],
-                model=model,
-                reason=reason,
-            )
+            "the card {name}.json does not describe the model {model}: {reason}", name=card["name"], model=model, reason=reason
         ) from error
 
 
@@ -286,12 +279,10 @@ def read_config(card: dict[str, Any], model: type[nn.Module]) -> Any:
     name = card["model"]
     if name not in MODELS or MODELS[name][0] is not model:
         raise CheckpointError(
-            compose(
-                "the checkpoint {name!r} holds the model {model}: {needed} is needed here",
-                name=card["name"],
-                model=name,
-                needed=model.__name__,
-            )
+            "the checkpoint {name!r} holds the model {model}: {needed} is needed here",
+            name=card["name"],
+            model=name,
+            needed=model.__name__,
         )
     with entries(card, model.__name__):
         config: ModelConfig = MODELS[name][1](**card["config"])
@@ -308,10 +299,8 @@ def restore(module: nn.Module, checkpoint: Checkpoint) -> None:
         module.load_state_dict(checkpoint.weights)
     except RuntimeError as error:
         raise CheckpointError(
-            compose(
-                "the weights of {name!r} do not fit its card's config: {reason}",
-                name=checkpoint.card["name"],
-                reason=str(error).splitlines()[0],
-            )
+            "the weights of {name!r} do not fit its card's config: {reason}",
+            name=checkpoint.card["name"],
+            reason=str(error).splitlines()[0],
         ) from error
     module.eval()

@@ -49,6 +49,10 @@ class Refusal(Exception):
         super().__init__(compose(text, **values) if values else text)
 
 
+class BadValue(Refusal, ValueError):
+    """A value that cannot be used; the message says why and what would be right."""
+
+
 def sentence(clause: str) -> Message:
     """The clause as a sentence: a capital at its beginning, a full stop at its end."""
     return _message("{clause}.", {"clause": clause}, capital=True)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import ArrayLike, NDArray
 
-from core.messages import compose
+from core.messages import Refusal, compose
 
 
-class NpzError(ValueError):
+class NpzError(Refusal, ValueError):
     """Bytes that are no readable .npz file; the message is a clause that says what is wrong with "it", the file."""
 
 
@@ -48,14 +48,10 @@ def from_bytes(data: bytes, names: Sequence[str], *, max_bytes: int) -> dict[str
             sizes = {member.filename: member.file_size for member in archive.infolist()}
             unpacked = sum(member.file_size for member in archive.infolist())
             if unpacked > max_bytes:
-                raise NpzError(
-                    compose("it unpacks to {size} MiB: up to {most} are read", size=unpacked >> 20, most=max_bytes >> 20)
-                )
+                raise NpzError("it unpacks to {size} MiB: up to {most} are read", size=unpacked >> 20, most=max_bytes >> 20)
             for name in names:
                 if f"{name}.npy" not in sizes:
-                    raise NpzError(
-                        compose("it lacks the array {name!r}: it must hold {names}", name=name, names=", ".join(names))
-                    )
+                    raise NpzError("it lacks the array {name!r}: it must hold {names}", name=name, names=", ".join(names))
             return {name: _array(archive, f"{name}.npy") for name in names}
     except NpzError:
         raise

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from core.messages import compose
+from core.messages import BadValue, compose
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -106,9 +106,7 @@ def connected(address: str) -> Any:
     try:
         ray.init(address=address, runtime_env={"env_vars": IN_WORKERS}, **quiet)
     except (ConnectionError, ray.exceptions.RayError) as error:
-        raise ValueError(
-            compose("no Ray cluster answers at {address}: {reason}", address=address, reason=_line(error))
-        ) from error
+        raise BadValue("no Ray cluster answers at {address}: {reason}", address=address, reason=_line(error)) from error
     return ray
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core import checkpoints
-from core.messages import compose
+from core.messages import Refusal
 
 DATA: Final = "@data"
 CHECKPOINTS: Final = "@checkpoints"
@@ -34,7 +34,7 @@ FIGURE: Final = '"meta":{"receipt":'
 """Text before the receipt of a figure exported as HTML: in its layout."""
 
 
-class ReceiptError(ValueError):
+class ReceiptError(Refusal, ValueError):
     """A receipt that cannot be read, or not be made again here; the message says why."""
 
 
@@ -111,20 +111,18 @@ def read_receipt(path: Path) -> Receipt:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ReceiptError(
-            compose("{file} cannot be read: a report's HTML or JSON file or a card is right", file=path.name)
-        ) from error
+        raise ReceiptError("{file} cannot be read: a report's HTML or JSON file or a card is right", file=path.name) from error
     try:
         values = _object_in(text)
         values = values.get("receipt", values)
         if values["format"] != FORMAT:
-            raise ReceiptError(compose("{file} has a receipt of another format than this version reads", file=path.name))
+            raise ReceiptError("{file} has a receipt of another format than this version reads", file=path.name)
         return Receipt(**values)
     except ReceiptError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ReceiptError(
-            compose("{file} carries no receipt: a report, or a card that was trained from the app, does", file=path.name)
+            "{file} carries no receipt: a report, or a card that was trained from the app, does", file=path.name
         ) from error
 
 
@@ -229,21 +227,17 @@ def _find(receipt: Receipt, places: Sequence[Path]) -> dict[str, Path]:
                 break
         else:
             raise ReceiptError(
-                compose(
-                    "the file {name} (SHA-256 {hash}…) is in none of the folders: name its folder with --data",
-                    name=name,
-                    hash=wanted[:12],
-                )
+                "the file {name} (SHA-256 {hash}…) is in none of the folders: name its folder with --data",
+                name=name,
+                hash=wanted[:12],
             )
     for name, wanted in receipt.weights.items():
         card = next((path for path in files if path.name == f"{name}.json" and _weights_of(path) == wanted), None)
         if card is None:
             raise ReceiptError(
-                compose(
-                    "the checkpoint {name} with weights {hash}… is in none of the folders: name its folder with --checkpoints",
-                    name=name,
-                    hash=wanted[:12],
-                )
+                "the checkpoint {name} with weights {hash}… is in none of the folders: name its folder with --checkpoints",
+                name=name,
+                hash=wanted[:12],
             )
         for path in (card, card.with_suffix(".safetensors")):
             files_of[f"{CHECKPOINTS}/{path.name}"] = path

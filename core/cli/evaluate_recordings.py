@@ -23,7 +23,7 @@ from core.market.answers.table import Scores, Table, ahead, in_short
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
 from core.market.predictor import Predictor, load_predictor
-from core.messages import compose
+from core.messages import BadValue, compose
 from core.parallel import each
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt, element
 from core.training.progress import EVERY_S, counting_bar, write_values
@@ -69,7 +69,7 @@ def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
         ValueError: where nothing can be scored.
     """
     if o.every < 1:
-        raise ValueError(compose("every {every}-th row is none: give 1 or more", every=o.every))
+        raise BadValue("every {every}-th row is none: give 1 or more", every=o.every)
     days = find_recordings(o.data)
     names = list(dict.fromkeys([o.checkpoint, *o.beside]))
     models = {name: load_predictor(name, folder=o.folder) for name in names}

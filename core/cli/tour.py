@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from core.messages import compose
+from core.messages import BadValue
 
 BROWSERS: Final = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 PRINT_S: Final = 120.0
@@ -53,7 +53,5 @@ def print_page(page: Path, browser: str) -> Path:
     try:
         subprocess.run([browser, *arguments, page.resolve().as_uri()], capture_output=True, check=True, timeout=PRINT_S)
     except (OSError, subprocess.SubprocessError) as problem:
-        raise ValueError(
-            compose("{browser} did not print {name}: {problem}", browser=browser, name=page.name, problem=problem)
-        ) from problem
+        raise BadValue("{browser} did not print {name}: {problem}", browser=browser, name=page.name, problem=problem) from problem
     return made

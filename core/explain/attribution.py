@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.explain.progress import Told, untold
-from core.messages import compose
+from core.messages import Refusal
 
 ScalarFunction = Callable[[Tensor], Tensor]
 """(batch, ...) -> (batch,): the number to explain, such as a class's probability."""
@@ -36,7 +36,7 @@ BaselineKind = Literal["still", "newest"]
 BASELINE_KINDS: tuple[BaselineKind, ...] = ("still", "newest")
 
 
-class GradientError(ValueError):
+class GradientError(Refusal, ValueError):
     """A model has no finite gradients on an input, so that its output cannot be attributed."""
 
 
@@ -136,11 +136,9 @@ def integrated_gradients(
     values = torch.stack([one.values for one in pieces]).sum(dim=0)
     if not torch.isfinite(values).all():
         raise GradientError(
-            compose(
-                "the model has no finite gradients on this input, whose largest number is {largest:.3g}: it "
-                "lies too far from what it was trained on",
-                largest=float(inputs.abs().max()),
-            )
+            "the model has no finite gradients on this input, whose largest number is {largest:.3g}: it "
+            "lies too far from what it was trained on",
+            largest=float(inputs.abs().max()),
         )
     return Attribution(values=values.float().cpu().numpy(), output=value(1.0), baseline_output=value(0.0), nodes=used)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from core.explain.faithfulness import Curves, FaithfulnessVerdict, from_dict, to_dict
-from core.messages import compose
+from core.messages import Refusal
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "explain"
 
 
-class FindingError(ValueError):
+class FindingError(Refusal, ValueError):
     """A damaged file of findings; the message names it and says why."""
 
 
@@ -74,11 +74,9 @@ def read(checkpoint: str, *, folder: Path = FOLDER) -> Finding | None:
         )
     except (OSError, ValueError, TypeError, KeyError, AttributeError, AssertionError, RecursionError) as error:
         raise FindingError(
-            compose(
-                "{file} does not hold findings: "
-                "run `python -m core faithful {checkpoint} --folder assets/explain --overwrite` again ({reason})",
-                file=path.name,
-                checkpoint=checkpoint,
-                reason=error,
-            )
+            "{file} does not hold findings: "
+            "run `python -m core faithful {checkpoint} --folder assets/explain --overwrite` again ({reason})",
+            file=path.name,
+            checkpoint=checkpoint,
+            reason=error,
         ) from error

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Final
 
-from core.messages import compose
+from core.messages import Refusal, compose
 
 LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 """Of codes: those that nobody mistakes for another when reading them from a wall."""
@@ -45,7 +45,7 @@ LIFE_S: Final = 12 * 3600.0
 SLOTS: Final = ("view", "question", "counts", "queue", "reasons")
 
 
-class ClassError(ValueError):
+class ClassError(Refusal, ValueError):
     """Refusal of what is sent, or of a class that is not there; the message says why."""
 
 
@@ -113,7 +113,7 @@ class Classes:
         with self._lock:
             self._forget()
             if len(self._classes) >= self._most:
-                raise ClassError(compose("{count} classes are open already: try again later", count=self._most))
+                raise ClassError("{count} classes are open already: try again later", count=self._most)
             code = _draw()
             while code in self._classes:
                 code = _draw()
@@ -150,7 +150,7 @@ class Classes:
             ClassError: for a class that is not open, or a view that is too large.
         """
         if any(len(text) > MAX_SHOWN for text in view.values()):
-            raise ClassError(compose("a view of more than {count} characters is not sent to the class", count=MAX_SHOWN))
+            raise ClassError("a view of more than {count} characters is not sent to the class", count=MAX_SHOWN)
         with self._lock:
             room = self._room(code)
             first = next(iter(question.values())) if question else None
@@ -180,10 +180,10 @@ class Classes:
             if not 0 <= option < room.options:
                 raise ClassError(compose("this question has no such answer"))
             if question not in room.answers and len(room.answers) >= MAX_QUESTIONS:
-                raise ClassError(compose("this class has answered {count} questions: open another", count=MAX_QUESTIONS))
+                raise ClassError("this class has answered {count} questions: open another", count=MAX_QUESTIONS)
             given = room.answers.setdefault(question, {})
             if voter not in given and len(given) >= MAX_VOTERS:
-                raise ClassError(compose("{count} have answered this question, which is the most", count=MAX_VOTERS))
+                raise ClassError("{count} have answered this question, which is the most", count=MAX_VOTERS)
             given[voter] = option
             self._count(room)
             _wake(room)
@@ -208,7 +208,7 @@ class Classes:
             given = room.reasons.setdefault(question, {})
             said = plain(text)
             if said and voter not in given and len(given) >= MAX_REASONS:
-                raise ClassError(compose("{count} have given a reason, which is the most", count=MAX_REASONS))
+                raise ClassError("{count} have given a reason, which is the most", count=MAX_REASONS)
             if said:
                 given[voter] = said
             else:
@@ -241,9 +241,9 @@ class Classes:
             if not said:
                 raise ClassError(compose("a question needs words"))
             if len(room.queue) >= MAX_ASKED:
-                raise ClassError(compose("{count} questions wait already: vote for one of them", count=MAX_ASKED))
+                raise ClassError("{count} questions wait already: vote for one of them", count=MAX_ASKED)
             if sum(one.by == by for one in room.queue) >= MAX_ASKED_EACH:
-                raise ClassError(compose("{count} questions of yours wait already", count=MAX_ASKED_EACH))
+                raise ClassError("{count} questions of yours wait already", count=MAX_ASKED_EACH)
             room.asked += 1
             room.queue.append(_Waiting(room.asked, said, by, {by}))
             self._line_up(room)
@@ -283,7 +283,7 @@ class Classes:
         with self._lock:
             room = self._room(code)
             if len(room.here) >= MAX_HERE:
-                raise ClassError(compose("{count} phones are in this class, which is the most", count=MAX_HERE))
+                raise ClassError("{count} phones are in this class, which is the most", count=MAX_HERE)
             room.here[phone] = wake
 
     def leave(self, code: str, phone: object) -> None:

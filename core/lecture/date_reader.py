@@ -14,13 +14,13 @@ from torch import nn
 from core import checkpoints
 from core.lecture import dates, decoding
 from core.lecture.decoding import DateHypothesis, Trace
-from core.messages import compose
+from core.messages import Refusal, compose
 from core.models.transformer import Transformer
 
 NAME = "dates"
 
 
-class ReadingError(ValueError):
+class ReadingError(Refusal, ValueError):
     """A text the model cannot read; the message says why."""
 
 
@@ -84,11 +84,7 @@ class DateReader:
             raise ReadingError(compose("the text is empty: type a date, such as 3 de mayo de 1979"))
         if len(plain) > self.model.config.length:
             raise ReadingError(
-                compose(
-                    "the text has {count} characters: the model takes at most {most}",
-                    count=len(plain),
-                    most=self.model.config.length,
-                )
+                "the text has {count} characters: the model takes at most {most}", count=len(plain), most=self.model.config.length
             )
         return plain, dates.encode_text(plain)
 

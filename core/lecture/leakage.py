@@ -23,7 +23,7 @@ from core.market.book import BookRows, FloatArray
 from core.market.calibration import CallRule
 from core.market.grid import segments
 from core.market.labels import STATIONARY, classify, fit_alpha, momentum_calls, moves_after
-from core.messages import compose
+from core.messages import BadValue
 
 Mistake = Literal["label", "shuffle", "scaling", "threshold", "epoch", "peers"]
 MISTAKES: Final[tuple[Mistake, ...]] = ("label", "shuffle", "scaling", "threshold", "epoch", "peers")
@@ -154,9 +154,7 @@ def prepare(rows: BookRows, horizon: int, mistakes: Iterable[Mistake] = ()) -> L
         usable[stretch.start + LOOK_BACK[-1] : stretch.stop] = True
     ends = np.flatnonzero(usable & ~np.isnan(moves))
     if len(ends) < FEWEST:
-        raise ValueError(
-            compose("the recording has {rows} rows to learn from: the lab needs {fewest}", rows=len(ends), fewest=FEWEST)
-        )
+        raise BadValue("the recording has {rows} rows to learn from: the lab needs {fewest}", rows=len(ends), fewest=FEWEST)
     parts = split(ends, LOOK_BACK[-1] + horizon, shuffled="shuffle" in made)
     alpha = fit_alpha([moves[parts["test" if "threshold" in made else "train"]]])
     x = book_inputs(rows)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.messages import compose
+from core.messages import Refusal
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 FILE: Final = ROOT / "assets" / "experiments" / "tlob_pairs.json"
@@ -21,7 +21,7 @@ CLAIMED: Final = {1: 0.692, 2: 0.705, 3: 0.710, 4: 0.712, 5: 0.711, 8: 0.710, 12
 """Accuracy by number of pairs as the document has it: 1 to 5 in section 1.2, 4 again with 8 and 12 in section 7.3."""
 
 
-class ExperimentError(ValueError):
+class ExperimentError(Refusal, ValueError):
     """The file of results is missing or damaged; the message says how to write it again."""
 
 
@@ -125,9 +125,7 @@ def load(path: Path = FILE) -> PairsExperiment:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ExperimentError(
-            compose(
-                "{file} does not hold the experiment: run `python -m core pairs --out {file} --overwrite` ({reason})",
-                file=path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name,
-                reason=error,
-            )
+            "{file} does not hold the experiment: run `python -m core pairs --out {file} --overwrite` ({reason})",
+            file=path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name,
+            reason=error,
         ) from error

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from core import checkpoints
 from core.explain.queries_keys import queries_and_keys
-from core.messages import compose
+from core.messages import Refusal, compose
 from core.models.decoder_only import DecoderOnly
 from core.nn import AttentionMaps
 
@@ -31,7 +31,7 @@ Kind = Literal["trained", "random"]
 Array = NDArray[np.float64]
 
 
-class TextError(ValueError):
+class TextError(Refusal, ValueError):
     """A sentence that the model cannot read; the message says why."""
 
 
@@ -124,7 +124,7 @@ class TextReader:
         if not plain:
             raise TextError(compose("the sentence is empty: write a few words"))
         if len(plain) > LONGEST:
-            raise TextError(compose("the sentence has {count} characters: write {most} at most", count=len(plain), most=LONGEST))
+            raise TextError("the sentence has {count} characters: write {most} at most", count=len(plain), most=LONGEST)
         places = {symbol: number for number, symbol in enumerate(self.vocabulary)}
         numbers = torch.tensor([[0, *(places.get(mark, 1) for mark in plain)]])
         model = self.models[kind]

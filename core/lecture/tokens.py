@@ -12,13 +12,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.messages import Refusal
+
 Array = NDArray[np.float64]
 
 MAX_TOKENS: Final = 12
 """Tokens that a page takes, so that its matrices stay readable."""
 
 
-class TokenError(ValueError):
+class TokenError(Refusal, ValueError):
     """Words or numbers that a page cannot use; the message says what was wrong and what is right."""
 
 

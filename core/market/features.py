@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from core.market.book import ASK_PRICES, BID_PRICES, FEATURES, FloatArray
 from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move, trailing_mean
-from core.messages import compose
+from core.messages import BadValue
 
 TransformKind = Literal["flow", "drift", "ladder", "relative", "raw"]
 TRANSFORM_KINDS: tuple[TransformKind, ...] = ("flow", "drift", "ladder", "relative", "raw")
@@ -77,16 +77,14 @@ class Constants:
         )
         columns = len(FEATURES)
         if not len(constants.mean) == len(constants.std) == columns or len(constants.thresholds) not in (0, len(HORIZONS)):
-            raise ValueError(
-                compose(
-                    "its constants have {means} means, {deviations} deviations and {thresholds} thresholds: "
-                    "{columns}, {columns} and {horizons} are right",
-                    means=len(constants.mean),
-                    deviations=len(constants.std),
-                    thresholds=len(constants.thresholds),
-                    columns=columns,
-                    horizons=len(HORIZONS),
-                )
+            raise BadValue(
+                "its constants have {means} means, {deviations} deviations and {thresholds} thresholds: "
+                "{columns}, {columns} and {horizons} are right",
+                means=len(constants.mean),
+                deviations=len(constants.std),
+                thresholds=len(constants.thresholds),
+                columns=columns,
+                horizons=len(HORIZONS),
             )
         return constants
 

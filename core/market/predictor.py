@@ -28,7 +28,7 @@ from core.market.book import FloatArray
 from core.market.calibration import CallRule, answers_of
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, input_names, transform
 from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, classify, momentum_move, smoothing_steps
-from core.messages import compose
+from core.messages import BadValue
 from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.for_prediction import for_prediction
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
@@ -145,7 +145,7 @@ class MarketCard:
             rules=tuple(CallRule.from_dict(rule) for rule in values["rules"]),
         )
         if not all(np.isfinite(alpha) and alpha >= 0 for alpha in entry.alphas):
-            raise ValueError(compose("market {market!r} has an alpha that is not a number from 0 on", market=name))
+            raise BadValue("market {market!r} has an alpha that is not a number from 0 on", market=name)
         return entry
 
 
@@ -190,34 +190,28 @@ class Predictor:
 
     def _check(self) -> None:
         if self.transform not in TRANSFORM_KINDS:
-            raise ValueError(compose("unknown transform {transform!r}", transform=self.transform))
+            raise BadValue("unknown transform {transform!r}", transform=self.transform)
         if self.config.features != len(input_names(self.transform)):
-            raise ValueError(
-                compose(
-                    "its network reads {features} columns, and its transform makes {columns}",
-                    features=self.config.features,
-                    columns=len(input_names(self.transform)),
-                )
+            raise BadValue(
+                "its network reads {features} columns, and its transform makes {columns}",
+                features=self.config.features,
+                columns=len(input_names(self.transform)),
             )
         for kind, horizon in self.heads:
             if kind not in LABEL_KINDS or horizon < 1:
-                raise ValueError(compose("no head can be of the label {kind!r} at {horizon} steps", kind=kind, horizon=horizon))
+                raise BadValue("no head can be of the label {kind!r} at {horizon} steps", kind=kind, horizon=horizon)
         if len(self.heads) != self.config.outputs:
-            raise ValueError(
-                compose("it names {heads} heads for {outputs} outputs", heads=len(self.heads), outputs=self.config.outputs)
-            )
+            raise BadValue("it names {heads} heads for {outputs} outputs", heads=len(self.heads), outputs=self.config.outputs)
         if POOLED not in self.markets:
-            raise ValueError(compose("no market {market!r}, which stands for those it has not seen", market=POOLED))
+            raise BadValue("no market {market!r}, which stands for those it has not seen", market=POOLED)
         for entry in self.markets.values():
             if not len(entry.alphas) == len(entry.rules) == len(self.heads):
-                raise ValueError(
-                    compose(
-                        "market {market!r} has {alphas} alphas and {rules} rules for {heads} heads",
-                        market=entry.name,
-                        alphas=len(entry.alphas),
-                        rules=len(entry.rules),
-                        heads=len(self.heads),
-                    )
+                raise BadValue(
+                    "market {market!r} has {alphas} alphas and {rules} rules for {heads} heads",
+                    market=entry.name,
+                    alphas=len(entry.alphas),
+                    rules=len(entry.rules),
+                    heads=len(self.heads),
                 )
 
     @property
@@ -304,13 +298,11 @@ class Predictor:
             return self.heads.index((kind, horizon))
         except ValueError:
             there = ", ".join(f"{k} {h}" for k, h in self.heads)
-            raise ValueError(
-                compose(
-                    "this checkpoint has no head for the {kind} label at {horizon} steps: it has {there}",
-                    kind=kind,
-                    horizon=horizon,
-                    there=there,
-                )
+            raise BadValue(
+                "this checkpoint has no head for the {kind} label at {horizon} steps: it has {there}",
+                kind=kind,
+                horizon=horizon,
+                there=there,
             ) from None
 
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.messages import compose
+from core.messages import BadValue
 from core.models.vit import ViT, ViTConfig
 from core.nn import AttentionMaps
 
@@ -58,15 +58,13 @@ class CCTConfig(ViTConfig):
             object.__setattr__(self, name, tuple(getattr(self, name)))  # a card's JSON holds lists
         super().__post_init__()
         if self.patch != STRIDE:
-            raise ValueError(compose("the convolutions of a CCT make one cell of {stride} pixels: its patch", stride=STRIDE))
+            raise BadValue("the convolutions of a CCT make one cell of {stride} pixels: its patch", stride=STRIDE)
         if (
             len(self.stages) != len(KERNELS)
             or len(self.repeats) != len(KERNELS)
             or min(self.stem, *self.stages, *self.repeats) < 1
         ):
-            raise ValueError(
-                compose("a CCT needs a stem, and {count} stages of one channel and one block at least", count=len(KERNELS))
-            )
+            raise BadValue("a CCT needs a stem, and {count} stages of one channel and one block at least", count=len(KERNELS))
 
     def sequence_lengths(self, among: Iterable[int] = ()) -> set[int]:
         """1 + N of the image's own size alone: the patch is the convolutions'."""

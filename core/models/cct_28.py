@@ -15,7 +15,7 @@ from typing import ClassVar, Final, Literal, overload
 import torch
 from torch import Tensor, nn
 
-from core.messages import compose
+from core.messages import BadValue
 from core.models.garment_teacher import Residual, convolution
 from core.models.vit import ViT, ViTConfig
 from core.nn import AttentionMaps
@@ -43,9 +43,9 @@ class CCT28Config(ViTConfig):
         object.__setattr__(self, "stages", tuple(self.stages))  # a card's JSON holds a list
         super().__post_init__()
         if self.patch != HALVED:
-            raise ValueError(compose("the convolutions of a CCT make one cell of {stride} pixels: its patch", stride=HALVED))
+            raise BadValue("the convolutions of a CCT make one cell of {stride} pixels: its patch", stride=HALVED)
         if len(self.stages) != 2 or min(self.stem, *self.stages) < 1:
-            raise ValueError(compose("a CCT needs a stem, and {count} stages of one channel and one block at least", count=2))
+            raise BadValue("a CCT needs a stem, and {count} stages of one channel and one block at least", count=2)
 
 
 class CCT28(ViT):

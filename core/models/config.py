@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_
 
 from torch import Tensor
 
-from core.messages import Message, compose
+from core.messages import BadValue, Message, compose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +55,7 @@ class AttentionConfig(ModelConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.heads >= 1 and self.width % self.width_step:
-            raise ValueError(
-                compose("a width of {width} cannot be split into {heads} equal heads", width=self.width, heads=self.heads)
-            )
+            raise BadValue("a width of {width} cannot be split into {heads} equal heads", width=self.width, heads=self.heads)
 
     @property
     def sequence_length(self) -> int | None:
@@ -119,14 +117,12 @@ def check_window(x: Tensor, *, name: str, steps: int, features: int) -> None:
         ValueError: for windows of another shape.
     """
     if x.shape[1:] != (steps, features):
-        raise ValueError(
-            compose(
-                "{name} takes windows of {steps} steps x {features} features, not {found}",
-                name=name,
-                steps=steps,
-                features=features,
-                found=tuple(x.shape[1:]),
-            )
+        raise BadValue(
+            "{name} takes windows of {steps} steps x {features} features, not {found}",
+            name=name,
+            steps=steps,
+            features=features,
+            found=tuple(x.shape[1:]),
         )
 
 

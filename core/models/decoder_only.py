@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, overload
 import torch
 from torch import Tensor, nn
 
-from core.messages import compose
+from core.messages import BadValue
 from core.models.config import SymbolsConfig
 from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions, causal_mask
 
@@ -75,9 +75,7 @@ class DecoderOnly(nn.Module):
             ValueError: for a sequence longer than `length`.
         """
         if symbols.shape[1] > self.config.length:
-            raise ValueError(
-                compose("{count} symbols: this model takes at most {most}", count=symbols.shape[1], most=self.config.length)
-            )
+            raise BadValue("{count} symbols: this model takes at most {most}", count=symbols.shape[1], most=self.config.length)
         x = self.positions(self.embedding(symbols))  # (batch, n) -> (batch, n, width)
         mask = causal_mask(symbols.shape[1], device=symbols.device)  # (n, n)
         maps: AttentionMaps = {}

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.messages import compose
+from core.messages import BadValue
 from core.models.config import ModelConfig, check_window
 from core.models.tlob import CLASSES
 from core.nn import AttentionMaps
@@ -47,10 +47,8 @@ class DeepLOBConfig(ModelConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.features != 4 * LEVELS or min(self.steps, self.outputs) < 1:
-            raise ValueError(
-                compose(
-                    "DeepLOB reads {columns} book columns, in windows of 1 step or more, for 1 output or more", columns=4 * LEVELS
-                )
+            raise BadValue(
+                "DeepLOB reads {columns} book columns, in windows of 1 step or more, for 1 output or more", columns=4 * LEVELS
             )
 
 

@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, overload
 import torch
 from torch import Tensor, nn
 
-from core.messages import compose
+from core.messages import BadValue, compose
 from core.models.config import AttentionConfig
 from core.models.mobilenet import IMAGE_MEAN, IMAGE_STD, LAST_CHANNELS, MobileNetV2
 from core.nn import AttentionMaps, FeedForward, MultiHeadAttention, padding_mask, sinusoidal_encoding, window_mask
@@ -64,10 +64,8 @@ class IIGAConfig(AttentionConfig):
         if min(self.width, self.heads, self.layers, self.expansion, self.image_size, self.track_features) < 1:
             raise ValueError(compose("width, heads, layers, expansion, image_size and track_features must each be 1 or more"))
         if self.vocabulary < 2:
-            raise ValueError(
-                compose(
-                    "a vocabulary of {vocabulary} holds no gloss beside the blank: it takes 2 or more", vocabulary=self.vocabulary
-                )
+            raise BadValue(
+                "a vocabulary of {vocabulary} holds no gloss beside the blank: it takes 2 or more", vocabulary=self.vocabulary
             )
         if self.window < 0 or self.track_kernel % 2 == 0 or self.track_convolutions < 1:
             raise ValueError(compose("the window must be 0 or more, the track kernel odd, and its convolutions 1 or more"))
@@ -258,14 +256,10 @@ class IIGA(nn.Module):
         frame = self.config.frame_shape
         if tuple(x.shape[2:]) != frame or x.ndim != len(frame) + 2 or x.shape[1] < 1:
             shown = ", ".join(map(str, frame))
-            raise ValueError(
-                compose(
-                    "this IIGA takes (batch, T, {shown}) with 1 or more frames, not {found}", shown=shown, found=tuple(x.shape)
-                )
+            raise BadValue(
+                "this IIGA takes (batch, T, {shown}) with 1 or more frames, not {found}", shown=shown, found=tuple(x.shape)
             )
         if lengths is not None and (lengths.shape != x.shape[:1] or not bool(((lengths >= 1) & (lengths <= x.shape[1])).all())):
-            raise ValueError(
-                compose(
-                    "lengths must hold one number of 1 to {most} a sequence, not {found}", most=x.shape[1], found=lengths.tolist()
-                )
+            raise BadValue(
+                "lengths must hold one number of 1 to {most} a sequence, not {found}", most=x.shape[1], found=lengths.tolist()
             )

@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from core.messages import compose
+from core.messages import BadValue
 
 BLOCKS = (
     # expansion t, output channels c, repeats n, stride s of the first: table 2 of the paper
@@ -84,14 +84,12 @@ class MobileNetV2(nn.Module):
     def __init__(self, *, width_multiplier: float = 1.0, last_channels: int = LAST_CHANNELS, stem_stride: int = 2) -> None:
         super().__init__()
         if width_multiplier <= 0 or last_channels < 1 or stem_stride not in (1, 2):
-            raise ValueError(
-                compose(
-                    "MobileNetV2 takes a width multiplier above 0, 1 or more last channels and a stem stride of 1 "
-                    "or 2, not {width_multiplier}, {last_channels} and {stem_stride}",
-                    width_multiplier=width_multiplier,
-                    last_channels=last_channels,
-                    stem_stride=stem_stride,
-                )
+            raise BadValue(
+                "MobileNetV2 takes a width multiplier above 0, 1 or more last channels and a stem stride of 1 "
+                "or 2, not {width_multiplier}, {last_channels} and {stem_stride}",
+                width_multiplier=width_multiplier,
+                last_channels=last_channels,
+                stem_stride=stem_stride,
             )
         channels = divisible(STEM_CHANNELS * width_multiplier)
         layers: list[nn.Module] = [ConvNormActivation(3, channels, stride=stem_stride)]
@@ -121,20 +119,17 @@ def load_published(model: MobileNetV2, path: Path) -> None:
     try:
         published = load_file(path)
     except SafetensorError as error:
-        raise ValueError(compose("{file} is not a whole safetensors file: {reason}", file=path.name, reason=error)) from error
+        raise BadValue("{file} is not a whole safetensors file: {reason}", file=path.name, reason=error) from error
     own = model.state_dict()
     weights = {name: value for name, value in published.items() if not name.startswith("classifier.")}
     # a file converted from elsewhere may lack the counters, which nothing reads
     weights |= {name: value for name, value in own.items() if name.endswith("num_batches_tracked") and name not in weights}
     wrong = sorted(own.keys() ^ weights.keys()) or [name for name in own if own[name].shape != weights[name].shape]
     if wrong:
-        raise ValueError(
-            compose(
-                "{file} does not hold the weights of a MobileNetV2 of this width: {first} and {others} more "
-                "differ in name or shape",
-                file=path.name,
-                first=wrong[0],
-                others=len(wrong) - 1,
-            )
+        raise BadValue(
+            "{file} does not hold the weights of a MobileNetV2 of this width: {first} and {others} more differ in name or shape",
+            file=path.name,
+            first=wrong[0],
+            others=len(wrong) - 1,
         )
     model.load_state_dict(weights)

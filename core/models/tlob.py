@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Self, overload
 import torch
 from torch import Tensor, nn
 
-from core.messages import compose
+from core.messages import BadValue, compose
 from core.models.config import AttentionConfig, check_window
 from core.nn import AttentionMaps, BiN, FeedForward, LearnedPositions, MultiHeadAttention, SinusoidalPositions
 
@@ -59,21 +59,17 @@ class TLOBConfig(AttentionConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 1 <= self.pairs <= 12:
-            raise ValueError(compose("{pairs} pairs of layers: TLOB takes 1 to 12", pairs=self.pairs))
+            raise BadValue("{pairs} pairs of layers: TLOB takes 1 to 12", pairs=self.pairs)
         if min(self.steps, self.features, self.width, self.heads, self.outputs) < 1:
             raise ValueError(compose("steps, features, width, heads and outputs must each be 1 or more"))
         if not 0 <= self.directed <= self.features:
-            raise ValueError(
-                compose(
-                    "{directed} of {features} features are directed: 0 to all are", directed=self.directed, features=self.features
-                )
+            raise BadValue(
+                "{directed} of {features} features are directed: 0 to all are", directed=self.directed, features=self.features
             )
         if self.mirrored and (self.features - self.directed) % 4:
-            raise ValueError(
-                compose(
-                    "{features} features cannot be turned upside down: a level has 4, price and size of either side",
-                    features=self.features - self.directed,
-                )
+            raise BadValue(
+                "{features} features cannot be turned upside down: a level has 4, price and size of either side",
+                features=self.features - self.directed,
             )
 
     @property

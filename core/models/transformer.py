@@ -12,7 +12,7 @@ from typing import ClassVar, Final, Literal, overload
 import torch
 from torch import Tensor, nn
 
-from core.messages import compose
+from core.messages import BadValue
 from core.models.config import SymbolsConfig
 from core.nn import AttentionMaps, EncoderLayer, FeedForward, MultiHeadAttention, SinusoidalPositions, causal_mask
 
@@ -107,8 +107,8 @@ class Transformer(nn.Module):
 
     def _embed(self, symbols: Tensor) -> Tensor:
         if symbols.shape[1] > self.config.length:
-            raise ValueError(
-                compose("{count} symbols: this Transformer takes at most {most}", count=symbols.shape[1], most=self.config.length)
+            raise BadValue(
+                "{count} symbols: this Transformer takes at most {most}", count=symbols.shape[1], most=self.config.length
             )
         embedded: Tensor = self.positions(self.embedding(symbols))  # (batch, n) -> (batch, n, width)
         return embedded

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Self, cast, overload
 import torch
 from torch import Tensor, nn
 
-from core.messages import compose
+from core.messages import BadValue, compose
 from core.models.config import AttentionConfig
 from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions
 from core.nn.plain import computes_plainly
@@ -73,12 +73,10 @@ class ViTConfig(AttentionConfig):
         if min(self.side, self.patch, self.width, self.heads, self.layers, self.hidden, self.classes) < 1:
             raise ValueError(compose("side, patch, width, heads, layers, hidden and classes must each be 1 or more"))
         if self.side % self.patch:
-            raise ValueError(
-                compose(
-                    "patches of {patch} pixels do not tile an image of {side}: take a divisor of {side}",
-                    patch=self.patch,
-                    side=self.side,
-                )
+            raise BadValue(
+                "patches of {patch} pixels do not tile an image of {side}: take a divisor of {side}",
+                patch=self.patch,
+                side=self.side,
             )
 
     @property
@@ -104,13 +102,11 @@ class ViTConfig(AttentionConfig):
         """With the patch that gives another number of tokens, and another width."""
         patches = self._patch_by_length()
         if length is not None and length not in patches:
-            raise ValueError(
-                compose(
-                    "no patch gives a ViT of {side} pixels {tokens} tokens: choose one of {choices}",
-                    side=self.side,
-                    tokens=length,
-                    choices=", ".join(map(str, sorted(patches))),
-                )
+            raise BadValue(
+                "no patch gives a ViT of {side} pixels {tokens} tokens: choose one of {choices}",
+                side=self.side,
+                tokens=length,
+                choices=", ".join(map(str, sorted(patches))),
             )
         return replace(self, patch=self.patch if length is None else patches[length], width=width or self.width)
 
@@ -249,13 +245,11 @@ class ViT(nn.Module):
         """
         side, colours = self.config.side, self.config.colours
         if x.dim() != 4 or x.shape[1:] != (colours, side, side):
-            raise ValueError(
-                compose(
-                    "this ViT takes images of shape (batch, {colours}, {side}, {side}), not {found}",
-                    colours=colours,
-                    side=side,
-                    found=tuple(x.shape),
-                )
+            raise BadValue(
+                "this ViT takes images of shape (batch, {colours}, {side}, {side}), not {found}",
+                colours=colours,
+                side=side,
+                found=tuple(x.shape),
             )
         if not return_attention:
             return cast(Tensor, self.head(self._class_tokens(x, keep=keep)))  # (batch, width) -> (batch, classes)

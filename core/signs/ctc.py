@@ -18,13 +18,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from core.messages import compose
+from core.messages import Refusal
 from core.signs.vocabulary import BLANK
 
 Array = NDArray[np.float64]
 
 
-class CTCError(ValueError):
+class CTCError(Refusal, ValueError):
     """A target without a valid path; the message says why and what would be right."""
 
 
@@ -206,9 +206,7 @@ def valid_paths(lattice: Lattice, *, most: int = 2000) -> list[Path]:
     count = count_paths(lattice.target, steps, skip=lattice.skip)
     if count > most:
         raise CTCError(
-            compose(
-                "the target has {count} paths over {steps} frames: at most {most} are listed", count=count, steps=steps, most=most
-            )
+            "the target has {count} paths over {steps} frames: at most {most} are listed", count=count, steps=steps, most=most
         )
     paths = [_path(lattice, states) for states in _beginnings(lattice, steps - 1, None)]
     return sorted(paths, key=lambda path: (-path.log_probability, path.states))
@@ -248,31 +246,22 @@ def _arriving(before: Array, skips: NDArray[np.bool_]) -> Array:
 
 def _check(frames: Array, target: Sequence[int], skip: bool) -> None:
     if frames.ndim != 2 or not frames.size:
-        raise CTCError(compose("CTC takes log probabilities of (T, V) with one frame or more, not {shape}", shape=frames.shape))
+        raise CTCError("CTC takes log probabilities of (T, V) with one frame or more, not {shape}", shape=frames.shape)
     outside = [label for label in target if not 0 < label < frames.shape[1]]
     if outside:
         raise CTCError(
-            compose(
-                "labels run from 1 to {last}, 0 being the blank: the target has {label}",
-                last=frames.shape[1] - 1,
-                label=outside[0],
-            )
+            "labels run from 1 to {last}, 0 being the blank: the target has {label}", last=frames.shape[1] - 1, label=outside[0]
         )
     needed = frames_needed(target, skip=skip)
     if len(frames) < needed:
         counts = {"labels": len(target), "needed": needed, "frames": len(frames)}
         if skip:
             raise CTCError(
-                compose(
-                    "no path exists: {labels} labels and {repeats} repeats next to each other need {needed} frames, "
-                    "and there are {frames}",
-                    repeats=repeats(target),
-                    **counts,
-                )
-            )
-        raise CTCError(
-            compose(
-                "no path exists: {labels} labels and every blank between them need {needed} frames, and there are {frames}",
+                "no path exists: {labels} labels and {repeats} repeats next to each other need {needed} frames, "
+                "and there are {frames}",
+                repeats=repeats(target),
                 **counts,
             )
+        raise CTCError(
+            "no path exists: {labels} labels and every blank between them need {needed} frames, and there are {frames}", **counts
         )

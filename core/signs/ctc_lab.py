@@ -15,7 +15,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.messages import compose
+from core.messages import BadValue
 from core.signs import ctc
 from core.signs.ctc import Array, Lattice
 from core.signs.vocabulary import BLANK, BLANK_NAME
@@ -90,19 +90,17 @@ def made(target: Sequence[str], frames: int, fill: Fill, *, seed: int = 0) -> Pr
         ValueError: for too many labels or frames, or a label that is the blank's name.
     """
     if len(target) > MAX_LABELS or not 1 <= frames <= MAX_FRAMES:
-        raise ValueError(
-            compose(
-                "the lab takes up to {most} labels and 1 to {max_frames} frames, not {count} and {frames}: "
-                "more would no longer be readable",
-                most=MAX_LABELS,
-                max_frames=MAX_FRAMES,
-                count=len(target),
-                frames=frames,
-            )
+        raise BadValue(
+            "the lab takes up to {most} labels and 1 to {max_frames} frames, not {count} and {frames}: "
+            "more would no longer be readable",
+            most=MAX_LABELS,
+            max_frames=MAX_FRAMES,
+            count=len(target),
+            frames=frames,
         )
     reserved = {BLANK_NAME, OTHER} & set(target)
     if reserved:
-        raise ValueError(compose("{label!r} is a name of the lab's own: call the label something else", label=reserved.pop()))
+        raise BadValue("{label!r} is a name of the lab's own: call the label something else", label=reserved.pop())
     names = columns(target)
     labels = tuple(names.index(label) for label in target)
     weights = np.ones((frames, len(names)))
@@ -123,18 +121,12 @@ def of_clip(log_probabilities: NDArray[np.floating], names: Sequence[str], targe
         ValueError: for a label that is none of the names, or too many of them.
     """
     if len(target) > MAX_LABELS:
-        raise ValueError(
-            compose(
-                "the lab takes up to {most} labels, not {count}: more would no longer be readable",
-                most=MAX_LABELS,
-                count=len(target),
-            )
+        raise BadValue(
+            "the lab takes up to {most} labels, not {count}: more would no longer be readable", most=MAX_LABELS, count=len(target)
         )
     unknown = [label for label in target if label not in names[1:]]
     if unknown:
-        raise ValueError(
-            compose("the model does not know {labels}: its vocabulary is listed on the page", labels=", ".join(unknown))
-        )
+        raise BadValue("the model does not know {labels}: its vocabulary is listed on the page", labels=", ".join(unknown))
     shown = columns(target)
     whole = np.exp(np.asarray(log_probabilities, dtype=np.float64))
     kept = whole[:, [BLANK, *(list(names).index(label) for label in shown[1:-1])]]
@@ -168,19 +160,15 @@ def normalised(weights: NDArray[np.floating]) -> Array:
     table = np.asarray(weights, dtype=np.float64)
     bad = np.argwhere(~np.isfinite(table) | (table < 0))
     if len(bad):
-        raise ValueError(
-            compose(
-                "frame {frame} holds {value:g}: a probability is a number of 0 or more",
-                frame=bad[0][0] + 1,
-                value=table[tuple(bad[0])],
-            )
+        raise BadValue(
+            "frame {frame} holds {value:g}: a probability is a number of 0 or more",
+            frame=bad[0][0] + 1,
+            value=table[tuple(bad[0])],
         )
     sums = table.sum(axis=1, keepdims=True)
     if not sums.all():
-        raise ValueError(
-            compose(
-                "frame {frame} has only zeros: some label needs a probability", frame=int(np.flatnonzero(sums[:, 0] == 0)[0]) + 1
-            )
+        raise BadValue(
+            "frame {frame} has only zeros: some label needs a probability", frame=int(np.flatnonzero(sums[:, 0] == 0)[0]) + 1
         )
     return np.asarray(table / sums)
 

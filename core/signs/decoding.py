@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from core.messages import compose
+from core.messages import BadValue
 from core.signs.vocabulary import BLANK
 
 Prefix = tuple[int, ...]
@@ -136,7 +136,7 @@ def sharpened(log_probabilities: NDArray[np.floating], power: float) -> NDArray[
         ValueError: for a power of 0 or less.
     """
     if not power > 0:
-        raise ValueError(compose("the power of the frames' probabilities must be above 0, not {power}", power=power))
+        raise BadValue("the power of the frames' probabilities must be above 0, not {power}", power=power)
     raised = np.asarray(log_probabilities, dtype=np.float64) * power
     return np.asarray(raised - np.logaddexp.reduce(raised, axis=1, keepdims=True))
 

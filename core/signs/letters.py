@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.messages import compose
+from core.messages import BadValue
 from core.models.iiga import IIGA
 from core.signs.hands.tracker import LANDMARKS
 from core.signs.vocabulary import Vocabulary
@@ -117,21 +117,19 @@ def read_hands(path: Path, *, aspect: float = 1.0) -> LetterHands:
         with np.load(path, allow_pickle=False) as arrays:
             points, letters = np.asarray(arrays["points"], np.float32), np.asarray(arrays["letter"]).astype(str)
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise ValueError(compose("{file} is no .npz file with the arrays points and letter", file=path.name)) from error
+        raise BadValue("{file} is no .npz file with the arrays points and letter", file=path.name) from error
     if points.ndim != 3 or points.shape[1] != LANDMARKS or points.shape[2] not in (2, 3) or letters.shape != points.shape[:1]:
-        raise ValueError(
-            compose(
-                "{file}: points of shape (n, 21, 2 or 3) and n letters are right, not {points} and {letters}",
-                file=path.name,
-                points=points.shape,
-                letters=letters.shape,
-            )
+        raise BadValue(
+            "{file}: points of shape (n, 21, 2 or 3) and n letters are right, not {points} and {letters}",
+            file=path.name,
+            points=points.shape,
+            letters=letters.shape,
         )
     if not len(points) or not np.isfinite(points).all():
-        raise ValueError(compose("{file} holds no hand, or a point that is no number", file=path.name))
+        raise BadValue("{file} holds no hand, or a point that is no number", file=path.name)
     names = [letter.strip().upper() for letter in letters]
     if unknown := sorted(set(names) - set(LETTERS)):
-        raise ValueError(compose("{file} holds letters that are not A to Z: {names}", file=path.name, names=", ".join(unknown)))
+        raise BadValue("{file} holds letters that are not A to Z: {names}", file=path.name, names=", ".join(unknown))
     if points.shape[2] == 2:
         points = np.concatenate([points, np.zeros_like(points[..., :1])], axis=2)
     return LetterHands(points=points * np.array([aspect, 1, aspect], np.float32), letters=np.array(VOCABULARY.encode(names)))

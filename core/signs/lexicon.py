@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.messages import compose
+from core.messages import BadValue
 from core.signs.letters import LETTERS, VOCABULARY
 from core.signs.vocabulary import BLANK
 
@@ -56,9 +56,9 @@ def read_words(path: Path) -> list[str]:
     try:
         words = words_of(path.read_text(encoding="utf-8-sig").splitlines())
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(compose("{file} is no text file with a word a line", file=path.name)) from error
+        raise BadValue("{file} is no text file with a word a line", file=path.name) from error
     if not words:
-        raise ValueError(compose("{file} holds no word of the letters A to Z", file=path.name))
+        raise BadValue("{file} holds no word of the letters A to Z", file=path.name)
     return words
 
 

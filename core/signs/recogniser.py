@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core import checkpoints
-from core.messages import compose
+from core.messages import BadValue, compose
 from core.models.for_prediction import for_prediction
 from core.models.iiga import IIGA, IIGAConfig
 from core.nn import AttentionMaps
@@ -94,12 +94,10 @@ class Recogniser:
             self.beam_power = float(rules.get("beam_power", 1.0))
         if len(self.vocabulary) != self.config.vocabulary:
             raise checkpoints.CheckpointError(
-                compose(
-                    "the card of {name!r} names {count} glosses for a model of {needed}",
-                    name=card["name"],
-                    count=len(self.vocabulary) - 1,
-                    needed=self.config.vocabulary - 1,
-                )
+                "the card of {name!r} names {count} glosses for a model of {needed}",
+                name=card["name"],
+                count=len(self.vocabulary) - 1,
+                needed=self.config.vocabulary - 1,
             )
         self.model = checkpoints.build_model(checkpoint, IIGA)
         self._lock = threading.Lock()  # the finder is not for several threads at once
@@ -247,20 +245,16 @@ class Recogniser:
         size = self.image_size
         shape = (size, size, 3) if self.front == "frames" else (len(COLUMNS),)
         if clip.ndim != len(shape) + 1 or clip.shape[1:] != shape or not len(clip):
-            raise ValueError(
-                compose(
-                    "{name} reads {front} of shape (T, {sides}), one or more, not {shape}",
-                    name=self.name,
-                    front=self.front,
-                    sides=", ".join(map(str, shape)),
-                    shape=clip.shape,
-                )
+            raise BadValue(
+                "{name} reads {front} of shape (T, {sides}), one or more, not {shape}",
+                name=self.name,
+                front=self.front,
+                sides=", ".join(map(str, shape)),
+                shape=clip.shape,
             )
         if self.front == "frames":
             if clip.dtype != np.uint8:
-                raise ValueError(
-                    compose("{name} reads frames of uint8 values, 0 to 255, not {kind}", name=self.name, kind=clip.dtype)
-                )
+                raise BadValue("{name} reads frames of uint8 values, 0 to 255, not {kind}", name=self.name, kind=clip.dtype)
             if self.reads_hands:
                 return self.landmark_inputs(self.hands(clip))
             return torch.from_numpy(np.ascontiguousarray(clip))[None]

@@ -10,7 +10,6 @@ import torch
 
 from core import checkpoints
 from core.checkpoints import CheckpointError
-from core.messages import compose
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs.recogniser import Recogniser
 from core.signs.video import MAX_FRAMES, Footage
@@ -34,19 +33,15 @@ def load_own(card: bytes, weights: bytes) -> Recogniser:
     """
     if len(weights) > MAX_MIB * 2**20:
         raise CheckpointError(
-            compose("the weights take {size:.0f} MiB: up to {most} MiB can be loaded", size=len(weights) / 2**20, most=MAX_MIB)
+            "the weights take {size:.0f} MiB: up to {most} MiB can be loaded", size=len(weights) / 2**20, most=MAX_MIB
         )
     if len(card) > MAX_CARD_BYTES:
         raise CheckpointError(
-            compose(
-                "the card takes {size:.0f} MiB: up to {most} MiB can be read",
-                size=len(card) / 2**20,
-                most=MAX_CARD_BYTES // 2**20,
-            )
+            "the card takes {size:.0f} MiB: up to {most} MiB can be read", size=len(card) / 2**20, most=MAX_CARD_BYTES // 2**20
         )
     checkpoint = checkpoints.from_bytes(card, weights)
     if checkpoint.card["model"] != "iiga":
-        raise CheckpointError(compose("the card is of a {model!r}: this page takes an 'iiga'", model=checkpoint.card["model"]))
+        raise CheckpointError("the card is of a {model!r}: this page takes an 'iiga'", model=checkpoint.card["model"])
     shapes = {name: tuple(tensor.shape) for name, tensor in checkpoint.weights.items()}
     _compare(_config(checkpoint.card), shapes)
     return Recogniser(checkpoint)
@@ -57,11 +52,9 @@ def _config(card: dict[str, Any]) -> IIGAConfig:
     sizes = (config.width, config.image_channels, config.track_features, config.image_size, config.vocabulary // 16)
     if config.layers > MAX_LAYERS or config.track_convolutions > MAX_LAYERS or max(sizes) > MAX_WIDTH:
         raise CheckpointError(
-            compose(
-                "the card asks for a larger network than can be built here: up to {layers} layers of width {width}",
-                layers=MAX_LAYERS,
-                width=MAX_WIDTH,
-            )
+            "the card asks for a larger network than can be built here: up to {layers} layers of width {width}",
+            layers=MAX_LAYERS,
+            width=MAX_WIDTH,
         )
     return config
 
@@ -71,22 +64,18 @@ def _compare(config: IIGAConfig, shapes: dict[str, tuple[int, ...]]) -> None:
         with torch.device("meta"):  # shapes without memory
             wanted = {name: tuple(tensor.shape) for name, tensor in IIGA(config).state_dict().items()}
     except (ValueError, TypeError, RuntimeError, AssertionError) as error:
-        raise CheckpointError(compose("no IIGA can be built from the card's config: {reason}", reason=error)) from error
+        raise CheckpointError("no IIGA can be built from the card's config: {reason}", reason=error) from error
     if lacking := wanted.keys() - shapes.keys():
-        raise CheckpointError(compose("the weights do not fit the card's config: they lack {name}", name=min(lacking)))
+        raise CheckpointError("the weights do not fit the card's config: they lack {name}", name=min(lacking))
     if superfluous := shapes.keys() - wanted.keys():
-        raise CheckpointError(
-            compose("the weights do not fit the card's config: it has no place for their {name}", name=min(superfluous))
-        )
+        raise CheckpointError("the weights do not fit the card's config: it has no place for their {name}", name=min(superfluous))
     for name, shape in wanted.items():
         if shapes[name] != shape:
             raise CheckpointError(
-                compose(
-                    "the weights do not fit the card's config: {name} is {found}, not {shape}",
-                    name=name,
-                    found=shapes[name],
-                    shape=shape,
-                )
+                "the weights do not fit the card's config: {name} is {found}, not {shape}",
+                name=name,
+                found=shapes[name],
+                shape=shape,
             )
 
 

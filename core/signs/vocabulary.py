@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from core.messages import compose
+from core.messages import BadValue, compose
 
 BLANK = 0
 """The blank's index in every vocabulary and every model's output."""
@@ -51,10 +51,8 @@ class Vocabulary:
         """
         unknown = [gloss for gloss in sentence if gloss not in self.index]
         if unknown:
-            raise ValueError(
-                compose(
-                    "the vocabulary of {count} glosses does not hold {labels}", count=len(self.glosses), labels=", ".join(unknown)
-                )
+            raise BadValue(
+                "the vocabulary of {count} glosses does not hold {labels}", count=len(self.glosses), labels=", ".join(unknown)
             )
         return [self.index[gloss] for gloss in sentence]
 

@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from core import checkpoints
 from core.device import best_device
-from core.messages import compose
+from core.messages import BadValue
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs.decoding import greedy
 from core.signs.edits import word_error_rate
@@ -364,11 +364,11 @@ def read_signs(path: Path) -> Signs:
     """
     with np.load(path, allow_pickle=False) as arrays:
         if missing := {"frames", "offsets", "labels"} - set(arrays.files):
-            raise ValueError(compose("{file} lacks the arrays {names}", file=path.name, names=", ".join(sorted(missing))))
+            raise BadValue("{file} lacks the arrays {names}", file=path.name, names=", ".join(sorted(missing)))
         frames, offsets, labels = arrays["frames"], arrays["offsets"], arrays["labels"]
     names = [str(label).upper() for label in labels]
     if unknown := sorted(set(names) - set(SIGN_NAMES)):
-        raise ValueError(compose("{file} holds signs that are not known: {names}", file=path.name, names=", ".join(unknown)))
+        raise BadValue("{file} holds signs that are not known: {names}", file=path.name, names=", ".join(unknown))
     points = frames * np.array([SIGN_ASPECT, 1.0], np.float32)
     seen = (frames != 0).any(axis=(2, 3))
     spans = [slice(first, last) for first, last in pairwise(offsets)]

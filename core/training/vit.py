@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from core import checkpoints
 from core.device import best_device
-from core.messages import compose
+from core.messages import BadValue
 from core.models import MODELS
 from core.models.cct_28 import CCT28Config
 from core.models.garment_teacher import GarmentTeacher, TeacherConfig
@@ -366,9 +366,7 @@ def evaluate(
         ValueError: for a model whose classes are not the data set's.
     """
     if classifier.class_names != CLASSES:
-        raise ValueError(
-            compose("{name} answers in kinds of photographs: give a folder of photographs", name=classifier.card["name"])
-        )
+        raise BadValue("{name} answers in kinds of photographs: give a folder of photographs", name=classifier.card["name"])
     parts = []
     for first in range(0, len(part), BATCH):
         parts.append(classifier.answers(classifier.enlarged(part.images[first : first + BATCH])))

@@ -28,7 +28,7 @@ from torch.nn import functional as F
 
 from core import checkpoints
 from core.device import best_device
-from core.messages import compose
+from core.messages import BadValue, compose
 from core.models import MODELS
 from core.models.for_prediction import for_prediction
 from core.models.vit import CLASSES, ViT, ViTConfig
@@ -135,9 +135,9 @@ class Classifier:
         if min(self.std, self.temperature) <= 0:
             raise ValueError(compose("standard deviation and temperature must be above 0"))
         if self.manner not in get_args(Manner):
-            raise ValueError(compose("its preparation must be one of {choices}", choices=", ".join(get_args(Manner))))
+            raise BadValue("its preparation must be one of {choices}", choices=", ".join(get_args(Manner)))
         if len(self.class_names) != self.config.classes or not all(isinstance(name, str) for name in self.class_names):
-            raise ValueError(compose("it must name {count} classes", count=self.config.classes))
+            raise BadValue("it must name {count} classes", count=self.config.classes)
 
     @property
     def rejects(self) -> bool:

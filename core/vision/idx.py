@@ -19,6 +19,8 @@ from urllib.error import URLError
 import numpy as np
 import numpy.typing as npt
 
+from core.messages import Refusal
+
 ADDRESS = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 """Address at which the data set's authors keep the files."""
 
@@ -38,7 +40,7 @@ Report = Callable[[str, int, int], None]
 """Called with the file's name, the bytes so far and the bytes in all (0 where the server does not say)."""
 
 
-class IdxError(ValueError):
+class IdxError(Refusal, ValueError):
     """Files that are missing or damaged; the message names them and says what would be right."""
 
 

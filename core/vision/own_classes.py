@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from core import npz
-from core.messages import compose
+from core.messages import Refusal, compose
 from core.vision.calibration import softmax
 from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes, Picture
@@ -39,7 +39,7 @@ LARGEST_FILE: Final = 1 << 20
 """Bytes that a file of a head may unpack to."""
 
 
-class OwnClassesError(ValueError):
+class OwnClassesError(Refusal, ValueError):
     """Pictures that no head can be fitted to, or a file that holds none; the message says why and what would be right."""
 
 
@@ -142,17 +142,18 @@ def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]
     """
     names = [name.strip() for name, _images in pictures]
     if not 2 <= len(names) <= MAX_CLASSES:
-        raise OwnClassesError(compose("a head takes 2 to {most} classes, not {count}", most=MAX_CLASSES, count=len(names)))
+        raise OwnClassesError("a head takes 2 to {most} classes, not {count}", most=MAX_CLASSES, count=len(names))
     if len(set(names)) < len(names) or not all(0 < len(name) <= LONGEST_NAME for name in names):
-        raise OwnClassesError(compose("each class needs a name of its own, of 1 to {most} letters", most=LONGEST_NAME))
+        raise OwnClassesError("each class needs a name of its own, of 1 to {most} letters", most=LONGEST_NAME)
     for name, (_name, images) in zip(names, pictures, strict=True):
         if len(images) < FEWEST:
             raise OwnClassesError(
-                compose(
-                    "{name} has {count} pictures: give {fewest} or more, better {better}",
-                    name=name, count=len(images), fewest=FEWEST, better=RECOMMENDED,
-                )
-            )  # fmt: skip
+                "{name} has {count} pictures: give {fewest} or more, better {better}",
+                name=name,
+                count=len(images),
+                fewest=FEWEST,
+                better=RECOMMENDED,
+            )
     features = np.concatenate([classifier.features(np.stack(images)) for _name, images in pictures])
     labels = np.concatenate([np.full(len(images), row) for row, (_name, images) in enumerate(pictures)])
     folds = np.concatenate([np.arange(len(images)) * FOLDS // len(images) for _name, images in pictures])
@@ -221,7 +222,7 @@ def read_own_classes(data: bytes) -> OwnClasses:
         numbers = {name: arrays[name].astype(np.float64) for name in ("mean", "deviation", "weights", "bias", "centres")}
         reach, held_out, base = float(arrays["reach"]), float(arrays["held_out"]), str(arrays["base"])
     except npz.NpzError as error:
-        raise OwnClassesError(compose("the file holds no classes taught here: {reason}", reason=error)) from error
+        raise OwnClassesError("the file holds no classes taught here: {reason}", reason=error) from error
     except (TypeError, ValueError) as error:
         raise OwnClassesError(compose("the file holds no classes taught here: its arrays are of other kinds")) from error
     width = len(numbers["mean"])

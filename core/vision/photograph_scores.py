@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from core.messages import compose
 from core.scores import CALIBRATION_BINS, reliability
 from core.vision.classifier import Classifier
 from core.vision.photographs import KINDS, Photograph, PhotographsError
@@ -43,7 +42,7 @@ def evaluate_photographs(
             answers.append(answered(reader, row))
         progress()
     if not answers:
-        raise PhotographsError(compose("none of the photographs is of one of the ten kinds: {kinds}", kinds=", ".join(KINDS)))
+        raise PhotographsError("none of the photographs is of one of the ten kinds: {kinds}", kinds=", ".join(KINDS))
 
     def of_kind(kind: str) -> dict[str, Any]:
         of_it = [one for one in answers if one.row.kind == kind]
@@ -108,7 +107,7 @@ def decoded(row: Photograph) -> Picture:
     try:
         return decode(row.data, name=row.file)
     except PictureError as error:
-        raise PhotographsError(compose("{file}: {reason}", file=row.file, reason=error)) from error
+        raise PhotographsError("{file}: {reason}", file=row.file, reason=error) from error
 
 
 def _share(values: Iterable[bool]) -> float:

@@ -14,7 +14,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.messages import compose
+from core.messages import Refusal, compose
 
 KINDS: Final[dict[str, str]] = {
     "t-shirt": "T-shirt",
@@ -34,7 +34,7 @@ ROWS: Final = 64
 """Photographs read from a file at a time."""
 
 
-class PhotographsError(ValueError):
+class PhotographsError(Refusal, ValueError):
     """A folder or file without such photographs; the message says what was wrong and what would be right."""
 
 
@@ -65,7 +65,7 @@ def photograph_files(folder: Path, split: str | None = None) -> list[Path]:
     if not chosen:
         there = ", ".join(path.stem for path in files) or compose("none")
         raise PhotographsError(
-            compose("{folder} has no split {split!r}: its Parquet files are {names}", folder=folder, split=split, names=there)
+            "{folder} has no split {split!r}: its Parquet files are {names}", folder=folder, split=split, names=there
         )
     return chosen
 
@@ -81,14 +81,12 @@ def photographs(path: Path) -> Iterator[Photograph]:
             missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
             if missing:
                 raise PhotographsError(
-                    compose(
-                        "{file} lacks the columns {missing}: photographs come with file, kind and jpeg",
-                        file=path.name,
-                        missing=", ".join(missing),
-                    )
+                    "{file} lacks the columns {missing}: photographs come with file, kind and jpeg",
+                    file=path.name,
+                    missing=", ".join(missing),
                 )
             for batch in file.iter_batches(ROWS, columns=list(COLUMNS)):
                 for row in batch.to_pylist():
                     yield Photograph(file=str(row["file"]), kind=str(row["kind"]).lower(), data=bytes(row["jpeg"]))
     except (pa.ArrowException, OSError, TypeError) as error:
-        raise PhotographsError(compose("{file} is damaged, or no Parquet file", file=path.name)) from error
+        raise PhotographsError("{file} is damaged, or no Parquet file", file=path.name) from error

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from core.camera import Picture, decoded
-from core.messages import compose
+from core.messages import BadValue, compose
 from pages.shared.language import _, translate_to
 
 MAX_VIEWERS: Final = 4
@@ -114,5 +114,5 @@ def _wish(text: str) -> dict[str, Any]:
     """ValueError for what is too long, or no JSON object."""
     wanted = json.loads(text) if len(text) <= MAX_TEXT else None
     if not isinstance(wanted, dict):
-        raise ValueError(compose("a wish is a JSON object of at most {most} characters", most=MAX_TEXT))
+        raise BadValue("a wish is a JSON object of at most {most} characters", most=MAX_TEXT)
     return wanted

@@ -27,7 +27,7 @@ from core.market.predictor import MarketCard, Predictor
 from core.market.store.index import market_of, recording_of
 from core.market.store.segments import is_segment
 from core.market.windows import FrozenWindow, cut
-from core.messages import compose
+from core.messages import BadValue
 
 TEST_START: Final = 0.8
 """Share of a file after which no row was trained on or validated with (D10)."""
@@ -234,13 +234,11 @@ def entry_of(predictor: Predictor, spelling: str, *, named: bool) -> MarketCard:
     if not named:
         return predictor.market(spelling)
     if spelling not in predictor.markets:
-        raise ValueError(
-            compose(
-                "the card of {name!r} has no market {market!r}: it has {there}",
-                name=predictor.card["name"],
-                market=spelling,
-                there=", ".join(predictor.markets),
-            )
+        raise BadValue(
+            "the card of {name!r} has no market {market!r}: it has {there}",
+            name=predictor.card["name"],
+            market=spelling,
+            there=", ".join(predictor.markets),
         )
     return predictor.markets[spelling]
 

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from core.market.book import LEVELS, STEP_MS
 from core.market.store.places import RecordingPlace, StoredFile, library_folder
 from core.market.store.writer import POINTS, FileSummary, footer_summary, summary_of
-from core.messages import Refusal, compose
+from core.messages import BadValue, Refusal, compose
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "recordings"
 """Folder of the recordings that come with the app."""
@@ -294,7 +294,7 @@ def _parquet_summary(opened: IO[bytes]) -> FileSummary:
 
 def _need(names: Iterable[str]) -> None:
     if missing := sorted(set(NEEDED) - set(names)):
-        raise ValueError(compose("it lacks the column {column}", column=missing[0]))
+        raise BadValue("it lacks the column {column}", column=missing[0])
 
 
 def _of_columns(names: list[str], table: pa.Table) -> FileSummary:

@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-from core.messages import compose
+from core.messages import Refusal, compose
 
 FOLDER: Final = Path(__file__).parents[3] / "assets" / "hands"
 PACKAGE: Final = "mediapipe==0.10.21"
@@ -38,7 +38,7 @@ MEMBERS: Final = {
 """File name -> its place in the package and its SHA-256."""
 
 
-class MissingModels(ValueError):
+class MissingModels(Refusal, ValueError):
     """The hand finder's models, or the package that runs them, are not there."""
 
 
@@ -55,7 +55,7 @@ def checked(folder: Path = FOLDER) -> dict[str, Path]:
         if not path.exists():
             raise MissingModels(compose("hands are found by models that are not set up here: run `make hands` once"))
         if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-            raise MissingModels(compose("{file} is not the published model: run `make hands` again", file=name))
+            raise MissingModels("{file} is not the published model: run `make hands` again", file=name)
     return {name: folder / name for name in MEMBERS}
 
 
@@ -80,9 +80,9 @@ def take_out(wheel: Path, folder: Path = FOLDER) -> None:
             for name, (member, digest) in MEMBERS.items():
                 files[name] = archive.read(member)
                 if hashlib.sha256(files[name]).hexdigest() != digest:
-                    raise MissingModels(compose("{file} in {package} is not the published model", file=name, package=wheel.name))
+                    raise MissingModels("{file} in {package} is not the published model", file=name, package=wheel.name)
     except (KeyError, zipfile.BadZipFile) as error:
-        raise MissingModels(compose("{package} is not the package that holds the models", package=wheel.name)) from error
+        raise MissingModels("{package} is not the package that holds the models", package=wheel.name) from error
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -102,6 +102,6 @@ def set_up(folder: Path = FOLDER) -> None:
         if done.returncode or not wheels:
             lines = done.stderr.strip().splitlines() or ["no reason given"]
             raise MissingModels(
-                compose("{package} could not be downloaded: {reason}", package=PACKAGE, reason=lines[-1].removeprefix("ERROR: "))
+                "{package} could not be downloaded: {reason}", package=PACKAGE, reason=lines[-1].removeprefix("ERROR: ")
             )
         take_out(wheels[0], folder)

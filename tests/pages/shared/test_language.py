@@ -265,7 +265,7 @@ def test_the_check_lets_translated_ones_pass(source: str) -> None:
 
 # fmt: off
 SHOWN_ERRORS = {
-    "AlertError", "ClassError", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed", "FindingError",
+    "AlertError", "BadValue", "ClassError", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed", "FindingError",
     "ForecasterError", "FormatError", "GradientError", "LedgerError", "MissingModels", "NotAllowed", "OutOfStep",
     "ExperimentError", "OwnClassesError", "PictureError", "ReadingError", "RecordingError", "TextError",
     "TooManyFeeds", "TrainError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
