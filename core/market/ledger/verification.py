@@ -20,31 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import STEP_MS, first_fault
+from core.market.ledger import chain
 from core.market.ledger.anchors import Anchor, read_anchors
-from core.market.ledger.chain import (
-    CLOCK_MS,
-    GAP,
-    HASH_BYTES,
-    HEADER,
-    JOURNAL,
-    MAX_JOURNAL,
-    NOTHING,
-    PREDICTION,
-    ChainHead,
-    Entries,
-    LedgerError,
-    LedgerHeader,
-    OtherFormat,
-    Piece,
-    chained,
-    hashed_sizes,
-    head_of,
-    is_named_after,
-    pieces,
-    read_header,
-    read_journal,
-    segment_files,
-)
 from core.market.ledger.recomputation import NOT_ASKED, RECOMPUTED, ROWS_MISSING, UNKNOWN_MODEL, Predictors, Recomputation, Told
 from core.market.store.segments import HOUR_MS
 from core.messages import Message, compose
@@ -92,7 +69,7 @@ class MarketLedger:
     """
 
     name: str
-    header: LedgerHeader | None = None
+    header: chain.LedgerHeader | None = None
     rows: int = 0
     recomputed: int = 0
     late: int = 0
@@ -100,7 +77,7 @@ class MarketLedger:
     gaps: int = 0
     coverage: float = 0.0
     models: list[dict[str, Any]] = field(default_factory=list)
-    head: ChainHead | None = None
+    head: chain.ChainHead | None = None
     reasons: list[Message] = field(default_factory=list)
     difference: Difference | None = None
     told: Told | None = None
@@ -186,10 +163,12 @@ def market_folders(root: Path) -> list[Path]:
     Raises:
         LedgerError: where there is none.
     """
-    inside = sorted({path.parent for name in (HEADER, JOURNAL) for path in root.glob(f"*/{name}")})
-    folders = [root] if (root / HEADER).exists() else inside
+    inside = sorted({path.parent for name in (chain.HEADER, chain.JOURNAL) for path in root.glob(f"*/{name}")})
+    folders = [root] if (root / chain.HEADER).exists() else inside
     if not folders:
-        raise LedgerError("{folder} holds no ledger: give the folder whose markets each have a {file}", folder=root, file=HEADER)
+        raise chain.LedgerError(
+            "{folder} holds no ledger: give the folder whose markets each have a {file}", folder=root, file=chain.HEADER
+        )
     return folders
 
 
@@ -219,7 +198,7 @@ def verify(
     """
     for head in heads:
         if not re.fullmatch(r"[0-9a-fA-F]{64}", head):
-            raise LedgerError("{head!r} is no head: it has 64 hexadecimal digits", head=head[:80])
+            raise chain.LedgerError("{head!r} is no head: it has 64 hexadecimal digits", head=head[:80])
     given = {bytes.fromhex(head) for head in heads}
     folders = market_folders(root)
     kept = [read_anchors(folder, certificates=certificates) for folder in folders]
@@ -263,13 +242,16 @@ class _MarketCheck:
         self._given = {*given, *(bytes.fromhex(one.head) for one in self._anchors if one.checked)}
         self.size = 0
         try:
-            header = self._market.header = read_header(folder)
+            header = self._market.header = chain.read_header(folder)
             # The journal first: what is sealed meanwhile is then in both, and what is in both is taken once.
-            self._journal, (self._files, self._damaged) = read_journal(folder, len(header.heads)), segment_files(folder)
-        except OtherFormat as error:
+            self._journal, (self._files, self._damaged) = (
+                chain.read_journal(folder, len(header.heads)),
+                chain.segment_files(folder),
+            )
+        except chain.OtherFormat as error:
             self._market.reasons.append(error.args[0])
             return
-        except LedgerError as error:
+        except chain.LedgerError as error:
             self._break(0, "", error.args[0])
             return
         newest = max([0, *self._journal.entries["timestamp"][-1:].tolist(), *(file.newest_ms for file in self._files)])
@@ -291,7 +273,7 @@ class _MarketCheck:
     def look_at_name(self) -> None:
         """See that the folder is the one that a writer would give its market."""
         header = self._market.header
-        if header is not None and not is_named_after(self._market.name, header.market):
+        if header is not None and not chain.is_named_after(self._market.name, header.market):
             self._break(0, "", compose("its chain is that of the market {market}: the folder was renamed", market=header.market))
 
     def run(self, advance: Callable[[int], object], begun: dict[bytes, str]) -> MarketLedger:
@@ -311,7 +293,7 @@ class _MarketCheck:
             else:
                 if self._damaged:
                     self._break(self._links.index, *self._damaged[0])
-        except LedgerError as error:  # a file that cannot be read
+        except chain.LedgerError as error:  # a file that cannot be read
             self._break(self._links.index, "", error.args[0])
         if self._links.first and (of := begun.setdefault(self._links.first, market.name)) != market.name:
             self._break(0, "", compose("its chain is that of {other}: the folder was copied", other=of))
@@ -340,21 +322,21 @@ class _MarketCheck:
                 first = int(times[mine[0]])
                 market.models.append({"weights": weights, "checkpoint": name, "predictions": len(mine), "first_ms": first})
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _pieces(self) -> Iterator[chain.Piece]:
         assert self._market.header is not None
-        yield from pieces(self._folder, self._files, self._market.header.heads)
+        yield from chain.pieces(self._folder, self._files, self._market.header.heads)
         fresh = self._journal.entries[self._journal.entries["index"] >= self._links.index]
         if len(fresh):
-            yield Piece(entries=fresh, files=(JOURNAL,), of=np.zeros(len(fresh), np.int64))
+            yield chain.Piece(entries=fresh, files=(chain.JOURNAL,), of=np.zeros(len(fresh), np.int64))
 
-    def _difference(self, piece: Piece, advance: Callable[[int], object]) -> Difference | None:
+    def _difference(self, piece: chain.Piece, advance: Callable[[int], object]) -> Difference | None:
         """Take the next entries; returns the first that does not hold."""
         if self._damaged and int(piece.entries["index"][0]) > self._links.index:
             return self._break(self._links.index, *self._damaged[0])
         holds, why, holes = self._links.take(piece.entries)
         fault = self._again.take(piece.entries[:holds], holes[:holds], advance)
         at, why = fault or (holds, why)
-        self._market.rows += int((piece.entries["kind"][:at] == PREDICTION).sum())
+        self._market.rows += int((piece.entries["kind"][:at] == chain.PREDICTION).sum())
         return None if why is None else self._break(int(piece.entries["index"][at]), piece.files[piece.of[at]], why)
 
     def _reasons(self) -> Iterator[Message]:
@@ -407,15 +389,15 @@ class _Links:
         lost, missing: entries that are not there, and the predictions among them. noted: heads given, and the entry of each.
     """
 
-    def __init__(self, header: LedgerHeader, given: Collection[bytes]) -> None:
+    def __init__(self, header: chain.LedgerHeader, given: Collection[bytes]) -> None:
         self._given, self._now_ms = given, time.time_ns() // 1_000_000
         self.index = self.predictions = self.lost = self.missing = 0
         self.hash, self.first = header.genesis, b""
-        self.head: ChainHead | None = None
+        self.head: chain.ChainHead | None = None
         self.noted: dict[bytes, int] = {}
         self._last_ms, self._written_ms, self._after_gap = -STEP_MS, 0, False
 
-    def take(self, entries: Entries) -> tuple[int, str | None, NDArray[np.bool_]]:
+    def take(self, entries: chain.Entries) -> tuple[int, str | None, NDArray[np.bool_]]:
         """Returns the number of next entries that hold, the fault of the one after them, and before which some are missing."""
         holds, why = self._sensible(entries)
         holes = np.zeros(len(entries), bool)
@@ -426,26 +408,26 @@ class _Links:
                 holds, why = i, fault
                 break
         if holds:
-            self.head = head_of(entries[:holds])
-            self._last_ms, self._after_gap = int(entries["timestamp"][holds - 1]), bool(entries["kind"][holds - 1] == GAP)
+            self.head = chain.head_of(entries[:holds])
+            self._last_ms, self._after_gap = int(entries["timestamp"][holds - 1]), bool(entries["kind"][holds - 1] == chain.GAP)
             self._written_ms = max(self._written_ms, int(entries["written_ms"][:holds].max()))
         return holds, why, holes
 
     def _follow(self, kind: int, index: int, predictions: int, digest: bytes, before: bytes, data: bytes) -> str | None:
         """Returns the reason that an entry does not continue the chain; None where it does, and is then the newest."""
-        told = int(kind == PREDICTION)
+        told = int(kind == chain.PREDICTION)
         if index < self.index:
             return compose("it is there twice, or was moved: entry {index} is due", index=self.index)
         if index > self.index:
             between = predictions - told - self.predictions
-            if before == NOTHING or not 0 <= between <= index - self.index:
+            if before == chain.NOTHING or not 0 <= between <= index - self.index:
                 return compose("entries before it are missing, and it does not say which one it follows")
             self.lost, self.missing, self.hash = self.lost + index - self.index, self.missing + between, before
-        elif before not in (NOTHING, self.hash):
+        elif before not in (chain.NOTHING, self.hash):
             return compose("it does not follow the entry before it: one was removed, added or altered")
         elif predictions != self.predictions + told:
             return compose("its number of predictions is not that of the entries before it")
-        if chained(self.hash, data) != digest:
+        if chain.chained(self.hash, data) != digest:
             return compose("it is not the entry that was chained: a value or a hash was altered")
         self.hash, self.index, self.predictions = digest, index + 1, predictions
         self.first = self.first or (digest if told else b"")
@@ -453,10 +435,10 @@ class _Links:
             self.noted[digest] = index
         return None
 
-    def _sensible(self, entries: Entries) -> tuple[int, str | None]:
+    def _sensible(self, entries: chain.Entries) -> tuple[int, str | None]:
         """Returns the number of entries that may be what they say, and the fault of the one after them."""
         kind, times, written = (entries[name] for name in ("kind", "timestamp", "written_ms"))
-        row, gap = kind != GAP, kind == GAP
+        row, gap = kind != chain.GAP, kind == chain.GAP
         before = np.concatenate([[self._last_ms], times[:-1]])
         after_gap = np.concatenate([[self._after_gap], gap[:-1]])
         missing = np.diff(entries["index"], prepend=self.index - 1) != 1
@@ -466,27 +448,27 @@ class _Links:
         if (fault := first_fault(entries["levels"][row])) is not None:
             no_book[np.flatnonzero(row)[fault.values["row"]]] = True
         faults = [
-            ((kind < GAP) | (kind > PREDICTION), compose("it is no gap, row or prediction")),
+            ((kind < chain.GAP) | (kind > chain.PREDICTION), compose("it is no gap, row or prediction")),
             (row & (times % STEP_MS != 0), compose("its time is not on the grid of 250 ms")),
             (times < before + step, compose("its time is not after that of the row before it")),
             (gap & (after_gap | (times != before)) & ~missing, compose("it is a gap that does not follow its row")),
             (row & (written < times), compose("it was written before the time of its row")),
-            (written < newest - CLOCK_MS, compose("it was written before the entry before it")),
+            (written < newest - chain.CLOCK_MS, compose("it was written before the entry before it")),
             (written > self._now_ms + FUTURE_MS, compose("it was written later than now, by this machine's clock")),
-            (entries["confirmed_ms"] > written + CLOCK_MS, compose("it confirms rows of a time after it was written")),
+            (entries["confirmed_ms"] > written + chain.CLOCK_MS, compose("it confirms rows of a time after it was written")),
             (no_book, compose("its row is no order book")),
         ]
         at = [(int(np.argmax(bad)), why) for bad, why in faults if bad.any()]
         return min(at, key=itemgetter(0)) if at else (len(entries), None)
 
 
-def _lines(entries: Entries) -> Iterator[tuple[int, int, int, bytes, bytes, bytes]]:
+def _lines(entries: chain.Entries) -> Iterator[tuple[int, int, int, bytes, bytes, bytes]]:
     """Of each entry kind, index, number of predictions, hash, the hash before where given, and the bytes that are hashed."""
-    sizes, width, data = hashed_sizes(entries.dtype), entries.dtype.itemsize, entries.tobytes()
+    sizes, width, data = chain.hashed_sizes(entries.dtype), entries.dtype.itemsize, entries.tobytes()
     hashes, before = (entries[name].tobytes() for name in ("hash", "previous"))
     numbers = zip(*(entries[name].tolist() for name in ("kind", "index", "predictions")), strict=True)
     for i, (kind, index, predictions) in enumerate(numbers):
-        at = slice(HASH_BYTES * i, HASH_BYTES * (i + 1))
+        at = slice(chain.HASH_BYTES * i, chain.HASH_BYTES * (i + 1))
         yield kind, index, predictions, hashes[at], before[at], data[width * i : width * i + sizes[kind]]
 
 
@@ -505,7 +487,7 @@ def unpack(file: IO[bytes], folder: Path) -> Path:
         with zipfile.ZipFile(file) as packed:
             inside = [one for one in packed.infolist() if not one.is_dir()]
             if len(inside) > MAX_FILES or sum(one.file_size for one in inside) > MAX_UNPACKED:
-                raise LedgerError(
+                raise chain.LedgerError(
                     "it holds more than {count:,} files or {most} MiB: send one market, or fewer days",
                     count=MAX_FILES,
                     most=MAX_UNPACKED >> 20,
@@ -513,21 +495,21 @@ def unpack(file: IO[bytes], folder: Path) -> Path:
             for one in inside:
                 _unpack_one(packed, one, folder)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
-        if isinstance(error, LedgerError):
+        if isinstance(error, chain.LedgerError):
             raise
-        raise LedgerError(compose("it is no ZIP file that can be unpacked")) from error
-    headers = sorted(folder.rglob(HEADER), key=lambda path: len(path.parts))
+        raise chain.LedgerError(compose("it is no ZIP file that can be unpacked")) from error
+    headers = sorted(folder.rglob(chain.HEADER), key=lambda path: len(path.parts))
     if not headers:
-        raise LedgerError("it holds no ledger: a market's folder has a file {file}", file=HEADER)
+        raise chain.LedgerError("it holds no ledger: a market's folder has a file {file}", file=chain.HEADER)
     return headers[0].parent if len(headers) == 1 else headers[0].parent.parent
 
 
 def _unpack_one(packed: zipfile.ZipFile, one: zipfile.ZipInfo, folder: Path) -> None:
     parts = PurePosixPath(one.filename).parts
     if not parts or one.filename.startswith("/") or any(part in ("..", ".") or set(part) & set(":\\\0") for part in parts):
-        raise LedgerError("it names a file outside of itself: {name}", name=repr(one.filename[:80]))
-    if one.file_size > MAX_JOURNAL:
-        raise LedgerError("{name} is too large for a file of a ledger", name=parts[-1][:80])
+        raise chain.LedgerError("it names a file outside of itself: {name}", name=repr(one.filename[:80]))
+    if one.file_size > chain.MAX_JOURNAL:
+        raise chain.LedgerError("{name} is too large for a file of a ledger", name=parts[-1][:80])
     path = folder.joinpath(*parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     with packed.open(one) as source, path.open("wb") as target:  # which reads no more than the size that it gives

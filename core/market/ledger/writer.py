@@ -21,30 +21,8 @@ from core.files import lock, write_bytes
 from core.market.book import LEVELS, STEP_MS, FloatArray
 from core.market.feeds.clock import CLOCK
 from core.market.grid import Confirmed, Gap, GridItem, Row
+from core.market.ledger import chain
 from core.market.ledger.anchors import anchorer
-from core.market.ledger.chain import (
-    CLOCK_MS,
-    GAP,
-    HEADER,
-    JOURNAL,
-    PREDICTION,
-    ROW,
-    ChainHead,
-    Entries,
-    LedgerError,
-    LedgerHeader,
-    OtherFormat,
-    chained,
-    entry_type,
-    folder_name,
-    hashed_sizes,
-    head_of,
-    journal_entry,
-    newest_entry,
-    read_header,
-    read_journal,
-    write_segment,
-)
 from core.market.predictor import Predictions, Predictor, identity
 from core.market.store.segments import FREE_SPACE, HOUR_MS, Journal, is_full, remove_leftovers
 from core.messages import Message, compose
@@ -100,7 +78,7 @@ class LedgerWriter:
     def __init__(
         self,
         root: Path,
-        header: LedgerHeader,
+        header: chain.LedgerHeader,
         *,
         size_limit: int = SIZE_LIMIT,
         clock_ms: Callable[[], int] = CLOCK.now_ms,
@@ -110,10 +88,10 @@ class LedgerWriter:
         self._model = [np.frombuffer(bytes.fromhex(digest), np.uint8) for digest in header.model or ()]
         self._size_limit, self._clock_ms = size_limit, clock_ms
         self._lock = threading.Lock()
-        self._type = entry_type(len(header.heads))
+        self._type = chain.entry_type(len(header.heads))
         self._newest = np.zeros(1, self._type)  # before the first entry, as if a gap had the header's hash
         self._newest["index"], self._newest["hash"] = -1, np.frombuffer(header.genesis, np.uint8)
-        self._entries: list[Entries] = []  # of the journal
+        self._entries: list[chain.Entries] = []  # of the journal
         self._sealed = header.genesis  # the hash before them
         self._turn = 0  # of them, those before the first of another hour; 0 without one
         self._confirmed_ms = self.late = 0
@@ -127,15 +105,17 @@ class LedgerWriter:
 
     def _open(self) -> None:
         remove_leftovers(self.folder, ".*.part")
-        if not (self.folder / HEADER).exists():
-            write_bytes(self.folder / HEADER, self.header.to_json().encode())
+        if not (self.folder / chain.HEADER).exists():
+            write_bytes(self.folder / chain.HEADER, self.header.to_json().encode())
         heads = self.header.heads
-        if len(sealed_last := newest_entry(self.folder, heads)):
+        if len(sealed_last := chain.newest_entry(self.folder, heads)):
             self._newest = sealed_last
         self._sealed, sealed = self._newest["hash"].tobytes(), int(self._newest["index"][0]) + 1
-        journal = read_journal(self.folder, len(heads))
+        journal = chain.read_journal(self.folder, len(heads))
         if not (len(journal.entries) and journal.entries["index"][0] <= sealed) and journal.follows not in (b"", self._sealed):
-            raise LedgerError("the newest segments of {folder} are missing: the ledger is not continued", folder=self.folder.name)
+            raise chain.LedgerError(
+                "the newest segments of {folder} are missing: the ledger is not continued", folder=self.folder.name
+            )
         # A run that ended between sealing an hour and emptying the journal left entries that are in a segment.
         entries = journal.entries[journal.entries["index"] >= sealed]
         self._entries = [entries[i : i + 1] for i in range(len(entries))]
@@ -145,8 +125,8 @@ class LedgerWriter:
 
     def _empty_journal(self) -> None:
         """Leave in the journal only what is not sealed."""
-        write_bytes(self.folder / JOURNAL, self._sealed + b"".join(map(journal_entry, self._entries)))
-        self._journal = Journal(self.folder / JOURNAL, durable=True)
+        write_bytes(self.folder / chain.JOURNAL, self._sealed + b"".join(map(chain.journal_entry, self._entries)))
+        self._journal = Journal(self.folder / chain.JOURNAL, durable=True)
 
     @property
     def head(self) -> str:
@@ -154,9 +134,9 @@ class LedgerWriter:
         return self.newest.hash
 
     @property
-    def newest(self) -> ChainHead:
+    def newest(self) -> chain.ChainHead:
         """The newest entry."""
-        return head_of(self._newest)
+        return chain.head_of(self._newest)
 
     @property
     def count(self) -> int:
@@ -188,18 +168,18 @@ class LedgerWriter:
     def _gap(self) -> bytes:
         """A gap, unless nothing came since the one before."""
         self._gap_due = False
-        return b"" if self._newest["kind"] == GAP else self._append(GAP, int(self._newest["timestamp"][0]))
+        return b"" if self._newest["kind"] == chain.GAP else self._append(chain.GAP, int(self._newest["timestamp"][0]))
 
     def _row(self, row: LedgerRow) -> bytes:
         newest = self._newest
-        back = self._clock_ms() < newest["written_ms"] - CLOCK_MS
-        if back or row.timestamp < newest["timestamp"] + (0 if newest["kind"] == GAP else STEP_MS):
-            raise LedgerError(
+        back = self._clock_ms() < newest["written_ms"] - chain.CLOCK_MS
+        if back or row.timestamp < newest["timestamp"] + (0 if newest["kind"] == chain.GAP else STEP_MS):
+            raise chain.LedgerError(
                 "the clock stands before the newest row of the ledger {folder}: it was set back", folder=self.folder.name
             )
         if self._entries and not self._turn and row.timestamp // HOUR_MS > int(self._entries[0]["timestamp"][0]) // HOUR_MS:
             self._turn = len(self._entries)
-        return self._append(ROW if row.probabilities is None or row.calls is None else PREDICTION, row.timestamp, row)
+        return self._append(chain.ROW if row.probabilities is None or row.calls is None else chain.PREDICTION, row.timestamp, row)
 
     def _append(self, kind: int, timestamp: int, row: LedgerRow | None = None) -> bytes:
         """Chain an entry; returns it as the journal holds it."""
@@ -208,28 +188,28 @@ class LedgerWriter:
         entry["timestamp"], entry["written_ms"], entry["confirmed_ms"] = timestamp, self._clock_ms(), self._confirmed_ms
         if row is not None:
             entry["levels"] = row.levels
-            if kind == PREDICTION:
+            if kind == chain.PREDICTION:
                 entry["predictions"] += 1
                 entry["weights"], entry["card"] = self._model
                 entry["probabilities"], entry["calls"] = row.probabilities, row.calls
                 self.late += int(entry["written_ms"][0] > timestamp + STEP_MS)
-        digest = chained(newest["hash"].tobytes(), entry.tobytes()[: hashed_sizes(self._type)[kind]])
+        digest = chain.chained(newest["hash"].tobytes(), entry.tobytes()[: chain.hashed_sizes(self._type)[kind]])
         entry["hash"] = np.frombuffer(digest, np.uint8)
         self._entries.append(entry)
         self._newest = entry
-        return journal_entry(entry)
+        return chain.journal_entry(entry)
 
     def _hour_is_over(self) -> bool:
         """Tells whether another hour began in the journal, and the last row before it is confirmed or lost."""
         if not self._turn:
             return False
         last = self._entries[self._turn - 1]
-        return self._confirmed_ms >= int(last["timestamp"][0]) or GAP in (last["kind"][0], self._newest["kind"][0])
+        return self._confirmed_ms >= int(last["timestamp"][0]) or chain.GAP in (last["kind"][0], self._newest["kind"][0])
 
     def _seal(self, count: int) -> None:
         """Make a segment of the journal's first `count` entries."""
         entries = np.concatenate(self._entries[:count])
-        write_segment(self.folder, self.header.heads, entries, self._sealed, confirmed_ms=self._confirmed_ms)
+        chain.write_segment(self.folder, self.header.heads, entries, self._sealed, confirmed_ms=self._confirmed_ms)
         self._journal.close()
         self._sealed, self._entries, self._turn = entries[-1]["hash"].tobytes(), self._entries[count:], 0
         self._empty_journal()
@@ -241,12 +221,12 @@ class LedgerWriter:
         self._since_check = 0
         used = sum(path.stat().st_size for path in self.root.rglob("*") if path.is_file())
         if used > self._size_limit:
-            raise LedgerError(
+            raise chain.LedgerError(
                 "the ledger takes {used:.1f} GiB, its limit: move old markets away, or raise OBSERVATORY_LEDGER_LIMIT",
                 used=used / 2**30,
             )
         if is_full(self.root):
-            raise LedgerError("the disk has less than {free} MiB left: make room for the ledger", free=FREE_SPACE // 2**20)
+            raise chain.LedgerError("the disk has less than {free} MiB left: make room for the ledger", free=FREE_SPACE // 2**20)
 
     def close(self) -> None:
         """Seal what is open. What was written before is on disk either way."""
@@ -269,9 +249,9 @@ class LedgerWriter:
         self.close()
 
 
-def _folder_for(root: Path, header: LedgerHeader) -> tuple[Path, IO[bytes]]:
+def _folder_for(root: Path, header: chain.LedgerHeader) -> tuple[Path, IO[bytes]]:
     """The first folder with this header, or with none, that no other writer holds; and the file by which it is held now."""
-    name = folder_name(header.market)
+    name = chain.folder_name(header.market)
     for number in range(1, MAX_FOLDERS + 1):
         folder = root / (name if number == 1 else f"{name}_{number}")
         if not _is_of(folder, header):
@@ -282,18 +262,18 @@ def _folder_for(root: Path, header: LedgerHeader) -> tuple[Path, IO[bytes]]:
         if lock(held) and _is_of(folder, header):
             return folder, held
         held.close()
-    raise LedgerError(
+    raise chain.LedgerError(
         "no folder of {market} in {folder} can be locked: give each server a ledger of its own by OBSERVATORY_LEDGER",
         market=header.market,
         folder=root.name,
     )
 
 
-def _is_of(folder: Path, header: LedgerHeader) -> bool:
+def _is_of(folder: Path, header: chain.LedgerHeader) -> bool:
     """Tells whether the folder has this header, or none yet."""
     try:
-        return not (folder / HEADER).exists() or read_header(folder) == header
-    except OtherFormat:
+        return not (folder / chain.HEADER).exists() or chain.read_header(folder) == header
+    except chain.OtherFormat:
         return False
 
 
@@ -336,7 +316,7 @@ class LedgerKeeper:
 
     def __init__(self, root: Path, market: str, predictor: Predictor) -> None:
         self._root, model = root, identity(predictor.card)
-        self._header = LedgerHeader(market=market, heads=predictor.heads, window=predictor.window, model=model)
+        self._header = chain.LedgerHeader(market=market, heads=predictor.heads, window=predictor.window, model=model)
         self._lock = threading.Lock()
         self._writer: LedgerWriter | None = None
         self.head: str | None = None
@@ -354,7 +334,7 @@ class LedgerKeeper:
                 self._writer.write(batch)
                 self.head, self.count, self.late = self._writer.head, self._writer.count, self._writer.late
                 self._anchor(self._writer)
-            except (LedgerError, OSError, MemoryError) as error:
+            except (chain.LedgerError, OSError, MemoryError) as error:
                 self._give_up(error)
 
     def close(self) -> None:
@@ -364,7 +344,7 @@ class LedgerKeeper:
                 try:
                     self._writer.close()
                     self._anchor(self._writer, last=True)
-                except (LedgerError, OSError, MemoryError) as error:
+                except (chain.LedgerError, OSError, MemoryError) as error:
                     self._give_up(error)
             self._writer = None
 
@@ -375,7 +355,7 @@ class LedgerKeeper:
 
     def _open(self) -> LedgerWriter:
         if self._root.parts[:1] and self._root.parts[0].endswith(":"):  # a store's URL: it cannot append, nor hold a lock
-            raise LedgerError(
+            raise chain.LedgerError(
                 "{folder} is no folder of this machine: a ledger is written line by line, name a folder", folder=self._root
             )
         return LedgerWriter(self._root, self._header, size_limit=size_limit())
