@@ -7,10 +7,10 @@ until then, and where there is none, the streamed book is compared with the one 
 from __future__ import annotations
 
 import zlib
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from itertools import chain, zip_longest
 from typing import Any, Final, Literal
 
@@ -32,9 +32,10 @@ class StreamCheck:
         reliable: whether the check has been seen to work on this connection; until then it reports nothing.
     """
 
+    reliable = False
+
     def __init__(self, exchange: Any = None, symbol: str = "") -> None:
         self._exchange, self._symbol = exchange, symbol
-        self.reliable = False
 
     def in_step(self, message: Any) -> bool:
         """Tells whether the book still follows from its snapshot, now that ccxt has processed this message."""
@@ -48,29 +49,25 @@ class StreamCheck:
 class NothingToCheck(StreamCheck):
     """For streams that ccxt checks itself, or whose messages are whole books."""
 
-    def __init__(self, exchange: Any = None, symbol: str = "") -> None:
-        super().__init__(exchange, symbol)
-        self.reliable = True
+    reliable = True
+
+
+Numbered = Callable[[Any], tuple[int | None, int] | None]
+"""From a message the number before its own, None where it begins a book, and its own; None for other messages."""
 
 
 class Numbers(StreamCheck):
-    """Numbers of messages, each of which names the one before it, or is one more than it."""
+    """Numbers of messages, each of which names the one before it, or is one more than it; `read` finds them."""
 
-    def __init__(self, exchange: Any = None, symbol: str = "") -> None:
+    def __init__(self, read: Numbered, exchange: Any = None, symbol: str = "") -> None:
         super().__init__(exchange, symbol)
+        self.read = read
         self._last: int | None = None
         self._consecutive = 0
         self._skipped = False  # whether a number was missing since the last snapshot
 
-    @staticmethod
-    @abstractmethod
-    def read(message: Any) -> tuple[int | None, int] | None:
-        """The number before a message's, None where it begins a book, and its own; None for other messages."""
-
     def in_step(self, message: Any) -> bool:
-        """See `StreamCheck`."""
-        numbers = self.read(message)
-        if numbers is None:
+        if (numbers := self.read(message)) is None:
             return True
         (before, number), last = numbers, self._last
         self._last = number
@@ -81,72 +78,57 @@ class Numbers(StreamCheck):
             return True
         if before != last:
             self._skipped = True
-            if self.reliable:
-                return False
-            self._consecutive = 0
-            return True
+            self._consecutive = self._consecutive if self.reliable else 0
+            return not self.reliable
         self._consecutive += 1
         self.reliable = self._consecutive >= ENOUGH
         return not (self._skipped and self.reliable)  # the numbers do count, so that the one skipped before was a message
 
 
-class BybitNumbers(Numbers):
+def bybit_numbers(message: Any) -> tuple[int | None, int] | None:
     """Bybit's `u` rises by one; 1 comes with a fresh snapshot."""
-
-    @staticmethod
-    def read(message: Any) -> tuple[int | None, int] | None:
-        """See `Numbers`."""
-        if not isinstance(message, dict) or not str(message.get("topic", "")).startswith("orderbook."):
-            return None
-        number = int(message["data"]["u"])
-        return (None if message.get("type") == "snapshot" or number == 1 else number - 1), number
+    if not isinstance(message, dict) or not str(message.get("topic", "")).startswith("orderbook."):
+        return None
+    number = int(message["data"]["u"])
+    return (None if message.get("type") == "snapshot" or number == 1 else number - 1), number
 
 
-class DeribitNumbers(Numbers):
+def deribit_numbers(message: Any) -> tuple[int | None, int] | None:
     """Deribit's changes name the one before."""
-
-    @staticmethod
-    def read(message: Any) -> tuple[int | None, int] | None:
-        """See `Numbers`."""
-        params = message.get("params") if isinstance(message, dict) else None
-        if not isinstance(params, dict) or not str(params.get("channel", "")).startswith("book."):
-            return None
-        return params["data"].get("prev_change_id"), int(params["data"]["change_id"])
+    params = message.get("params") if isinstance(message, dict) else None
+    if not isinstance(params, dict) or not str(params.get("channel", "")).startswith("book."):
+        return None
+    return params["data"].get("prev_change_id"), int(params["data"]["change_id"])
 
 
-class GateNumbers(Numbers):
+def gate_numbers(message: Any) -> tuple[int | None, int] | None:
     """Gate's `spot.obu`, whose `U` and `u` ccxt does not compare, as it does those of the older `order_book_update`."""
-
-    @staticmethod
-    def read(message: Any) -> tuple[int | None, int] | None:
-        """See `Numbers`."""
-        if not isinstance(message, dict) or message.get("channel") != "spot.obu" or message.get("event") != "update":
-            return None
-        data = message["result"]
-        return (None if data.get("full") else int(data["U"]) - 1), int(data["u"])
+    if not isinstance(message, dict) or message.get("channel") != "spot.obu" or message.get("event") != "update":
+        return None
+    data = message["result"]
+    return (None if data.get("full") else int(data["U"]) - 1), int(data["u"])
 
 
-class HtxNumbers(Numbers):
+def htx_numbers(message: Any) -> tuple[int | None, int] | None:
     """HTX' versions of a contract's book: where one is missing, ccxt leaves the book as it is from then on."""
-
-    @staticmethod
-    def read(message: Any) -> tuple[int | None, int] | None:
-        """See `Numbers`."""
-        tick = message.get("tick") if isinstance(message, dict) else None
-        if not isinstance(tick, dict) or "event" not in tick:
-            return None
-        return (None if tick["event"] == "snapshot" else int(tick["version"]) - 1), int(tick["version"])
+    tick = message.get("tick") if isinstance(message, dict) else None
+    if not isinstance(tick, dict) or "event" not in tick:
+        return None
+    return (None if tick["event"] == "snapshot" else int(tick["version"]) - 1), int(tick["version"])
 
 
-class KrakenFuturesNumbers(Numbers):
+def kraken_futures_numbers(message: Any) -> tuple[int | None, int] | None:
     """Kraken Futures' `seq` rises by one."""
+    if not isinstance(message, dict) or message.get("feed") not in ("book", "book_snapshot") or "seq" not in message:
+        return None
+    return (None if message["feed"] == "book_snapshot" else message["seq"] - 1), message["seq"]
 
-    @staticmethod
-    def read(message: Any) -> tuple[int | None, int] | None:
-        """See `Numbers`."""
-        if not isinstance(message, dict) or message.get("feed") not in ("book", "book_snapshot") or "seq" not in message:
-            return None
-        return (None if message["feed"] == "book_snapshot" else message["seq"] - 1), message["seq"]
+
+def bitfinex_numbers(message: Any) -> tuple[int | None, int] | None:
+    """Bitfinex' number is the last element. A checksum without one looks much the same."""
+    if not isinstance(message, list) or len(message) != (3 if isinstance(message[1], list) or message[1] == "hb" else 4):
+        return None
+    return message[-1] - 1, message[-1]
 
 
 class BitfinexNumbers(Numbers):
@@ -156,17 +138,9 @@ class BitfinexNumbers(Numbers):
     """
 
     def outgoing(self, message: Any) -> Any:
-        """See `StreamCheck`."""
         if isinstance(message, dict) and message.get("event") == "conf":
             return {**message, "flags": message["flags"] | NUMBER_MESSAGES}
         return message
-
-    @staticmethod
-    def read(message: Any) -> tuple[int | None, int] | None:
-        """See `Numbers`: the last element. A checksum without a number looks much the same."""
-        if not isinstance(message, list) or len(message) != (3 if isinstance(message[1], list) or message[1] == "hb" else 4):
-            return None
-        return message[-1] - 1, message[-1]
 
 
 class KrakenChecksum(StreamCheck):
@@ -176,7 +150,7 @@ class KrakenChecksum(StreamCheck):
     """
 
     def in_step(self, message: Any) -> bool:
-        """See `StreamCheck`. The checksum of a snapshot shows whether numbers are written as the venue writes them."""
+        """The checksum of a snapshot shows whether numbers are written as the venue writes them."""
         for begins, sent in self._sent(message):
             checksum = self._checksum()
             if begins or checksum is None:
@@ -251,8 +225,8 @@ class VenueCheck:
     way: Way
     by: Literal["ccxt", "app"]
     tried: Literal["captured", "made", ""] = ""
-    spot: type[StreamCheck] = NothingToCheck
-    contract: type[StreamCheck] | None = None  # as spot
+    spot: Callable[..., StreamCheck] = NothingToCheck
+    contract: Callable[..., StreamCheck] | None = None  # as spot
 
 
 VENUES: Final[Mapping[str, VenueCheck]] = {
@@ -260,21 +234,21 @@ VENUES: Final[Mapping[str, VenueCheck]] = {
     "binancecoinm": VenueCheck(Way.NUMBERS, "ccxt"),
     "binanceus": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
     "binanceusdm": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
-    "bitfinex": VenueCheck(Way.NUMBERS, "app", "captured", BitfinexNumbers),
+    "bitfinex": VenueCheck(Way.NUMBERS, "app", "captured", partial(BitfinexNumbers, bitfinex_numbers)),
     "bitstamp": VenueCheck(Way.COMPARED, "app", "captured", StreamCheck),
-    "bybit": VenueCheck(Way.NUMBERS, "app", "made", BybitNumbers),
-    "bybiteu": VenueCheck(Way.NUMBERS, "app", "", BybitNumbers),
-    "bybitid": VenueCheck(Way.NUMBERS, "app", "", BybitNumbers),
+    "bybit": VenueCheck(Way.NUMBERS, "app", "made", partial(Numbers, bybit_numbers)),
+    "bybiteu": VenueCheck(Way.NUMBERS, "app", "", partial(Numbers, bybit_numbers)),
+    "bybitid": VenueCheck(Way.NUMBERS, "app", "", partial(Numbers, bybit_numbers)),
     "coinbaseexchange": VenueCheck(Way.COMPARED, "app", "captured", StreamCheck),
     "cryptocom": VenueCheck(Way.NUMBERS, "ccxt"),
-    "deribit": VenueCheck(Way.NUMBERS, "app", "captured", DeribitNumbers),
-    "gate": VenueCheck(Way.NUMBERS, "app", "", GateNumbers, NothingToCheck),
+    "deribit": VenueCheck(Way.NUMBERS, "app", "captured", partial(Numbers, deribit_numbers)),
+    "gate": VenueCheck(Way.NUMBERS, "app", "", partial(Numbers, gate_numbers), NothingToCheck),
     "gateeu": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
     "gemini": VenueCheck(Way.COMPARED, "app", "captured", StreamCheck),
-    "htx": VenueCheck(Way.NUMBERS, "ccxt", "", NothingToCheck, HtxNumbers),
+    "htx": VenueCheck(Way.NUMBERS, "ccxt", "", NothingToCheck, partial(Numbers, htx_numbers)),
     "hyperliquid": VenueCheck(Way.WHOLE, "ccxt"),
     "kraken": VenueCheck(Way.CHECKSUM, "app", "made", KrakenChecksum),
-    "krakenfutures": VenueCheck(Way.NUMBERS, "app", "captured", KrakenFuturesNumbers),
+    "krakenfutures": VenueCheck(Way.NUMBERS, "app", "captured", partial(Numbers, kraken_futures_numbers)),
     "kucoin": VenueCheck(Way.WHOLE, "ccxt", "captured"),
     "kucoinfutures": VenueCheck(Way.WHOLE, "ccxt"),
     "myokx": VenueCheck(Way.NUMBERS, "ccxt", "", OkxChecksum),

@@ -15,16 +15,18 @@ from core.market.feeds.stream_checks import (
     ENOUGH,
     VENUES,
     BitfinexNumbers,
-    BybitNumbers,
-    DeribitNumbers,
-    GateNumbers,
-    HtxNumbers,
     KrakenChecksum,
     NothingToCheck,
+    Numbered,
     Numbers,
     StreamCheck,
+    bitfinex_numbers,
+    bybit_numbers,
     check_for,
+    deribit_numbers,
     differing_levels,
+    gate_numbers,
+    htx_numbers,
 )
 from tests.core.market.feeds.replay_server import captured
 from tests.core.market.helpers import random_book
@@ -82,11 +84,11 @@ def test_numbers_of_more_digits_than_a_float_holds_are_not_checked() -> None:
 @pytest.mark.parametrize("other", [{"channel": "heartbeat"}, {"channel": "status", "data": [{}]}, [1, 2], "pong", None])
 def test_other_messages_are_no_fault(other: Any) -> None:
     assert kraken(side(ASKS)).in_step(other)
-    assert BybitNumbers().in_step(other)
+    assert Numbers(bybit_numbers).in_step(other)
 
 
 def bybit(*numbers: int) -> list[bool]:
-    check = BybitNumbers()
+    check = Numbers(bybit_numbers)
     messages = [{"topic": "orderbook.50.BTCUSDT", "type": "delta", "data": {"u": number}} for number in numbers]
     messages[0]["type"] = "snapshot"
     return [check.in_step(message) for message in messages]
@@ -99,15 +101,15 @@ def test_bybits_numbers_rise_by_one() -> None:
     assert bybit(10, 11, 12, 13, 12) == [True] * 4 + [False]  # an old one came again
     assert bybit(10, 11, 12, 13, 1, 2) == [True] * 6  # the venue's service was started again
     assert bybit(10, 13, 16, 19, 22) == [True] * 5  # numbers that do not count messages say nothing
-    assert not BybitNumbers().reliable
+    assert not Numbers(bybit_numbers).reliable
 
 
 def test_each_venue_has_its_check() -> None:
     for name, kinds in {
         "kraken": (KrakenChecksum, KrakenChecksum),
         "coinbase": (StreamCheck, StreamCheck),  # compared
-        "gate": (GateNumbers, NothingToCheck),
-        "htx": (NothingToCheck, HtxNumbers),
+        "gate": (Numbers, NothingToCheck),
+        "htx": (NothingToCheck, Numbers),
     }.items():
         exchange = getattr(ccxt.pro, name)()
         exchange.markets = {"A/B": {"spot": True}, "A/B:B": {"spot": False}}
@@ -118,17 +120,17 @@ def test_each_check_is_of_an_exchange_that_ccxt_streams() -> None:
     assert set(VENUES) <= set(ccxt.pro.exchanges)
 
 
-@pytest.mark.parametrize(("name", "check", "count"), [("bitfinex", BitfinexNumbers, 1_641), ("deribit", DeribitNumbers, 30)])
-def test_a_lost_message_of_a_capture_is_noticed_wherever_it_was(name: str, check: type[Numbers], count: int) -> None:
+@pytest.mark.parametrize(("name", "read", "count"), [("bitfinex", bitfinex_numbers, 1_641), ("deribit", deribit_numbers, 30)])
+def test_a_lost_message_of_a_capture_is_noticed_wherever_it_was(name: str, read: Numbered, count: int) -> None:
     """Deribit's captured markets have fewer than ten levels a side, so that no row can be made of them."""
     messages = [json.loads(text) for _, text in captured(name)]
-    numbered = [message for message in messages if check.read(message)]
+    numbered = [message for message in messages if read(message)]
     assert len(numbered) > count
-    whole = check()
+    whole = Numbers(read)
     assert all(whole.in_step(message) for message in messages)
     assert whole.reliable
     for lost in range(ENOUGH + 1, len(numbered) - 1, 7):
-        rest = check()
+        rest = Numbers(read)
         told = [rest.in_step(message) for message in numbered[:lost] + numbered[lost + 1 : lost + 2]]
         assert told == [True] * lost + [False]
 
@@ -141,7 +143,7 @@ def gate(first: int, last: int, *, full: bool = False) -> dict[str, Any]:
 
 def test_ccxt_does_not_notice_a_lost_update_of_gates_spot_markets_and_the_check_does() -> None:
     """Look again when this fails."""
-    exchange, check = ccxt.pro.gate(), GateNumbers()
+    exchange, check = ccxt.pro.gate(), Numbers(gate_numbers)
     exchange.set_markets([exchange.safe_market_structure({"id": "BTC_USDT", "symbol": "BTC/USDT", "type": "spot", "spot": True})])
     client = SimpleNamespace(resolve=lambda *result: None, subscriptions={})
     told = []
@@ -153,14 +155,14 @@ def test_ccxt_does_not_notice_a_lost_update_of_gates_spot_markets_and_the_check_
 
 
 def test_htxs_versions_rise_by_one() -> None:
-    check = HtxNumbers()
+    check = Numbers(htx_numbers)
     versions = (("snapshot", 7), ("update", 8), ("update", 9), ("update", 10), ("update", 12))
     told = [check.in_step({"ch": "market.BTC-USDT.depth", "tick": {"event": event, "version": n}}) for event, n in versions]
     assert told == [True, True, True, True, False]
 
 
 def test_bitfinex_is_asked_for_numbers_with_the_checksums() -> None:
-    check = BitfinexNumbers()
+    check = BitfinexNumbers(bitfinex_numbers)
     assert check.outgoing({"event": "conf", "flags": 131_072})["flags"] == 131_072 + 65_536
     assert check.outgoing({"event": "subscribe", "channel": "book"}) == {"event": "subscribe", "channel": "book"}
     assert check.read([232955, "cs", -890884919]) is None
@@ -208,7 +210,7 @@ def test_a_level_that_only_one_book_has_differs_unless_it_lies_past_the_deepest(
 
 def test_a_number_that_was_missing_before_bybits_were_trusted_is_not_forgotten() -> None:
     """Silence right after the snapshot: the messages that come then follow one another, but not the snapshot."""
-    check = BybitNumbers()
+    check = Numbers(bybit_numbers)
     told = [
         check.in_step({"topic": "orderbook.50.BTCUSDT", "type": kind, "data": {"u": u}})
         for kind, u in (("snapshot", 10), ("delta", 90), ("delta", 91), ("delta", 92), ("delta", 93))
