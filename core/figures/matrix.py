@@ -7,7 +7,7 @@ for a table. Hover, downloads and the choice of a row are in `assets/scripts/mat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Final
 
@@ -51,6 +51,7 @@ class Matrix:
         numbers: whether numbers are written into the cells; up to `MAX_NUMBERS` columns where None.
         outlined: cells to outline. moved: cells that a change of a dial moved; they flash once.
         before: (rows, columns) the values before that change.
+        of: matrices that its numbers come from, by the names that `core.lecture.origins` has for them.
     """
 
     values: NDArray[np.floating]
@@ -66,6 +67,7 @@ class Matrix:
     outlined: tuple[Cells, ...] = ()
     moved: tuple[Cells, ...] = ()
     before: NDArray[np.floating] | None = None
+    of: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def end(self) -> float:
@@ -98,14 +100,21 @@ def _in_english(value: float, digits: int) -> str:
 
 
 def matrix_html(
-    matrix: Matrix, *, key: str, alt: str, words: Mapping[str, str] | None = None, write: Write = _in_english, chooses: str = ""
+    matrix: Matrix,
+    *,
+    key: str,
+    alt: str,
+    words: Mapping[str, str] | None = None,
+    write: Write = _in_english,
+    chooses: str = "",
+    origin: str = "",
 ) -> str:
     """The matrix as a table, HTML; its numbers at four digits stand in the cells' `data-v`.
 
     Args:
         key: its name in the page, and of its downloads. alt: one sentence on what it shows.
         words: label of each download ("png", "svg", "csv"), translated; no buttons where None. write: see `Write`.
-        chooses: the dial that a row chooses, as its key in the page.
+        chooses: the dial that a row chooses, as its key in the page. origin: of its numbers, JSON for matrix.js.
     """
     down, across = matrix.values.shape
     outlined, moved = _inside(matrix.outlined, down, across), _inside(matrix.moved, down, across)
@@ -119,7 +128,7 @@ def matrix_html(
         f'<button type="button" data-save="{kind}" title="{escape(label)}" aria-label="{escape(label)}">{kind.upper()}</button>'
         for kind, label in (words or {}).items()
     )
-    choosing = f' data-chooses="{escape(chooses)}"' if chooses else ""
+    choosing = "".join(f' data-{name}="{escape(one)}"' for name, one in (("chooses", chooses), ("origin", origin)) if one)
     size = f' style="--across:{across};--down:{down}"'
     kind = "matrix" if matrix.written else "matrix matrix-plain"
     return (

@@ -118,6 +118,14 @@ class Steps:
         """A_ij v_j for every key j, (n, d_k), whose sum is the query's output (iiga-equations 5.5)."""
         return np.asarray(self.weights[head, query][:, None] * self.v[head])
 
+    def operands(self, head: int, query: int) -> dict[str, Array]:
+        """Matrices of a head from which others come, by their names in `core.lecture.origins`; `row`: the query's weights."""
+        named = {"Q": self.q, "K": self.k, "V": self.v, "raw": self.raw, "scaled": self.scaled, "masked": self.masked}
+        row = np.repeat(self.weights[head, query][:, None], self.key_width, axis=1)
+        root = np.array([[self.temperature * math.sqrt(self.key_width)]])
+        whole = {"weights": self.weights[head], "mask": self.mask.astype(float), "row": row, "root": root}
+        return {name: values[head] for name, values in named.items()} | whole
+
 
 def steps(
     x: Array, weights: dict[str, Array], *, heads: int = 1, mask: NDArray[np.bool_] | None = None, temperature: float = 1.0

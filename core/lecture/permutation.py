@@ -75,6 +75,13 @@ class Shuffle:
         return float(max(np.abs(self.moved).max(), np.abs(self.after.joined).max()))
 
     @property
+    def operands(self) -> dict[str, Array]:
+        """Matrices from which others come, by their names in `core.lecture.origins`; maps, scores and values of head 1."""
+        before, after = self.before, self.after
+        rows = {"p": self.p, "Z": before.joined, "after": after.joined, "pz": self.moved}
+        return rows | {"S": before.masked[0], "S'": after.masked[0], "map_after": after.weights[0], "V'": after.v[0]}
+
+    @property
     def equivariant(self) -> bool:
         """Tells whether Z' = P Z up to rounding."""
         return self.rows < EXACT

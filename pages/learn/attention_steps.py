@@ -101,6 +101,11 @@ class Attended:
         name = f"{view} {self.of + 1} of {self.heads}"
         return Followed(name=name, values=values, rows=self.names, columns=self.names if keys else None)
 
+    @property
+    def operands(self) -> dict[str, Any]:
+        """Matrices of the head shown that others come from."""
+        return self.steps.operands(self.of, self.query)
+
     def taken(self, **shown: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
         layer = {"HEADS": self.heads, "MASK": self.steps.mask.astype(int), "TEMPERATURE": self.t}
@@ -195,7 +200,12 @@ def project(it: Attended) -> PartView:
             _("Query {number}: {word}.").format(number=i + 1, word=it.names[i]),
         ),
         figure=lambda moved: [
-            [matrix(it, x, "X", "X"), matrix(it, q, "Q", "Q", moved=moved), matrix(it, k, "K", "K"), matrix(it, v, "V", "V")],
+            [
+                matrix(it, x, "X", "X"),
+                matrix(it, q, "Q", "Q", moved=moved, of=it.edited),
+                matrix(it, k, "K", "K", of=it.edited),
+                matrix(it, v, "V", "V", of=it.edited),
+            ],
             [None, weights("W_Q"), weights("W_K"), weights("W_V")],
         ],
         followed=it.followed("queries", q),
@@ -222,9 +232,9 @@ def scores(it: Attended) -> PartView:
         ),
         figure=lambda moved: [
             [
-                by_key(it, steps.raw[head], _("QKᵀ"), "raw"),
-                by_key(it, steps.scaled[head], _("QKᵀ / (τ √d_k)"), "scaled"),
-                by_key(it, steps.masked[head], _("masked"), "masked", moved=moved),
+                by_key(it, steps.raw[head], _("QKᵀ"), "raw", of=it.operands),
+                by_key(it, steps.scaled[head], _("QKᵀ / (τ √d_k)"), "scaled", of=it.operands),
+                by_key(it, steps.masked[head], _("masked"), "masked", moved=moved, of=it.operands),
             ],
             summary(it),
         ],
@@ -251,7 +261,15 @@ def softmax(it: Attended) -> PartView:
         ),
         figure=lambda moved: [
             [
-                by_key(it, weights, _("A, the attention weights"), "weights", moved=moved, **MAP),
+                by_key(
+                    it,
+                    weights,
+                    _("A, the attention weights"),
+                    "weights",
+                    moved=moved,
+                    of=it.operands,
+                    **MAP,
+                ),
                 [
                     weight_bars(it, "steps_row", moved),
                     plot(entropies, "steps_entropy", _("Entropy of each query's weights; the chosen query is orange.")),
@@ -269,14 +287,25 @@ def weighted(it: Attended) -> PartView:
     steps, i, head = it.steps, it.query, it.of
     row, z = steps.weights[head, i], steps.mixed[head]
     terms = [rf"{tex(weight, 2)}\,V_{{{j + 1}}}" for j, weight in enumerate(row) if steps.mask[i, j]]
-    parts = matrix(it, steps.weighted_values(head, i), _("A_ij V_j of this query"), "parts", outlined=())
+    parts = matrix(
+        it,
+        steps.weighted_values(head, i),
+        _("A_ij V_j of this query"),
+        "parts",
+        outlined=(),
+        of=it.operands,
+    )
     return PartView(
         equation=Worked(
             r"Z = AV, \qquad Z_i = \sum_j A_{ij} V_j",
             rf"\begin{{aligned}} Z_{{{i + 1}}} &= {' + '.join(terms) or '0'} \\ &= {tex_row(z[i])} \end{{aligned}}",
         ),
         figure=lambda moved: [
-            [weight_bars(it, "steps_sum_row"), parts, matrix(it, z, _("Z, one row per query"), "mixed", moved=moved)],
+            [
+                weight_bars(it, "steps_sum_row"),
+                parts,
+                matrix(it, z, _("Z, one row per query"), "mixed", moved=moved, of=it.operands),
+            ],
             summary(it),
         ],
         followed=it.followed("outputs", z),
@@ -291,7 +320,13 @@ def multi_head(it: Attended) -> PartView:
     off = attention_steps.deviation_from_torch(steps, weights)
     agree = _("Largest difference from torch.nn.MultiheadAttention with these weights: {value}.").format(value=f"{off:.1e}")
     name = _("A of head {number}")
-    maps = [by_key(it, steps.weights[one], name.format(number=one + 1), f"head_{one}", **MAP) for one in range(count)]
+    maps = [
+        by_key(
+            it, steps.weights[one], name.format(number=one + 1), f"head_{one}",
+            of={"masked": steps.masked[one]}, **MAP,
+        )
+        for one in range(count)
+    ]  # fmt: skip
     note = _("N × d_k = {heads} × {width} = {total} columns.")
     return PartView(
         equation=Worked(
@@ -304,7 +339,7 @@ def multi_head(it: Attended) -> PartView:
             [*maps, *([None] if count == 1 else [])],
             [
                 matrix(it, steps.joined, _("Z: the heads side by side"), "joined"),
-                matrix(it, steps.output, _("O = Z W_O, the output"), "output"),
+                matrix(it, steps.output, _("O = Z W_O, the output"), "output", of=weights | {"joined": steps.joined}),
             ],
             check(agree, off < 1e-9),
             summary(it),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -114,7 +115,9 @@ def view(part: Part, first: float, seed: int, rows: int, causal: bool | None = N
     name = of or next(iter(example.written))
     three = figures.compared(example.written[name], example.autograd[name], name=f"∇{name}", entry=(0, 0))
     alts = (_("The gradient by the written formulas."), _("The gradient by autograd."), _("Their difference."))
-    figure: list[Item] = [[plot(one, f"bp_compared_{n}", alts[n]) for n, one in enumerate(three)]]
+    written = replace(three[0], of=example.inputs | {"∇y": example.inputs["upstream"]})
+    keys = (f"bp_{part}_{name}", "bp_autograd", "bp_difference")
+    figure: list[Item] = [[plot(one, key, alt) for one, key, alt in zip((written, *three[1:]), keys, alts, strict=True)]]
     if part == "gelu":
         slopes = figures.slopes_figure(*backprop.gelu_slopes(), example.inputs["x"].ravel())
         figure.insert(0, plot(slopes, "bp_slopes", _("GELU's derivative, the report's form of it, and the difference.")))

@@ -25,7 +25,10 @@ def choose(url: str, part: str) -> Break | None:
         return None
     named = {"none": _("As it is")} | {code: translate(one.title) for code, one in offered.items()}
     broken = None
-    with frame.controls_block("break"), st.expander(_("Break this line"), icon=":material/handyman:", key="break_box"):
+    with (
+        frame.controls_block("break"),
+        st.expander(_("Break this line"), icon=":material/handyman:", expanded=KEY in st.query_params),
+    ):
         st.caption(_("One line of the code that computed this page, broken for you alone: look what notices it."))
         code = url_state.choice(st.pills, _("What is wrong"), named, key=KEY, required=True, label_visibility="collapsed")
         if (broken := offered.get(code)) is not None:
@@ -39,7 +42,7 @@ def choose(url: str, part: str) -> Break | None:
 def banner(one: Break) -> str:
     """Says above the figure that its numbers are a broken line's."""
     told = _("**Broken on purpose: {title}.** Everything on this page is computed with {line} until you mend it.")
-    return told.format(title=translate(one.title), line=f"`{one.broken}`")
+    return told.format(title=translate(one.title), line=f"`{one.broken.partition('  #')[0]}`")
 
 
 def changes(before: Sequence[Any], after: Sequence[Any], write: Callable[[float, int], str]) -> Iterator[str]:

@@ -21,11 +21,13 @@ along is in `assets/snippets/<page>/<part>.py`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -33,6 +35,7 @@ import streamlit as st
 from core.device import use_one_thread
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, matrix_html
+from core.lecture import origins
 from core.lecture.breaks import Break, Rebound
 from core.lecture.handout import Worked
 from core.lecture.moved import Moved
@@ -43,7 +46,7 @@ from pages.learn.plain_view import PlainView
 from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
-from pages.shared.language import LANGUAGES, _, number, significant, speaking
+from pages.shared.language import LANGUAGES, _, current, number, significant, speaking
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_html, stat_strip
 
@@ -160,9 +163,20 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
         plain_map = partial(plain_view.plot, drawn, alt=alt, height=height)
         return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), plain_map, figure.name, figure.values)
     words = {"png": _("Download as PNG"), "svg": _("Download as SVG"), "csv": _("Download as CSV")}
-    table = matrix_html(figure, key=key, alt=alt, words=words, write=written, chooses=chooses)
+    origin = follow(key, figure)
+    table = matrix_html(figure, key=key, alt=alt, words=words, write=written, chooses=chooses, origin=origin)
     in_file = partial(matrix_html, figure, key=key, alt=alt, write=written)
     return Drawn(lambda: st.html(table), in_file, figure.name, figure.values)
+
+
+def follow(key: str, matrix: Matrix) -> str:
+    """JSON of where a matrix's numbers come from, for matrix.js; empty where that is not known."""
+    told = origins.told(key, matrix.of, current())
+    if told is None:
+        return ""
+    words = {"code": _("In the code"), "test": _("Held by the test"), "against": _("against"), "close": _("Close")}
+    query = {"find": told.pop("id")} | ({"lang": str(st.query_params["lang"])} if "lang" in st.query_params else {})
+    return json.dumps(told | {"words": words, "link": f"equations?{urlencode(query)}"}, ensure_ascii=False, separators=(",", ":"))
 
 
 def written(value: float, digits: int) -> str:

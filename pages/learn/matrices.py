@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pandas as pd
@@ -33,10 +34,10 @@ SHAPES: Final = {
 }
 
 
-def matrix(values: Any, name: str, key: str, cell: tuple[int, int] | None = None) -> Item:
-    """One matrix with its numbers; the cell is outlined."""
+def matrix(values: Any, name: str, key: str, cell: tuple[int, int] | None = None, of: Mapping[str, Any] | None = None) -> Item:
+    """One matrix with its numbers, and what they come from; the cell is outlined."""
     outlined = () if cell is None else ((cell[0], cell[0], cell[1], cell[1]),)
-    drawn = Matrix(values=values, name=name, x_title=_("Column"), y_title=_("Row"), outlined=outlined)
+    drawn = Matrix(values=values, name=name, x_title=_("Column"), y_title=_("Row"), outlined=outlined, of=of or {})
     return plot(drawn, key, _("The matrix {name}.").format(name=name))
 
 
@@ -54,13 +55,14 @@ def sums(op: matrices.Operation, first: float, row: int, column: int, draw: int)
         "scaled": rf"{tex(b[0, 0], 1)} \cdot ({left})",
     }[op]
 
-    def one(name: str, values: Any, cell: tuple[int, int] | None = None) -> Item:
-        return matrix(values, f"{name} ({values.shape[0]} × {values.shape[1]})", f"op_{name.lower()}", cell)
+    def one(name: str, values: Any, key: str = "") -> Item:
+        of, cell = ({"a": a, "b": b}, (i, j)) if key else (None, None)
+        return matrix(values, f"{name} ({values.shape[0]} × {values.shape[1]})", f"op_{key or name.lower()}", cell, of)
 
     entry = rf"\begin{{aligned}} C_{{{i + 1}{j + 1}}} &= {calculation} \\ &= {tex(c[i, j], 2)} \end{{aligned}}"
     return PartView(
         equation=Worked(FORMULAS[op], entry, _("the outlined entry")),
-        figure=[[one("A", a), one("B" if b.size > 1 else "b", b), one("C", c, (i, j))]],
+        figure=[[one("A", a), one("B" if b.size > 1 else "b", b), one("C", c, f"c_{op}")]],
         notes=[passage("matrices", "sums")],
         taken=lambda: {"A": a, "B": b, "OPERATION": op, "ENTRY": [i, j], **on_screen({"entry": c[i, j], "C": c})},
     )

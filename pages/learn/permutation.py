@@ -203,9 +203,9 @@ def rows(it: Shuffled) -> PartView:
     )  # fmt: skip
     figure: list[Item] = [
         plot(p, "permutation_p", _("The permutation matrix: a one in each row and column.")),
-        matrix(shuffle.moved, "PZ", "pz", names, channels, top=top),
-        matrix(shuffle.after.joined, "Z'", "after", names, channels, top=top),
-        matrix(shuffle.off, "Z' − PZ", "off", names, channels, top=top),
+        matrix(shuffle.moved, "PZ", "pz", names, channels, top=top, of=shuffle.operands),
+        matrix(shuffle.after.joined, "Z'", "after", names, channels, top=top, of=shuffle.operands if it.heads == 1 else {}),
+        matrix(shuffle.off, "Z' − PZ", "off", names, channels, top=top, of=shuffle.operands),
     ]
     numbers = {"first row of PZ": shuffle.moved[0], "first row of Z'": shuffle.after.joined[0], "largest |Z' - PZ|": shuffle.rows}
     return replace(shown(it, equation, [figure], numbers), notes=told(said.rows(shuffle)))
@@ -224,9 +224,9 @@ def maps(it: Shuffled) -> PartView:
     before, after = shuffle.before.weights[0], shuffle.after.weights[0]
     turned = permutation.permute_map(before, shuffle.p)
     figure: list[Item] = [
-        matrix(before, "A", "map", it.names, it.names, signed=False, top=1.0),
+        matrix(before, "A", "map", it.names, it.names, signed=False, top=1.0, of=shuffle.operands),
         matrix(turned, "PAPᵀ", "turned", names, names, signed=False, top=1.0),
-        matrix(after, "A'", "map_after", names, names, signed=False, top=1.0),
+        matrix(after, "A'", "map_after", names, names, signed=False, top=1.0, of=shuffle.operands),
     ]
     numbers = {"first row of PAP^T": turned[0], "first row of A'": after[0], "largest |A' - PAP^T|": shuffle.maps}
     return replace(shown(it, equation, [figure], numbers), notes=told(said.maps(shuffle)))

@@ -44,7 +44,7 @@ def test_an_example_button_fills_the_field(new_page: NewPage, app: AppServer) ->
 
 def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/backprop")
-    drawn(page, '[data-key="bp_compared_0"]')
+    drawn(page, '[data-key="bp_softmax_S"]')
     page.get_by_role("radio", name="Attention", exact=True).or_(page.get_by_role("button", name="Attention", exact=True)).click()
     page.wait_for_url(re.compile("part=attention"), timeout=PATIENCE_MS)
     expect(page.get_by_text(re.compile("over all 3 gradients"))).to_be_visible(timeout=PATIENCE_MS)
@@ -56,7 +56,7 @@ def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) ->
         ("/transformer?symbol=6", ".st-key-cross_map .live-plot"),
         ("/norms?lang=es", '[data-key="norm_batch_0_0"]'),
         ("/optimisers", ".st-key-surface_plot .live-plot"),
-        ("/backprop?part=layer&lang=es", '[data-key="bp_compared_0"]'),
+        ("/backprop?part=layer&lang=es", '[data-key="bp_layer_x"]'),
     ],
 )
 def test_nothing_reaches_beyond_the_page(

@@ -1,0 +1,157 @@
+"""Origins of the numbers in lessons' matrices: of each cell its operands, what is done with them, the line of code and its test.
+
+A matrix is named by its key on the page; its operands are given with it (`Matrix.of`). A test computes every cell anew from
+its operands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.lecture.equations import Equation, equations
+from core.lecture.handout import mathml
+from core.lecture.sources import line_of
+
+Array = NDArray[Any]
+
+
+def _softmax(one: Any, row: Any) -> Any:
+    return np.exp(one - row.max()) / np.exp(row - row.max()).sum()
+
+
+HOW: Final[Mapping[str, Callable[..., Any]]] = {
+    "dot": lambda a, b: a @ b,
+    "plus": lambda a, b: a + b,
+    "minus": lambda a, b: a - b,
+    "times": lambda a, b: a * b,
+    "over": lambda a, b: a / b,
+    "copy": lambda a: a,
+    "mean": lambda a: a.mean(),
+    "softmax": _softmax,
+    "mask": lambda a, b: a if b else -np.inf,
+}
+"""Ways of getting a cell from its operands; `assets/scripts/matrix.js` writes each with its numbers."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A matrix that a cell's number comes from.
+
+    Attributes:
+        name: as on the page. key: end of its key on the page, and its name among `Matrix.of`.
+        at: which part of it: "i:" the cell's row, ":j" its column, "ij" the same place, "j:" and ":i" crosswise, "" one number.
+    """
+
+    name: str
+    key: str
+    at: str
+
+    def pick(self, values: Array, i: int, j: int) -> Any:
+        """The numbers of it for cell (i, j)."""
+        if not self.at:
+            return values[0, 0]
+        places: dict[str, Any] = {"i": i, "j": j, ":": slice(None)}
+        return values[places[self.at[0]], places[self.at[1]]]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Origin of a matrix: a way of `HOW`, the operands, the equation's id in the index, and the line of code."""
+
+    how: str
+    operands: tuple[Operand, ...]
+    equation: str
+    place: str
+    fragment: str = "return "
+
+    def compute(self, of: Mapping[str, Array], i: int, j: int) -> float:
+        """Cell (i, j) from its operands."""
+        return float(HOW[self.how](*(one.pick(of[one.key], i, j) for one in self.operands)))
+
+    @property
+    def entry(self) -> Equation:
+        """Its equation in the index."""
+        return _entries()[self.equation]
+
+
+def _from(how: str, operands: str, equation: str, place: str, fragment: str = "return ") -> Origin:
+    """Operands as text: "X i:, W_Q :j", or "A=weights i:" where the key is not the name."""
+    read = []
+    for one in operands.split(", "):
+        name, _, at = one.partition(" ")
+        shown, _, key = name.partition("=")
+        read.append(Operand(shown, key or shown, at))
+    return Origin(how, tuple(read), equation, place, fragment)
+
+
+_STEPS: Final = "core.lecture.attention_steps"
+_ATTEND: Final = "core.nn.attention:scaled_dot_product_attention"
+_SHUFFLE: Final = "core.lecture.permutation:shuffle"
+_GRADIENT: Final = "core.lecture.gradients"
+
+ORIGINS: Final[Mapping[str, Origin]] = {
+    "steps_Q": _from("dot", "X i:, W_Q :j", "vit-projections", f"{_STEPS}:project"),
+    "steps_K": _from("dot", "X i:, W_K :j", "vit-projections", f"{_STEPS}:project"),
+    "steps_V": _from("dot", "X i:, W_V :j", "vit-projections", f"{_STEPS}:project"),
+    "steps_raw": _from("dot", "Q i:, K j:", "iiga-scores", f"{_STEPS}:raw_scores"),
+    "steps_scaled": _from("over", "QKᵀ=raw ij, τ√d_k=root ", "iiga-scores", f"{_STEPS}:scaled_scores"),
+    "steps_masked": _from("mask", "S=scaled ij, mask ij", "vit-mask", f"{_STEPS}:steps", "masked="),
+    "steps_weights": _from("softmax", "S=masked ij, S=masked i:", "iiga-softmax", _ATTEND, "softmax(dim=-1)"),
+    "steps_head": _from("softmax", "S=masked ij, S=masked i:", "iiga-softmax", _ATTEND, "softmax(dim=-1)"),
+    "steps_parts": _from("times", "A=row ij, V ij", "iiga-values", f"{_STEPS}:Steps.weighted_values"),
+    "steps_mixed": _from("dot", "A=weights i:, V :j", "iiga-values", _ATTEND, "weights @ v"),
+    "steps_output": _from("dot", "Z=joined i:, W_O :j", "vit-multihead", f"{_STEPS}:steps", "output="),
+    "permutation_pz": _from("dot", "P=p i:, Z :j", "nb-output", _SHUFFLE, "moved ="),
+    "permutation_after": _from("dot", "A'=map_after i:, V' :j", "nb-output", _ATTEND, "weights @ v"),
+    "permutation_off": _from("minus", "Z'=after ij, PZ=pz ij", "nb-output", _SHUFFLE, "off="),
+    "permutation_map": _from("softmax", "S ij, S i:", "nb-softmax", _ATTEND, "softmax(dim=-1)"),
+    "permutation_map_after": _from("softmax", "S' ij, S' i:", "nb-softmax", _ATTEND, "softmax(dim=-1)"),
+    "op_c_product": _from("dot", "A=a i:, B=b :j", "vit-matrix-product", "core.lecture.matrices:compute", "left @ right"),
+    "op_c_sum": _from("plus", "A=a ij, B=b ij", "vit-matrix-sum", "core.lecture.matrices:compute", "left + right"),
+    "op_c_difference": _from("minus", "A=a ij, B=b ij", "vit-matrix-sum", "core.lecture.matrices:compute", "left - right"),
+    "bp_linear_x": _from("dot", "∇y i:, W j:", "vit-ffn-backward", f"{_GRADIENT}:linear_gradient"),
+    "bp_linear_W": _from("dot", "x :i, ∇y :j", "vit-ffn-backward", f"{_GRADIENT}:linear_gradient"),
+}
+"""By the matrix's key on the page."""
+
+
+@cache
+def _entries() -> dict[str, Equation]:
+    return {one.id: one for one in equations()}
+
+
+def origin_of(key: str) -> Origin | None:
+    """The origin of the matrix of this key; a number at its end is one of several heads."""
+    return ORIGINS.get(re.sub(r"_\d+$", "", key))
+
+
+def told(key: str, of: Mapping[str, Array], language: str) -> dict[str, Any] | None:
+    """All that the page tells of a matrix's numbers, ready for JSON; None where their origin is not known.
+
+    Args:
+        of: the operands by their keys.
+    """
+    origin = origin_of(key)
+    if origin is None or not of:
+        return None
+    prefix, line, entry = key.partition("_")[0], line_of(origin.place, origin.fragment), origin.entry
+    operands = [
+        {"name": one.name, "key": f"{prefix}_{one.key}", "at": one.at, "values": _four_digits(of[one.key])}
+        for one in origin.operands
+    ]
+    return {
+        "how": origin.how, "operands": operands, "where": line.where, "line": line.text, "test": entry.test,
+        "against": entry.against[language], "document": f"{entry.document} {entry.section}", "id": entry.id,
+        "equation": mathml(entry.latex, inline=True),
+    }  # fmt: skip
+
+
+def _four_digits(values: Array) -> Sequence[Sequence[float | None]]:
+    return [[float(f"{value:.4g}") if np.isfinite(value) else None for value in row] for row in values.tolist()]

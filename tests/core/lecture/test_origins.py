@@ -1,0 +1,57 @@
+"""Every cell of every matrix with an origin is what its operands give; its line of code and its test are there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.lecture import origins
+from core.lecture.origins import HOW, ORIGINS
+from core.lecture.sources import ROOT
+from pages.learn import lesson_page
+from tests.pages.open_page import open_page
+
+LEARN = ROOT / "pages" / "learn"
+VIEWS: list[tuple[str, dict[str, str]]] = [
+    *[("attention_steps", {"part": part, "mask": "causal", "t": "2"}) for part in ("project", "scores", "softmax", "sum")],
+    ("attention_steps", {"part": "heads", "heads": "2"}),
+    ("permutation", {"part": "rows", "places": "true"}),
+    ("permutation", {"part": "maps", "causal": "fixed", "heads": "2"}),
+    *[("matrices", {"part": "sums", "op": op}) for op in ("product", "sum", "difference")],
+    ("backprop", {"part": "linear"}),
+    ("backprop", {"part": "linear", "bp_of_linear": "W", "bp_rows": "3"}),
+]
+
+
+def test_every_cell_is_what_its_operands_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[str] = set()
+
+    def check(key: str, matrix: Any) -> str:
+        if (origin := origins.origin_of(key)) is not None and matrix.of:
+            for i, j in np.ndindex(*matrix.values.shape):
+                np.testing.assert_allclose(
+                    origin.compute(matrix.of, i, j), matrix.values[i, j], rtol=1e-9, atol=1e-12, err_msg=key
+                )
+            told = json.loads(follow(key, matrix))
+            assert (
+                told["line"] in (ROOT / told["where"].partition(":")[0]).read_text(encoding="utf-8")
+                and "<math" in told["equation"]
+            )
+            seen.add(next(name for name, one in ORIGINS.items() if one is origin))
+        return ""
+
+    follow = lesson_page.follow
+    monkeypatch.setattr(lesson_page, "follow", check)
+    for page, query in VIEWS:
+        open_page(LEARN / f"{page}.py", lang="en", **query)
+    assert seen == set(ORIGINS)
+
+
+def test_the_page_writes_every_way() -> None:
+    script = (ROOT / "assets" / "scripts" / "matrix.js").read_text(encoding="utf-8")
+    ways = script.partition("const WAYS = {")[2].partition("};")[0]
+    assert {line.strip().partition(":")[0] for line in ways.strip().splitlines()} == set(HOW)
+    assert {one.how for one in ORIGINS.values()} <= set(HOW)
