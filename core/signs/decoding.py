@@ -206,9 +206,17 @@ def beam_search(
         parents, ends = np.concatenate([parents[old], new_parents]), np.concatenate([ends[old], new_ends])
         blank, label = np.full(len(order), -np.inf), total.copy()
         blank[:split], label[:split] = stay_blank[old], stay_label[old]
+    return _ranked(
+        [(tree.labels(node), ranked) for node, ranked in zip(nodes.tolist(), total.tolist(), strict=True)], bigram, step, weight
+    )
+
+
+def _ranked(
+    prefixes: list[tuple[Prefix, float]], bigram: Bigram | None, step: NDArray[np.float64] | None, weight: float
+) -> list[Hypothesis]:
+    """The prefixes that a search kept, each with what it was ranked by, as sentences: with the bigram's share of their end."""
     hypotheses = []
-    for node, ranked in zip(nodes.tolist(), total.tolist(), strict=True):
-        prefix = tree.labels(node)
+    for prefix, ranked in prefixes:
         share = 0.0 if step is None else float(sum(step[pair] for pair in pairwise((BLANK, *prefix))))
         end = 0.0 if bigram is None else weight * bigram.end(prefix)
         hypotheses.append(Hypothesis(labels=prefix, log_probability=ranked - share, score=ranked + end))

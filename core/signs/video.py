@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Any, Final, Literal
 
 import av
@@ -92,6 +91,8 @@ class _Sampler:
     fps: float
     start: float
     most: int
+    size: int
+    fit: Fit
     seconds: list[float] = field(default_factory=list)
     frames: list[Frames] = field(default_factory=list)
 
@@ -103,11 +104,11 @@ class _Sampler:
         """Seconds of the next frame that is wanted."""
         return self.start + len(self.frames) / self.fps
 
-    def add(self, picture: Callable[[], Frames], until: float) -> None:
-        """Sample a picture at every tick before `until`; it is converted only where there is such a tick."""
+    def add(self, frame: Any, until: float) -> None:
+        """Sample a decoded frame at every tick before `until`; it is converted only where there is such a tick."""
         made: Frames | None = None
         while not self.full and self.tick() < until - 1e-6:
-            made = picture() if made is None else made
+            made = _picture(frame, self.size, self.fit) if made is None else made
             self.seconds.append(self.tick())
             self.frames.append(made)
 
@@ -120,17 +121,15 @@ def read_video(
     most: int = MAX_FRAMES,
     start: float = 0.0,
     fit: Fit = "crop",
-    patience_s: float = PATIENCE_S,
-    clock: Callable[[], float] = time.monotonic,
-    on_frame: Callable[[int], None] | None = None,
+    on_frame: Callable[[int], None] = lambda count: None,
 ) -> Footage:
-    """Sample a film at a model's rate.
+    """Sample a film at a model's rate, for `PATIENCE_S` at most.
 
     A film with fewer frames a second shows each for as long as a player would; a single picture gives one frame.
 
     Args:
         data: the file. size: height and width of a frame. fps: frames a second to sample. most: frames to read.
-        start: seconds into the film. patience_s: seconds after which reading stops with what there is.
+        start: seconds into the film.
         on_frame: called with the number of frames sampled so far.
 
     Raises:
@@ -141,7 +140,6 @@ def read_video(
         raise ValueError(f"size, fps and most must be above 0 and start 0 or more, not {size}, {fps}, {most} and {start}")
     if not data:
         raise VideoError("empty", compose("the file is empty: choose one that holds a video"))
-    deadline = clock() + patience_s
     with _opened(data) as container:
         stream = _picture_stream(container)
         duration = _duration(container, stream)
@@ -155,42 +153,9 @@ def read_video(
         if start:
             with contextlib.suppress(av.error.FFmpegError):
                 container.seek(int(start * av.time_base), backward=True)
-        sampler = _Sampler(fps=fps, start=start, most=most)
-        rate = float(stream.average_rate or stream.guessed_rate or 0)
-        reading = _Reading(stream=stream, rate=rate)
-        held: tuple[Any, float] | None = None  # a frame is shown until the next one, and sampled once that is known
-        ended: Ended = ""
-        for frame, at in reading.frames(container):
-            if held is not None:
-                sampler.add(partial(_picture, held[0], size, fit), until=at)
-            held = frame, at
-            if sampler.full or clock() > deadline:
-                ended = "most" if sampler.full else "time"
-                break
-            if on_frame is not None:
-                on_frame(len(sampler.frames))
-        if held is None:
-            raise VideoError(
-                "cut_off", compose("no picture of the video can be decoded: the file is damaged or cut off; send it again")
-            )
-        last, at = held
-        if not ended:
-            shown = float(last.duration * last.time_base) if last.duration and last.time_base else 1 / rate if rate else 0.0
-            sampler.add(partial(_picture, last, size, fit), until=at + (shown if reading.count > 1 else 0.0))
-            if not sampler.frames:
-                sampler.add(partial(_picture, last, size, fit), until=start + 1e-3)
-            if reading.broken or (duration is not None and rate and at < duration - max(0.5, 3 / rate)):
-                ended = "damaged"
-            if sampler.full and duration is not None and sampler.tick() < duration - 1e-3:
-                ended = "most"
-        if not sampler.frames:
-            raise VideoError(
-                "slow",
-                compose(
-                    "no frame was decoded within {patience_s:g} s: send a video with fewer pixels or a later start",
-                    patience_s=patience_s,
-                ),
-            )
+        sampler = _Sampler(fps=fps, start=start, most=most, size=size, fit=fit)
+        reading = _Reading(stream=stream, rate=float(stream.average_rate or stream.guessed_rate or 0))
+        last, ended = _sample(sampler, reading, container, duration, on_frame)
         rotation = -int(last.rotation) % 360
         width, height = (last.height, last.width) if rotation % 180 else (last.width, last.height)
         return Footage(
@@ -199,13 +164,54 @@ def read_video(
             seconds=np.array(sampler.seconds),
             width=width,
             height=height,
-            source_fps=rate,
+            source_fps=reading.rate,
             duration=duration,
             rotation=rotation,
             codec=stream.codec_context.name,
             ended=ended,
             damaged=reading.damaged,
         )
+
+
+def _sample(
+    sampler: _Sampler, reading: _Reading, container: Any, duration: float | None, on_frame: Callable[[int], None]
+) -> tuple[Any, Ended]:
+    """Fill the sampler; the last frame that was decoded, and why reading ended early."""
+    deadline = time.monotonic() + PATIENCE_S
+    held: tuple[Any, float] | None = None  # a frame is shown until the next one, and sampled once that is known
+    ended: Ended = ""
+    for frame, at in reading.frames(container):
+        if held is not None:
+            sampler.add(held[0], until=at)
+        held = frame, at
+        if sampler.full or time.monotonic() > deadline:
+            ended = "most" if sampler.full else "time"
+            break
+        on_frame(len(sampler.frames))
+    if held is None:
+        raise VideoError(
+            "cut_off", compose("no picture of the video can be decoded: the file is damaged or cut off; send it again")
+        )
+    last, at = held
+    rate = reading.rate
+    if not ended:
+        shown = float(last.duration * last.time_base) if last.duration and last.time_base else 1 / rate if rate else 0.0
+        sampler.add(last, until=at + (shown if reading.count > 1 else 0.0))
+        if not sampler.frames:
+            sampler.add(last, until=sampler.start + 1e-3)
+        if reading.broken or (duration is not None and rate and at < duration - max(0.5, 3 / rate)):
+            ended = "damaged"
+        if sampler.full and duration is not None and sampler.tick() < duration - 1e-3:
+            ended = "most"
+    if not sampler.frames:
+        raise VideoError(
+            "slow",
+            compose(
+                "no frame was decoded within {patience_s:g} s: send a video with fewer pixels or a later start",
+                patience_s=PATIENCE_S,
+            ),
+        )
+    return last, ended
 
 
 def of_pictures(pictures: Iterable[Frames], *, size: int, fps: float, hold: int = 1, fit: Fit = "crop") -> Footage:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,16 +17,12 @@ from typing import Any, Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core import checkpoints
 from core.device import best_device
 from core.models.iiga import IIGA, FrameEncoder, IIGAConfig, IIGASublayer
-from core.nn import AttentionMaps
-from core.signs.decoding import greedy
-from core.signs.edits import word_error_rate
 from core.signs.evaluation import evaluate_photos, fit_least_probability
 from core.signs.recogniser import Recogniser
 from core.signs.synthetic.clips import (
@@ -46,9 +42,9 @@ from core.signs.synthetic.photo_set import PhotoSet, separate
 from core.signs.synthetic.render import Studio
 from core.signs.vocabulary import BLANK, Vocabulary
 from core.training import iiga_tracks
-from core.training.card import load_start, origin_entries, rounded_history, save_origin
-from core.training.iiga_tracks import IGNORED, PACKAGES, TracksRun, TracksTraining, ctc
-from core.training.loop import Batch, LoopSettings, fit
+from core.training.card import origin_entries, rounded_history
+from core.training.iiga_tracks import PACKAGES, TracksRun, TracksTraining
+from core.training.loop import Batch, LoopSettings, TrainingProgress
 from core.training.progress import progress_bar
 from core.training.recipe import (
     TrainingRecipe,
@@ -61,6 +57,7 @@ from core.training.recipe import (
     loop_of,
     taken,
 )
+from core.training.sentences import Row, begun, collate, error_rate, sentence_loss, shrink_sublayers, stage
 
 MANIFEST: Final = "manifest.csv"
 """File of a folder of photographed digits."""
@@ -166,10 +163,9 @@ def begin_from_stills(model: IIGA, stills: StillsModel, frames: Tensor, *, size:
     scale = size / float(features.std(dim=1).mean())
     model.front.project.weight.mul_(scale)
     model.front.project.bias.mul_(scale)
+    shrink_sublayers(model, share)
     for layer in model.layers:
         assert isinstance(layer, IIGASublayer)
-        layer.attention.out.weight.mul_(share)
-        layer.ffn.fc2.weight.mul_(share)
         layer.norm1.weight.fill_(size)
         layer.norm2.weight.fill_(size)
     model.decoder.weight.copy_(stills.head.weight / scale)
@@ -224,68 +220,31 @@ def classes(labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(labels == BETWEEN, BLANK, labels + 1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Features:
-    """A clip after the front end: (T, D), a class a frame, and the sentence's indices."""
-
-    encoded: Tensor
-    labels: Tensor
-    target: list[int]
-
-
 @torch.no_grad()
-def encode(model: IIGA, clip: SyntheticClip) -> Features:
-    """Pass one clip through the front end."""
-    return Features(
-        encoded=model.encode(torch.from_numpy(clip.frames)[None])[0],
-        labels=torch.from_numpy(classes(clip.labels)),
-        target=_target(clip),
-    )
+def encode(model: IIGA, clip: SyntheticClip) -> Row:
+    """A clip after the front end: (T, D), a class a frame, and the sentence's indices."""
+    frames, labels, target = _row(clip)
+    return model.encode(torch.from_numpy(frames)[None])[0], labels, target
 
 
-def encode_training(
-    model: IIGA, studio: Studio, how: DigitsTraining, *, progress: Callable[[int, int], None] = lambda done, total: None
-) -> list[Features]:
-    """The clips that the second stage learns from, after the front end."""
-    encoded = []
+def _row(clip: SyntheticClip) -> Row:
+    return clip.frames, classes(clip.labels), VOCABULARY.encode([str(digit) for digit in clip.digits])
+
+
+def training_clips(studio: Studio, how: DigitsTraining) -> Iterable[SyntheticClip]:
+    """The clips that the second stage learns from."""
     for place, (signer, chosen) in enumerate(sentences(studio.photos, how.clips, seed=how.seed + 1, digits=(1, 6))):
         variety = TRAINING if place % 100 < 100 * how.hard_clips else PLAIN
-        encoded.append(encode(model, make_clip(studio, signer, chosen, variety, seed=(how.seed + 1) * 1_000_003 + place)))
-        progress(place + 1, how.clips)
-    return encoded
-
-
-def encode_held_out(model: IIGA, studio: Studio, how: DigitsTraining) -> list[Features]:
-    """The clips that the second stage is chosen on: as those that score, but of the held-out signers."""
-    return [encode(model, clip) for clip in make_clips(studio, how.checked, seed=how.seed + 2, variety=SCORING)]
-
-
-def keep_features(path: Path, parts: dict[str, list[Features]]) -> None:
-    """Write clips' features to a safetensors file, for a run that goes on later."""
-    tensors: dict[str, torch.Tensor] = {}
-    for part, clips in parts.items():
-        for place, one in enumerate(clips):
-            values = {"x": one.encoded, "y": one.labels, "z": torch.tensor(one.target)}
-            tensors |= {f"{part}/{place:05d}/{key}": value for key, value in values.items()}
-    save_file(tensors, path)
-
-
-def kept_features(path: Path) -> dict[str, list[Features]]:
-    """Read what `keep_features` wrote."""
-    tensors = load_file(path)
-    by_part: dict[str, list[Features]] = {}
-    for key in sorted(name.removesuffix("/x") for name in tensors if name.endswith("/x")):
-        one = Features(encoded=tensors[f"{key}/x"], labels=tensors[f"{key}/y"], target=tensors[f"{key}/z"].tolist())
-        by_part.setdefault(key.split("/")[0], []).append(one)
-    return by_part
+        yield make_clip(studio, signer, chosen, variety, seed=(how.seed + 1) * 1_000_003 + place)
 
 
 class ClipsTask:
-    """The second stage: attention and decoder on features of clips."""
+    """The second stage: attention and decoder on encoded clips."""
 
-    def __init__(self, train: list[Features], held_out: list[Features], how: DigitsTraining) -> None:
-        self.train, self.held_out, self.how = train, held_out, how
-        self.spread = torch.cat([one.encoded for one in train]).std(dim=0)
+    def __init__(self, train: Sequence[Row], held_out: Sequence[Row], how: DigitsTraining) -> None:
+        self.train, self.how = train, how
+        self.held_out = [(encoded, target) for encoded, _, target in held_out]
+        self.spread = torch.cat([encoded for encoded, _, _ in train]).std(dim=0)
 
     @property
     def steps(self) -> int:
@@ -295,44 +254,34 @@ class ClipsTask:
     def batches(self, epoch: int) -> Iterable[Batch]:
         """Every clip once, features with noise."""
         random = torch.Generator().manual_seed(self.how.seed * 100_003 + epoch)
-        order = torch.randperm(len(self.train), generator=random)
-        for some in order.split(CLIPS_A_BATCH):
-            rows = [self.train[int(i)] for i in some]
-            x = nn.utils.rnn.pad_sequence([one.encoded for one in rows], batch_first=True)
-            x = x + torch.randn(x.shape, generator=random) * self.spread * self.how.noise
-            labels = nn.utils.rnn.pad_sequence([one.labels for one in rows], batch_first=True, padding_value=IGNORED)
-            targets = torch.tensor([label for one in rows for label in one.target])
-            yield (
-                x,
-                torch.tensor([len(one.encoded) for one in rows]),
-                labels,
-                targets,
-                torch.tensor([len(one.target) for one in rows]),
-            )
+        for some in torch.randperm(len(self.train), generator=random).split(CLIPS_A_BATCH):
+            x, *others = collate([self.train[int(place)] for place in some])
+            yield x + torch.randn(x.shape, generator=random) * self.spread * self.how.noise, *others
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """CTC, and cross-entropy of the frames."""
         assert isinstance(model, IIGA)
-        return _loss(model.attend(batch[0], batch[1]), batch, self.how)
+        how = self.how
+        logits = model.attend(batch[0], batch[1])
+        return sentence_loss(logits, batch, frames_weight=how.frames_weight, smoothing=how.smoothing)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER of the best path on the held-out signers' clips."""
         assert isinstance(model, IIGA)
-        return _wer([(model.attend(one.encoded[None]), one.target) for one in self.held_out])
+        wer = error_rate(model.attend, self.held_out)
+        return {"score": -wer, "wer": wer}
 
 
 class WholeTask:
     """The third stage: everything on whole clips, new ones in every batch. Batch norms keep their running statistics."""
 
+    steps = POLISH_STEPS
+
     def __init__(self, train: Studio, held_out: Studio, how: DigitsTraining) -> None:
         self.train, self.how = train, how
-        self.clips = list(make_clips(held_out, how.checked, seed=how.seed + 2, variety=SCORING))
-        self.hard = list(make_clips(held_out, how.checked // 2, seed=how.seed + 3, variety=TRAINING))
-
-    @property
-    def steps(self) -> int:
-        """Batches an epoch."""
-        return POLISH_STEPS
+        clips = make_clips(held_out, how.checked, seed=how.seed + 2, variety=SCORING)
+        hard = make_clips(held_out, how.checked // 2, seed=how.seed + 3, variety=TRAINING)
+        self.clips, self.hard = ([_row(clip)[::2] for clip in some] for some in (clips, hard))
 
     def batches(self, epoch: int) -> Iterable[Batch]:
         """`POLISH_STEPS` batches of new clips."""
@@ -341,53 +290,21 @@ class WholeTask:
             rows = []
             for signer, chosen in sentences(self.train.photos, self.how.polish, seed=int(random.integers(2**31)), digits=(2, 5)):
                 variety = TRAINING if random.random() < self.how.polish_hard else PLAIN
-                rows.append(make_clip(self.train, signer, chosen, variety, seed=int(random.integers(2**31))))
-            frames = nn.utils.rnn.pad_sequence([torch.from_numpy(one.frames) for one in rows], batch_first=True)
-            labels = [torch.from_numpy(classes(one.labels)) for one in rows]
-            targets = [_target(one) for one in rows]
-            yield (
-                frames,
-                torch.tensor([len(one.labels) for one in rows]),
-                nn.utils.rnn.pad_sequence(labels, batch_first=True, padding_value=IGNORED),
-                torch.tensor([label for target in targets for label in target]),
-                torch.tensor([len(target) for target in targets]),
-            )
+                rows.append(_row(make_clip(self.train, signer, chosen, variety, seed=int(random.integers(2**31)))))
+            yield collate(rows)
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """CTC, and cross-entropy of the frames."""
-        assert isinstance(model, IIGA)
         for module in model.modules():
             if isinstance(module, nn.BatchNorm2d):
                 module.eval()  # frames of four clips are too alike to take statistics from
-        return _loss(model(batch[0], batch[1]), batch, self.how)
+        how = self.how
+        return sentence_loss(model(batch[0], batch[1]), batch, frames_weight=how.frames_weight, smoothing=how.smoothing)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER of the best path on the held-out signers' clips, as they score and as varied as the hardest of training."""
-        assert isinstance(model, IIGA)
-        plain, hard = (
-            _wer([(model(torch.from_numpy(clip.frames)[None]), _target(clip)) for clip in clips])
-            for clips in (self.clips, self.hard)
-        )
-        return {"score": plain["score"] + HARD_SHARE * hard["score"], "wer": plain["wer"], "wer_hard": hard["wer"]}
-
-
-def _target(clip: SyntheticClip) -> list[int]:
-    return VOCABULARY.encode([str(digit) for digit in clip.digits])
-
-
-def _loss(logits: Tensor | tuple[Tensor, AttentionMaps], batch: Batch, how: DigitsTraining) -> Tensor:
-    """CTC of the sentences, and cross-entropy of the frames that have a class."""
-    assert isinstance(logits, Tensor)
-    _, lengths, labels, targets, target_lengths = batch
-    frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=how.smoothing)
-    return ctc(logits, lengths, targets, target_lengths) + how.frames_weight * frames
-
-
-def _wer(read: list[tuple[Tensor | tuple[Tensor, AttentionMaps], list[int]]]) -> dict[str, float]:
-    """WER of the best path: (1, T, V) logits and the sentence's indices, a pair a clip."""
-    sentences = [greedy(logits[0].log_softmax(dim=-1).numpy()) for logits, _ in read if isinstance(logits, Tensor)]
-    wer = word_error_rate([target for _, target in read], sentences)
-    return {"score": -wer, "wer": wer}
+        plain, hard = error_rate(model, self.clips), error_rate(model, self.hard)
+        return {"score": -plain - HARD_SHARE * hard, "wer": plain, "wer_hard": hard}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -405,113 +322,49 @@ class DigitsRun(TrainingRun):
 
     held_out: float = 0.12
 
-    def beside(self, ending: str) -> Path | None:
-        """A file beside the state, which is the first stage's."""
-        return None if self.state is None else self.state.with_name(self.state.name + ending)
 
+def train(
+    run: DigitsRun, files: DigitsFiles, config: IIGAConfig, how: DigitsTraining, stages: Mapping[str, LoopSettings]
+) -> Path:
+    """Train the stages given, score the dev signers once where they are given, and write the checkpoint; returns the card's path.
 
-@dataclass(frozen=True, kw_only=True)
-class Stages:
-    """Loops of the stages, the third only where it is given; their `steps_per_epoch` is filled in by `train`."""
+    The run's state is the first stage's. A start is an earlier run's, whose best front end this one begins with, or the card of a
+    checkpoint, which is then trained on.
 
-    stills: LoopSettings
-    attention: LoopSettings
-    whole: LoopSettings | None = None
-
-
-def train(run: DigitsRun, files: DigitsFiles, config: IIGAConfig, how: DigitsTraining, stages: Stages) -> Path:
-    """Train all stages, score the dev signers once where they are given, and write the checkpoint; returns the card's path.
-
-    The run's state is the first stage's; a start is that of an earlier run, whose best front end this one begins with.
+    Args:
+        stages: the loops of "stills" and "attention", or neither where a card is trained on; and of "whole".
     """
-    stills, attention, polish = stages.stills, stages.attention, stages.whole
-    device = best_device()
-    train, checked = hold_out(files.train, run.held_out)
-    studio = Studio(train, separate(train.images), size=config.image_size)
-    checked_studio = Studio(checked, separate(checked.images), size=config.image_size)
+    learnt, checked = hold_out(files.train, run.held_out)
+    studio, checked_studio = (Studio(part, separate(part.images), size=config.image_size) for part in (learnt, checked))
     torch.manual_seed(how.seed)
-    front = StillsModel(config)
-    before = None if run.start is None else load_start(front, run.start)
-    save_origin(run.state, before)
-    task = StillsTask(studio, checked_studio, how)
-    first = fit(
-        front, task, replace(stills, steps_per_epoch=task.steps), device=device, callbacks=run.callbacks, resume_from=run.state
-    )
-    torch.manual_seed(how.seed)
-    model = IIGA(config).to(device).eval()
-    begin_from_stills(model, front, torch.from_numpy(task.plain[0]))
-    model.front.requires_grad_(False)
-    kept = run.beside("_features.safetensors")
-    if kept is not None and kept.exists():
-        features = kept_features(kept)
+    done: dict[str, TrainingProgress] = {}
+    if "stills" in stages:
+        front = StillsModel(config)
+        before = begun(run, front)
+        task = StillsTask(studio, checked_studio, how)
+        done["stills"] = stage(run, front, task, stages["stills"])
+        torch.manual_seed(how.seed)
+        model = IIGA(config).to(best_device()).eval()
+        begin_from_stills(model, front, torch.from_numpy(task.plain[0]))
+        model.front.requires_grad_(False)
+        encoded = [encode(model, clip) for clip in training_clips(studio, how)]
+        held = [encode(model, clip) for clip in make_clips(checked_studio, how.checked, seed=how.seed + 2, variety=SCORING)]
+        done["attention"] = stage(run, model, ClipsTask(encoded, held, how), stages["attention"], ending="_attention")
+        model.front.requires_grad_(True)
     else:
-        features = {"train": encode_training(model, studio, how), "held_out": encode_held_out(model, checked_studio, how)}
-        if kept is not None:
-            keep_features(kept, features)
-    clip_task = ClipsTask(features["train"], features["held_out"], how)
-    second = fit(
-        model,
-        clip_task,
-        replace(attention, steps_per_epoch=clip_task.steps),
-        device=device,
-        callbacks=run.callbacks,
-        resume_from=run.beside("_attention"),
-    )
-    model.front.requires_grad_(True)
-    third = None
-    if polish is not None:
-        whole = WholeTask(studio, checked_studio, how)
-        third = fit(
-            model,
-            whole,
-            replace(polish, steps_per_epoch=whole.steps),
-            device=device,
-            callbacks=run.callbacks,
-            resume_from=run.beside("_whole"),
-        )
-    card: dict[str, Any] = _digits_basics(files, config, how, train, checked) | {
-        "training": {**asdict(how), "held_out": run.held_out, "stills": asdict(stills), "attention": asdict(attention)}
-        | ({} if polish is None else {"whole": asdict(polish)}),
+        model = IIGA(config)
+        before = begun(run, model)
+    if "whole" in stages:
+        ending = "_whole" if done else ""
+        done["whole"] = stage(run, model, WholeTask(studio, checked_studio, how), stages["whole"], ending=ending)
+    history = {name: rounded_history(progress) for name, progress in done.items()}
+    best = {name: rows[done[name].best_epoch] for name, rows in history.items()}
+    stills = {"stills": best["stills"]} if "stills" in best else {}
+    card: dict[str, Any] = _digits_basics(files, config, how, learnt, checked) | {
+        "training": {**asdict(how), "held_out": run.held_out} | {name: asdict(loop) for name, loop in stages.items()},
         "started_from": before,
-        "history": {"stills": rounded_history(first), "attention": rounded_history(second)}
-        | ({} if third is None else {"whole": rounded_history(third)}),
-        "metrics": {
-            "validation": {
-                "stills": rounded_history(first)[first.best_epoch],
-                "sentences": rounded_history(third or second)[(third or second).best_epoch],
-            }
-        },
-    }
-    return _finish_digits(run, model, card, files, checked, count=2 * how.checked)
-
-
-def train_on(run: DigitsRun, files: DigitsFiles, how: DigitsTraining, whole: LoopSettings) -> Path:
-    """Train the whole network of the checkpoint that the run starts from on, on whole clips alone; returns the card's path."""
-    assert run.start is not None
-    train, checked = hold_out(files.train, run.held_out)
-    earlier = checkpoints.load(run.start.stem, folder=run.start.parent)
-    config = checkpoints.read_config(earlier.card, IIGA)
-    torch.manual_seed(how.seed)
-    model = IIGA(config)
-    before = load_start(model, run.start)
-    save_origin(run.state, before)
-    studio = Studio(train, separate(train.images), size=config.image_size)
-    checked_studio = Studio(checked, separate(checked.images), size=config.image_size)
-    task = WholeTask(studio, checked_studio, how)
-    progress = fit(
-        model,
-        task,
-        replace(whole, steps_per_epoch=task.steps),
-        device=best_device(),
-        callbacks=run.callbacks,
-        resume_from=run.state,
-    )
-    history = rounded_history(progress)
-    card: dict[str, Any] = _digits_basics(files, config, how, train, checked) | {
-        "training": {**asdict(how), "held_out": run.held_out, "whole": asdict(whole)},
-        "started_from": before,
-        "history": {"whole": history},
-        "metrics": {"validation": {"sentences": history[progress.best_epoch]}},
+        "history": history,
+        "metrics": {"validation": {**stills, "sentences": list(best.values())[-1]}},
     }
     return _finish_digits(run, model, card, files, checked, count=2 * how.checked)
 
@@ -617,31 +470,24 @@ def _run(o: argparse.Namespace, files: DigitsFiles | None) -> Path:
 
 
 def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
-    first = {"peak_rate": o.rate, "steps_per_epoch": 1}
-    stages = Stages(
-        stills=taken(LoopSettings, o, **first),
-        attention=taken(LoopSettings, o, epochs=o.clip_epochs, peak_rate=1e-3, weight_decay=0.02, warmup=20, steps_per_epoch=1),
-        whole=taken(
-            LoopSettings,
-            o,
-            epochs=o.whole_epochs,
-            peak_rate=o.whole_rate,
-            ema=o.whole_ema,
-            weight_decay=0.02,
-            warmup=25,
-            steps_per_epoch=POLISH_STEPS,
-        )
-        if o.whole_epochs
-        else None,
-    )
-    how = taken(DigitsTraining, o, polish_hard=o.whole_hard)
+    how, stages, others = taken(DigitsTraining, o, polish_hard=o.whole_hard), {}, {"weight_decay": 0.02, "steps_per_epoch": 1}
+    run = taken(DigitsRun, o)
     if o.start is not None and o.start.suffix == ".json":
-        if stages.whole is None:
+        if not o.whole_epochs:
             raise SystemExit("nothing to train: --start with a card trains on whole clips, so --whole-epochs must be 1 or more")
-        bar = progress_bar(stages.whole, title=o.name)
-        return train_on(taken(DigitsRun, o, callbacks=[bar]), files, how, stages.whole)
-    config = taken(IIGAConfig, o, front="frames", vocabulary=len(VOCABULARY))
-    return train(taken(DigitsRun, o), files, config, how, stages)
+        config = checkpoints.read_config(checkpoints.load(o.start.stem, folder=o.start.parent).card, IIGA)
+    else:
+        config = taken(IIGAConfig, o, front="frames", vocabulary=len(VOCABULARY))
+        stages["stills"] = loop_of(o, steps=1)
+        stages["attention"] = taken(LoopSettings, o, epochs=o.clip_epochs, peak_rate=1e-3, warmup=20, **others)
+    if o.whole_epochs:
+        others["steps_per_epoch"] = POLISH_STEPS
+        stages["whole"] = taken(
+            LoopSettings, o, epochs=o.whole_epochs, peak_rate=o.whole_rate, ema=o.whole_ema, warmup=25, **others
+        )
+        if "stills" not in stages:
+            run = replace(run, callbacks=[progress_bar(stages["whole"], title=o.name)])
+    return train(run, files, config, how, stages)
 
 
 def _tracks(o: argparse.Namespace) -> Path:

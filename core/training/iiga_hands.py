@@ -18,23 +18,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from core import checkpoints
-from core.device import best_device
 from core.messages import BadValue
 from core.models.iiga import IIGA, IIGAConfig
-from core.signs.decoding import greedy
-from core.signs.edits import word_error_rate
+from core.signs import letters
 from core.signs.hands import tracks
 from core.signs.hands.photo_landmarks import MIRRORED, VIEWS, PhotoLandmarks
 from core.signs.hands.tracker import LANDMARKS
 from core.signs.hands.tracks import HANDS, Floats
 from core.signs.vocabulary import BLANK, Vocabulary
-from core.training.card import load_start, origin_entries, save_origin, training_entries
+from core.training.card import origin_entries, training_entries
 from core.training.iiga import MANIFEST
-from core.training.iiga_tracks import IGNORED, begin_local, collate, ctc
-from core.training.loop import Batch, LoopSettings, fit
+from core.training.loop import Batch, LoopSettings
 from core.training.recipe import (
     TrainingRecipe,
     TrainingRun,
@@ -46,6 +42,7 @@ from core.training.recipe import (
     run_of,
     taken,
 )
+from core.training.sentences import IGNORED, Row, begin_local, begun, best_paths, collate, error_rate, sentence_loss, stage
 
 FILM_SIDE: Final = 240
 """Height and width, pixels, of the frames in which hands are found."""
@@ -57,6 +54,12 @@ SIGN_ASPECT: Final = 16 / 9
 """Of the films in which the signs were recorded: the width at which palms keep their proportions as they turn."""
 OTHERS_LEFT_OUT: Final = (0, 2)
 """Kinds of gestures that are a digit's own shape: an open hand is 5, a pointing finger 1."""
+LETTERS_TAKEN: Final = tuple("ACEMNQSTY")
+"""Spelled letters whose hand is that of no digit: fists, and hands that might hold something."""
+NEIGHBOURS: Final = 100
+"""Hands that are no signs are held out so many at a time, as those of one film lie side by side."""
+OPEN: Final = 5
+TIPS: Final = np.array([4, 8, 12, 16, 20])
 SIGN_STRIDE: Final = 3.0
 """Recorded frames (30 a second) for one of the model's (10 a second)."""
 
@@ -86,7 +89,7 @@ class LandmarkVariety:
     lost: float = 0.03
     second: float = 0.12
     mirrored: float = 0.5
-    kinds: tuple[float, float, float, float] = (0.46, 0.28, 0.14, 0.12)
+    kinds: tuple[float, float, float, float] = (0.40, 0.26, 0.12, 0.22)
 
 
 PLAIN: Final = LandmarkVariety(tilt=12, lean=2.5, stretch=0, shear=0.02, jitter=0.01, bend=0, lost=0.01, second=0, mirrored=0)
@@ -115,15 +118,6 @@ class Material:
     others: Floats
 
 
-@dataclass(frozen=True, kw_only=True)
-class LandmarkClip:
-    """One clip: features (T, FEATURES), a label a frame, and the sentence's indices."""
-
-    features: Floats
-    labels: NDArray[np.int64]
-    target: list[int]
-
-
 class _Film:
     """Frames that are added one after the other."""
 
@@ -144,8 +138,8 @@ class _Film:
         self.labels.append(label)
 
 
-def make_clip(material: Material, variety: LandmarkVariety, random: np.random.Generator, *, most: int = 6) -> LandmarkClip:
-    """One clip of up to `most` glosses."""
+def make_clip(material: Material, variety: LandmarkVariety, random: np.random.Generator, *, most: int = 6) -> Row:
+    """One clip of up to `most` glosses: features (T, FEATURES), a label a frame, and the sentence's indices."""
     kind = int(random.choice(4, p=variety.kinds))
     film, target = _Film(), list[int]()
     _rest(film, int(random.integers(0, 4)))
@@ -298,21 +292,48 @@ def _sign(film: _Film, signs: Signs, chosen: int, label: int, random: np.random.
 
 
 def _nothing(film: _Film, material: Material, random: np.random.Generator) -> None:
-    """No sign: an empty picture, or hands that sign nothing."""
-    _rest(film, int(random.integers(2, 8)))
-    if random.random() < 0.7 and len(material.others):
-        for _ in range(int(random.integers(1, 4))):
-            hand = material.others[int(random.integers(len(material.others)))]
-            _, place, size, _ = tracks.canonical(hand[None])
-            shape = turned((hand - place[0]) / size[0], random.normal(0, 0.3))
-            for _ in range(int(random.integers(2, 9))):
-                film.add(shape, BLANK)
+    """No sign: an empty picture, or one or two hands that rest, tremble, type, wave or gesture."""
+    _rest(film, int(random.integers(1, 6)))
+    if random.random() < 0.9 and len(material.others):
+        for _ in range(int(random.integers(1, 3))):
+            both, frames = random.random() < 0.5, int(random.integers(4, 28))
+            points = np.stack([_idle(material, frames, random) for _ in range(HANDS)], axis=1)
+            points[:, 1] += random.normal(0, 3, 2)
+            points[:, 1] *= 1.0 if both else 0.0
+            for frame in points:
+                film.add(frame.astype(np.float32), BLANK, np.array([True, both]))
             _rest(film, int(random.integers(0, 3)))
 
 
-def _filmed(
-    film: _Film, target: list[int], material: Material, variety: LandmarkVariety, random: np.random.Generator
-) -> LandmarkClip:
+def _idle(material: Material, frames: int, random: np.random.Generator) -> Floats:
+    """A hand (frames, 21, 2) that signs nothing: it rests, types, waves, or gestures through shape after shape."""
+    kind = random.choice(["rest", "type", "wave", "gesture"], p=[0.4, 0.25, 0.15, 0.2])
+    photos, steps = material.photos, np.arange(frames)
+
+    def shape() -> Floats:
+        chosen = int(random.integers(len(photos.digits)))
+        anything = (kind == "gesture" and random.random() < 0.5) or (kind == "wave" and photos.digits[chosen] == OPEN)
+        hand = photos.points[chosen, 0] if anything else material.others[int(random.integers(len(material.others)))]
+        hand = hand if np.isfinite(hand).all() else material.others[0]
+        _, place, size, _ = tracks.canonical(hand[None])
+        return turned((hand - place[0]) / size[0], random.normal(0, 0.3))
+
+    shapes = np.stack([shape() for _ in range(2 + frames // 4 if kind == "gesture" else 1)])
+    places = np.linspace(0, len(shapes) - 1, frames)
+    share = (places % 1)[:, None, None]
+    hand = shapes[places.astype(int)] * (1 - share) + shapes[np.ceil(places).astype(int)] * share
+    if kind == "type":
+        wave = np.sin(steps[:, None] * random.uniform(0.5, 2.5, 5) + random.uniform(0, 6, 5)) * random.uniform(0.1, 0.5)
+        hand[:, TIPS] += wave[..., None] * hand[:, TIPS] / 2
+    if kind == "wave":
+        angles = random.uniform(0.2, 0.7) * np.sin(steps * random.uniform(0.5, 1.6) + random.uniform(0, 6))
+        hand = np.stack([turned(one + np.array([0, -2.5]), angle) for one, angle in zip(hand, angles, strict=True)])
+    pace = np.exp(random.uniform(np.log(0.01), np.log(0.4 if kind == "gesture" else 0.15)))
+    walk = np.cumsum(random.normal(0, pace, (frames, 1, 2)), axis=0)
+    return np.asarray(hand + walk + random.normal(0, random.uniform(0, 0.08), hand.shape))
+
+
+def _filmed(film: _Film, target: list[int], material: Material, variety: LandmarkVariety, random: np.random.Generator) -> Row:
     """The clip's own tilt, side, proportion and drift, the tracker's noise, lost and second hands."""
     points, seen = np.stack(film.points), np.stack(film.seen)
     steps = len(points)
@@ -335,7 +356,7 @@ def _filmed(
     lone = seen[:, 1] & ~seen[:, 0]
     points[lone], seen[lone] = points[lone][:, ::-1], seen[lone][:, ::-1]
     points[~seen] = 0
-    return LandmarkClip(features=tracks.features(points, seen), labels=np.array(film.labels), target=target)
+    return tracks.features(points, seen), np.array(film.labels), target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -380,11 +401,24 @@ def read_signs(path: Path) -> Signs:
     )
 
 
-def read_others(path: Path, *, left_out: Sequence[int] = OTHERS_LEFT_OUT) -> Floats:
-    """Hands that are no signs, (n, 21, 2): an .npz file with `xy` and `label`, less the kinds that are a sign's own shape."""
-    with np.load(path, allow_pickle=False) as arrays:
-        kept = ~np.isin(arrays["label"], left_out)
-        return np.asarray(arrays["xy"][kept], np.float32).reshape(-1, LANDMARKS, 2)
+def read_others(paths: Sequence[Path], *, left_out: Sequence[int] = OTHERS_LEFT_OUT) -> Floats:
+    """Hands that are no signs, (n, 21, 2).
+
+    Args:
+        paths: .npz files with `xy` and `label`, of which the kinds `left_out` are a sign's own shape; or of spelled letters, of
+            which `LETTERS_TAKEN` are kept.
+    """
+    hands = []
+    for path in paths:
+        with np.load(path, allow_pickle=False) as arrays:
+            if "letter" in arrays:
+                kept = np.isin(arrays["letter"].astype(str), LETTERS_TAKEN)
+                flat = np.asarray(arrays["points"][kept][..., :2], np.float32)
+                hands.append(letters.stretched(flat, letters.SOURCES.get(path.stem, 1.0)))
+            else:
+                kept = ~np.isin(arrays["label"], left_out)
+                hands.append(np.asarray(arrays["xy"][kept], np.float32).reshape(-1, LANDMARKS, 2))
+    return np.concatenate(hands)
 
 
 def part(material: Material, share: float) -> tuple[Material, Material]:
@@ -399,7 +433,7 @@ def part(material: Material, share: float) -> tuple[Material, Material]:
     ranks = np.array([(labels[:place] == label).sum() for place, label in enumerate(labels)])
     totals = np.array([(labels == label).sum() for label in labels])
     first = ranks < totals * (1 - share)
-    split = round(len(material.others) * (1 - share))
+    parted = np.arange(len(material.others)) // NEIGHBOURS % max(2, round(1 / share)) == 0
 
     def chosen(places: Iterable[int]) -> Signs:
         kept = list(places)
@@ -410,10 +444,10 @@ def part(material: Material, share: float) -> tuple[Material, Material]:
         )
 
     learnt = Material(
-        photos=material.photos.of(signers[:cut]), signs=chosen(order[first].tolist()), others=material.others[:split]
+        photos=material.photos.of(signers[:cut]), signs=chosen(order[first].tolist()), others=material.others[~parted]
     )
     held = Material(
-        photos=material.photos.of(signers[cut:]), signs=chosen(order[~first].tolist()), others=material.others[split:]
+        photos=material.photos.of(signers[cut:]), signs=chosen(order[~first].tolist()), others=material.others[parted]
     )
     return learnt, held
 
@@ -424,7 +458,7 @@ class HandsTask:
     def __init__(self, train: Material, held_out: Material, how: HandsTraining) -> None:
         self.train, self.how = train, how
 
-        def clips(seed: int, **changes: Any) -> list[LandmarkClip]:
+        def clips(seed: int, **changes: Any) -> list[Row]:
             random = np.random.default_rng(seed)
             variety = LandmarkVariety(**{**asdict(PLAIN), **changes})
             return [make_clip(held_out, variety, random) for _ in range(how.checked)]
@@ -436,44 +470,30 @@ class HandsTask:
             "false": clips(14, kinds=(0, 0, 0, 1)),
         }
 
+    @property
+    def steps(self) -> int:
+        """Batches an epoch."""
+        return self.how.steps
+
     def batches(self, epoch: int) -> Iterable[Batch]:
         """New clips."""
         random = np.random.default_rng((self.how.seed, epoch))
         for _ in range(self.how.steps):
-            yield collate(
-                [
-                    (clip.features, clip.labels, clip.target)
-                    for clip in (make_clip(self.train, self.how.variety, random) for _ in range(self.how.batch))
-                ]
-            )
+            yield collate([make_clip(self.train, self.how.variety, random) for _ in range(self.how.batch)])
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """CTC, and cross-entropy of the frames."""
-        x, lengths, labels, targets, target_lengths = batch
-        logits = model(x, lengths)
-        frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=self.how.smoothing)
-        return ctc(logits, lengths, targets, target_lengths) + self.how.frames_weight * frames
+        how = self.how
+        return sentence_loss(model(batch[0], batch[1]), batch, frames_weight=how.frames_weight, smoothing=how.smoothing)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER on digits, plain and tilted, and on signs; glosses a clip without a sign."""
-        scores: dict[str, float] = {}
-        for name, clips in self.checks.items():
-            read = [best_path(model, clip) for clip in clips]
-            if name == "false":
-                scores[name] = sum(map(len, read)) / len(read)
-            else:
-                scores[name] = word_error_rate([clip.target for clip in clips], read)
-        score = -(scores["wer"] + scores["wer_tilted"] + 0.5 * scores["wer_signs"] + 0.2 * scores["false"])
+        pairs = {name: [(inputs, target) for inputs, _, target in clips] for name, clips in self.checks.items()}
+        scores = {name: error_rate(model, clips) for name, clips in pairs.items() if name != "false"}
+        said = best_paths(model, [inputs for inputs, _ in pairs["false"]])
+        scores["false"] = sum(map(len, said)) / len(said)
+        score = -(scores["wer"] + scores["wer_tilted"] + 0.5 * scores["wer_signs"] + 0.5 * scores["false"])
         return {"score": score, **scores}
-
-
-@torch.no_grad()
-def best_path(model: nn.Module, clip: LandmarkClip) -> list[int]:
-    """The best path's sentence."""
-    assert isinstance(model, IIGA)
-    logits = model(torch.from_numpy(clip.features)[None])
-    assert isinstance(logits, Tensor)
-    return greedy(logits[0].log_softmax(dim=-1).numpy())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -502,9 +522,8 @@ def train(
     torch.manual_seed(how.seed)
     model = IIGA(config)
     begin_local(model, share=0.1, gain=3.0)
-    before = None if run.start is None else load_start(model, run.start)
-    save_origin(run.state, before)
-    progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state)
+    before = begun(run, model)
+    progress = stage(run, model, task, loop)
     card: dict[str, Any] = {
         **origin_entries(config, seed=how.seed, started_from=before, packages=("torch", "numpy", "safetensors")),
         "task": "digits and signs on the landmarks of hands",
@@ -529,7 +548,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     """Options of the command."""
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of photographed digits (manifest.csv)")
     p.add_argument("--signs", required=True, type=Path, metavar="FILE", help="recorded signs (.npz: frames, offsets, labels)")
-    p.add_argument("--others", required=True, type=Path, metavar="FILE", help="hands that are no signs (.npz: xy, label)")
+    p.add_argument("--others", required=True, nargs="+", type=Path, metavar="FILE", help="hands that are no signs (.npz)")
     p.add_argument("--landmarks", type=Path, default=None, metavar="FILE", help="keep the photos' landmarks here, or read them")
     add_checkpoint_output(p, name="iiga_hands")
     rows = [
@@ -554,7 +573,7 @@ def _run(o: argparse.Namespace, photos: PhotoLandmarks) -> Path:
     config = taken(IIGAConfig, o, **shape, track_features=tracks.FEATURES)
     material = Material(photos=photos, signs=read_signs(o.signs), others=read_others(o.others))
     loop = loop_of(o, steps=o.steps)
-    described = checkpoints.describe_files([o.data / MANIFEST, o.signs, o.others])
+    described = checkpoints.describe_files([o.data / MANIFEST, o.signs, *o.others])
     return train(run_of(o, loop, HandsRun), material, config, taken(HandsTraining, o), loop, described=described)
 
 

@@ -31,9 +31,8 @@ from core.signs.hands.photo_landmarks import PhotoLandmarks
 from core.signs.hands.tracker import LANDMARKS
 from core.signs.letters import BEFORE, VOCABULARY, Floats, LetterHands
 from core.signs.vocabulary import BLANK
-from core.training.card import origin_entries, save_origin, training_entries
+from core.training.card import origin_entries, training_entries
 from core.training.iiga_hands import FILM_SIDE, FPS, read_others
-from core.training.iiga_tracks import IGNORED, begin_local, collate, ctc
 from core.training.loop import Batch, LoopSettings, fit
 from core.training.recipe import (
     TrainingRecipe,
@@ -46,9 +45,8 @@ from core.training.recipe import (
     run_of,
     taken,
 )
+from core.training.sentences import begin_local, begun, collate, sentence_loss, stage
 
-SOURCES: Final = {"asl_ai": 16 / 9, "insitee": 1.0}
-"""Files of the data's folder, and width over height of the pictures that their coordinates are shares of."""
 NEAR_LETTERS: Final = (1, 2, 3)
 """Kinds of gestures that are a letter's own shape, or near to one: a fist, a pointing finger, a ring."""
 DIGITS: Final = {0: "O", 2: "V", 6: "W", 9: "F"}
@@ -216,6 +214,11 @@ class LettersTask:
         self.hands, self.others, self.how, self.unseen = LetterMaterial(sources), normalised(others), how, unseen
         self.validated = 0
 
+    @property
+    def steps(self) -> int:
+        """Batches an epoch."""
+        return self.how.steps
+
     def batches(self, epoch: int) -> Iterable[Batch]:
         """New views of hands, and new streams."""
         random = np.random.default_rng((self.how.seed, epoch))
@@ -235,7 +238,7 @@ class LettersTask:
         return torch.from_numpy(inputs)[:, None], torch.from_numpy(drawn)
 
     def _streams(self, random: np.random.Generator) -> Batch:
-        """Streams of letters, as `core.training.iiga_tracks.collate` puts them together."""
+        """Streams of letters, as `collate` puts them together."""
         films = [self._film(random) for _ in range(self.how.streams)]
         how = self.how.variety
         clip = np.repeat(np.arange(len(films)), [len(film.labels) for film in films])
@@ -269,12 +272,10 @@ class LettersTask:
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """Cross-entropy of stills and of the streams' frames, and CTC of the streams."""
-        stills, drawn, x, lengths, labels, targets, target_lengths = batch
+        stills, drawn, *streams = batch
         smoothing = self.how.smoothing
         loss = F.cross_entropy(model(stills)[:, 0], drawn, label_smoothing=smoothing)
-        logits = model(x, lengths)
-        frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
-        return loss + 0.5 * frames + 0.5 * ctc(logits, lengths, targets, target_lengths)
+        return loss + 0.5 * sentence_loss(model(*streams[:2]), tuple(streams), frames_weight=1.0, smoothing=smoothing)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """The epoch's number, and the share of the letters of the source left out that is read rightly."""
@@ -325,7 +326,8 @@ def read_sources(folder: Path) -> dict[str, LetterHands]:
     Raises:
         ValueError: where it holds none.
     """
-    found = {path.stem: letters.read_hands(path, aspect=SOURCES.get(path.stem, 1.0)) for path in sorted(folder.glob("*.npz"))}
+    paths = sorted(folder.glob("*.npz"))
+    found = {path.stem: letters.read_hands(path, aspect=letters.SOURCES.get(path.stem, 1.0)) for path in paths}
     if not found:
         raise ValueError(f"{folder.name or folder} holds no .npz file with points and letters")
     return found
@@ -341,26 +343,35 @@ def of_photos(photos: PhotoLandmarks) -> tuple[LetterHands, Floats]:
     return LetterHands(points=points[kept], letters=np.array(labels)), points[seen & np.isin(photos.digits, NO_LETTERS)]
 
 
+@dataclass(frozen=True, kw_only=True)
+class LettersRun(TrainingRun):
+    """A run on hands that spell letters.
+
+    Attributes:
+        still_steps: of the first stage. without: a source to leave out, on which the card then has scores.
+        left_out: cards of such runs, whose scores are kept.
+    """
+
+    still_steps: int = 500
+    without: str | None = None
+    left_out: Sequence[Path] = ()
+
+
 def train(
-    run: TrainingRun,
+    run: LettersRun,
     sources: Mapping[str, LetterHands],
     others: Floats,
     config: IIGAConfig,
     how: LettersTraining,
     loop: LoopSettings,
-    *,
-    still_steps: int,
-    without: str | None,
-    left_out: Sequence[Path],
     described: Sequence[dict[str, str]],
 ) -> Path:
     """Train and write the checkpoint and its card; returns the card's path.
 
     Args:
-        still_steps: of the first stage. without: a source to leave out, on which the card then has scores.
-        left_out: cards of such runs, whose scores are kept.
         described: the data's files, for the card.
     """
+    without = run.without
     learnt = [one for name, one in sources.items() if name != without]
     if not learnt or (without is not None and without not in sources):
         raise ValueError(f"--without names one of several sources, {', '.join(sources)}: not {without}")
@@ -368,13 +379,12 @@ def train(
     torch.manual_seed(how.seed)
     model = IIGA(config)
     begin_local(model, share=0.02, gain=3.0)
-    save_origin(run.state)
-    first = replace(loop, epochs=1, steps_per_epoch=still_steps, ema=0.0)
+    begun(run, model)
+    first = replace(loop, epochs=1, steps_per_epoch=run.still_steps, ema=0.0)
     stills, attention = LetterStillsModel(model, how.hidden), {"iiga.layers": 0.0}
-    fit(stills, LetterStillsTask(task, still_steps), first, device=best_device(), rates=attention)
+    fit(stills, LetterStillsTask(task, run.still_steps), first, device=best_device(), rates=attention)
     model.requires_grad_(True)
-    front = {"front": 0.0}  # it rests
-    progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state, rates=front)
+    progress = stage(run, model, task, loop, rates={"front": 0.0})  # the front end rests
     shown = {name: "".join(VOCABULARY.decode(np.unique(one.letters).tolist())) for name, one in sources.items()}
     card: dict[str, Any] = {
         **origin_entries(config, seed=how.seed),
@@ -388,14 +398,14 @@ def train(
         "letters": shown,
         "split": f"learnt from {', '.join(name for name in sources if name != without)}; "
         + (f"{without} is left out" if without else "settings were chosen before, with one source left out, then the other"),
-        "still_steps": still_steps,
+        "still_steps": run.still_steps,
         "decoding": {"least_probability": 0.5, "beam_power": 1.0},
         **training_entries(how, loop, progress),
     }
     if without is not None:
         card["metrics"]["left_out"] = [{"source": without, **left_out_scores(model.cpu(), task.hands, sources[without])}]
     else:
-        cards = [json.loads(path.read_text(encoding="utf-8")) for path in left_out]
+        cards = [json.loads(path.read_text(encoding="utf-8")) for path in run.left_out]
         card["metrics"]["left_out"] = [one for earlier in cards for one in earlier["metrics"]["left_out"]]
     card["metrics"]["confusions"] = confusions(model.cpu(), task.hands, how.variety)
     return checkpoints.save(run.name, model, card, folder=run.folder)
@@ -454,7 +464,7 @@ def _run(o: argparse.Namespace) -> Path:
     config = taken(IIGAConfig, o, **shape, track_features=letters.FEATURES)
     others = np.zeros((0, LANDMARKS, 3), np.float32)
     if o.others is not None:
-        flat = read_others(o.others, left_out=NEAR_LETTERS)
+        flat = read_others([o.others], left_out=NEAR_LETTERS)
         others = np.concatenate([flat, np.zeros_like(flat[..., :1])], axis=2)
     sources = read_sources(o.data)
     if o.photos is not None:
@@ -462,18 +472,8 @@ def _run(o: argparse.Namespace) -> Path:
         others = np.concatenate([others, no_letters])
     files = [*sorted(o.data.glob("*.npz")), *(path for path in (o.others, o.photos) if path)]
     loop = loop_of(o, steps=o.steps)
-    return train(
-        run_of(o, loop, TrainingRun),
-        sources,
-        others,
-        config,
-        taken(LettersTraining, o),
-        loop,
-        still_steps=o.still_steps,
-        without=o.without,
-        left_out=o.left_out,
-        described=checkpoints.describe_files(files),
-    )
+    run = run_of(o, loop, LettersRun)
+    return train(run, sources, others, config, taken(LettersTraining, o), loop, checkpoints.describe_files(files))
 
 
 RECIPES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,25 +11,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from core import checkpoints
-from core.device import best_device
-from core.models.iiga import IIGA, IIGAConfig, IIGASublayer, TrackEncoder
+from core.models.iiga import IIGA, IIGAConfig
 from core.signs import tracks
-from core.signs.decoding import greedy
-from core.signs.edits import word_error_rate
 from core.signs.evaluation import Result, evaluate_tracks
 from core.signs.recogniser import Recogniser
 from core.signs.tracks import STRIDE, Scale, TrackSentence, features, frame_labels, normalised, scale_of
 from core.signs.vocabulary import BLANK, Vocabulary, of_sentences
-from core.training.card import load_start, origin_entries, rounded_history, save_origin
-from core.training.loop import Batch, LoopSettings, fit
+from core.training.card import origin_entries, rounded_history
+from core.training.loop import Batch, LoopSettings
 from core.training.recipe import TrainingRun
+from core.training.sentences import IGNORED, begin_local, begun, collate, error_rate, sentence_loss, stage
 
 PACKAGES: Final = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
-IGNORED = -100
-"""Frames that the frame-wise loss leaves out."""
 POOL = 4
 """Batches among which sentences are sorted by length."""
 
@@ -158,41 +153,6 @@ def varied(
     return inputs, labels[STRIDE // 2 :: STRIDE][: len(inputs)]
 
 
-def collate(rows: Sequence[tuple[NDArray[np.float32], NDArray[np.int64], list[int]]]) -> Batch:
-    """Features, lengths, frame labels, targets and their lengths; features padded with zeros, labels with IGNORED."""
-    lengths = torch.tensor([len(sequence) for sequence, _, _ in rows])
-    x = torch.zeros(len(rows), int(lengths.max()), rows[0][0].shape[1])
-    labels = torch.full(x.shape[:2], IGNORED)
-    for place, (sequence, frame, _) in enumerate(rows):
-        x[place, : len(sequence)] = torch.from_numpy(sequence)
-        labels[place, : len(frame)] = torch.from_numpy(frame)
-    targets = torch.tensor([label for _, _, target in rows for label in target])
-    return x, lengths, labels, targets, torch.tensor([len(target) for _, _, target in rows])
-
-
-@torch.no_grad()
-def begin_local(model: IIGA, *, share: float, gain: float) -> None:
-    """Start a model of tracks as little more than its convolutions.
-
-    What each sub-layer adds begins at a share of its size, and the features stand out from the positions by a gain: the
-    model first learns glosses from the frames around, in a third of the steps, and to look further away later.
-    """
-    for layer in model.layers:
-        assert isinstance(layer, IIGASublayer)
-        layer.attention.out.weight.mul_(share)
-        layer.ffn.fc2.weight.mul_(share)
-    assert isinstance(model.front, TrackEncoder)
-    norm = model.front.norms[-1]
-    assert isinstance(norm, nn.LayerNorm)
-    norm.weight.fill_(gain)
-
-
-def ctc(logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor) -> Tensor:
-    """Mean over sentences of the CTC loss a gloss; a sentence with no valid path (D19) counts as zero."""
-    log_probabilities = logits.float().log_softmax(dim=-1).transpose(0, 1)
-    return F.ctc_loss(log_probabilities, targets, lengths, target_lengths, blank=BLANK, zero_infinity=True)
-
-
 class TracksTask:
     """Task for `core.training.loop.fit`.
 
@@ -227,35 +187,15 @@ class TracksTask:
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
         """CTC, and cross-entropy of the frames whose gloss is known."""
-        x, lengths, labels, targets, target_lengths = batch
-        logits = model(x, lengths)
-        loss = ctc(logits, lengths, targets, target_lengths)
-        if self.how.frames_weight:
-            frames = F.cross_entropy(
-                logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=self.how.smoothing
-            )
-            loss = loss + self.how.frames_weight * frames
-        return loss
+        return sentence_loss(model(batch[0], batch[1]), batch, frames_weight=self.how.frames_weight, smoothing=self.how.smoothing)
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """WER of the best path on the validation sentences."""
         self.validated += 1
         if not self.validation:
             return {"score": float(self.validated)}
-        wer = word_error_rate([one.target for one in self.validation], recognise(model, self.validation))
+        wer = error_rate(model, [(features(one.hands), one.target) for one in self.validation])
         return {"score": -wer, "wer": wer}
-
-
-@torch.no_grad()
-def recognise(model: nn.Module, sentences: Sequence[PreparedTracks]) -> list[list[int]]:
-    """The best path's sentence for each, one by one."""
-    assert isinstance(model, IIGA)
-    labels = []
-    for one in sentences:
-        logits = model(torch.from_numpy(features(one.hands))[None])
-        assert isinstance(logits, Tensor)
-        labels.append(greedy(logits[0].log_softmax(dim=-1).numpy()))
-    return labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,16 +227,8 @@ def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, l
     torch.manual_seed(how.seed)
     model = IIGA(config)
     begin_local(model, share=how.begin_share, gain=how.begin_gain)
-    before = None if run.start is None else load_start(model, run.start)
-    save_origin(run.state, before)
-    progress = fit(
-        model,
-        task,
-        replace(loop, steps_per_epoch=task.steps),
-        device=best_device(),
-        callbacks=run.callbacks,
-        resume_from=run.state,
-    )
+    before = begun(run, model)
+    progress = stage(run, model, task, loop)
     history = rounded_history(progress)
     split = f"{len(task.train)} train sentences to learn from"
     split += f", {run.held_out} to choose on" if run.held_out else ", for a number of epochs chosen before"

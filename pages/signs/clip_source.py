@@ -245,12 +245,13 @@ def _sampled(
             st.button(_("Stop"), icon=":material/stop:", key="signs:stop", on_click=lambda: state.update({STOPPED: key}))
 
         def show_progress(frames: int) -> None:
-            bar.progress(min(1.0, frames / video.MAX_FRAMES), text=_("Reading {name}…").format(name=name))
+            if show:
+                bar.progress(min(1.0, frames / video.MAX_FRAMES), text=_("Reading {name}…").format(name=name))
 
-        size, fps, on_frame = recogniser.image_size, recogniser.fps, show_progress if show else None
+        size, fps = recogniser.image_size, recogniser.fps
         try:
             data = file if isinstance(file, bytes) else file.getvalue()
-            decoded[key] = video.read_video(data, size=size, fps=fps, start=start, fit=fit, on_frame=on_frame)
+            decoded[key] = video.read_video(data, size=size, fps=fps, start=start, fit=fit, on_frame=show_progress)
         except VideoError as error:
             place.empty()
             controls.error_box(str(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -172,14 +173,16 @@ def test_two_hours_cost_no_more_than_their_first_frames():
     assert centre(late.frames) == pytest.approx([number % 250 for number in range(7000, 7005)], abs=4)
 
 
-def test_time_is_bounded():
+def test_time_is_bounded(monkeypatch: pytest.MonkeyPatch):
     ticks = count()
+    monkeypatch.setattr(video, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     data = film(steps() * 10)
-    found = read_video(data, size=8, fps=10, patience_s=30, clock=lambda: float(next(ticks)))
+    found = read_video(data, size=8, fps=10)
     assert found.ended == "time"
     assert 20 < len(found.frames) < 40
+    monkeypatch.setattr(video, "PATIENCE_S", 0)
     with pytest.raises(VideoError, match="within 0 s") as caught:
-        read_video(data, size=8, fps=10, start=9.5, patience_s=0, clock=lambda: float(next(ticks)))
+        read_video(data, size=8, fps=10, start=9.5)
     assert caught.value.reason == "slow"
 
 

@@ -22,18 +22,8 @@ from core.signs.synthetic.render import Studio
 from core.signs.tracks import FEATURES, features, fit_scales, read_sentences
 from core.signs.vocabulary import BLANK, of_sentences
 from core.training.iiga import DigitsTraining, StillsModel, StillsTask, classes, hold_out
-from core.training.iiga_tracks import (
-    IGNORED,
-    PreparedTracks,
-    TracksTask,
-    TracksTraining,
-    collate,
-    ctc,
-    prepare,
-    rested,
-    spliced,
-    varied,
-)
+from core.training.iiga_tracks import PreparedTracks, TracksTask, TracksTraining, prepare, rested, spliced, varied
+from core.training.sentences import IGNORED, collate, ctc
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "signs"
 SENTENCES = read_sentences(FIXTURES / "boston104", "train")

@@ -1,0 +1,130 @@
+"""Parts that every training of IIGA shares: how a model begins, batches of sentences, their loss, best paths, stages of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
+
+from core.device import best_device
+from core.models.iiga import IIGA, IIGASublayer, TrackEncoder
+from core.signs.decoding import greedy
+from core.signs.edits import word_error_rate
+from core.signs.vocabulary import BLANK
+from core.training.card import load_start, save_origin
+from core.training.loop import Batch, LoopSettings, Task, TrainingProgress, fit
+from core.training.recipe import TrainingRun
+
+IGNORED: Final = -100
+"""Label of frames that the frame-wise loss leaves out."""
+Row = tuple[Any, Any, list[int]]
+"""A sentence: inputs (T, ...), a label a frame (T,), and the indices of its glosses."""
+
+
+class SentencesTask(Task, Protocol):
+    """A task that knows how many batches an epoch has."""
+
+    @property
+    def steps(self) -> int: ...
+
+
+@torch.no_grad()
+def begin_local(model: IIGA, *, share: float, gain: float) -> None:
+    """Start a model of tracks as little more than its convolutions.
+
+    What each sub-layer adds begins at a share of its size, and the features stand out from the positions by a gain: the
+    model first learns glosses from the frames around, in a third of the steps, and to look further away later.
+    """
+    shrink_sublayers(model, share)
+    assert isinstance(model.front, TrackEncoder)
+    norm = model.front.norms[-1]
+    assert isinstance(norm, nn.LayerNorm)
+    norm.weight.fill_(gain)
+
+
+@torch.no_grad()
+def shrink_sublayers(model: IIGA, share: float) -> None:
+    """Begin what each sub-layer adds at a share of its size."""
+    for layer in model.layers:
+        assert isinstance(layer, IIGASublayer)
+        layer.attention.out.weight.mul_(share)
+        layer.ffn.fc2.weight.mul_(share)
+
+
+def begun(run: TrainingRun, model: nn.Module) -> dict[str, Any] | None:
+    """Load what the run starts from; returns the card's `started_from`."""
+    before = None if run.start is None else load_start(model, run.start)
+    save_origin(run.state, before)
+    return before
+
+
+def stage(
+    run: TrainingRun,
+    model: nn.Module,
+    task: SentencesTask,
+    loop: LoopSettings,
+    *,
+    ending: str = "",
+    rates: Mapping[str, float] | None = None,
+) -> TrainingProgress:
+    """Train a model by one task of a run; its state lies beside the run's, with this ending."""
+    return fit(
+        model,
+        task,
+        replace(loop, steps_per_epoch=task.steps),
+        device=best_device(),
+        callbacks=run.callbacks,
+        resume_from=None if run.state is None else run.state.with_name(run.state.name + ending),
+        rates=rates,
+    )
+
+
+def collate(rows: Sequence[Row]) -> Batch:
+    """Inputs, lengths, frame labels, targets and their lengths; inputs padded with zeros, labels with IGNORED."""
+    inputs, labels, targets = zip(*rows, strict=True)
+    x = pad_sequence([torch.as_tensor(one) for one in inputs], batch_first=True)
+    frames = pad_sequence([torch.as_tensor(one) for one in labels], batch_first=True, padding_value=IGNORED)
+    return (
+        x,
+        torch.tensor([len(one) for one in inputs]),
+        F.pad(frames, (0, x.shape[1] - frames.shape[1]), value=IGNORED),
+        torch.tensor([label for target in targets for label in target]),
+        torch.tensor([len(target) for target in targets]),
+    )
+
+
+def ctc(logits: Tensor, lengths: Tensor, targets: Tensor, target_lengths: Tensor) -> Tensor:
+    """Mean over sentences of the CTC loss a gloss; a sentence with no valid path (D19) counts as zero."""
+    log_probabilities = logits.float().log_softmax(dim=-1).transpose(0, 1)
+    return F.ctc_loss(log_probabilities, targets, lengths, target_lengths, blank=BLANK, zero_infinity=True)
+
+
+def sentence_loss(logits: Any, batch: Batch, *, frames_weight: float, smoothing: float) -> Tensor:
+    """CTC of the sentences, and at a weight the cross-entropy of the frames whose label is known.
+
+    Args:
+        logits: (n, T, V). batch: as `collate` makes it.
+    """
+    _, lengths, labels, targets, target_lengths = batch
+    loss = ctc(logits, lengths, targets, target_lengths)
+    if not frames_weight:
+        return loss
+    frames = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
+    return loss + frames_weight * frames
+
+
+@torch.no_grad()
+def best_paths(read: Callable[[Tensor], Any], inputs: Iterable[Any]) -> list[list[int]]:
+    """The best path's indices of each sentence (T, ...), read one by one: (1, T, ...) -> (1, T', V)."""
+    return [greedy(read(torch.as_tensor(one)[None])[0].log_softmax(dim=-1).numpy()) for one in inputs]
+
+
+def error_rate(read: Callable[[Tensor], Any], sentences: Iterable[tuple[Any, list[int]]]) -> float:
+    """WER of the best paths of sentences: inputs and glosses' indices."""
+    inputs, targets = zip(*sentences, strict=True)
+    return word_error_rate(list(targets), best_paths(read, inputs))
