@@ -245,7 +245,7 @@ def _pictures(
             picture = cached_results.picture(clip, min(frame * recogniser.stride, len(clip.data) - 1))
             words = inside if gloss.first <= frame <= gloss.last else outside
             caption = words.format(second=number(float(recognition.seconds[frame]), 2), value=_value(measure, float(row[frame])))
-            st.image(picture.decode() if clip.kind == "tracks" else picture, caption=caption, width=THUMB_PX)
+            st.image(picture.decode() if clip.kind == "tracks" else picture, caption=caption, alt=caption, width=THUMB_PX)
     if clip.kind == "tracks" and strongest.frames:
         st.caption(_("Blue is the left hand, orange the right hand, grey the nose; the line is their recent path."))
 

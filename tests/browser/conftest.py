@@ -220,6 +220,8 @@ STREAMLITS: Final = frozenset(("list", "listitem", "presentation-role-conflict",
 def assert_accessible(page: Page) -> None:
     """axe-core finds nothing wrong, but what Streamlit's own elements do."""
     page.wait_for_timeout(500)  # formulas are looked at after a change of width
+    settled(page)  # what waits for its run to end is drawn pale
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")  # nothing lies half below the menu
     violations = Axe().run(page, options=AXE).response["violations"]
     wrong = {
         rule["id"]: [node["html"][:200] for node in rule["nodes"][:3]] for rule in violations if rule["id"] not in STREAMLITS

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.conftest import NewPage
 from tests.browser.reader import PATIENCE_MS, drawn, stat
 from tests.browser.server import AppServer
 
@@ -112,19 +110,3 @@ def test_a_frame_shows_the_figure_and_its_dials_alone(new_page: NewPage, app: Ap
     expect(page.get_by_role("button", name="Reverse")).to_be_visible(timeout=PATIENCE_MS)
     for hidden in ("Take it along", "What to look for", "The equation", "Order and permutation"):
         expect(page.get_by_text(hidden).first).not_to_be_visible()
-
-
-@pytest.mark.timeout(480)  # four pages one after the other
-@pytest.mark.parametrize(
-    ("path", "name", "plot"),
-    [
-        ("/attention-steps?part=heads&heads=2", "learn-attention-steps", '[data-key="steps_output"]'),
-        ("/recurrent?part=lstm&lang=es", "learn-recurrent", ".st-key-lstm_unit .live-plot"),
-    ],
-)
-def test_they_look_right_at_every_width(
-    screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, path: str, name: str, plot: str
-) -> None:
-    for page in screens(app, path, name):
-        drawn(page, plot)
-        assert_fits(page)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.conftest import NewPage
 from tests.browser.reader import PATIENCE_MS, drawn
 from tests.browser.server import AppServer
 
@@ -48,20 +46,3 @@ def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) ->
     page.get_by_role("radio", name="Attention", exact=True).or_(page.get_by_role("button", name="Attention", exact=True)).click()
     page.wait_for_url(re.compile("part=attention"), timeout=PATIENCE_MS)
     expect(page.get_by_text(re.compile("over all 3 gradients"))).to_be_visible(timeout=PATIENCE_MS)
-
-
-@pytest.mark.parametrize(
-    ("path", "figure"),
-    [
-        ("/transformer?symbol=6", ".st-key-cross_map .live-plot"),
-        ("/norms?lang=es", '[data-key="norm_batch_0_0"]'),
-        ("/optimisers", ".st-key-surface_plot .live-plot"),
-        ("/backprop?part=layer&lang=es", '[data-key="bp_layer_x"]'),
-    ],
-)
-def test_nothing_reaches_beyond_the_page(
-    screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, path: str, figure: str
-) -> None:
-    for page in screens(app, path, f"learn-{path[1:6]}"):
-        drawn(page, figure)
-        assert_fits(page)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from babel.messages.pofile import read_po
 from playwright.sync_api import Page, WebSocket, expect
 from plotly.offline import get_plotlyjs_version
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -15,6 +16,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from pages.shared.assets import PLOTLY
 from pages.shared.navigation import ENTRIES, PageEntry
 from tests.browser.conftest import NewPage, assert_accessible, assert_fits, navigate, settled
+from tests.browser.reader import drawn
 from tests.browser.server import ROOT, AppServer, serve
 
 SYSTEM = next(entry for entry in ENTRIES if entry.url == "system")
@@ -31,10 +33,31 @@ def test_plotly_is_of_the_version_that_the_installed_package_has(app: AppServer)
         assert "immutable" in answer.headers["Cache-Control"]
 
 
+STATES = {
+    "attention-steps": ("?part=heads&heads=2", '[data-key="steps_output"]'),
+    "backprop": ("?part=layer&lang=es", '[data-key="bp_layer_x"]'),
+    "ctc": ("?target=A+A+B&length=7", ".st-key-ctc_trellis .live-plot"),
+    "metrics": ("?lang=es", ".st-key-metrics_lcs .live-plot"),
+    "norms": ("?lang=es", '[data-key="norm_batch_0_0"]'),
+    "optimisers": ("", ".st-key-surface_plot .live-plot"),
+    "recognise": ("?input=tracks&lang=es", ".st-key-signs_map .live-plot"),
+    "recurrent": ("?part=lstm&lang=es", ".st-key-lstm_unit .live-plot"),
+    "sign-attention": ("?sview=frames&input=tracks&sentence=40&every_gloss=true&lang=es", ".st-key-signs_glosses .live-plot"),
+    "transformer": ("?symbol=6", ".st-key-cross_map .live-plot"),
+}
+"""Pages that are opened away from their first state: their query, and a figure that must be drawn."""
+
+SPANISH = read_po((ROOT / "assets" / "locale" / "es" / "LC_MESSAGES" / "messages.po").open("rb"))
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.url)
 def test_every_page_opens_on_every_screen(entry: PageEntry, app: AppServer, screens: Callable[..., Iterator[Page]]) -> None:
-    for page in screens(app, address(entry), entry.url):
-        expect(page.locator("h1")).to_have_text(entry.title)
+    query, figure = STATES.get(entry.url, ("", ""))
+    title = SPANISH[entry.title].string if "lang=es" in query else entry.title
+    for page in screens(app, address(entry) + query, entry.url):
+        expect(page.locator("h1")).to_have_text(title)
+        if figure:
+            drawn(page, figure)
         assert_fits(page)
         assert_accessible(page)
 
@@ -75,6 +98,7 @@ def test_the_menu_shows_sixteen_pages_at_most_and_leads_to_all(new_page: NewPage
     expect(page.locator("h1")).to_have_text("Training run", timeout=30_000)
     page.goto(app.url + "/learn")
     settled(page)
+    page.get_by_test_id("stPageLink-NavLink").nth(14).wait_for()
     leads = {link.get_attribute("href") or "" for link in page.get_by_test_id("stPageLink-NavLink").all()}
     assert {entry.url for entry in ENTRIES if entry.under == "learn"} <= {link.split("?")[0].rpartition("/")[2] for link in leads}
 

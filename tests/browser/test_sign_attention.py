@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.conftest import NewPage
 from tests.browser.reader import PATIENCE_MS, click_in, drawn, rest_in
 from tests.browser.server import AppServer
 
@@ -51,21 +49,3 @@ def test_recognise_leads_here_with_its_clip(new_page: NewPage, app: AppServer) -
     page.get_by_role("link", name="Look inside").click()
     page.wait_for_url(re.compile(r"/sign-attention\?.*sentence=40"), timeout=PATIENCE_MS)
     expect(page.get_by_text("sentence 40: 58 frames of the model")).to_be_visible(timeout=PATIENCE_MS)
-
-
-@pytest.mark.parametrize(
-    ("query", "name", "plot"),
-    [
-        ("", "sign-maps", MAP),
-        ("?input=tracks&sentence=40&lang=es", "sign-maps-tracks", MAP),
-        ("?sview=frames&sample=digits_7715", "sign-frames", GLOSSES),
-        ("?sview=frames&measure=gradients&input=tracks&sentence=40&every_gloss=true&lang=es", "sign-frames-tracks", GLOSSES),
-        ("?sview=truth", "sign-truth", ".st-key-truth_here .live-plot"),
-    ],
-)
-def test_it_looks_right_at_every_width(
-    screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, query: str, name: str, plot: str
-) -> None:
-    for page in screens(app, f"/sign-attention{query}", name):
-        drawn(page, plot)
-        assert_fits(page)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.conftest import NewPage
 from tests.browser.reader import PATIENCE_MS, drawn, stat
 from tests.browser.server import AppServer
 from tests.core.signs.video_files import film, grey
@@ -76,20 +74,3 @@ def test_a_tracked_sentence_plays(new_page: NewPage, app: AppServer) -> None:
     )
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play")).to_be_visible(timeout=PATIENCE_MS)
-
-
-@pytest.mark.parametrize(
-    ("path", "name", "plot"),
-    [
-        ("/ctc?target=A+A+B&length=7", "signs-ctc", TRELLIS),
-        ("/metrics?lang=es", "signs-metrics", ".st-key-metrics_lcs .live-plot"),
-        pytest.param("/recognise", "signs-recognise", ".st-key-signs_map .live-plot"),
-        pytest.param("/recognise?input=tracks&lang=es", "signs-tracks", ".st-key-signs_map .live-plot"),
-    ],
-)
-def test_it_looks_right_at_every_width(
-    screens: Callable[[AppServer, str, str], Iterator[Page]], app: AppServer, path: str, name: str, plot: str
-) -> None:
-    for page in screens(app, path, name):
-        drawn(page, plot)
-        assert_fits(page)
