@@ -34,7 +34,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "core/market/answers/scoreboard.py": (f"{ANSWERS}/test_scoreboard.py",),
     "core/market/answers/recalibration.py": (f"{ANSWERS}/test_adaptive.py", f"{ANSWERS}/test_conformal.py"),
     "core/market/answers/value.py": (f"{ANSWERS}/test_value.py", f"{ANSWERS}/test_running_value.py"),
-    **{f"core/market/ledger/{name}.py": (LEDGER,) for name in ("chain", "recomputation", "verification", "writer")},
+    **{f"core/market/ledger/{name}.py": (LEDGER,) for name in ("chain", "verification", "writer")},
     **{f"core/nn/{name}.py": (f"tests/core/nn/test_{name}.py",) for name in ("attention", "encoder", "feed_forward", "masks")},
     **{f"core/nn/{name}.py": (f"tests/core/nn/test_{name}.py",) for name in ("norms", "positions")},
     **{

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from core.market.ledger.chain import LedgerError
-from core.market.ledger.recomputation import known_predictors
-from core.market.ledger.verification import Verification, unpack, verify
+from core.market.ledger.verification import Verification, known_predictors, unpack, verify
 from core.messages import compose
 from core.service.access import Action, closed
 

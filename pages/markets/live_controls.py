@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, cast
 
 import pandas as pd
@@ -24,7 +23,7 @@ from core.market.sources import MarketSource
 from core.messages import translate
 from pages.markets import recorded_choice
 from pages.shared import controls, url_state
-from pages.shared.language import _, duration, moment, number
+from pages.shared.language import _, duration, number
 
 FASTEST: Final = "max"
 MAX_PATIENCE_S: Final = 15.0
@@ -171,11 +170,6 @@ def pick_speed(feed: PlayedFeed) -> None:
     if chosen != now and chosen != st.session_state.get("live:speed"):
         feed.set_speed(None if chosen == FASTEST else float(chosen))
     st.session_state["live:speed"] = chosen
-
-
-def moment_of(feed: RecordingFeed) -> str:
-    """Time at which a recording begins, in the reader's zone."""
-    return moment(datetime.fromtimestamp(feed.started_ms / 1e3, UTC))
 
 
 def levers(feed: SimulatedFeed) -> None:

@@ -26,8 +26,7 @@ from core.market.feeds.protocol import Trade
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
 from core.market.grid import Row
-from core.market.ledger.recomputation import known_predictors
-from core.market.ledger.verification import verify
+from core.market.ledger.verification import known_predictors, verify
 from core.market.ledger.writer import LedgerKeeper, LedgerRow, LedgerWriter
 from core.market.predictor import Predictor
 from core.market.store.segments import HOUR_MS

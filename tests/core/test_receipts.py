@@ -31,7 +31,7 @@ def verified(file: Path, folder: Path, capsys: pytest.CaptureFixture[str], *, di
     capsys.readouterr()
     arguments = [str(file), "--data", str(folder), "--checkpoints", str(folder / "models"), "--json"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.cli.verify_receipt.RECORDINGS", folder / "data")
+        patch.setattr("core.cli.verify.RECORDINGS", folder / "data")
         patch.setattr("core.checkpoints.FOLDER", folder / "models")
         try:
             code = main(["verify", *([] if direct else ["receipt"]), *arguments])

@@ -19,8 +19,7 @@ from core.market.answers.table import Answered, Scores, Table
 from core.market.answers.value import luck, spaced
 from core.market.book import STEP_MS
 from core.market.labels import UNKNOWN, Head, momentum_calls
-from core.market.ledger.recomputation import RECOMPUTED, Told
-from core.market.ledger.verification import MarketLedger, Verification
+from core.market.ledger.verification import RECOMPUTED, MarketLedger, Told, Verification
 from core.market.predictor import MarketCard
 
 Period = Literal["day", "week", "month"]

@@ -19,9 +19,8 @@ from core.market.alerts import AlertBook, AlertRule, MarketState
 from core.market.answers.scoreboard import LATEST
 from core.market.feeds.protocol import FeedFailed
 from core.market.hub import MAX_FEEDS_OF_VIEWER, hub, shutdown
-from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.scorecard import score_card
-from core.market.ledger.verification import NOT_PROVEN, verify
+from core.market.ledger.verification import NOT_PROVEN, known_predictors, verify
 from core.market.ledger.writer import FOLDER_VARIABLE
 from core.market.predictor import Predictor
 from core.market.session_view import Status

@@ -17,8 +17,7 @@ import pytest
 
 from core.market.forecasters import catalogue
 from core.market.forecasters.blend import CheckpointForecaster
-from core.market.forecasters.catalogue import find_forecaster
-from core.market.forecasters.http_address import HttpForecaster
+from core.market.forecasters.catalogue import HttpForecaster, find_forecaster
 from core.market.forecasters.protocol import Fault, ForecasterError, ForecastTask, ask
 from core.market.forecasters.table import TableForecaster
 from core.market.forecasters.trees import Boosters, TreeForecaster, _boosters, window_features

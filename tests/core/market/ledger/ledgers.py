@@ -27,8 +27,7 @@ from core.market.ledger.chain import (
     segment_files,
     write_segment,
 )
-from core.market.ledger.recomputation import known_predictors
-from core.market.ledger.verification import Verification, verify
+from core.market.ledger.verification import Verification, known_predictors, verify
 from core.market.ledger.writer import LedgerItem, LedgerRow, LedgerWriter
 from core.market.predictor import Predictor, identity, windows_of
 from core.market.store.segments import HOUR_MS

@@ -22,8 +22,7 @@ from core.cli import main
 from core.market.ledger import anchors
 from core.market.ledger.anchors import Anchorer, destinations, put_down, read_anchors, upgrade
 from core.market.ledger.chain import HEADER, ROW, ChainHead, Entries, LedgerError, newest_head
-from core.market.ledger.recomputation import known_predictors
-from core.market.ledger.verification import market_folders, unpack, verify
+from core.market.ledger.verification import known_predictors, market_folders, unpack, verify
 from tests.core.market.ledger.ledgers import NAME, forged, predictions
 
 pytest.importorskip("rfc3161_client")

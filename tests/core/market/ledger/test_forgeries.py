@@ -29,9 +29,8 @@ from core.market.ledger.chain import (
     journal_entry,
     read_header,
 )
-from core.market.ledger.recomputation import TOLERANCE, known_predictors
 from core.market.ledger.scorecard import score_card
-from core.market.ledger.verification import NOT_PROVEN, Verification, verify
+from core.market.ledger.verification import NOT_PROVEN, TOLERANCE, Verification, known_predictors, verify
 from core.market.predictor import Predictor, identity, windows_of
 from tests.core.market.helpers import HEADS, random_book, tiny_card, tiny_config, tiny_model
 from tests.core.market.ledger.ledgers import (
@@ -451,7 +450,7 @@ def test_a_call_between_two_classes_within_the_tolerance(ledger: Path, shelf: Pa
         entries["calls"][at[record], head] = int(np.argsort(leaning[record, head])[1])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.market.ledger.recomputation.TOLERANCE", float(order[record, h, 2] - order[record, h, 1]))
+        patch.setattr("core.market.ledger.verification.TOLERANCE", float(order[record, h, 2] - order[record, h, 1]))
         honest = forged(ledger, lambda entries: second(entries, int(record), int(h)))
         assert checked(ledger, shelf, honest).state == "verified"
         theirs = forged(ledger, lambda entries: second(entries, int(far_record), int(far_h)))

@@ -15,8 +15,8 @@ from core import checkpoints
 from core.cli import main
 from core.market.book import BookRows
 from core.market.ledger.chain import HEADER, JOURNAL, PREDICTION, Entries, journal_entry, read_header
-from core.market.ledger.recomputation import known_predictors
 from core.market.ledger.scorecard import score_card
+from core.market.ledger.verification import known_predictors
 from core.market.predictor import Predictor
 from tests.core.market.helpers import random_book
 from tests.core.market.ledger.ledgers import (
