@@ -5,7 +5,7 @@ Source: tlob-architecture section 2.1; docs/architecture.md, "Contracts", for th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +46,13 @@ FILE_COLUMNS: Final = level_columns(1, LEVELS)
 """Columns of a file in the model's order."""
 DEEP_COLUMNS: Final = level_columns(LEVELS + 1, RECORDED_LEVELS)
 """Columns of deeper levels, which a file may have: whole levels from the eleventh on, empty where the book had fewer."""
+
+
+def whole_levels(names: Collection[str]) -> list[str]:
+    """`FILE_COLUMNS`, and of `DEEP_COLUMNS` the levels that stand whole among a file's columns, up to the first that does not."""
+    missing = (i for i in range(0, len(DEEP_COLUMNS), 4) if not set(DEEP_COLUMNS[i : i + 4]) <= set(names))
+    return [*FILE_COLUMNS, *DEEP_COLUMNS[: next(missing, None)]]
+
 
 FEATURES = tuple(f"{side}_{what}{level}" for level in range(1, LEVELS + 1) for side in ("ASK", "BID") for what in ("P", "V"))
 """The same columns by the document's names: ASK_P1, ASK_V1, BID_P1, BID_V1, ASK_P2, ..."""
@@ -288,8 +295,7 @@ def known_depth(deep: FloatArray) -> FloatArray:
 
 def _deep_of(frame: pd.DataFrame) -> FloatArray:
     """The whole levels of these columns from the eleventh on, NaN past the first that a row lacks or that is not sensible."""
-    count = next((i for i in range(0, len(DEEP_COLUMNS), 4) if not set(DEEP_COLUMNS[i : i + 4]) <= set(frame.columns)), None)
-    deep = frame[list(DEEP_COLUMNS[:count])].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+    deep = frame[whole_levels(frame.columns)[4 * LEVELS :]].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
     return known_depth(deep)
 
 
@@ -336,32 +342,16 @@ def read_rows(path: Path, *, deep: bool = False) -> BookRows:
     return rows_from_frame(frame, name=path.name)
 
 
-def read_market(paths: list[Path], *, deep: bool = False) -> BookRows:
-    """The files of one market, joined in time order and put on the 250 ms grid where they are not on it.
+def read_market(paths: list[Path]) -> BookRows:
+    """The files of one market, joined in time order and put on the 250 ms grid where they are not on it; ten levels a side.
 
     Of several books at one moment (files that overlap, say) the last counts.
-
-    Args:
-        deep: see `read_rows`.
     """
-    parts = sorted((read_rows(path, deep=deep) for path in paths), key=lambda rows: int(rows.timestamps[0]))
-    whole = BookRows(
-        timestamps=np.concatenate([part.timestamps for part in parts]),
-        levels=np.concatenate([part.levels for part in parts]),
-        deep=_joined(parts),
-    )
-    order = np.argsort(whole.timestamps, kind="stable")
-    rows = whole.take(order[np.append(np.diff(whole.timestamps[order]) > 0, True)])
-    return resample(rows)
-
-
-def _joined(parts: list[BookRows]) -> FloatArray | None:
-    """The deeper levels of several files under one another, as wide as the widest; None where no file has any."""
-    width = max((part.deep.shape[1] for part in parts if part.deep is not None), default=0)
-    if not width:
-        return None
-    deep = [np.zeros((len(part), 0)) if part.deep is None else part.deep for part in parts]
-    return np.concatenate([np.pad(one, ((0, 0), (0, width - one.shape[1])), constant_values=np.nan) for one in deep])
+    parts = sorted(map(read_rows, paths), key=lambda rows: int(rows.timestamps[0]))
+    times, levels = (np.concatenate([getattr(part, name) for part in parts]) for name in ("timestamps", "levels"))
+    order = np.argsort(times, kind="stable")
+    order = order[np.append(np.diff(times[order]) > 0, True)]
+    return resample(BookRows(timestamps=times[order], levels=levels[order]))
 
 
 def resample(rows: BookRows, *, carry: int | None = None) -> BookRows:

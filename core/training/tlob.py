@@ -22,19 +22,11 @@ from torch.nn import functional as F
 
 from core import checkpoints, scores
 from core.device import best_device, computes_bfloat16
+from core.market import features
 from core.market.answers.predictions import evaluate, predict_scorable, summarise_value
 from core.market.answers.table import Answered, Table, differences
 from core.market.book import BookRows, read_market
 from core.market.calibration import CallRule, Score, fit_rule
-from core.market.features import (
-    TRANSFORM_KINDS,
-    Constants,
-    TransformKind,
-    directed_inputs,
-    fit_constants,
-    input_names,
-    transform,
-)
 from core.market.grid import segments
 from core.market.labels import HORIZONS, LABEL_KINDS, UNKNOWN, Head, LabelKind, classify, fit_alpha, moves_after
 from core.market.predictor import POOLED, Predictor, load_predictor, windows_of
@@ -43,21 +35,9 @@ from core.market.store.segments import is_segment
 from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig, upside_down
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
+from core.training import recipe
 from core.training.card import load_start, origin_entries, save_origin, training_entries
 from core.training.loop import LoopSettings, fit
-from core.training.recipe import (
-    TrainingRecipe,
-    TrainingRun,
-    add_checkpoint_output,
-    add_optimiser,
-    add_rows,
-    add_run,
-    add_test,
-    loop_of,
-    place,
-    run_of,
-    taken,
-)
 
 TRAIN_END, VALIDATION_END = 0.7, 0.8
 """Shares of a market's rows: training to 70 %, validation to 80 %, test the last 20 %."""
@@ -86,7 +66,7 @@ class MarketData:
     rows: BookRows
     heads: Sequence[Head]
     window: int
-    constants: Constants
+    constants: features.Constants
     alphas: list[float]
     labels: NDArray[np.int64]
     ends: dict[str, NDArray[np.int64]] = field(default_factory=dict)
@@ -137,17 +117,17 @@ def prepare_market(name: str, rows: BookRows, heads: Sequence[Head], window: int
         rows=rows,
         heads=heads,
         window=window,
-        constants=fit_constants(train_rows.levels, window, segments(train_rows.timestamps)),
+        constants=features.fit_constants(train_rows.levels, window, segments(train_rows.timestamps)),
         alphas=alphas,
         labels=labels,
         ends=ends,
     )
 
 
-def gather(market: MarketData, ends: NDArray[np.int64], kind: TransformKind) -> NDArray[np.float32]:
+def gather(market: MarketData, ends: NDArray[np.int64], kind: features.TransformKind) -> NDArray[np.float32]:
     """Model inputs (len(ends), window, columns) of the windows that end at the rows `ends`."""
     offsets = np.arange(1 - market.window, 1)
-    return transform(market.rows.levels[ends[:, None] + offsets], kind, market.constants)
+    return features.transform(market.rows.levels[ends[:, None] + offsets], kind, market.constants)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +144,7 @@ class TLOBTraining:
         validation_stride: validation uses every so many-th window.
     """
 
-    transform: TransformKind = "ladder"
+    transform: features.TransformKind = "ladder"
     batch: int = 128
     windows_per_epoch: int = 65_536
     shares: dict[str, float] = field(default_factory=dict)
@@ -226,7 +206,7 @@ class TLOBTask:
                 w.append(self.weights[index][np.arange(len(self.heads)), labels])
             inputs, labels, weights = (torch.from_numpy(np.concatenate(parts)) for parts in (x, y, w))
             if s.transform != "raw" and rng.random() < s.flip:
-                inputs, labels = upside_down(inputs, directed_inputs(s.transform)), len(CLASSES) - 1 - labels
+                inputs, labels = upside_down(inputs, features.directed_inputs(s.transform)), len(CLASSES) - 1 - labels
             yield inputs, labels, weights
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
@@ -260,7 +240,13 @@ def score_name(kind: LabelKind) -> Score:
 
 @torch.no_grad()
 def predict(
-    model: nn.Module, market: MarketData, ends: NDArray[np.int64], kind: TransformKind, *, batch: int = 64, fast: bool = False
+    model: nn.Module,
+    market: MarketData,
+    ends: NDArray[np.int64],
+    kind: features.TransformKind,
+    *,
+    batch: int = 64,
+    fast: bool = False,
 ) -> NDArray[np.float32]:
     """Logits (len(ends), heads, 3). `fast` computes in bfloat16 where the device does so fast, to compare epochs."""
     device = next(model.parameters()).device
@@ -302,7 +288,7 @@ class MarketFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarketRun(TrainingRun):
+class MarketRun(recipe.TrainingRun):
     """A run on order books.
 
     Attributes:
@@ -379,7 +365,7 @@ def market_entries(
     model: torch.nn.Module,
     files: Sequence[MarketFiles],
     markets: Sequence[MarketData],
-    transform: TransformKind,
+    transform: features.TransformKind,
     *,
     stride: int = RULE_STRIDE,
 ) -> dict[str, Any]:
@@ -392,7 +378,7 @@ def market_entries(
         truth.append(market.labels[ends])
         rules = fit_rules(market.heads, truth[-1], logits[-1])
         entries[market.name] = _entry(market.constants, market.alphas, rules, one.known_by)
-    constants = Constants(
+    constants = features.Constants(
         price_scale_bps=_geometric([market.constants.price_scale_bps for market in markets]),
         size_scale=_geometric([market.constants.size_scale for market in markets]),
         mean=tuple(np.mean([market.constants.mean for market in markets], axis=0).tolist()),
@@ -446,7 +432,9 @@ def rule_entry(rule: CallRule) -> dict[str, float]:
     return {key: round(value, 4) for key, value in asdict(rule).items()}
 
 
-def _entry(constants: Constants, alphas: Sequence[float], rules: Sequence[CallRule], known_by: list[str]) -> dict[str, Any]:
+def _entry(
+    constants: features.Constants, alphas: Sequence[float], rules: Sequence[CallRule], known_by: list[str]
+) -> dict[str, Any]:
     return {
         "known_by": known_by,
         "constants": asdict(constants),
@@ -525,22 +513,22 @@ def _head_gain(head: Head, truth: NDArray[np.int64], answers: dict[str, NDArray[
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options of TLOB."""
     _add_data(p)
-    add_checkpoint_output(p, name="tlob")
-    p.add_argument("--transform", choices=TRANSFORM_KINDS, default="ladder", help="input transform (D9)")
+    recipe.add_checkpoint_output(p, name="tlob")
+    p.add_argument("--transform", choices=features.TRANSFORM_KINDS, default="ladder", help="input transform (D9)")
     p.add_argument("--qkv", choices=("double", "single"), default="single", help="the document's listing, or the lean layer (D4)")
-    add_rows(p, [("pairs", 4, "pairs of layers, 1 to 12")])
+    recipe.add_rows(p, [("pairs", 4, "pairs of layers, 1 to 12")])
     p.add_argument("--positions", choices=("learned", "sinusoidal"), default="learned", help="positional encoding")
     p.add_argument("--pooling", choices=("mean", "last", "learned"), default="last", help="over timesteps (D6)")
     rows = [("dropout", 0.0, None), ("mirrored", False, "answer with the mean of the book's pass and its mirror image's")]
-    add_rows(p, rows)
+    recipe.add_rows(p, rows)
     _add_loop(p)
 
 
 def add_deeplob_options(p: argparse.ArgumentParser) -> None:
     """Options of DeepLOB."""
     _add_data(p)
-    add_checkpoint_output(p, name="deeplob")
-    book = [kind for kind in TRANSFORM_KINDS if len(input_names(kind)) == DeepLOBConfig.features]
+    recipe.add_checkpoint_output(p, name="deeplob")
+    book = [kind for kind in features.TRANSFORM_KINDS if len(features.input_names(kind)) == DeepLOBConfig.features]
     p.add_argument("--transform", choices=book, default="ladder", help="input transform (D9)")
     _add_loop(p)
 
@@ -551,7 +539,7 @@ def _add_data(p: argparse.ArgumentParser) -> None:
         nargs="+",
         action="append",
         required=True,
-        type=place,
+        type=recipe.place,
         metavar="FILE",
         help="one market's Parquet or CSV files, a folder or a store's URL (s3://...); repeat the option for each market",
     )
@@ -563,26 +551,26 @@ def _add_data(p: argparse.ArgumentParser) -> None:
 
 
 def _add_loop(p: argparse.ArgumentParser) -> None:
-    add_rows(p, [("epochs", 24, None), ("windows", 80_000, "windows an epoch"), ("batch", 128, None)])
-    add_optimiser(p, rate=2e-3, weight_decay=0.01, ema=0.998, warmup=200)
-    add_rows(p, [("patience", 6, "epochs without a better validation score before stopping")])
+    recipe.add_rows(p, [("epochs", 24, None), ("windows", 80_000, "windows an epoch"), ("batch", 128, None)])
+    recipe.add_optimiser(p, rate=2e-3, weight_decay=0.01, ema=0.998, warmup=200)
+    recipe.add_rows(p, [("patience", 6, "epochs without a better validation score before stopping")])
     p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
-    add_rows(p, [("stride", 5, "validate on every so many-th window")])
-    add_run(p)
+    recipe.add_rows(p, [("stride", 5, "validate on every so many-th window")])
+    recipe.add_run(p)
     p.add_argument("--start", type=Path, default=None, help="begin with the best weights of a run, by its state or card (.json)")
     rows = [
         ("start-share", 0.0, "average the final weights with those of --start, which count this share"),
         ("rule-stride", RULE_STRIDE, "fit call rules on every so many-th validation window"),
     ]
-    add_rows(p, rows)
+    recipe.add_rows(p, rows)
     p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
-    add_test(p)
-    add_rows(p, [("test-every", 1, "score every so many-th row of the test part")])
+    recipe.add_test(p)
+    recipe.add_rows(p, [("test-every", 1, "score every so many-th row of the test part")])
 
 
 def _tlob(o: argparse.Namespace, outputs: int) -> TLOBConfig:
-    columns = {"features": len(input_names(o.transform)), "directed": directed_inputs(o.transform)}
-    return taken(TLOBConfig, o, **columns, outputs=outputs)
+    columns = {"features": len(features.input_names(o.transform)), "directed": features.directed_inputs(o.transform)}
+    return recipe.taken(TLOBConfig, o, **columns, outputs=outputs)
 
 
 def _deeplob(o: argparse.Namespace, outputs: int) -> DeepLOBConfig:
@@ -598,9 +586,9 @@ def _run(
         raise ValueError(f"{len(o.share)} shares for {len(files)} markets: give one a market")
     shares = dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {}
     heads: list[Head] = [(label, horizon) for label in o.label for horizon in o.horizon]
-    config, loop = configure(o, len(heads)), loop_of(o, steps=o.windows // o.batch)
-    training = taken(TLOBTraining, o, windows_per_epoch=o.windows, validation_stride=o.stride, shares=shares)
-    path = train(run_of(o, loop, MarketRun), files, heads, config, training, loop)
+    config, loop = configure(o, len(heads)), recipe.loop_of(o, steps=o.windows // o.batch)
+    training = recipe.taken(TLOBTraining, o, windows_per_epoch=o.windows, validation_stride=o.stride, shares=shares)
+    path = train(recipe.run_of(o, loop, MarketRun), files, heads, config, training, loop)
     _complete_card(path, o, files, heads, config.steps)
     return path
 
@@ -661,6 +649,6 @@ def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt
 
 
 RECIPES = {
-    "tlob": TrainingRecipe(add_options=add_options, run=partial(_run, _tlob)),
-    "deeplob": TrainingRecipe(add_options=add_deeplob_options, run=partial(_run, _deeplob)),
+    "tlob": recipe.TrainingRecipe(add_options=add_options, run=partial(_run, _tlob)),
+    "deeplob": recipe.TrainingRecipe(add_options=add_deeplob_options, run=partial(_run, _deeplob)),
 }

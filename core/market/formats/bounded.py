@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.market.formats import conversion
-from core.market.formats.conversion import FORMATS, Inspection, Progress
+from core.market.formats.conversion import Inspection, Progress
 from core.market.formats.protocol import FormatError, RowProblem
+from core.market.formats.readers import FORMATS
 from core.market.store.segments import remove_leftovers
 from core.market.store.writer import FileSummary
 from core.messages import Message, compose, packed, unpacked

@@ -16,29 +16,12 @@ from numpy.typing import NDArray
 from core.market.book import LARGEST, LEVELS, RECORDED_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth
 from core.market.feeds.trades import trades_path, trades_table
 from core.market.formats.protocol import BookBatch, BookFormat, FormatError, RowProblem
-from core.market.formats.readers import (
-    BinanceWireFormat,
-    Fi2010Format,
-    HftbacktestFormat,
-    KaggleFormat,
-    LobsterFormat,
-    OwnFormat,
-    TardisFormat,
-)
+from core.market.formats.readers import FORMATS, OwnFormat
 from core.market.grid import carry_ms, grid_rows, on_grid
 from core.market.store.segments import write_table
 from core.market.store.writer import FileSummary, RowBlock, write_rows
 from core.messages import Message, compose
 
-FORMATS: Final[tuple[BookFormat, ...]] = (
-    OwnFormat(),
-    TardisFormat(),
-    KaggleFormat(),
-    HftbacktestFormat(),
-    BinanceWireFormat(),
-    Fi2010Format(),
-    LobsterFormat(),
-)
 SHOWN_PROBLEMS: Final = 50
 """Problems that are kept with their rows; further ones are counted."""
 

@@ -23,21 +23,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, LEVELS, STEP_MS, FloatArray
+from core.market.book import LEVELS, STEP_MS, FloatArray, whole_levels
 from core.market.feeds.protocol import Trade
-from core.market.formats.protocol import (
-    BATCH,
-    BookBatch,
-    FormatError,
-    NumberLines,
-    PositionedText,
-    RowProblem,
-    first_line,
-    head,
-    max_unpacked,
-    number_lines,
-    too_much,
-)
+from core.market.formats import protocol
 from core.market.store.index import market_of
 from core.messages import Message, compose
 
@@ -65,17 +53,16 @@ class OwnFormat(OneFile):
     def market(self, files: Mapping[str, Path]) -> str:
         return market_of(Path(next(iter(files))).stem)
 
-    def batches(self, files: Mapping[str, Path]) -> Iterator[BookBatch]:
+    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
         path = only(files)
         there = _columns(path)
-        deep = next((i for i in range(0, len(DEEP_COLUMNS), 4) if not set(DEEP_COLUMNS[i : i + 4]) <= set(there)), None)
-        columns = ["timestamp", *FILE_COLUMNS, *DEEP_COLUMNS[:deep]]
+        columns = ["timestamp", *whole_levels(there)]
         if missing := [name for name in columns if name not in there]:
-            raise FormatError("{file} lacks the column {column}", file=path.name, column=missing[0])
-        for part in _parquet_lines(path, columns) if _is_parquet(path) else number_lines(path, columns, empty=True):
+            raise protocol.FormatError("{file} lacks the column {column}", file=path.name, column=missing[0])
+        for part in _parquet_lines(path, columns) if _is_parquet(path) else protocol.number_lines(path, columns, empty=True):
             whole = np.isfinite(part.values[:, 0]) & (part.values[:, 0] % 1 == 0)
             what = compose("has no whole number of milliseconds in column timestamp")
-            problems = [*part.problems, *(RowProblem(row=int(row), what=what) for row in part.lines[~whole])]
+            problems = [*part.problems, *(protocol.RowProblem(row=int(row), what=what) for row in part.lines[~whole])]
             yield _book_batch(part, part.values[:, 0], part.values[:, 1:], whole, problems)
 
 
@@ -89,21 +76,21 @@ class TardisFormat(OneFile):
     names = frozenset({"local_timestamp", "asks[0].price", "bids[0].amount"})
 
     def market(self, files: Mapping[str, Path]) -> str:
-        lines = head(only(files)).decode("utf-8", "replace").splitlines()
+        lines = protocol.head(only(files)).decode("utf-8", "replace").splitlines()
         names = lines[0].split(",") if lines else []
         cells = lines[1].split(",") if len(lines) > 1 else []
         return cells[names.index("symbol")] if "symbol" in names and len(cells) == len(names) else ""
 
-    def batches(self, files: Mapping[str, Path]) -> Iterator[BookBatch]:
+    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
         path = only(files)
-        names = first_line(path).split(",")
+        names = protocol.first_line(path).split(",")
         levels = 0
         while {f"asks[{levels}].price", f"bids[{levels}].price"} <= set(names):
             levels += 1
         columns = ["local_timestamp"]
         for level in range(levels):
             columns += [f"{side}[{level}].{what}" for side in ("asks", "bids") for what in ("price", "amount")]
-        for part in number_lines(path, columns, empty=True):
+        for part in protocol.number_lines(path, columns, empty=True):
             known = np.isfinite(part.values[:, 0])
             problems = [*part.problems, *(_no_time(int(row), "local_timestamp") for row in part.lines[~known])]
             yield _book_batch(part, np.ceil(part.values[:, 0] / 1e3), part.values[:, 1:], known, problems)
@@ -127,11 +114,11 @@ class KaggleFormat(OneFile):
     def market(self, files: Mapping[str, Path]) -> str:
         return re.sub(r"_(1sec|1min|5min).*", "", Path(next(iter(files))).stem)
 
-    def batches(self, files: Mapping[str, Path]) -> Iterator[BookBatch]:
+    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
         columns = ["system_time", "midpoint"]
         for level in range(KAGGLE_LEVELS):
             columns += [f"{side}_{what}_{level}" for side in ("asks", "bids") for what in ("distance", "notional")]
-        for part in number_lines(only(files), columns, times=("system_time",)):
+        for part in protocol.number_lines(only(files), columns, times=("system_time",)):
             mid, given = part.values[:, 1:2], part.values[:, 2:]
             values = np.empty_like(given)
             values[:, 0::2] = mid * (1 + given[:, 0::2])
@@ -153,30 +140,30 @@ def _is_parquet(path: Path) -> bool:
 
 def _columns(path: Path) -> list[str]:
     if not _is_parquet(path):
-        return [name.strip('"') for name in first_line(path).split(",")]
+        return [name.strip('"') for name in protocol.first_line(path).split(",")]
     try:
         return list(pq.read_schema(path).names)
     except (pa.ArrowException, OSError):
         return []
 
 
-def _parquet_lines(path: Path, columns: list[str]) -> Iterator[NumberLines]:
+def _parquet_lines(path: Path, columns: list[str]) -> Iterator[protocol.NumberLines]:
     """A Parquet file's rows, counted from 1."""
     try:
         with pq.ParquetFile(path) as file:
             _bounded(path, file.metadata, columns)
             before, total = 0, max(1, file.metadata.num_rows)
-            for batch in file.iter_batches(BATCH, columns=columns):
+            for batch in file.iter_batches(protocol.BATCH, columns=columns):
                 table = pa.Table.from_batches([batch]).to_pandas()
                 values = table[columns].to_numpy(dtype=np.float64, na_value=np.nan)
                 lines = np.arange(before + 1, before + 1 + len(values))
                 before += len(values)
-                yield NumberLines(lines=lines, values=values, problems=[], done=before / total)
-    except FormatError:
+                yield protocol.NumberLines(lines=lines, values=values, problems=[], done=before / total)
+    except protocol.FormatError:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0]
-        raise FormatError("{file} cannot be read: {reason}", file=path.name, reason=why) from error
+        raise protocol.FormatError("{file} cannot be read: {reason}", file=path.name, reason=why) from error
 
 
 def _bounded(path: Path, about: pq.FileMetaData, columns: list[str]) -> None:
@@ -188,20 +175,22 @@ def _bounded(path: Path, about: pq.FileMetaData, columns: list[str]) -> None:
     places = {about.schema.column(i).path: i for i in range(about.num_columns)}
     for name in columns:
         if name not in places or about.schema.column(places[name]).physical_type == "BYTE_ARRAY":  # a list, or texts
-            raise FormatError("{file} has no numbers in its column {column}", file=path.name, column=name)
+            raise protocol.FormatError("{file} has no numbers in its column {column}", file=path.name, column=name)
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
-    if sum(group.column(places[name]).total_uncompressed_size for group in groups for name in columns) > max_unpacked(path):
-        raise FormatError(too_much(path))
+    if sum(group.column(places[name]).total_uncompressed_size for group in groups for name in columns) > protocol.max_unpacked(
+        path
+    ):
+        raise protocol.FormatError(protocol.too_much(path))
 
 
-def _no_time(row: int, column: str) -> RowProblem:
-    return RowProblem(row=row, what=compose("has no number in column {column}", column=column))
+def _no_time(row: int, column: str) -> protocol.RowProblem:
+    return protocol.RowProblem(row=row, what=compose("has no number in column {column}", column=column))
 
 
 def _book_batch(
-    part: NumberLines, times: np.ndarray, values: np.ndarray, good: np.ndarray, problems: list[RowProblem]
-) -> BookBatch:
-    return BookBatch(
+    part: protocol.NumberLines, times: np.ndarray, values: np.ndarray, good: np.ndarray, problems: list[protocol.RowProblem]
+) -> protocol.BookBatch:
+    return protocol.BookBatch(
         timestamps=times[good].astype(np.int64),
         values=values[good],
         rows=part.lines[good],
@@ -237,32 +226,36 @@ class LobsterFormat:
     def market(self, files: Mapping[str, Path]) -> str:
         return Path(next(iter(files))).stem.split("_")[0]
 
-    def batches(self, files: Mapping[str, Path]) -> Iterator[BookBatch]:
+    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
         kinds = {_kind(path): path for path in files.values()}
         if len(kinds) < 2:
             lacking = compose("order book") if "messages" in kinds else compose("messages")
-            raise FormatError("LOBSTER's order book comes with its messages: the file of the {what} is missing", what=lacking)
+            raise protocol.FormatError(
+                "LOBSTER's order book comes with its messages: the file of the {what} is missing", what=lacking
+            )
         messages = _Messages(kinds["messages"], _midnight(files))
-        width = len(first_line(kinds["book"]).split(","))
-        for books in number_lines(kinds["book"], width):
+        width = len(protocol.first_line(kinds["book"]).split(","))
+        for books in protocol.number_lines(kinds["book"], width):
             yield messages.beside(books)
-        yield messages.beside(NumberLines(lines=np.zeros(0, np.int64), values=np.zeros((0, width)), problems=[], done=1.0))
+        yield messages.beside(
+            protocol.NumberLines(lines=np.zeros(0, np.int64), values=np.zeros((0, width)), problems=[], done=1.0)
+        )
 
 
 class _Messages:
     """The messages of a file in their order, 56 bytes each, which the lines of the order book are put beside."""
 
     def __init__(self, path: Path, midnight: int) -> None:
-        parts = list(number_lines(path, MESSAGE_FIELDS))
+        parts = list(protocol.number_lines(path, MESSAGE_FIELDS))
         values = np.concatenate([np.zeros((0, MESSAGE_FIELDS)), *(part.values for part in parts)])
         lines = np.concatenate([np.zeros(0, np.int64), *(part.lines for part in parts)])
         seconds, kind = values[:, 0], values[:, 1]
         passed = kind != HALT
         late = passed & (seconds < np.maximum.accumulate(np.append(0.0, np.where(passed, seconds, 0.0)))[:-1])
         back = compose("goes back in time: messages must be in time order")
-        self._problems = [RowProblem(row=int(line), what=back) for line in lines[late]]
+        self._problems = [protocol.RowProblem(row=int(line), what=back) for line in lines[late]]
         self._problems += [
-            RowProblem(row=one.row, what=compose("of the messages {what}", what=one.what))
+            protocol.RowProblem(row=one.row, what=compose("of the messages {what}", what=one.what))
             for part in parts
             for one in part.problems
         ]
@@ -270,7 +263,7 @@ class _Messages:
         self._lines, self._values = lines[sound], values[sound]
         self._times = midnight + np.ceil(np.round(seconds[sound] * 1e3, 6)).astype(np.int64)  # never before it happened
 
-    def beside(self, books: NumberLines) -> BookBatch:
+    def beside(self, books: protocol.NumberLines) -> protocol.BookBatch:
         """The books with their times, and the messages up to the last of them; of no book all that are left."""
         until = max([0, *books.lines[-1:].tolist(), *(one.row for one in books.problems)]) or np.iinfo(np.int64).max
         end = int(np.searchsorted(self._lines, until, side="right"))
@@ -279,10 +272,12 @@ class _Messages:
         both, here, there = np.intersect1d(lines, books.lines, return_indices=True)
         alone = np.setdiff1d(lines, [*both.tolist(), *(one.row for one in books.problems)])
         problems = [*books.problems, *(one for one in self._problems if one.row <= until)]
-        problems += [RowProblem(row=int(line), what=compose("has a message, but no line in the order book")) for line in alone]
+        problems += [
+            protocol.RowProblem(row=int(line), what=compose("has a message, but no line in the order book")) for line in alone
+        ]
         self._problems = [one for one in self._problems if one.row > until]
         executed = np.flatnonzero(np.isin(values[:, 1], EXECUTIONS))
-        return BookBatch(
+        return protocol.BookBatch(
             timestamps=times[here],
             values=_in_dollars(books.values[there]),
             rows=both,
@@ -308,7 +303,7 @@ def _in_dollars(values: np.ndarray) -> np.ndarray:
 def _kind(path: Path) -> str:
     """Kind of a file by its first line's numbers: "messages", "book", or "" for neither."""
     try:
-        cells = [float(cell) for cell in first_line(path).split(",")]
+        cells = [float(cell) for cell in protocol.first_line(path).split(",")]
     except ValueError:
         return ""
     if len(cells) == MESSAGE_FIELDS and 0 <= cells[0] <= 86_400 and cells[1] in range(1, 8) and abs(cells[5]) == 1:
@@ -325,7 +320,7 @@ def _midnight(files: Mapping[str, Path]) -> int:
                 return int(datetime(year, month, day, tzinfo=NEW_YORK).timestamp() * 1e3)
             except ValueError:
                 continue
-    raise FormatError(
+    raise protocol.FormatError(
         compose(
             "the day is in the names of LOBSTER's files, such as GOOG_2012-06-21_34200000_57600000_message_10.csv: these lack it"
         )
@@ -356,29 +351,29 @@ class Fi2010Format:
     )
 
     def recognises(self, files: Mapping[str, Path]) -> bool:
-        return len(files) == 1 and bool(re.match(rb"\s*-?\d\.\d+e[+-]\d+(\s+-?\d\.\d+e[+-]\d+)+", head(only(files))))
+        return len(files) == 1 and bool(re.match(rb"\s*-?\d\.\d+e[+-]\d+(\s+-?\d\.\d+e[+-]\d+)+", protocol.head(only(files))))
 
     def market(self, files: Mapping[str, Path]) -> str:
         return "FI-2010"
 
-    def batches(self, files: Mapping[str, Path]) -> Iterator[BookBatch]:
+    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
         path = only(files)
         values = self._read(path)
         if (values[np.isfinite(values)] < 0).any():
-            raise FormatError(
+            raise protocol.FormatError(
                 "{file} is normalised by z-score, which leaves no order book: the files named DecPre are right", file=path.name
             )
-        problems: list[RowProblem] = []
+        problems: list[protocol.RowProblem] = []
         mid = (values[:, 0] + values[:, 2]) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
             jumps = np.flatnonzero(np.abs(np.diff(mid) / mid[:-1]) > JUMP) + 1
         edges = [0, *jumps.tolist(), len(values)]
         for stock, (first, last) in enumerate(pairwise(edges)):
-            for start in range(first, last, BATCH):
-                end = min(last, start + BATCH)
+            for start in range(first, last, protocol.BATCH):
+                end = min(last, start + protocol.BATCH)
                 # A minute between two stocks, so that they are never taken for one.
                 times = FIRST_DAY + stock * 60_000 + STEP_MS * np.arange(start, end, dtype=np.int64)
-                yield BookBatch(
+                yield protocol.BookBatch(
                     timestamps=times,
                     values=values[start:end],
                     rows=np.arange(start + 1, end + 1, dtype=np.int64),
@@ -390,7 +385,7 @@ class Fi2010Format:
     def _read(self, path: Path) -> np.ndarray:
         """(events, 40); a line is a feature, so that a bad line spoils the file."""
         rows: list[np.ndarray] = []
-        file = PositionedText(path, longest=FI_LINE)
+        file = protocol.PositionedText(path, longest=FI_LINE)
         try:
             for number, line in enumerate(iter(file.line, ""), 1):
                 if number > 4 * LEVELS:
@@ -399,9 +394,9 @@ class Fi2010Format:
                     rows.append(np.array(line.split(), dtype=np.float64))
                 except ValueError as error:
                     what = compose("line {row} of {file} holds something other than numbers", row=number, file=path.name)
-                    raise FormatError(what) from error
+                    raise protocol.FormatError(what) from error
                 if (count := len(rows[-1])) != (right := len(rows[0])):
-                    raise FormatError(
+                    raise protocol.FormatError(
                         "line {row} of {file} has {count} values, the first has {right}: all must have as many",
                         row=number,
                         file=path.name,
@@ -411,7 +406,7 @@ class Fi2010Format:
         finally:
             file.close()
         if (count := len(rows)) < 4 * LEVELS:
-            raise FormatError(
+            raise protocol.FormatError(
                 "{file} has {count} lines: FI-2010 has {right}, a feature each", file=path.name, count=count, right=FI_ROWS
             )
         return np.stack(rows, axis=1)
@@ -495,14 +490,14 @@ class BinanceWireFormat:
     remark: Message | str = ""
 
     def recognises(self, files: Mapping[str, Path]) -> bool:
-        return len(files) == 1 and bool(re.match(r"\d{16,20} \{\"", first_line(next(iter(files.values())))))
+        return len(files) == 1 and bool(re.match(r"\d{16,20} \{\"", protocol.first_line(only(files))))
 
     def market(self, files: Mapping[str, Path]) -> str:
-        market = re.search(r'"s":"([A-Z0-9_]+)"', first_line(next(iter(files.values()))))
+        market = re.search(r'"s":"([A-Z0-9_]+)"', protocol.first_line(only(files)))
         return market[1] if market else ""
 
-    def batches(self, files: Mapping[str, Path]) -> Iterator[BookBatch]:
-        file = PositionedText(next(iter(files.values())))
+    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
+        file = protocol.PositionedText(only(files))
         stream = _Stream()
         number = 0
         try:
@@ -527,10 +522,10 @@ class _Stream:
         self._synced = False
         self._fresh = True
         self._time = 0
-        self._problems: list[RowProblem] = []
+        self._problems: list[protocol.RowProblem] = []
         self._trades: list[Trade] = []
 
-    def take(self, row: int, line: str, done: float) -> BookBatch | None:
+    def take(self, row: int, line: str, done: float) -> protocol.BookBatch | None:
         """One line; returns what there is where books go missing after it."""
         parts = LINE.fullmatch(line)
         if not parts:
@@ -553,10 +548,10 @@ class _Stream:
             self._wrong(row, why)
         return None
 
-    def batch(self, done: float) -> BookBatch:
+    def batch(self, done: float) -> protocol.BookBatch:
         """Returns the books that arrived since the last call."""
         times, values, rows = self.builder.take()
-        made = BookBatch(
+        made = protocol.BookBatch(
             timestamps=times,
             values=values,
             rows=rows,
@@ -570,7 +565,7 @@ class _Stream:
         return made
 
     def _wrong(self, row: int, what: Message) -> None:
-        self._problems.append(RowProblem(row=row, what=what))
+        self._problems.append(protocol.RowProblem(row=row, what=what))
 
     def _snapshot(self, row: int, data: dict[str, Any], received_ms: int) -> None:
         sides = [[(float(price), float(size)) for price, size in data[side]] for side in ("asks", "bids")]
@@ -583,7 +578,7 @@ class _Stream:
             if message["u"] > self._last or self._synced:
                 self._depth(number, message, 0.0)
 
-    def _depth(self, row: int, data: dict[str, Any], done: float) -> BookBatch | None:
+    def _depth(self, row: int, data: dict[str, Any], done: float) -> protocol.BookBatch | None:
         first, last = int(data["U"]), int(data["u"])
         if self._last is None:
             self._early.append((row, data))
@@ -629,7 +624,7 @@ class HftbacktestFormat:
 
     def recognises(self, files: Mapping[str, Path]) -> bool:
         try:
-            with zipfile.ZipFile(next(iter(files.values()))) as packed:
+            with zipfile.ZipFile(only(files)) as packed:
                 return len(files) == 1 and "data.npy" in packed.namelist()
         except (zipfile.BadZipFile, OSError):
             return False
@@ -637,23 +632,30 @@ class HftbacktestFormat:
     def market(self, files: Mapping[str, Path]) -> str:
         return re.sub(r"_?\d{6,8}.*", "", Path(next(iter(files))).stem)
 
-    def batches(self, files: Mapping[str, Path]) -> Iterator[BookBatch]:
-        events = self._events(next(iter(files.values())))
+    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
+        events = self._events(only(files))
         seen = np.flatnonzero((events["ev"] & LOCAL) != 0)
         times = -(-events["local_ts"][seen] // 1_000_000)
         order = np.argsort(times, kind="stable")
         seen, times = seen[order], times[order]
         builder = BookBuilder()
-        for start in range(0, len(seen), BATCH):
-            problems: list[RowProblem] = []
+        for start in range(0, len(seen), protocol.BATCH):
+            problems: list[protocol.RowProblem] = []
             trades: list[Trade] = []
-            rows = seen[start : start + BATCH]
+            rows = seen[start : start + protocol.BATCH]
             flags = events["ev"][rows]
             sides = np.where(flags & BUY, 1, np.where(flags & SELL, -1, 0))
-            columns = (rows + 1, times[start : start + BATCH], flags & 0xFF, sides, events["px"][rows], events["qty"][rows])
+            columns = (
+                rows + 1,
+                times[start : start + protocol.BATCH],
+                flags & 0xFF,
+                sides,
+                events["px"][rows],
+                events["qty"][rows],
+            )
             for row, when, kind, side, price, size in zip(*(column.tolist() for column in columns), strict=True):
                 if (why := _fault(kind, side, price, size)) is not None:
-                    problems += [RowProblem(row=row, what=why)] if kind != BEST else []
+                    problems += [protocol.RowProblem(row=row, what=why)] if kind != BEST else []
                 elif kind == TRADE:
                     trades.append(Trade(price=price, size=size, side="buy" if side > 0 else "sell", exchange_ms=when))
                 else:
@@ -662,11 +664,11 @@ class HftbacktestFormat:
                         _clear(builder, side, price)
                     else:
                         builder.change(builder.bids if side > 0 else builder.asks, [(price, size)])
-            if start + BATCH >= len(seen):
+            if start + protocol.BATCH >= len(seen):
                 builder.keep()
             stamps, values, numbers = builder.take()
-            done = min(1.0, (start + BATCH) / len(seen))
-            yield BookBatch(
+            done = min(1.0, (start + protocol.BATCH) / len(seen))
+            yield protocol.BookBatch(
                 timestamps=stamps, values=values, rows=numbers, problems=problems, trades=trades, fresh=start == 0, done=done
             )
 
@@ -674,21 +676,21 @@ class HftbacktestFormat:
         try:
             with zipfile.ZipFile(path) as packed:
                 size = packed.getinfo("data.npy").file_size
-            if size > max_unpacked(path):
-                raise FormatError(too_much(path))
+            if size > protocol.max_unpacked(path):
+                raise protocol.FormatError(protocol.too_much(path))
             with np.load(path, allow_pickle=False) as packed:
                 events: NDArray[Any] = packed["data"]
-        except FormatError:
+        except protocol.FormatError:
             raise
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise FormatError("{file} cannot be read: {reason}", file=path.name, reason=why) from error
+            raise protocol.FormatError("{file} cannot be read: {reason}", file=path.name, reason=why) from error
         if missing := [name for name in FIELDS if name not in (events.dtype.names or ())]:
-            raise FormatError(
+            raise protocol.FormatError(
                 "the events of {file} lack the field {field}: hftbacktest 2 writes it", file=path.name, field=missing[0]
             )
         if not (len(events) and (events["ev"] & LOCAL).any()):
-            raise FormatError("{file} has no event that was received: some are needed", file=path.name)
+            raise protocol.FormatError("{file} has no event that was received: some are needed", file=path.name)
         return events
 
 
@@ -711,3 +713,8 @@ def _clear(builder: BookBuilder, side: int, price: float) -> None:
     if side <= 0:
         for level in [level for level in builder.asks if side == 0 or not price or level <= price]:
             del builder.asks[level]
+
+
+FORMATS: Final[tuple[protocol.BookFormat, ...]] = (
+    *(OwnFormat(), TardisFormat(), KaggleFormat(), HftbacktestFormat(), BinanceWireFormat(), Fi2010Format(), LobsterFormat()),
+)

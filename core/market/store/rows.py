@@ -12,18 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from core.market.book import (
-    DEEP_COLUMNS,
-    FILE_COLUMNS,
-    TOO_FAR_APART,
-    BookError,
-    BookRows,
-    FloatArray,
-    first_fault,
-    known_depth,
-    price_tick,
-    read_rows,
-)
+from core.market import book
 from core.market.grid import grid_rows
 from core.messages import compose
 
@@ -50,7 +39,7 @@ class RecordedRows:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         if not paths:
-            raise BookError(compose("there is no file to open: give one or more"))
+            raise book.BookError(compose("there is no file to open: give one or more"))
         self._files = [_CsvFile(path) if path.suffix.lower() == ".csv" else _ParquetFile(path) for path in paths]
         times = np.concatenate([file.timestamps for file in self._files])
         mids = np.concatenate([file.mid for file in self._files])
@@ -59,16 +48,16 @@ class RecordedRows:
         order = order[np.append(np.diff(times[order]) > 0, True)]
         self.timestamps, index = grid_rows(times[order])
         if not len(index):
-            raise BookError(TOO_FAR_APART)
+            raise book.BookError(book.TOO_FAR_APART)
         self._source = order[index]
-        self.mid: FloatArray = mids[self._source]
+        self.mid: book.FloatArray = mids[self._source]
         self.levels = max(file.levels for file in self._files)
-        self.tick = price_tick(np.array([file.tick for file in self._files]))
+        self.tick = book.price_tick(np.array([file.tick for file in self._files]))
 
     def __len__(self) -> int:
         return len(self.timestamps)
 
-    def block(self, first: int, last: int, *, deep: bool = False) -> BookRows:
+    def block(self, first: int, last: int, *, deep: bool = False) -> book.BookRows:
         """Rows `first` up to but not including `last`.
 
         Args:
@@ -84,15 +73,7 @@ class RecordedRows:
             read = self._files[number].values(int(wanted.min()), int(wanted.max()) + 1, deep=deep)
             values[here, : read.shape[1]] = read[wanted - wanted.min()]
         more = values[:, 40:] if deep and width > 40 else None
-        return BookRows(timestamps=self.timestamps[first:last], levels=np.ascontiguousarray(values[:, :40]), deep=more)
-
-    def read(self) -> BookRows:
-        """All rows, ten levels a side: 320 bytes a row."""
-        levels = np.empty((len(self), len(FILE_COLUMNS)))
-        for first in range(0, len(self), CHECKED_ROWS):
-            part = self.block(first, first + CHECKED_ROWS)
-            levels[first : first + len(part)] = part.levels
-        return BookRows(timestamps=self.timestamps, levels=levels)
+        return book.BookRows(timestamps=self.timestamps[first:last], levels=np.ascontiguousarray(values[:, :40]), deep=more)
 
     def release(self) -> None:
         """Close the files and forget what was read of them; whatever is read next opens them again."""
@@ -104,12 +85,12 @@ class _CsvFile:
     """A CSV file, whole in memory."""
 
     def __init__(self, path: Path) -> None:
-        self._rows = read_rows(path, deep=True)
+        self._rows = book.read_rows(path, deep=True)
         self.timestamps, self.mid = self._rows.timestamps, self._rows.mid
         self.tick = _tick(self._rows.levels)
         self.levels = 10 + (0 if self._rows.deep is None else self._rows.deep.shape[1] // 4)
 
-    def values(self, first: int, last: int, *, deep: bool) -> FloatArray:
+    def values(self, first: int, last: int, *, deep: bool) -> book.FloatArray:
         part = self._rows[first:last]
         return part.levels if not deep or part.deep is None else np.concatenate([part.levels, part.deep], axis=1)
 
@@ -125,65 +106,64 @@ class _ParquetFile:
         try:
             self._file = pq.ParquetFile(path, memory_map=False)
             names = self._file.schema_arrow.names
-            deep = next((i for i in range(0, len(DEEP_COLUMNS), 4) if not set(DEEP_COLUMNS[i : i + 4]) <= set(names)), None)
-            self._columns = [*FILE_COLUMNS, *DEEP_COLUMNS[:deep]]
+            self._columns = book.whole_levels(names)
             self.levels = len(self._columns) // 4
             groups = [self._file.metadata.row_group(i).num_rows for i in range(self._file.num_row_groups)]
-            if {"timestamp", *FILE_COLUMNS} - set(names) or not sum(groups):
-                read_rows(path)  # says what is missing
+            if {"timestamp", *book.FILE_COLUMNS} - set(names) or not sum(groups):
+                book.read_rows(path)  # says what is missing
             self.timestamps, self.mid, self.tick = self._checked()
         except FileNotFoundError as error:
-            raise BookError("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path) from error
+            raise book.BookError("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path) from error
         except (pa.ArrowException, OSError, TypeError) as error:
-            read_rows(path)  # says what is wrong
+            book.read_rows(path)  # says what is wrong
             why = str(error).splitlines()[0]
-            raise BookError("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why) from error
+            raise book.BookError("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why) from error
         self._starts = np.cumsum([0, *groups])
-        self._kept: OrderedDict[tuple[int, bool], FloatArray] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, bool], book.FloatArray] = OrderedDict()
 
-    def _checked(self) -> tuple[NDArray[np.int64], FloatArray, float]:
+    def _checked(self) -> tuple[NDArray[np.int64], book.FloatArray, float]:
         times: list[NDArray[np.int64]] = []
-        mids: list[FloatArray] = []
+        mids: list[book.FloatArray] = []
         ticks: list[float] = []
         seen = 0
-        for batch in self._file.iter_batches(CHECKED_ROWS, columns=["timestamp", *FILE_COLUMNS]):
+        for batch in self._file.iter_batches(CHECKED_ROWS, columns=["timestamp", *book.FILE_COLUMNS]):
             column = batch.column("timestamp")
             if column.null_count or not pa.types.is_integer(column.type):
-                read_rows(self.path)  # float timestamps are right where they are whole
+                book.read_rows(self.path)  # float timestamps are right where they are whole
             times.append(np.asarray(column.cast(pa.int64())))
-            values = _matrix(batch, FILE_COLUMNS)
-            if problem := first_fault(values):
+            values = _matrix(batch, book.FILE_COLUMNS)
+            if problem := book.first_fault(values):
                 place = {**problem.values, "row": int(problem.values["row"]) + seen}
-                raise BookError("{name} {problem}", name=self.path.name, problem=compose(problem.template, **place))
+                raise book.BookError("{name} {problem}", name=self.path.name, problem=compose(problem.template, **place))
             mids.append((values[:, 0] + values[:, 2]) / 2)
             ticks.append(_tick(values))
             seen += len(values)
         whole = np.concatenate(times)
         if (np.diff(whole) < 0).any():
-            raise BookError("{name} is not in time order: sort it by timestamp", name=self.path.name)
-        return whole, np.concatenate(mids), price_tick(np.array(ticks))
+            raise book.BookError("{name} is not in time order: sort it by timestamp", name=self.path.name)
+        return whole, np.concatenate(mids), book.price_tick(np.array(ticks))
 
-    def values(self, first: int, last: int, *, deep: bool) -> FloatArray:
+    def values(self, first: int, last: int, *, deep: bool) -> book.FloatArray:
         groups = range(
             int(np.searchsorted(self._starts, first, side="right")) - 1, int(np.searchsorted(self._starts, last, side="left"))
         )
         parts = [self._group(i, deep=deep)[max(0, first - self._starts[i]) : last - self._starts[i]] for i in groups]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _group(self, number: int, *, deep: bool) -> FloatArray:
+    def _group(self, number: int, *, deep: bool) -> book.FloatArray:
         key = number, deep
         if key not in self._kept:
             while len(self._kept) >= KEPT_GROUPS:
                 self._kept.popitem(last=False)
             if self._file.closed:
                 self._file = pq.ParquetFile(self.path, memory_map=False)
-            columns = self._columns if deep else FILE_COLUMNS
+            columns = self._columns if deep else book.FILE_COLUMNS
             count = self._file.metadata.row_group(number).num_rows
             values, at = np.empty((count, len(columns))), 0
             for batch in self._file.iter_batches(CHECKED_ROWS // 8, row_groups=[number], columns=list(columns)):
                 values[at : at + batch.num_rows] = _matrix(batch, columns)
                 at += batch.num_rows
-            values[:, len(FILE_COLUMNS) :] = known_depth(values[:, len(FILE_COLUMNS) :])
+            values[:, len(book.FILE_COLUMNS) :] = book.known_depth(values[:, len(book.FILE_COLUMNS) :])
             self._kept[key] = values
         self._kept.move_to_end(key)
         return self._kept[key]
@@ -193,12 +173,12 @@ class _ParquetFile:
         self._file.close()
 
 
-def _tick(values: FloatArray) -> float:
+def _tick(values: book.FloatArray) -> float:
     """The step of price of rows (n, 40), by every eighth of them."""
-    return price_tick(values[::8, 0::2])
+    return book.price_tick(values[::8, 0::2])
 
 
-def _matrix(batch: pa.RecordBatch, columns: Sequence[str]) -> FloatArray:
+def _matrix(batch: pa.RecordBatch, columns: Sequence[str]) -> book.FloatArray:
     """(n, columns) float64, NaN where empty."""
     values = np.empty((len(columns), batch.num_rows))
     for row, name in enumerate(columns):

@@ -40,23 +40,7 @@ from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import CODES
 from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
 from core.market.grid import Row, count_pauses
-from core.market.store.segments import (
-    DEPTH,
-    EVENTS,
-    FREE_SPACE,
-    HOUR_MS,
-    KINDS,
-    ROWS,
-    TRADES,
-    UPDATES,
-    Journal,
-    hour_of,
-    is_full,
-    market_folder,
-    remove_leftovers,
-    segment_path,
-    write_table,
-)
+from core.market.store import segments
 from core.messages import compose
 
 GROUP_ROWS: Final = 14_400
@@ -68,9 +52,9 @@ MAX_MS: Final = 32_503_680_000_000
 """The year 3000."""
 
 SCHEMAS: Final = {
-    ROWS: pa.schema([("timestamp", pa.int64()), ("levels", pa.list_(pa.float64()))]),
-    TRADES: TRADES_SCHEMA,
-    UPDATES: pa.schema(
+    segments.ROWS: pa.schema([("timestamp", pa.int64()), ("levels", pa.list_(pa.float64()))]),
+    segments.TRADES: TRADES_SCHEMA,
+    segments.UPDATES: pa.schema(
         [
             *((name, pa.int64()) for name in ("received_ns", "exchange_ms", "sequence")),
             ("fresh", pa.bool_()),
@@ -79,8 +63,10 @@ SCHEMAS: Final = {
             ("size", pa.float64()),
         ]
     ),
-    EVENTS: pa.schema([("timestamp", pa.int64()), ("kind", pa.string()), ("until", pa.int64()), ("message", pa.string())]),
-    DEPTH: DEPTH_SCHEMA,
+    segments.EVENTS: pa.schema(
+        [("timestamp", pa.int64()), ("kind", pa.string()), ("until", pa.int64()), ("message", pa.string())]
+    ),
+    segments.DEPTH: DEPTH_SCHEMA,
 }
 """Columns of a journal's tables; rows have a column a level in their file.
 
@@ -186,7 +172,7 @@ class _Hour:
 
     first_ms: int | None = None
     last_ms: int = 0
-    new: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    new: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: {kind: [] for kind in segments.KINDS})
 
 
 class SegmentWriter:
@@ -209,12 +195,12 @@ class SegmentWriter:
     def __init__(self, folder: Path, market: str, *, key: str | None = None, saves: bool = True) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.market, self.files = folder, market, list[Path]()
-        self._name = market_folder(key or market)
+        self._name = segments.market_folder(key or market)
         self.rows = self.gaps = self._sealed = 0
         self._saves = saves
         self._lock, self._saving = threading.Lock(), threading.Lock()
         self._hours = [_Hour()]  # one a segment, the last of which is being gathered
-        self._journal: Journal | None = None
+        self._journal: segments.Journal | None = None
         self._journal_due = 0.0
         self._sealing = False  # whether the journal's files were begun, and may be there
         self._first_ms: int | None = None
@@ -242,15 +228,18 @@ class SegmentWriter:
             hour = self._hours[-1]
             if self._last_ms is not None and timestamp > self._last_ms + STEP_MS:
                 self.gaps += 1
-                hour.new[EVENTS].append((self._last_ms + STEP_MS, "gap", timestamp, ""))
-            if hour.first_ms is not None and not hour.last_ms < timestamp < (hour.first_ms // HOUR_MS + 1) * HOUR_MS:
+                hour.new[segments.EVENTS].append((self._last_ms + STEP_MS, "gap", timestamp, ""))
+            if (
+                hour.first_ms is not None
+                and not hour.last_ms < timestamp < (hour.first_ms // segments.HOUR_MS + 1) * segments.HOUR_MS
+            ):
                 self._hours.append(hour := _Hour())
             hour.first_ms = timestamp if hour.first_ms is None else hour.first_ms
             hour.last_ms = self._last_ms = timestamp
             self._first_ms = timestamp if self._first_ms is None else min(timestamp, self._first_ms)
-            hour.new[ROWS].append((timestamp, row.levels[: 4 * RECORDED_LEVELS]))
+            hour.new[segments.ROWS].append((timestamp, row.levels[: 4 * RECORDED_LEVELS]))
             if bands is not None:
-                hour.new[DEPTH].append(depth_row(timestamp, *bands))
+                hour.new[segments.DEPTH].append(depth_row(timestamp, *bands))
             self.rows += 1
             due = len(self._hours) > 1 or time.monotonic() >= self._journal_due
         if self._saves and due:
@@ -258,7 +247,7 @@ class SegmentWriter:
 
     def add_trade(self, trade: Trade) -> None:
         """Take a trade in, for the segment being gathered."""
-        self._note(TRADES, [(trade.exchange_ms, trade.price, trade.size, CODES[trade.side])])
+        self._note(segments.TRADES, [(trade.exchange_ms, trade.price, trade.size, CODES[trade.side])])
 
     def add_update(self, book: OrderBookSnapshot) -> None:
         """Take a message's book in: the levels in which it differs from the one before, all of them after an interruption."""
@@ -266,13 +255,15 @@ class SegmentWriter:
         sides = dict(zip(ask, size, strict=True)), dict(zip(bid, amount, strict=True))
         message = book.received_ns, book.exchange_ms, book.sequence, self._book is None
         both = zip((-1, 1), self._book or ({}, {}), sides, strict=True)
-        self._note(UPDATES, [(*message, side, *level) for side, before, after in both for level in _changed(before, after)])
+        self._note(
+            segments.UPDATES, [(*message, side, *level) for side, before, after in both for level in _changed(before, after)]
+        )
         self._book = sides
 
     def add_event(self, kind: str, timestamp: int, message: str = "") -> None:
         """Note an interruption (`SCHEMAS`); the next book is written whole."""
         self._book = None
-        self._note(EVENTS, [(timestamp, kind, None, message)])
+        self._note(segments.EVENTS, [(timestamp, kind, None, message)])
 
     def _note(self, kind: str, items: list[tuple[Any, ...]]) -> None:
         with self._lock:
@@ -286,8 +277,10 @@ class SegmentWriter:
         """
         with self._saving:
             self._journal_due = time.monotonic() + JOURNAL_S
-            if is_full(self.folder):
-                text = compose("the disk has less than {free} MiB left: make room for the recording", free=FREE_SPACE // 2**20)
+            if segments.is_full(self.folder):
+                text = compose(
+                    "the disk has less than {free} MiB left: make room for the recording", free=segments.FREE_SPACE // 2**20
+                )
                 raise OSError(errno.ENOSPC, text)
             self._save()
 
@@ -308,9 +301,9 @@ class SegmentWriter:
             with self._lock:
                 del self._hours[0]
 
-    def _begun(self) -> Journal:
+    def _begun(self) -> segments.Journal:
         """A new journal, which says first what market it is of."""
-        journal = Journal(self.folder / f".{self._name}_{uuid.uuid4().hex}{ENDING}")
+        journal = segments.Journal(self.folder / f".{self._name}_{uuid.uuid4().hex}{ENDING}")
         try:
             journal.append(_framed(json.dumps({"market": self.market, "name": self._name}).encode()))
         except BaseException:
@@ -343,7 +336,7 @@ class SegmentWriter:
     def _restore(self) -> None:
         """Make segments of the journals of killed processes, and remove the half-written files they left."""
         for path in sorted(self.folder.glob(f".*{ENDING}")):
-            journal = Journal(path)
+            journal = segments.Journal(path)
             try:
                 if journal.locked:
                     self._write_segment(journal, restored=True)
@@ -353,20 +346,20 @@ class SegmentWriter:
                 path.replace(path.with_name(f"{path.name}.damaged"))  # so that it is not taken up again
             finally:
                 journal.close()
-        remove_leftovers(self.folder)
+        segments.remove_leftovers(self.folder)
 
-    def _write_segment(self, journal: Journal, *, restored: bool = False) -> None:
+    def _write_segment(self, journal: segments.Journal, *, restored: bool = False) -> None:
         market, name, tables = _read_journal(journal.path)
         if not tables:
             return
         kind, first = next((kind, table.column(0)[0].as_py()) for kind, table in tables.items())
-        rows = tables.pop(ROWS, None)
+        rows = tables.pop(segments.ROWS, None)
         count = 0 if rows is None else rows.num_rows
-        path = self._free_path(name, first // 1_000_000 if kind == UPDATES else first, count if restored else None)
+        path = self._free_path(name, first // 1_000_000 if kind == segments.UPDATES else first, count if restored else None)
         if path is None:
             return  # a process was killed, or a call failed, between writing the segment and removing its journal
         for kind, table in tables.items():
-            write_table(beside := segment_path(path, kind), table)
+            segments.write_table(beside := segments.segment_path(path, kind), table)
             self._sealed += beside.stat().st_size
         if rows is not None:
             times, values = _block(rows)
@@ -375,7 +368,7 @@ class SegmentWriter:
             self._sealed += path.stat().st_size
 
     def _free_path(self, name: str, first_ms: int, restored: int | None) -> Path | None:
-        path = first = hour_of(self.folder / market_folder(name), first_ms) / f"rows_{first_ms}.parquet"
+        path = first = segments.hour_of(self.folder / segments.market_folder(name), first_ms) / f"rows_{first_ms}.parquet"
         copy = 1
         while path.exists():
             if restored is not None and pq.read_metadata(path).num_rows >= restored:
@@ -421,8 +414,8 @@ def _read_journal(path: Path) -> tuple[str, str, dict[str, pa.Table]]:
     An entry that was cut off in the middle of a write is left out.
     """
     about: Any = {}
-    tables: dict[str, list[pa.Table]] = {kind: [] for kind in KINDS}
-    sound = dict.fromkeys(KINDS, True)
+    tables: dict[str, list[pa.Table]] = {kind: [] for kind in segments.KINDS}
+    sound = dict.fromkeys(segments.KINDS, True)
     for number, entry in enumerate(_entries(path)):
         if number == 0:
             about = _about(entry)
@@ -464,7 +457,7 @@ def _table(kind: str, data: bytes) -> pa.Table | None:
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError):
         return None
-    return table if table.schema == SCHEMAS[kind] and table.num_rows and (kind != ROWS or _are_books(table)) else None
+    return table if table.schema == SCHEMAS[kind] and table.num_rows and (kind != segments.ROWS or _are_books(table)) else None
 
 
 def _are_books(table: pa.Table) -> bool:

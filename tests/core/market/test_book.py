@@ -27,6 +27,7 @@ from core.market.book import (
     rows_from_frame,
 )
 from core.market.grid import on_grid, segments
+from core.market.store.rows import RecordedRows
 from tests.core.market.helpers import EXCERPTS, START_MS, random_book
 
 
@@ -123,7 +124,7 @@ def test_files_of_different_depth_are_joined(rows: BookRows, tmp_path: Path) -> 
     frame_from_rows(rows[:half]).to_parquet(tmp_path / "a.parquet")
     second = rows[half : 2 * half]
     frame_from_rows(BookRows(timestamps=second.timestamps, levels=second.levels, deep=deep)).to_parquet(tmp_path / "b.parquet")
-    found = read_market([tmp_path / "a.parquet", tmp_path / "b.parquet"], deep=True)
+    found = RecordedRows([tmp_path / "a.parquet", tmp_path / "b.parquet"]).block(0, 2 * half, deep=True)
     assert found.deep is not None and np.isnan(found.deep[:half]).all()
     np.testing.assert_array_equal(found.deep[half:], deep)
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.market.book import OrderBookSnapshot, read_market
+from core.market.book import OrderBookSnapshot
 from core.market.depth import Bands, Ladder, RecordedDepth, bands_of
 from core.market.feeds.protocol import FeedEvent, Trade
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictor
 from core.market.recorder import record
 from core.market.session import KEPT_ROWS, MarketSession
+from core.market.store.rows import RecordedRows
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
 from tests.core.market.helpers import real_rows, tiny_predictor
 
@@ -55,7 +56,7 @@ def test_predictions_and_scores_are_those_of_the_ten_levels(predictor: Predictor
 
 def test_they_are_recorded(tmp_path: Path) -> None:
     files = asyncio.run(record(ScriptedFeed(deepened(), ends=True), tmp_path))
-    rows = read_market(files, deep=True)
+    rows = RecordedRows(files).block(0, len(ROWS), deep=True)
     np.testing.assert_array_equal(rows.levels, ROWS.levels)
     assert rows.deep is not None
     for number, levels in enumerate(rows.deep):

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.market.formats import bounded, conversion, protocol
+from core.market.formats import bounded, conversion, protocol, readers
 from core.market.formats.bounded import Limits
 from core.market.formats.protocol import FormatError
 from tests.core.market.feeds.binance_server import FIXTURES
@@ -114,7 +114,7 @@ def written(folder: Path) -> list[Path]:
 def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
     files = npz(tmp_path / "events.npz", 20_000)
     found = conversion.inspect({SAMPLE.name: SAMPLE})  # says how it is written; what is read ends by its time
-    slow = replace(found, form=next(form for form in conversion.FORMATS if form.key == "hftbacktest"))
+    slow = replace(found, form=next(form for form in readers.FORMATS if form.key == "hftbacktest"))
     library = tmp_path / "library"
 
     def gone(share: float) -> None:

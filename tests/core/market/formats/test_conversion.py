@@ -167,8 +167,7 @@ def test_rows_are_the_same_however_many_are_read_at_once(tmp_path: Path, rows: B
     uneven = BookRows(timestamps=rows.timestamps + 37 * (np.arange(300) % 5), levels=rows.levels)
     files = own_csv(tmp_path, uneven)
     convert(files, tmp_path / "whole.parquet", market="x")
-    for module in ("protocol", "readers"):
-        monkeypatch.setattr(f"core.market.formats.{module}.BATCH", 7)
+    monkeypatch.setattr("core.market.formats.protocol.BATCH", 7)
     convert(files, tmp_path / "parts.parquet", market="x")
     whole, parts = (read_rows(tmp_path / f"{name}.parquet") for name in ("whole", "parts"))
     np.testing.assert_array_equal(parts.timestamps, whole.timestamps)
