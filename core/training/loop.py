@@ -101,12 +101,15 @@ Callback = Callable[[str, TrainingProgress], bool | None]
 keeps its state resumes at that epoch's start."""
 
 
+def _copied(model: nn.Module) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
 class Averages:
     """Exponential moving average of a model's parameters and running statistics; integer tensors are copied."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
-        self.decay = decay
-        self.state = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        self.decay, self.state = decay, _copied(model)
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
@@ -140,69 +143,98 @@ def fit(
         The progress, with one history row per epoch.
     """
     torch.manual_seed(settings.seed)
-    callbacks = list(callbacks)
-    model.to(device)
-    optimizer = torch.optim.AdamW(_groups(model, rates or {}), lr=settings.peak_rate, weight_decay=settings.weight_decay)
-    averages = Averages(model, settings.ema) if settings.ema else None
-    best = {name: value.detach().clone() for name, value in model.state_dict().items()}
-    progress = TrainingProgress()
+    callbacks, model = list(callbacks), model.to(device)
+    run = _Run(model, task, settings, rates or {})
     if resume_from is not None and resume_from.with_suffix(".safetensors").exists():
-        progress, best = _restore(resume_from, model, optimizer, averages, best)
-    total = settings.epochs * settings.steps_per_epoch
-    stopped = False
-    while progress.epoch < settings.epochs and not stopped and not _out_of_patience(progress, settings):
+        run.restore(resume_from)
+    progress, stopped = run.progress, False
+    while progress.epoch < settings.epochs and not stopped and progress.epoch - 1 - progress.best_epoch < settings.patience:
         model.train()
-        began, losses = time.perf_counter(), 0.0
-        count = 0
+        began, losses, count = time.perf_counter(), 0.0, 0
         for batch in task.batches(progress.epoch):
-            progress.rate = warmup_cosine(progress.step, peak=settings.peak_rate, warmup=settings.warmup, total=total)
-            for group in optimizer.param_groups:
-                group["lr"] = progress.rate * group["share"]
-            batch = tuple(part.to(device, non_blocking=True) for part in batch)
-            with torch.autocast(device.type, torch.bfloat16, enabled=settings.bf16 and computes_bfloat16(device)):
-                loss = task.loss(model, batch)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
-            optimizer.step()
-            if averages is not None:
-                averages.update(model, progress.step)
-            progress.step, count = progress.step + 1, count + 1
-            progress.loss = loss.item()
-            losses += progress.loss
-            stopped = _call_all(callbacks, "step", progress)
-            if stopped:
+            losses += run.step(tuple(part.to(device, non_blocking=True) for part in batch), device)
+            count += 1
+            if stopped := _call_all(callbacks, "step", progress):
                 break
         if stopped:
             break
-        seconds = time.perf_counter() - began
-        live = {name: value.detach().clone() for name, value in model.state_dict().items()}
-        if averages is not None:
-            model.load_state_dict(averages.state)
-        model.eval()
-        with torch.no_grad():
-            metrics = task.validate(model)
-        progress.history.append(
-            {
-                "epoch": progress.epoch,
-                "step": progress.step,
-                "loss": losses / max(count, 1),
-                "rate": progress.rate,
-                "seconds": round(seconds, 2),
-                **metrics,
-            }
-        )
-        if metrics["score"] > progress.best_score:
-            progress.best_score, progress.best_epoch = metrics["score"], progress.epoch
-            best = {name: value.detach().clone() for name, value in model.state_dict().items()}
-        model.load_state_dict(live)
-        progress.epoch += 1
+        run.end_epoch(losses / max(count, 1), time.perf_counter() - began)
         if resume_from is not None:
-            _store(resume_from, model, optimizer, averages, best, progress)
+            run.store(resume_from)
         stopped = _call_all(callbacks, "epoch", progress)
-    model.load_state_dict(best)
+    model.load_state_dict(run.best)
     model.eval()
     return progress
+
+
+class _Run:
+    """A model in training, and what is kept of it from epoch to epoch: optimiser, averages, best weights and progress."""
+
+    def __init__(self, model: nn.Module, task: Task, settings: LoopSettings, rates: Mapping[str, float]) -> None:
+        self.model, self.task, self.settings = model, task, settings
+        self.optimizer = torch.optim.AdamW(_groups(model, rates), lr=settings.peak_rate, weight_decay=settings.weight_decay)
+        self.averages = Averages(model, settings.ema) if settings.ema else None
+        self.best, self.progress = _copied(model), TrainingProgress()
+        self._total = settings.epochs * settings.steps_per_epoch
+
+    def step(self, batch: Batch, device: torch.device) -> float:
+        """One step of the optimiser; returns the loss."""
+        s, progress = self.settings, self.progress
+        progress.rate = warmup_cosine(progress.step, peak=s.peak_rate, warmup=s.warmup, total=self._total)
+        for group in self.optimizer.param_groups:
+            group["lr"] = progress.rate * group["share"]
+        with torch.autocast(device.type, torch.bfloat16, enabled=s.bf16 and computes_bfloat16(device)):
+            loss = self.task.loss(self.model, batch)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), s.clip)
+        self.optimizer.step()
+        if self.averages is not None:
+            self.averages.update(self.model, progress.step)
+        progress.step, progress.loss = progress.step + 1, loss.item()
+        return progress.loss
+
+    def end_epoch(self, loss: float, seconds: float) -> None:
+        """Validate the averaged weights, and keep them where they are the best so far."""
+        progress, live = self.progress, _copied(self.model)
+        if self.averages is not None:
+            self.model.load_state_dict(self.averages.state)
+        self.model.eval()
+        with torch.no_grad():
+            metrics = self.task.validate(self.model)
+        row = {"epoch": progress.epoch, "step": progress.step, "loss": loss, "rate": progress.rate, "seconds": round(seconds, 2)}
+        progress.history.append({**row, **metrics})
+        if metrics["score"] > progress.best_score:
+            progress.best_score, progress.best_epoch, self.best = metrics["score"], progress.epoch, _copied(self.model)
+        self.model.load_state_dict(live)
+        progress.epoch += 1
+
+    def store(self, path: Path) -> None:
+        parts: dict[str, Mapping[str, Any]] = {"model": self.model.state_dict(), "best": self.best}
+        if self.averages is not None:
+            parts["ema"] = self.averages.state
+        parts |= {f"optimizer/{index}": state for index, state in self.optimizer.state_dict()["state"].items()}
+        tensors = {f"{part}/{name}": value for part, state in parts.items() for name, value in state.items()}
+        whole = {k: v.detach().cpu().contiguous().clone() for k, v in {**tensors, "rng": torch.get_rng_state()}.items()}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path.with_suffix(".safetensors"), packed(whole, {PROGRESS: json.dumps(asdict(self.progress))}))
+
+    def restore(self, path: Path) -> None:
+        tensors, self.progress = _read(path)
+
+        def under(prefix: str) -> dict[str, Tensor]:
+            return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+        self.model.load_state_dict(under("model/"))
+        if self.averages is not None:
+            self.averages.state = {k: v.to(self.averages.state[k].device) for k, v in under("ema/").items()}
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, value in under("optimizer/").items():
+            index, key = name.split("/", 1)
+            state.setdefault(int(index), {})[key] = value
+        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+        torch.set_rng_state(tensors["rng"])
+        self.best = {k: v.to(self.best[k].device) for k, v in under("best/").items()}
 
 
 def _groups(model: nn.Module, rates: Mapping[str, float]) -> list[dict[str, Any]]:
@@ -217,53 +249,10 @@ def _groups(model: nn.Module, rates: Mapping[str, float]) -> list[dict[str, Any]
     return [{"params": parameters, "share": share} for share, parameters in groups.items()]
 
 
-def _out_of_patience(progress: TrainingProgress, settings: LoopSettings) -> bool:
-    return progress.epoch - 1 - progress.best_epoch >= settings.patience
-
-
 def _call_all(callbacks: list[Callback], event: str, progress: TrainingProgress) -> bool:
     """Call every callback, also after one has asked to stop; returns whether any did."""
     answers = [callback(event, progress) for callback in callbacks]
     return any(answers)
-
-
-def _store(
-    path: Path,
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    averages: Averages | None,
-    best: dict[str, Tensor],
-    progress: TrainingProgress,
-) -> None:
-    tensors = {f"model/{k}": v for k, v in model.state_dict().items()} | {f"best/{k}": v for k, v in best.items()}
-    if averages is not None:
-        tensors |= {f"ema/{k}": v for k, v in averages.state.items()}
-    for index, state in optimizer.state_dict()["state"].items():
-        tensors |= {f"optimizer/{index}/{k}": v for k, v in state.items()}
-    tensors["rng"] = torch.get_rng_state()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    whole = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
-    write_bytes(path.with_suffix(".safetensors"), packed(whole, {PROGRESS: json.dumps(asdict(progress))}))
-
-
-def _restore(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, averages: Averages | None, best: dict[str, Tensor]
-) -> tuple[TrainingProgress, dict[str, Tensor]]:
-    tensors, progress = _read(path)
-
-    def under(prefix: str) -> dict[str, Tensor]:
-        return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-
-    model.load_state_dict(under("model/"))
-    if averages is not None:
-        averages.state = {k: v.to(averages.state[k].device) for k, v in under("ema/").items()}
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, value in under("optimizer/").items():
-        index, key = name.split("/", 1)
-        state.setdefault(int(index), {})[key] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    torch.set_rng_state(tensors["rng"])
-    return progress, {k: v.to(best[k].device) for k, v in under("best/").items()}
 
 
 def best_of(path: Path) -> tuple[dict[str, Tensor], TrainingProgress]:

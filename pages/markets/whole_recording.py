@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -90,18 +91,19 @@ def _want() -> None:
 
 
 def _jump_buttons(feed: RecordingFeed, whole: RowPredictions, head: int) -> None:
-    jumps: list[tuple[str, str, str, Callable[[int, int], int | None]]] = [
-        ("call", _("Next call"), ":material/arrow_forward:", whole.next_call),
-        ("back", _("Previous mistake"), ":material/undo:", whole.previous_mistake),
-        ("mistake", _("Next mistake"), ":material/redo:", whole.next_mistake),
-    ]
-    for key, label, icon, find in jumps:
-        st.button(label, icon=icon, key=f"whole:{key}", on_click=_jump, args=(feed, find, head))
+    jumps = (
+        ("call", _("Next call"), ":material/arrow_forward:", False, False),
+        ("back", _("Previous mistake"), ":material/undo:", True, True),
+        ("mistake", _("Next mistake"), ":material/redo:", True, False),
+    )
+    for key, label, icon, wrong, back in jumps:
+        find = partial(whole.next_run, head, wrong=wrong, back=back)
+        st.button(label, icon=icon, key=f"whole:{key}", on_click=_jump, args=(feed, find))
 
 
-def _jump(feed: RecordingFeed, find: Callable[[int, int], int | None], head: int) -> None:
+def _jump(feed: RecordingFeed, find: Callable[[int], int | None]) -> None:
     """Play from a few seconds before the row found; where there is none, say so."""
-    row = find(head, _looked_at(feed))
+    row = find(_looked_at(feed))
     if row is None:
         st.toast(_("There is no further one in this direction."), icon=":material/info:")
         return

@@ -99,34 +99,28 @@ class RowPredictions:
             truth=None if truth == UNKNOWN else truth,
         )
 
-    def next_call(self, head: int, after: int) -> int | None:
-        """The first row after row `after` at which TLOB begins to call Up, or Down; None where there is none."""
-        return _first(self._beginnings(head, self.calls[:, head] != STATIONARY), after)
+    def next_run(self, head: int, at: int, *, wrong: bool = False, back: bool = False) -> int | None:
+        """The first row after row `at`, or the last before it, at which a run of equal calls of Up, or of Down, begins.
 
-    def next_mistake(self, head: int, after: int) -> int | None:
-        """The first row after row `after` at which a run of wrong calls of Up, or of Down, begins; None where there is none."""
-        return _first(self._beginnings(head, self._wrong(head)), after)
+        Args:
+            wrong: whether calls that proved wrong count alone.
 
-    def previous_mistake(self, head: int, before: int) -> int | None:
-        """The last such row before row `before`; None where there is none."""
-        rows = self._beginnings(head, self._wrong(head))
-        place = int(np.searchsorted(rows, before, side="left"))
-        return int(rows[place - 1]) if place else None
+        Returns:
+            None where there is none.
+        """
+        called, truth = self.calls[:, head], self.truth[:, head]
+        wanted = called != STATIONARY
+        if wrong:
+            wanted &= (truth != UNKNOWN) & (called != truth)
+        begins = wanted.copy()
+        begins[1:] &= ~(wanted[:-1] & (called[1:] == called[:-1]) & (np.diff(self.rows) == 1))
+        rows = self.rows[begins]
+        rows = rows[rows < at][-1:] if back else rows[rows > at][:1]
+        return int(rows[0]) if len(rows) else None
 
     def table(self) -> pd.DataFrame:
         """One line per row, columns as those of `predictions_table`."""
         return predictions_table(self.heads, vars(self) | {"timestamp": self.timestamps})
-
-    def _wrong(self, head: int) -> NDArray[np.bool_]:
-        called, truth = self.calls[:, head], self.truth[:, head]
-        return (called != STATIONARY) & (truth != UNKNOWN) & (called != truth)
-
-    def _beginnings(self, head: int, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Rows at which a run of wanted rows with the same call begins."""
-        called = self.calls[:, head]
-        begins = wanted.copy()
-        begins[1:] &= ~(wanted[:-1] & (called[1:] == called[:-1]) & (np.diff(self.rows) == 1))
-        return self.rows[begins]
 
 
 def outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
@@ -186,11 +180,6 @@ def predict_rows(
         stalled=rows.stalled[ends],
         apart=apart[ends],
     )
-
-
-def _first(rows: NDArray[np.int64], after: int) -> int | None:
-    place = int(np.searchsorted(rows, after, side="right"))
-    return int(rows[place]) if place < len(rows) else None
 
 
 def predictions_table(heads: Sequence[Head], rows: Mapping[str, NDArray[Any]] | NDArray[np.void]) -> pd.DataFrame:

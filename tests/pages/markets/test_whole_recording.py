@@ -113,9 +113,9 @@ def test_jumps_play_from_five_seconds_before(session: MarketSession, predictor: 
     found, feed = predict_rows(predictor, real_rows(1), session.entry), feed_of(session)
     app = press(opened(session), "score")
     feed.seek(100)
-    first = found.next_mistake(HEAD, 100)
+    first = found.next_run(HEAD, 100, wrong=True)
     assert first is not None
-    second = found.next_mistake(HEAD, first)
+    second = found.next_run(HEAD, first, wrong=True)
     assert second is not None
     press(app, "mistake")
     assert feed.position == first - 20
@@ -127,7 +127,7 @@ def test_jumps_play_from_five_seconds_before(session: MarketSession, predictor: 
     assert feed.position == first - 20
     feed.seek(200)  # the playback has gone on: the jump is from there
     press(app, "call")
-    assert feed.position == (found.next_call(HEAD, 200) or 0) - 20
+    assert feed.position == (found.next_run(HEAD, 200) or 0) - 20
 
 
 def test_past_the_last_mistake_it_says_so_and_stays(session: MarketSession) -> None:

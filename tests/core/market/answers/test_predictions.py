@@ -62,9 +62,9 @@ def test_jumps_go_to_where_a_run_begins(found: RowPredictions, head: int) -> Non
     calls, mistakes = plain_beginnings(found, head, wrong=False), plain_beginnings(found, head, wrong=True)
     assert len(calls) > 3 and len(mistakes) > 3 and calls != mistakes
     for row in range(-1, 401):
-        assert found.next_call(head, row) == next((one for one in calls if one > row), None)
-        assert found.next_mistake(head, row) == next((one for one in mistakes if one > row), None)
-        assert found.previous_mistake(head, row) == next((one for one in reversed(mistakes) if one < row), None)
+        assert found.next_run(head, row) == next((one for one in calls if one > row), None)
+        assert found.next_run(head, row, wrong=True) == next((one for one in mistakes if one > row), None)
+        assert found.next_run(head, row, wrong=True, back=True) == next((one for one in reversed(mistakes) if one < row), None)
 
 
 def test_a_rows_call_is_found_by_its_number(found: RowPredictions, predictor: Predictor) -> None:
@@ -106,4 +106,4 @@ def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketC
 def test_rows_too_few_for_a_window_are_no_predictions(predictor: Predictor, entry: MarketCard) -> None:
     found = predict_rows(predictor, ROWS[: predictor.window - 1], entry)
     assert len(found) == len(found.table()) == 0
-    assert found.next_call(0, -1) is None and found.previous_mistake(0, 400) is None and found.at(0, 0) is None
+    assert found.next_run(0, -1) is None and found.next_run(0, 400, back=True) is None and found.at(0, 0) is None
