@@ -153,14 +153,7 @@ def _forecasters(
     task = task_of(predictor, market, spelling)
     peers = {name: find_forecaster(wanted, task) for wanted, name in names_of(o.forecaster).items()}
     comparison = compare(
-        predictor,
-        rows,
-        market,
-        peers,
-        spelling=spelling,
-        first=first,
-        known=predicted,
-        progress=counting_bar("window"),
+        predictor, rows, market, peers, spelling=spelling, first=first, known=predicted, progress=counting_bar("window")
     )
     boards = comparison.scores(head)
     for board in boards:

@@ -35,24 +35,14 @@ ROWS_PER_REPORT = 5
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options for a folder of recordings."""
     p.add_argument(
-        "--beside",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="of several recordings: other checkpoints on the same rows",
+        "--beside", nargs="+", default=[], metavar="NAME", help="of several recordings: other checkpoints on the same rows"
     )
     p.add_argument("--every", type=int, default=1, help="of several recordings: score every so many-th row")
     p.add_argument(
-        "--out",
-        type=Path,
-        default=None,
-        help="of several recordings: write report.html, report.json and the tables here",
+        "--out", type=Path, default=None, help="of several recordings: write report.html, report.json and the tables here"
     )
     p.add_argument(
-        "--progress",
-        type=Path,
-        default=None,
-        help="of several recordings: keep a JSON file up to date with how far it is",
+        "--progress", type=Path, default=None, help="of several recordings: keep a JSON file up to date with how far it is"
     )
     options.add_ray(p)
 
@@ -149,11 +139,7 @@ def _score_all(
 
 
 def _answer(
-    checkpoint: str,
-    rows: Table,
-    scored: list[ScoredDay],
-    skipped: dict[str, str],
-    tables: Mapping[str, pd.DataFrame],
+    checkpoint: str, rows: Table, scored: list[ScoredDay], skipped: dict[str, str], tables: Mapping[str, pd.DataFrame]
 ) -> dict[str, Any]:
     """Answer that is printed as JSON (docs/evaluate_json.md)."""
     lines = {line.pop("forecaster"): _with_interval(line) for line in reports.plain(tables["forecasters"])}

@@ -36,18 +36,11 @@ def add_options(p: argparse.ArgumentParser) -> None:
     )
     ledger.add_argument("folder", type=Path, help="the ledger's folder, or one market's in it")
     ledger.add_argument(
-        "--head",
-        action="append",
-        default=[],
-        help="the newest hash noted elsewhere; repeat the option for each market",
+        "--head", action="append", default=[], help="the newest hash noted elsewhere; repeat the option for each market"
     )
     ledger.add_argument("--hours", type=int, default=None, help="recompute the newest so many hours alone")
     ledger.add_argument(
-        "--checkpoints",
-        type=Path,
-        action="append",
-        default=[],
-        help="folder of the weights; else the shipped ones and trained/",
+        "--checkpoints", type=Path, action="append", default=[], help="folder of the weights; else the shipped ones and trained/"
     )
     ledger.add_argument(
         "--tsa-certificate",

@@ -38,11 +38,7 @@ class RecordingProgress:
 
 
 async def record(
-    feed: Feed,
-    folder: Path,
-    *,
-    seconds: float | None = None,
-    on_progress: Callable[[RecordingProgress], None] | None = None,
+    feed: Feed, folder: Path, *, seconds: float | None = None, on_progress: Callable[[RecordingProgress], None] | None = None
 ) -> list[Path]:
     """Record a feed on the 250 ms grid until it ends, `seconds` have passed by its clock, or the task is cancelled.
 

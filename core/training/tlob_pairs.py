@@ -82,11 +82,7 @@ def run_one(
 ) -> dict[str, Any]:
     """Train one network; returns its row of the results."""
     training = TLOBTraining(
-        batch=settings.batch,
-        windows_per_epoch=settings.batch * settings.batches,
-        quiet=1.0,
-        class_weight_power=0.0,
-        seed=seed,
+        batch=settings.batch, windows_per_epoch=settings.batch * settings.batches, quiet=1.0, class_weight_power=0.0, seed=seed
     )
     loop = LoopSettings(
         epochs=settings.epochs, steps_per_epoch=settings.batches, peak_rate=settings.rate, warmup=50, ema=0.98, seed=seed

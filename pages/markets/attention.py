@@ -9,12 +9,7 @@ import streamlit as st
 from core.checkpoints import CheckpointError
 from core.figures import market as market_figures
 from core.market.windows import FrozenWindow, WindowError, to_npz
-from pages.markets import (
-    attention_inputs,
-    attention_maps,
-    attention_window,
-    cached_results,
-)
+from pages.markets import attention_inputs, attention_maps, attention_window, cached_results
 from pages.markets.attention_window import WindowSource
 from pages.markets.cached_results import WindowAnswer
 from pages.markets.call_rules import class_names, unknown_market

@@ -57,12 +57,7 @@ def pick_source() -> WindowSource | None:
     _freeze_if_asked()
     if "frozen" in st.query_params and "window" not in st.query_params:
         st.query_params["window"] = "frozen"  # a link that names no more than the window
-    kinds = {
-        "recording": _("Recording"),
-        "live": _("Running feed"),
-        "frozen": _("Frozen"),
-        "file": _("Saved"),
-    }
+    kinds = {"recording": _("Recording"), "live": _("Running feed"), "frozen": _("Frozen"), "file": _("Saved")}
     with st.container(border=True):
         first, second, third = st.columns([10, 8, 4] if len(cached_results.model_names()) > 1 else [10, 11, 1])
         with first:

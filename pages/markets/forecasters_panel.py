@@ -174,15 +174,7 @@ def _compared(session: MarketSession, feed: RecordingFeed, whole: RowPredictions
         bar.progress(done / total, text=_("Row {done} of {total}").format(done=number(done), total=number(total)))
 
     rows: BookRows = read_market(feed.paths)
-    return compare(
-        session.predictor,
-        rows,
-        session.entry,
-        peers,
-        spelling=session.peers.task.market,
-        known=whole,
-        progress=moved,
-    )
+    return compare(session.predictor, rows, session.entry, peers, spelling=session.peers.task.market, known=whole, progress=moved)
 
 
 def _show_comparison(comparison: Comparison, choices: ViewChoices) -> None:

@@ -104,10 +104,6 @@ def _describe_weights(weights: Mapping[str, float]) -> str:
 
 def _table(scores: AdaptiveScores) -> pd.DataFrame:
     return pd.DataFrame(
-        {
-            _("Probabilities"): name,
-            _("Calibration error"): percent(one.ece),
-            _("Log loss"): number(one.log_loss, 3),
-        }
+        {_("Probabilities"): name, _("Calibration error"): percent(one.ece), _("Log loss"): number(one.log_loss, 3)}
         for name, one in ((_("As written"), scores.written), (_("Recalibrated"), scores.adapted))
     )

@@ -50,8 +50,7 @@ def pick_head(predictor: Predictor) -> ViewChoices:
     labels = {"forward": _("Forward"), "smoothed": _("Smoothed")}  # D24
     present = {kind: text for kind, text in labels.items() if any(head[0] == kind for head in predictor.heads)}
     label = cast(
-        LabelKind,
-        url_state.choice(st.selectbox, _("Label"), present, key="label", label_visibility="collapsed", width=130),
+        LabelKind, url_state.choice(st.selectbox, _("Label"), present, key="label", label_visibility="collapsed", width=130)
     )
     heads = tuple(i for i, head in enumerate(predictor.heads) if head[0] == label)
     steps = {str(predictor.heads[i][1]): live_controls.horizon_name(predictor.heads[i][1]) for i in heads}

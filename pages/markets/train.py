@@ -75,10 +75,7 @@ def _from_nothing(plan: MarketPlan) -> MarketPlan:
     left, middle, right = st.columns(3)
     with left:
         codes = url_state.several(
-            _("Horizons"),
-            {str(steps): horizon_name(steps) for steps in HORIZONS},
-            key="hs",
-            placeholder=_("All four"),
+            _("Horizons"), {str(steps): horizon_name(steps) for steps in HORIZONS}, key="hs", placeholder=_("All four")
         )
     with middle:
         inputs = url_state.choice(
@@ -293,12 +290,7 @@ def _verdict(heads: list[dict[str, Any]]) -> str:
 
 def _gain_table(heads: list[dict[str, Any]]) -> pd.DataFrame:
     labels = {"smoothed": _("Smoothed"), "forward": _("Forward")}
-    columns = {
-        "trained": _("Trained"),
-        "start": _("As it started"),
-        "refitted": _("Refitted"),
-        "frequencies": _("Frequencies"),
-    }
+    columns = {"trained": _("Trained"), "start": _("As it started"), "refitted": _("Refitted"), "frequencies": _("Frequencies")}
 
     def interval(head: dict[str, Any]) -> str:
         gain = head.get("less_start") or head["less_frequencies"]

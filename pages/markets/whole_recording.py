@@ -176,10 +176,7 @@ def _show_value(session: MarketSession, feed: RecordingFeed, whole: RowPredictio
 
 
 def _table(session: MarketSession, result: HeadResult, head: int) -> pd.DataFrame:
-    spans = {
-        _("whole recording"): result.scores,
-        _("so far"): session.scores(head).session,
-    }
+    spans = {_("whole recording"): result.scores, _("so far"): session.scores(head).session}
     rows = []
     for rule, name in rule_names().items():
         for span, scores in spans.items():

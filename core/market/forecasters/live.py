@@ -226,10 +226,7 @@ class _Peer:
         table = Table(
             head=self.task.heads[index],
             rows=pd.DataFrame({"timestamp": times, "truth": truth}),
-            answers={
-                "mine": Answered(calls=called, probabilities=p[:, 0]),
-                "tlob": Answered(calls=tlob, probabilities=p[:, 1]),
-            },
+            answers={"mine": Answered(calls=called, probabilities=p[:, 0]), "tlob": Answered(calls=tlob, probabilities=p[:, 1])},
         )
         answer = table.score()
         return ForecasterScore(

@@ -191,11 +191,7 @@ def _book_batch(
     part: protocol.NumberLines, times: np.ndarray, values: np.ndarray, good: np.ndarray, problems: list[protocol.RowProblem]
 ) -> protocol.BookBatch:
     return protocol.BookBatch(
-        timestamps=times[good].astype(np.int64),
-        values=values[good],
-        rows=part.lines[good],
-        problems=problems,
-        done=part.done,
+        timestamps=times[good].astype(np.int64), values=values[good], rows=part.lines[good], problems=problems, done=part.done
     )
 
 

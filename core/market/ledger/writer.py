@@ -76,12 +76,7 @@ class LedgerWriter:
     """
 
     def __init__(
-        self,
-        root: Path,
-        header: chain.LedgerHeader,
-        *,
-        size_limit: int = SIZE_LIMIT,
-        clock_ms: Callable[[], int] = CLOCK.now_ms,
+        self, root: Path, header: chain.LedgerHeader, *, size_limit: int = SIZE_LIMIT, clock_ms: Callable[[], int] = CLOCK.now_ms
     ) -> None:
         self.root, self.header = root, header
         self.folder, self._held = _folder_for(root, header)
