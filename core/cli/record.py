@@ -14,7 +14,7 @@ from typing import Any, Final
 from tqdm import tqdm
 
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.protocol import Feed, FeedFailed
+from core.market.feeds.protocol import Feed, FeedFailed, is_cancelled
 from core.market.feeds.venues import make_exchange
 from core.market.recorder import RecordingProgress, record
 from core.market.store.places import SegmentSender, library_address, library_folder
@@ -122,6 +122,5 @@ async def record_until_signal(
     try:
         await recording
     except asyncio.CancelledError:
-        current = asyncio.current_task()
-        if current is not None and current.cancelling():
+        if is_cancelled():
             raise

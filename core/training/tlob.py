@@ -31,7 +31,7 @@ from core.market.grid import segments
 from core.market.labels import HORIZONS, LABEL_KINDS, UNKNOWN, Head, LabelKind, classify, fit_alpha, moves_after
 from core.market.predictor import POOLED, Predictor, load_predictor, windows_of
 from core.market.store.index import market_of, recording_of
-from core.market.store.segments import is_segment
+from core.market.store.segments import below_library
 from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig, upside_down
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
@@ -278,7 +278,7 @@ class MarketFiles:
     @property
     def name(self) -> str:
         """The part of the files' names before grid and date: "binance_spot_nexousdt"."""
-        return market_of(recording_of("/".join(self.paths[0].parts[-4:])) or self.paths[0].stem)
+        return market_of(recording_of(below_library(self.paths[0])) or self.paths[0].stem)
 
     @property
     def known_by(self) -> list[str]:
@@ -612,15 +612,10 @@ def _complete_card(path: Path, o: argparse.Namespace, files: list[MarketFiles], 
     path.write_text(json.dumps(card | {"receipt": _receipt(path, o, card).to_dict()}, indent=1, ensure_ascii=False) + "\n")
 
 
-def _place_below(file: Path) -> str:
-    """A file's place in a receipt: market, day and hour of one of the library, whose name alone says little; else its name."""
-    return "/".join(file.parts[-4:]) if is_segment(file) else file.name
-
-
 def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt:
     words = ["train", o.model]
     for group in o.data:
-        words += ["--data", *(f"{DATA}/{_place_below(one)}" for one in group)]
+        words += ["--data", *(f"{DATA}/{below_library(one)}" for one in group)]
     if o.start is not None:
         words += ["--start", f"{CHECKPOINTS}/{o.start.name}"]
     for name, value in vars(o).items():
@@ -637,7 +632,7 @@ def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt
     return Receipt(
         kind="training",
         command=[*words, "--folder", OUT],
-        data={_place_below(one): checkpoints.sha256(one) for group in o.data for one in group},
+        data={below_library(one): checkpoints.sha256(one) for group in o.data for one in group},
         weights=start,
         results={
             "weights": checkpoints.fingerprint(path),

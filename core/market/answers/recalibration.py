@@ -423,13 +423,13 @@ def score_recalibrated(
     result = table.score()
     after = Scores.of(table.truth, replace(table.answers["tlob"], probabilities=answer.adapted[scored]))
     covered, sizes = answer.covered[scored], answer.sizes[scored]
-    sums = resampled_sums(covered[:, None], block_length(len(covered), horizon)) / len(covered)
-    low, high = np.quantile(sums, [0.025, 0.975])
+    drawn = resampled_sums(covered[:, None], block_length(len(covered), horizon)) / len(covered)
+    low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
     coverage = {
         "promised": PROMISED,
         "delivered": float(covered.mean()),
-        "low": float(low),
-        "high": float(high),
+        "low": low,
+        "high": high,
         "delivered_last": float(covered[-MEMORY:].mean()),
         "mean_size": float(sizes.mean()),
         "empty": float((sizes == 0).mean()),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.market.answers.naive import naive_answers
-from core.market.answers.predictions import predict_rows
+from core.market.answers.predictions import RowPredictions, predict_rows
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
 from core.market.book import BookError, BookRows, FloatArray, read_market
 from core.market.forecasters.catalogue import find_forecaster
@@ -25,7 +25,7 @@ from core.market.grid import segments
 from core.market.labels import Head
 from core.market.predictor import MarketCard, Predictor
 from core.market.store.index import market_of, recording_of
-from core.market.store.segments import is_segment
+from core.market.store.segments import below_library
 from core.market.windows import FrozenWindow, cut
 from core.messages import BadValue
 
@@ -72,7 +72,7 @@ def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
             raise BookError("{place} is not there: name a folder of recordings, or order-book files", place=place.name)
         inside = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.suffix in SUFFIXES)
         for path in inside:
-            relative = path.relative_to(place) if place.is_dir() else _named(path)
+            relative = path.relative_to(place) if place.is_dir() else Path(below_library(path.resolve()))
             name = recording_of(relative.as_posix())
             if place.is_dir() and (name is None or not _holds_books(path)):
                 continue
@@ -87,11 +87,6 @@ def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
             "{names} holds no order-book file: Parquet or CSV with timestamp, ask_price_1 and so on is right", names=names
         )
     return [RecordedDay(name=name, market=market_of(name), files=files) for name, files in sorted(groups.items())]
-
-
-def _named(file: Path) -> Path:
-    """A file that is named by itself, as it lies below a library: an hour of its market's day, or a recording of its own."""
-    return Path(*file.resolve().parts[-4:]) if is_segment(file) else Path(file.name)
 
 
 def trained_on(card: dict[str, object], hashes: Sequence[str]) -> bool:
@@ -202,18 +197,6 @@ def score_day(
         calls = np.where(peer.faults[:, index] == Fault.NONE, np.nan_to_num(p).argmax(axis=1), NO_CALL)
         answers[name] = Answered(calls=calls, probabilities=p, reason=str(peer.reason))
     answers |= naive_answers(predicted.timestamps, predicted.truth[:, index], predicted.momentum[:, index], head[1])
-    columns = {
-        "timestamp": predicted.timestamps,
-        "truth": predicted.truth[:, index].astype(np.int8),
-        "second": (predicted.timestamps - rows.timestamps[0]) / 1e3,
-        "mid": predicted.mid,
-        "spread": predicted.spread,
-        "volatility": volatility(rows, reference.window)[predicted.rows],
-    }
-    small = {
-        name: replace(one, calls=one.calls.astype(np.int8), probabilities=one.probabilities.astype(np.float32))
-        for name, one in answers.items()
-    }
     return ScoredDay(
         recording=day.name,
         market=entry.name,
@@ -221,8 +204,27 @@ def score_day(
         part="test" if seen else "all",
         alpha=entry.alphas[index],
         apart=predicted.score_apart(index),
-        table=Table(head=head, rows=pd.DataFrame(columns), answers=small).known,
+        table=_table(head, predicted, rows, index, answers, reference.window).known,
     )
+
+
+def _table(
+    head: Head, predicted: RowPredictions, rows: BookRows, index: int, answers: Mapping[str, Answered], steps: int
+) -> Table:
+    """The answers in small types: months of recordings are kept at once."""
+    columns = {
+        "timestamp": predicted.timestamps,
+        "truth": predicted.truth[:, index].astype(np.int8),
+        "second": (predicted.timestamps - rows.timestamps[0]) / 1e3,
+        "mid": predicted.mid,
+        "spread": predicted.spread,
+        "volatility": volatility(rows, steps)[predicted.rows],
+    }
+    small = {
+        name: replace(one, calls=one.calls.astype(np.int8), probabilities=one.probabilities.astype(np.float32))
+        for name, one in answers.items()
+    }
+    return Table(head=head, rows=pd.DataFrame(columns), answers=small)
 
 
 def entry_of(predictor: Predictor, spelling: str, *, named: bool) -> MarketCard:

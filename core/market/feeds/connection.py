@@ -29,7 +29,7 @@ from core.market.book import (
 )
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import BooksDiffer, OutOfStep, UnusableBook, WentQuiet
-from core.market.feeds.protocol import BookLost, Confirmation, FeedFailed, FeedState, StatusChange, Trade
+from core.market.feeds.protocol import BookLost, Confirmation, FeedFailed, FeedState, StatusChange, Trade, is_cancelled
 from core.market.feeds.stream_checks import StreamCheck, check_for, differing_levels
 from core.market.feeds.venues import nearest, poll_levels, socket_levels, venue_tick
 from core.messages import compose, sentence
@@ -261,9 +261,8 @@ class Connection:
         """Put the failure of the books into the queue."""
         try:
             await following
-        except asyncio.CancelledError as error:  # ccxt cancels its futures when a socket breaks; that does not cancel this task
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
+        except asyncio.CancelledError as error:
+            if is_cancelled():
                 raise
             await self._queue.put(error)
         except Exception as error:
@@ -568,8 +567,7 @@ class Connection:
                 log.info("%s streams no trades of %s: %s", self._name, self._symbol, error)
                 return
             except asyncio.CancelledError:
-                task = asyncio.current_task()
-                if task is not None and task.cancelling():
+                if is_cancelled():
                     raise
                 await asyncio.sleep(self._timeouts.trades_s)
             except Exception as error:

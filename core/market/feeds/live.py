@@ -12,7 +12,7 @@ from typing import Any, Literal
 from core.market.book import OrderBookSnapshot
 from core.market.feeds.connection import Connection, Timeouts, Transport
 from core.market.feeds.failures import Backoff, BooksDiffer, Failure, RetryVerdict, UnusableBook, WentQuiet, classify_failure
-from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
+from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
 from core.messages import Message, compose, sentence
 
@@ -95,8 +95,7 @@ class LiveFeed:
                 except FeedFailed as failed:
                     raise FeedFailed(sentence(str(failed))) from failed
                 except (Exception, asyncio.CancelledError) as raised:
-                    task = asyncio.current_task()
-                    if isinstance(raised, asyncio.CancelledError) and task is not None and task.cancelling():
+                    if isinstance(raised, asyncio.CancelledError) and is_cancelled():
                         raise
                     error = raised
                 assert error is not None  # a connection ends by failing

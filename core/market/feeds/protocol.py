@@ -6,6 +6,7 @@ everything that the feed owns; its controls may be called from any thread.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -112,3 +113,9 @@ class Feed(Protocol):
             FeedFailed: where the feed cannot continue.
         """
         ...
+
+
+def is_cancelled() -> bool:
+    """Tells whether the running task is being cancelled: ccxt cancels futures of its own when a socket breaks."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

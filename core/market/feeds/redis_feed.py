@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from core.market.book import FloatArray
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, StatusChange, Trade
+from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, StatusChange, Trade, is_cancelled
 from core.market.feeds.venues import ccxt_modules
 from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.labels import UNKNOWN
@@ -370,7 +370,8 @@ class SharedFeed:
                         async for event in read:
                             yield event
                     held = token is not None and await lease.renew(token)
-                    _heed_cancel()
+                    if is_cancelled():  # a client that waits with a time limit may swallow it
+                        raise asyncio.CancelledError
                     if token is not None and held:
                         async with aclosing(self._lead(lease, token)) as led:
                             async for event in led:
@@ -510,13 +511,6 @@ class SharedFeed:
     def _await_append(self) -> None:
         with self._appending:
             self._refused = True
-
-
-def _heed_cancel() -> None:
-    """A client that waits with a time limit may swallow that its task was cancelled at the same moment."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
 
 
 _EMPTY: Final[dict[str, Any]] = {"items": (), "predicted": (), "predictions": None}

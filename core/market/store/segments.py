@@ -49,6 +49,11 @@ def is_segment(path: Path) -> bool:
     return bool(re.fullmatch(r"rows_\d+(_\d+)?\.parquet", path.name))
 
 
+def below_library(path: Path) -> str:
+    """A file's path as it lies below a library: market, day and hour of an hour, whose name alone says little; else its name."""
+    return "/".join(path.parts[-4:]) if is_segment(path) else path.name
+
+
 def is_full(folder: Path) -> bool:
     """Tells whether a folder's disk has less than `FREE_SPACE` left."""
     return shutil.disk_usage(folder).free < FREE_SPACE
