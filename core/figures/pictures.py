@@ -7,8 +7,7 @@ its pixel's column and row.
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Sequence
-from io import BytesIO
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +19,7 @@ from core.figures.numbers import Write
 from core.figures.style import BLUE, GREY, ORANGE, Scale, base_layout, figure_of
 from core.figures.traces import Trace, bars, chart
 from core.messages import translate as _
-from core.vision.pictures import Bytes
+from core.vision.pictures import Bytes, png
 
 GREYS: Final[Scale] = [(0.0, "#000000"), (1.0, "#FFFFFF")]
 GLOW: Final[Scale] = [
@@ -32,8 +31,6 @@ SIGNED_GLOW: Final[Scale] = [
     (0.55, "rgba(47,126,199,0.1)"), (0.75, "rgba(47,126,199,0.6)"), (1.0, "rgba(47,126,199,0.95)"),
 ]  # fmt: skip
 """From lowered to raised over a grey picture: the colours of `style.DIVERGING` with opacity as in `GLOW`."""
-HIDDEN: Final = "#C9B3EA"
-"""Of a hidden patch, under its hatching."""
 BLOCK: Final = 4
 """Enlargement from which on single pixels are drawn as squares."""
 INFERNO: Final[Scale] = [
@@ -49,16 +46,13 @@ def picture_png(image: Bytes, *, side: int = 168) -> bytes:
     Args:
         image: (height, width) or (height, width, 3).
     """
-    drawn = Image.fromarray(image)
-    longest = max(drawn.size)
+    longest = max(image.shape[:2])
     if longest < side:
         factor = max(1, side // longest)
-        drawn = drawn.resize((drawn.width * factor, drawn.height * factor), Image.Resampling.NEAREST)
-    else:
-        drawn.thumbnail((side, side))
-    buffer = BytesIO()
-    drawn.save(buffer, format="PNG")
-    return buffer.getvalue()
+        return png(image.repeat(factor, axis=0).repeat(factor, axis=1))
+    drawn = Image.fromarray(image)
+    drawn.thumbnail((side, side))
+    return png(np.asarray(drawn))
 
 
 def fitted_png(image: Bytes, *, side: int) -> bytes:
@@ -70,10 +64,13 @@ def fitted_png(image: Bytes, *, side: int) -> bytes:
     drawn = Image.fromarray(image)
     scale = side / max(drawn.size)
     width, height = (max(1, round(length * scale)) for length in drawn.size)
-    buffer = BytesIO()
     kind = Image.Resampling.NEAREST if scale >= BLOCK else Image.Resampling.LANCZOS
-    drawn.resize((width, height), kind).save(buffer, format="PNG")
-    return buffer.getvalue()
+    return png(np.asarray(drawn.resize((width, height), kind)))
+
+
+def data_url(picture: bytes) -> str:
+    """A PNG's bytes as an address that holds them."""
+    return "data:image/png;base64," + base64.b64encode(picture).decode()
 
 
 def percent(share: float) -> str:
@@ -131,12 +128,9 @@ def overlay_figure(
     *,
     patch: int,
     signed: bool = False,
-    hidden: Collection[int] = (),
     outlined: int | None = None,
-    top: float | None = None,
     value: str = "",
     height: int = 400,
-    keep: str = "overlay",
 ) -> go.Figure:
     """The picture with its patches, and where given one value per patch as a glow over it.
 
@@ -144,15 +138,13 @@ def overlay_figure(
         image: (side, side) grey levels, or (side, side, 3). shares: (grid, grid), 0 or more.
         patch: pixels along a patch.
         signed: shares may be negative: blue raised, orange lowered.
-        hidden: numbers of patches, from 0, that are hatched.
         outlined: number of a patch, from 0, that is framed.
-        top: value at which the glow is full; the largest (in size) where None.
         value: what the values are called in a hover.
     """
     side, grid = len(image), len(image) // patch
     traces = [_pixels(image) if image.ndim == 2 else _unseen(grid, patch)]
     if shares is not None:
-        high = (top if top is not None else float(np.abs(shares).max())) or 1.0
+        high = float(np.abs(shares).max()) or 1.0
         bar = {"thickness": 8, "outlinewidth": 0, "len": 0.9, "title": {"text": value, "side": "right"}, "tickformat": ".2~g"}
         scale, low = (SIGNED_GLOW, -high) if signed else (GLOW, 0.0)
         glow = _cells(np.asarray(shares, dtype=np.float32), scale, low=low, high=high, step=patch)
@@ -160,7 +152,9 @@ def overlay_figure(
         hover = _("patch {number}: {value}").format(number="%{customdata}", value="%{z:+.3~g}" if signed else "%{z:.3~g}")
         glow |= {"name": "patches", "customdata": numbers, "hovertemplate": hover + "<extra></extra>"}
         traces.append(glow | {"showscale": True, "colorbar": bar})
-    layout = base_layout(keep=keep, legend=False, height=height) | _frame(side) | {"margin": {"t": 6, "b": 6, "l": 6, "r": 6}}
+    layout = (
+        base_layout(keep="overlay", legend=False, height=height) | _frame(side) | {"margin": {"t": 6, "b": 6, "l": 6, "r": 6}}
+    )
     if image.ndim == 3:
         layout["images"] = [_below(Image.fromarray(image), side, side)]
     layout["shapes"] = [
@@ -168,9 +162,6 @@ def overlay_figure(
         for k in range(patch, side, patch)
         for ends in ({"x0": k, "x1": k, "y0": 0, "y1": side}, {"y0": k, "y1": k, "x0": 0, "x1": side})
     ]
-    for number in sorted(hidden):
-        row, column = divmod(number, grid)
-        layout["shapes"] += _hatched(column * patch, row * patch, patch)
     if outlined is not None:
         row, column = divmod(outlined, grid)
         layout["shapes"].append(_frame_of(column * patch, row * patch, patch))
@@ -194,11 +185,8 @@ def _unseen(grid: int, patch: int) -> dict[str, Any]:
 
 def _below(picture: Image.Image, width: int, height: int) -> dict[str, Any]:
     """A picture under the traces, over `width` x `height` units from the corner."""
-    buffer = BytesIO()
-    picture.save(buffer, format="PNG")
-    source = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
     return {
-        "source": source, "xref": "x", "yref": "y", "x": 0, "y": 0,
+        "source": data_url(png(np.asarray(picture))), "xref": "x", "yref": "y", "x": 0, "y": 0,
         "sizex": width, "sizey": height, "sizing": "stretch", "layer": "below",
     }  # fmt: skip
 
@@ -230,34 +218,24 @@ def heads_figure(
         for head in range(heads):
             one = np.asarray(glance[layer, head], dtype=np.float32)
             shades = np.round(254 * one / (float(one.max()) or 1.0)).astype(np.uint8)
-            place = {
-                "x0": head * (1 + space) + 0.5 / grid,
-                "dx": 1 / grid,
-                "y0": layer * (1 + space) + 0.5 / grid,
-                "dy": 1 / grid,
-            }
+            at = {"x0": head * (1 + space) + 0.5 / grid, "dx": 1 / grid, "y0": layer * (1 + space) + 0.5 / grid, "dy": 1 / grid}
             words = _("Layer {layer}, head {head}: largest weight {value}").format(
                 layer=layer + 1, head=head + 1, value=f"{float(one.max()):.2g}"
             )
             traces.append(
-                {"type": "heatmap", "z": shades, "zmin": 0, "zmax": 254, "colorscale": INFERNO, "showscale": False, **place,
+                {"type": "heatmap", "z": shades, "zmin": 0, "zmax": 254, "colorscale": INFERNO, "showscale": False, **at,
                  "name": f"{layer}:{head}", "hovertemplate": words + "<extra></extra>"}
             )  # fmt: skip
     layout = base_layout(keep=keep, legend=False, height=height) | {"margin": {"t": 8, "b": 8, "l": 8, "r": 8}}
-    plain = {"showgrid": False, "ticks": "", "constrain": "domain", "fixedrange": True}
-    layout["xaxis"] = plain | {
-        "range": [-0.04, wide + 0.04],
-        "tickvals": [0.5 + head * (1 + space) for head in range(heads)],
-        "ticktext": [str(head + 1) for head in range(heads)],
-        "title": {"text": _("Head")},
-    }
-    layout["yaxis"] = plain | {
-        "range": [high + 0.04, -0.04],
-        "scaleanchor": "x",
-        "tickvals": [0.5 + layer * (1 + space) for layer in range(layers)],
-        "ticktext": [str(layer + 1) for layer in range(layers)],
-        "title": {"text": _("Layer")},
-    }
+
+    def axis(title: str, count: int, extent: list[float]) -> dict[str, Any]:
+        places = [0.5 + one * (1 + space) for one in range(count)]
+        numbers = [str(one + 1) for one in range(count)]
+        return {"showgrid": False, "ticks": "", "constrain": "domain", "fixedrange": True, "range": extent,
+                "tickvals": places, "ticktext": numbers, "title": {"text": title}}  # fmt: skip
+
+    layout["xaxis"] = axis(_("Head"), heads, [-0.04, wide + 0.04])
+    layout["yaxis"] = axis(_("Layer"), layers, [high + 0.04, -0.04]) | {"scaleanchor": "x"}
     layer_at, head_at = chosen
     if layer_at is not None:
         framed = range(heads) if head_at is None else [head_at]
@@ -349,15 +327,3 @@ def _frame(width: float, height: float | None = None) -> dict[str, Any]:
 def _frame_of(x: float, y: float, size: float) -> dict[str, Any]:
     corners = {"x0": x, "x1": x + size, "y0": y, "y1": y + size}
     return {"type": "rect", "line": {"color": ORANGE, "width": 3}, "layer": "above"} | corners
-
-
-def _hatched(x: float, y: float, size: float) -> list[dict[str, Any]]:
-    """A hidden patch: hatched in colours that no grey picture has, so that it is taken for no part of the picture."""
-    line = {"type": "line", "line": {"color": ORANGE, "width": 1}, "layer": "above"}
-    box = {"type": "rect", "fillcolor": HIDDEN, "line": {"color": ORANGE, "width": 1}, "layer": "above"}
-    half = size / 2
-    ends = ((0, half, half, 0), (0, size, size, 0), (half, size, size, half))  # x0, y0, x1, y1 from the patch's corner
-    return [
-        box | {"x0": x, "x1": x + size, "y0": y, "y1": y + size},
-        *(line | {"x0": x + a, "y0": y + b, "x1": x + c, "y1": y + d} for a, b, c, d in ends),
-    ]

@@ -114,77 +114,34 @@ class Convolutions(nn.Module):
         widths = pairwise((config.stem, *config.stages))
         for index, ((before, after), repeats) in enumerate(zip(widths, config.repeats, strict=True)):
             for number in range(repeats):
-                blocks.append(
-                    LiteBlock(
-                        before if number == 0 else after,
-                        after,
-                        KERNELS[index],
-                        stride=STRIDES[index] if number == 0 else 1,
-                        expansion=EXPANSION if index else 1,
-                    )
-                )
+                inputs, stride = (before, STRIDES[index]) if number == 0 else (after, 1)
+                blocks.append(LiteBlock(inputs, after, KERNELS[index], stride=stride, expansion=EXPANSION if index else 1))
         self.blocks = nn.Sequential(*blocks)
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, 3, side, side) -> (batch, channels, side / 16, side / 16)."""
-        x = x.contiguous(memory_format=torch.channels_last)  # filters of single channels are several times faster so
         maps: Tensor = self.blocks(F.relu6(self.stem(x)))
         return maps
 
 
-class CCT(ViT):
-    """The whole network.
+class ConvolutionalViT(ViT):
+    """A ViT whose patches' numbers come from `convolutions`; it may answer with the mean of an image and its mirror image."""
 
-    >>> model = CCT(CCTConfig())
-    >>> model(torch.zeros(2, 3, 128, 128)).shape
-    torch.Size([2, 10])
-    """
-
-    config: CCTConfig
     convolutional = True
-    rejects = True
-
-    def __init__(self, config: CCTConfig | None = None) -> None:
-        c = config or CCTConfig()
-        super().__init__(c)
-        self.convolutions = Convolutions(c)
-        self.embedding = nn.Linear(c.stages[-1], c.width)
-        self.rejection = nn.Linear(c.width, 1)
-        self.lying = nn.Linear(c.width, 1) if c.turns else None
+    convolutions: nn.Module
 
     def patches(self, x: Tensor) -> Tensor:
-        """(batch, 3, side, side) -> (batch, patches, channels): what the convolutions make of each patch and its surroundings."""
-        maps: Tensor = self.convolutions(x)  # (batch, channels, grid, grid)
+        """(batch, colours, side, side) -> (batch, patches, channels): what is made of each patch and its surroundings."""
+        # filters of single channels are several times faster with channels last
+        maps: Tensor = self.convolutions(x.contiguous(memory_format=torch.channels_last))  # (batch, channels, grid, grid)
         return maps.flatten(2).transpose(1, 2)  # -> (batch, patches, channels)
 
-    def features(self, x: Tensor) -> Tensor:
-        """As the ViT's; the mean with those of the mirror image where the configuration says so."""
-        features = super().features(x)
-        return (features + super().features(x.flip(-1))) / 2 if self.answers_mirrored else features
-
-    @property
-    def says_lying(self) -> bool:
-        """Tells whether it was made with that output."""
-        return self.lying is not None
-
-    @property
-    def mirrored(self) -> bool:
-        """As the configuration says."""
-        return self.config.mirrored
-
-    def rejection_logit(self, features: Tensor) -> Tensor:
-        """(batch, width) -> (batch,)."""
-        return cast(Tensor, self.rejection(features))[:, 0]
-
-    def lying_logit(self, features: Tensor) -> Tensor:
-        """(batch, width) -> (batch,)."""
-        assert self.lying is not None
-        return cast(Tensor, self.lying(features))[:, 0]
-
-    @property
-    def answers_mirrored(self) -> bool:
-        """Tells whether a pass now is over the image and its mirror image."""
-        return self.config.mirrored and not self.training
+    def _class_tokens(self, x: Tensor, *, keep: Tensor | None = None) -> Tensor:
+        """As the ViT's; the mean with those of the mirror image where the configuration says so, in prediction."""
+        tokens = super()._class_tokens(x, keep=keep)
+        if self.training or not self.mirrored:
+            return tokens
+        return (tokens + super()._class_tokens(x.flip(-1), keep=keep)) / 2
 
     @overload
     def forward(self, x: Tensor, *, return_attention: Literal[False] = False, keep: Tensor | None = None) -> Tensor: ...
@@ -196,12 +153,47 @@ class CCT(ViT):
         self, x: Tensor, *, return_attention: bool = False, keep: Tensor | None = None
     ) -> Tensor | tuple[Tensor, AttentionMaps]:
         """As the ViT's; maps are of the image itself, logits the mean with its mirror image's where the configuration says so."""
-        logits, maps = (
-            super().forward(x, return_attention=True, keep=keep) if return_attention else (super().forward(x, keep=keep), {})
-        )
-        if self.answers_mirrored:
-            logits = (logits + super().forward(x.flip(-1), keep=keep)) / 2
-        return (logits, maps) if return_attention else logits
+        if not return_attention:
+            return super().forward(x, keep=keep)
+        logits, maps = super().forward(x, return_attention=True, keep=keep)  # of one pass: logits have gradients by the maps
+        if self.mirrored and not self.training:
+            logits = (logits + self.head(super()._class_tokens(x.flip(-1), keep=keep))) / 2
+        return logits, maps
+
+
+class CCT(ConvolutionalViT):
+    """The whole network.
+
+    >>> model = CCT(CCTConfig())
+    >>> model(torch.zeros(2, 3, 128, 128)).shape
+    torch.Size([2, 10])
+    """
+
+    config: CCTConfig
+    convolutions: Convolutions
+    rejects = True
+
+    def __init__(self, config: CCTConfig | None = None) -> None:
+        c = config or CCTConfig()
+        super().__init__(c)
+        self.convolutions = Convolutions(c)
+        self.embedding = nn.Linear(c.stages[-1], c.width)
+        self.rejection = nn.Linear(c.width, 1)
+        self.lying = nn.Linear(c.width, 1) if c.turns else None
+
+    @property
+    def says_lying(self) -> bool:
+        """Tells whether it was made with that output."""
+        return self.lying is not None
+
+    def rejection_logit(self, features: Tensor) -> Tensor:
+        """(batch, width) -> (batch,)."""
+        return cast(Tensor, self.rejection(features))[:, 0]
+
+    def lying_logit(self, features: Tensor) -> Tensor:
+        """(batch, width) -> (batch,)."""
+        assert self.lying is not None
+        return cast(Tensor, self.lying(features))[:, 0]
 
     def logits_with_rejection(self, features: Tensor) -> Tensor:
         """(batch, width), the class token after the last layer -> (batch, classes + 1), "none of the classes" last."""

@@ -10,15 +10,14 @@ the paper pools the sequence, so the ViT's maps explain both.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal, overload
+from typing import ClassVar, Final
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from core.messages import BadValue
+from core.models.cct import ConvolutionalViT
 from core.models.garment_teacher import Residual, convolution
-from core.models.vit import ViT, ViTConfig
-from core.nn import AttentionMaps
+from core.models.vit import ViTConfig
 
 HALVED: Final = 4
 """Pixels of the image, along a side, for each cell of the convolutions' last map."""
@@ -48,7 +47,7 @@ class CCT28Config(ViTConfig):
             raise BadValue("a CCT needs a stem, and {count} stages of one channel and one block at least", count=2)
 
 
-class CCT28(ViT):
+class CCT28(ConvolutionalViT):
     """The whole network.
 
     >>> model = CCT28(CCT28Config()).eval()
@@ -57,7 +56,6 @@ class CCT28(ViT):
     """
 
     config: CCT28Config
-    convolutional = True
 
     def __init__(self, config: CCT28Config | None = None) -> None:
         c = config or CCT28Config()
@@ -74,37 +72,3 @@ class CCT28(ViT):
             Residual(second),
         )
         self.embedding = nn.Linear(second, c.width)
-
-    def patches(self, x: Tensor) -> Tensor:
-        """(batch, 1, side, side) -> (batch, patches, channels): what the convolutions make of each patch and its surroundings."""
-        maps: Tensor = self.convolutions(x.contiguous(memory_format=torch.channels_last))  # (batch, channels, grid, grid)
-        return maps.flatten(2).transpose(1, 2)  # -> (batch, patches, channels)
-
-    @property
-    def mirrored(self) -> bool:
-        """As the configuration says."""
-        return self.config.mirrored
-
-    def _class_tokens(self, x: Tensor, *, keep: Tensor | None = None) -> Tensor:
-        """As the ViT's; the mean with those of the mirror image where the configuration says so, in prediction."""
-        tokens = super()._class_tokens(x, keep=keep)
-        if self.training or not self.config.mirrored:
-            return tokens
-        return (tokens + super()._class_tokens(x.flip(-1), keep=keep)) / 2
-
-    @overload
-    def forward(self, x: Tensor, *, return_attention: Literal[False] = False, keep: Tensor | None = None) -> Tensor: ...
-    @overload
-    def forward(
-        self, x: Tensor, *, return_attention: Literal[True], keep: Tensor | None = None
-    ) -> tuple[Tensor, AttentionMaps]: ...
-    def forward(
-        self, x: Tensor, *, return_attention: bool = False, keep: Tensor | None = None
-    ) -> Tensor | tuple[Tensor, AttentionMaps]:
-        """As the ViT's; maps are of the image itself, logits the mean with its mirror image's where the configuration says so."""
-        if not return_attention:
-            return super().forward(x, keep=keep)
-        logits, maps = super().forward(x, return_attention=True, keep=keep)  # of one pass: logits have gradients by the maps
-        if self.config.mirrored and not self.training:
-            logits = (logits + self.head(super()._class_tokens(x.flip(-1), keep=keep))) / 2
-        return logits, maps

@@ -150,7 +150,7 @@ class ViT(nn.Module):
     @property
     def mirrored(self) -> bool:
         """Tells whether it answers with the mean of the image and its mirror image."""
-        return False
+        return bool(getattr(self.config, "mirrored", False))
 
     def rejection_logit(self, features: Tensor) -> Tensor:
         """(batch, width), what the head reads -> (batch,), of a network that `rejects`."""

@@ -47,16 +47,16 @@ def augment(images: Tensor, how: Augmentation, generator: torch.Generator) -> Te
     moves = [uniform(count, how.shift + 0.5, generator).clamp(-how.shift, how.shift) for _ in range(2)]
     across, down = (torch.where(warped > 0, move, move.round()) * 2 / side for move in moves)
     cos, sin = angle.cos(), angle.sin()
-    theta = torch.stack(
-        [
-            torch.stack([mirror * wide * cos, mirror * wide * (shear * cos - sin), across], dim=1),
-            torch.stack([high * sin, high * (shear * sin + cos), down], dim=1),
-        ],
-        dim=1,
-    )
-    grid = F.affine_grid(theta, [count, 1, side, side], align_corners=False)
+    rows = [[mirror * wide * cos, mirror * wide * (shear * cos - sin), across], [high * sin, high * (shear * sin + cos), down]]
+    grid = _grid(rows, side)
     moved = F.grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
     return erased(moved, how, generator) if how.erase else moved
+
+
+def _grid(rows: list[list[Tensor]], side: int) -> Tensor:
+    """(batch, side, side, 2) places to look at, by the two rows of each image's affine matrix."""
+    theta = torch.stack([torch.stack(row, dim=1) for row in rows], dim=1)
+    return F.affine_grid(theta, [len(theta), 1, side, side], align_corners=False)
 
 
 def erased(images: Tensor, how: Augmentation, generator: torch.Generator) -> Tensor:
@@ -118,14 +118,8 @@ def photograph_views(photographs: Tensor, how: PhotographAugmentation, side: int
     mirror = 1 - 2 * (draw() < 0.5).float()
     across, down = (uniform(count, 2 * how.shift, generator) for _ in range(2))
     cos, sin = angle.cos(), angle.sin()
-    theta = torch.stack(
-        [
-            torch.stack([mirror * size * aspect * cos, size * (shear - sin), across], dim=1),
-            torch.stack([mirror * size * sin, size / aspect * cos, down], dim=1),
-        ],
-        dim=1,
-    )
-    grid = F.affine_grid(theta, [count, photographs.shape[1], side, side], align_corners=False)
+    rows = [[mirror * size * aspect * cos, size * (shear - sin), across], [mirror * size * sin, size / aspect * cos, down]]
+    grid = _grid(rows, side)
     tilt = (torch.rand(count, 1, 1, 2, generator=generator) * 2 - 1) * how.tilt
     grid = grid / (1 + (grid * tilt).sum(dim=-1, keepdim=True))
     seen = F.grid_sample(photographs, grid, mode="bilinear", padding_mode="border", align_corners=False)

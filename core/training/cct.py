@@ -19,11 +19,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core import checkpoints
-from core.device import best_device
 from core.models.cct import CCT, CCTConfig, LiteBlock, Padded
 from core.training.augment import PhotographAugmentation, photograph_views
-from core.training.card import load_start, origin_entries, save_origin, training_entries
-from core.training.loop import Batch, LoopSettings, fit
+from core.training.card import load_start
+from core.training.loop import Batch, LoopSettings
 from core.training.recipe import (
     TrainingRecipe,
     TrainingRun,
@@ -35,7 +34,7 @@ from core.training.recipe import (
     run_of,
     taken,
 )
-from core.training.vit import scores
+from core.training.vit import in_batches, scores, trained
 from core.vision.calibration import fit_temperature, softmax
 from core.vision.classifier import Classifier, doubt_by_position
 from core.vision.photographs import KINDS
@@ -328,14 +327,12 @@ def turned(images: Tensor, share: float, generator: torch.Generator) -> tuple[Te
     return torch.stack([image.rot90(int(q), (1, 2)) for image, q in zip(images, quarters, strict=True)]), quarters > 0
 
 
-@torch.no_grad()
-def answers(model: CCT, images: Tensor, *, batch: int = 50) -> NDArray[np.float64]:
+def answers(model: CCT, images: Tensor) -> NDArray[np.float64]:
     """(n, 11) outputs of normalised images."""
-    device = next(model.parameters()).device
     if not len(images):
         return np.zeros((0, NONE + 1))
-    parts = [model.logits_with_rejection(model.features(part.to(device))).cpu() for part in images.split(batch)]
-    return torch.cat(parts).double().numpy()
+    outputs = in_batches(model, lambda part: model.logits_with_rejection(model.features(part)), images, batch=50)
+    return np.asarray(outputs.double().cpu().numpy())
 
 
 def strangeness(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -384,14 +381,11 @@ def train(run: CCTRun, photographs: PhotographFiles, config: CCTConfig, training
     model = CCT(config)
     pretrained = None if run.imagenet is None else start_from_imagenet(model, run.imagenet)
     before = None if run.start is None else load_start(model, run.start)
-    save_origin(run.state, before)
     p = photographs
     task = MixedTask(p.train, p.held_out, p.others, training, steps=loop.steps_per_epoch, lessons=p.lessons)
     learner = model if p.lessons is None else Pupil(model, p.lessons)
-    progress = fit(learner, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state, rates=task.rates)
     card: dict[str, Any] = {
-        **origin_entries(config, seed=training.seed, started_from=before),
-        **training_entries(training, loop, progress),
+        **trained(run, learner, task, loop, training=training, config=config, before=before),
         "transform": {
             "mean": MEAN,
             "std": STD,
@@ -403,12 +397,8 @@ def train(run: CCTRun, photographs: PhotographFiles, config: CCTConfig, training
     }
     card["data"] = checkpoints.describe_files(p.files)
     card["split"] = "the file validation.parquet to validate on, the folder's others to train on"
-    card["photographs"] = {
-        "trained_on": len(p.train),
-        "validated_on": len(p.held_out),
-        "other_things": len(p.others.train),
-        "other_things_held_out": len(p.others.validation),
-    }
+    counts = {"trained_on": len(p.train), "validated_on": len(p.held_out)}
+    card["photographs"] = counts | {"other_things": len(p.others.train), "other_things_held_out": len(p.others.validation)}
     card["metrics"]["validation"] |= calibrate(card, model, task)
     checkpoints.save(run.name, model, card, folder=run.folder)
     card["turning"] = turning_entry(Classifier(checkpoints.load(run.name, folder=run.folder)), p.held_out)
@@ -442,7 +432,7 @@ def turning_entry(classifier: Classifier, held_out: Photographs) -> dict[str, An
     margin = round(float(np.quantile(given[:, 0] - given.min(axis=1), 1 - TURNED_UPRIGHT)), 4)
     entry: dict[str, Any] = {
         "score": "log-odds of lying as given, over those in the likeliest of four positions"
-        if classifier.says_lying
+        if classifier.model.says_lying
         else "how much less strange a picture is in the likeliest of four positions than as given",
         "margin": margin,
         "fitted_on": f"{len(images)} photographs held out, of which {TURNED_UPRIGHT:.0%} may be turned",

@@ -25,6 +25,7 @@ from core.device import best_device
 from core.messages import BadValue
 from core.models import MODELS
 from core.models.cct_28 import CCT28Config
+from core.models.config import ModelConfig
 from core.models.garment_teacher import GarmentTeacher, TeacherConfig
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.nn import EncoderLayer
@@ -108,16 +109,6 @@ def as_tensor(images: Images) -> Tensor:
     return torch.from_numpy(images.copy())[:, None].float() / 255
 
 
-def some_of(part: IdxPart, count: int, *, seed: int) -> IdxPart:
-    """`count` images, the classes in equal numbers.
-
-    Raises:
-        ValueError: where the part cannot give so many evenly.
-    """
-    rows = stratified_split(part.labels, count, seed=seed)[1]
-    return IdxPart(images=part.images[rows], labels=part.labels[rows])
-
-
 def data_entries(folder: Path, garments: GarmentData, split_seed: int) -> dict[str, Any]:
     """The card's entries on the images: how they are normalised, their files and their split."""
     return {
@@ -148,8 +139,16 @@ def prepare(part: IdxPart, *, split_seed: int = 0, held_out: int = VALIDATION) -
 
 def validation_part(folder: Path, *, split_seed: int = 0) -> IdxPart:
     """The images of the folder's training file that every training with this seed holds out."""
-    part = read_part(folder, "train")
-    rows = stratified_split(part.labels, VALIDATION, seed=split_seed)[1]
+    return held_out(read_part(folder, "train"), VALIDATION, seed=split_seed)
+
+
+def held_out(part: IdxPart, count: int, *, seed: int) -> IdxPart:
+    """`count` images, the classes in equal numbers.
+
+    Raises:
+        ValueError: where the part cannot give so many evenly.
+    """
+    rows = stratified_split(part.labels, count, seed=seed)[1]
     return IdxPart(images=part.images[rows], labels=part.labels[rows])
 
 
@@ -232,10 +231,15 @@ class ViTTask:
 
 
 @torch.no_grad()
-def answer(model: nn.Module, images: Tensor, *, batch: int = 250) -> Tensor:
-    """Logits of normalised images, a few at a time, where the model is. Not compiled: shapes differ from training's."""
+def in_batches(model: nn.Module, compute: Callable[[Tensor], Tensor], images: Tensor, *, batch: int = 250) -> Tensor:
+    """What a model's function makes of normalised images, a few at a time, where the model is."""
     device = next(model.parameters()).device
-    return torch.cat([model.forward(part.to(device)) for part in images.split(batch)])
+    return torch.cat([compute(part.to(device)) for part in images.split(batch)])
+
+
+def answer(model: nn.Module, images: Tensor) -> Tensor:
+    """Logits of normalised images. Not compiled: shapes differ from training's."""
+    return in_batches(model, model.forward, images)
 
 
 NEIGHBOURS: Final = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
@@ -435,6 +439,27 @@ class ViTRun(TrainingRun):
     images: int | None = None
 
 
+def trained(
+    run: TrainingRun,
+    model: nn.Module,
+    task: Any,
+    loop: LoopSettings,
+    *,
+    training: Any,
+    config: ModelConfig,
+    before: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Train a model in place; returns the card's entries of where it comes from and how training went.
+
+    Args:
+        training: the task's settings. before: how the run went that it started from.
+    """
+    save_origin(run.state, before)
+    rates = getattr(task, "rates", None)
+    progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state, rates=rates)
+    return origin_entries(config, seed=training.seed, started_from=before) | training_entries(training, loop, progress)
+
+
 def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loop: LoopSettings) -> Path:
     """Train and write the checkpoint and its card: calibrated on validation, tested once. Returns the card's path.
 
@@ -448,7 +473,6 @@ def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loo
     if config.start == "local":
         start_local(model)
     before = None if run.start is None else load_start(model, run.start, adapt=partial(_vit_weights, model))
-    save_origin(run.state, before)
     device = best_device()
     master = None if teacher is None else load_teacher(teacher, folder=run.folder).to(device)
     pupil = model if master is None else Student(model, cells=master.config.stages[1], depth=training.hint_depth)
@@ -457,11 +481,9 @@ def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loo
         if master is not None:
             master.compile(dynamic=False)
     task = ViTTask(garments, training, patches=config.patches, teacher=master)
-    progress = fit(pupil, task, loop, device=device, callbacks=run.callbacks, resume_from=run.state)
     card: dict[str, Any] = {
-        **origin_entries(config, seed=training.seed, started_from=before),
+        **trained(run, pupil, task, loop, training=training, config=config, before=before),
         **data_entries(data, garments, training.split_seed),
-        **training_entries(training, loop, progress),
         "classes": list(CLASSES),
         "teacher": None if teacher is None else teacher_entry(teacher, run.folder),
     }
@@ -496,7 +518,7 @@ def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loo
 def images_of(data: Path, count: int | None, seed: int) -> IdxPart:
     """The training file's images, or `count` of them, the classes in equal numbers."""
     part = read_part(data, "train")
-    return part if count is None or count >= len(part) else some_of(part, count, seed=seed)
+    return part if count is None or count >= len(part) else held_out(part, count, seed=seed)
 
 
 def held_out_of(count: int | None) -> int:
@@ -504,11 +526,9 @@ def held_out_of(count: int | None) -> int:
     return VALIDATION if count is None else min(VALIDATION, max(10, count // 100 * 10))
 
 
-@torch.no_grad()
-def features(model: ViT, images: Tensor, *, batch: int = 250) -> Floats:
+def features(model: ViT, images: Tensor) -> Floats:
     """Features that the head reads of normalised images: (n, width)."""
-    device = next(model.parameters()).device
-    return torch.cat([model.features(part.to(device)).cpu() for part in images.split(batch)]).double().numpy()
+    return np.asarray(in_batches(model, model.features, images).double().cpu().numpy())
 
 
 def _vit_weights(model: ViT, weights: Weights) -> Weights:
@@ -531,16 +551,11 @@ def train_teacher(run: ViTRun, data: Path, config: TeacherConfig, training: ViTT
     torch.manual_seed(training.seed)
     teacher = GarmentTeacher(config)
     teacher.lay_out_for_speed()
-    save_origin(run.state)
     if run.compiled:
         teacher.compile(dynamic=False)
-    progress = fit(
-        teacher, ViTTask(garments, training), loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state
-    )
     card = {
-        **origin_entries(teacher.config, seed=training.seed),
+        **trained(run, teacher, ViTTask(garments, training), loop, training=training, config=teacher.config),
         **data_entries(data, garments, training.split_seed),
-        **training_entries(training, loop, progress),
         "classes": list(CLASSES),
     }
     return checkpoints.save(run.name, teacher, card, folder=run.folder)

@@ -139,16 +139,6 @@ class Classifier:
         if len(self.class_names) != self.config.classes or not all(isinstance(name, str) for name in self.class_names):
             raise BadValue("it must name {count} classes", count=self.config.classes)
 
-    @property
-    def rejects(self) -> bool:
-        """Tells whether the model has a trained output for "none of the ten"; strangeness is the logarithm of its odds then."""
-        return self.model.rejects
-
-    @property
-    def knows_turns(self) -> bool:
-        """Tells whether its card has a margin from which on an image counts as turned."""
-        return self.turn_margin is not None
-
     def quarter_turns(self, images: Images) -> NDArray[np.int64]:
         """(n,): by how many quarter turns counterclockwise each uint8 image (n, 28, 28) lies; 0 also where that is in doubt.
 
@@ -158,31 +148,18 @@ class Classifier:
         turns = np.zeros(len(images), np.int64)
         if self.turn_margin is None:
             return turns
-        asked = self.lying(images) > 0 if self.says_lying else np.ones(len(images), bool)
+        asked = self.lying(images) > 0 if self.model.says_lying else np.ones(len(images), bool)
         if asked.any():
             doubt = doubt_by_position(self, images[asked])
             turns[asked] = np.where(doubt[:, 0] - doubt.min(axis=1) > self.turn_margin, doubt.argmin(axis=1), 0)
         return turns
 
-    @property
-    def says_lying(self) -> bool:
-        """Tells whether the model has a trained output for "lies on a side or upside down"."""
-        return self.model.says_lying
-
-    @torch.no_grad()
     def lying(self, images: Images) -> NDArray[np.float64]:
         """(n,): logarithm of the odds that a garment lies on a side or upside down, where the model `says_lying`."""
-        parts = [images[first : first + BATCH] for first in range(0, len(images), BATCH)]
-        found = [self.model.lying_logit(self._joined.features(self.normalise(part))).double().cpu().numpy() for part in parts]
-        return np.concatenate(found) if found else np.zeros(0)
-
-    @property
-    def mirrored(self) -> bool:
-        """Tells whether it answers with the mean of the image and its mirror image."""
-        return self.model.mirrored
+        return _numbers(self.model.lying_logit(self._class_tokens(images)))
 
     def none_probability(self, strangeness: float) -> float:
-        """The probability of "none of the ten" that a strangeness stands for, where the model `rejects`."""
+        """The probability of "none of the ten" that a strangeness stands for, where the model has such an output."""
         return 1 / (1 + math.exp(-strangeness))
 
     def normalise(self, images: Images) -> Tensor:
@@ -221,7 +198,6 @@ class Classifier:
         before = answers.strangeness if unturned is None else self.strangeness(unturned[None])
         return replace(answers, strangeness=np.maximum(answers.strangeness, before))
 
-    @torch.no_grad()
     def answers(self, images: Images) -> Answers:
         """Logits, calibrated probabilities and strangeness of uint8 images of the model's size, a batch at a time.
 
@@ -229,19 +205,12 @@ class Classifier:
             ValueError: for images of another size than the model reads.
         """
         self._check_images(images)
-        width, classes = self.config.width, len(self.class_names)
-        features, logits = np.zeros((len(images), width)), np.zeros((len(images), classes))
-        odds = np.zeros(len(images))
-        for first in range(0, len(images), BATCH):
-            rows = slice(first, first + BATCH)
-            class_tokens = self._joined.features(self.normalise(images[rows]))
-            features[rows], logits[rows] = class_tokens.cpu().numpy(), self.model.head(class_tokens).cpu().numpy()
-            if self.rejects:
-                odds[rows] = self.model.rejection_logit(class_tokens).cpu().numpy()
-        if self.rejects:
-            strangeness = odds + energy(logits)
+        tokens = self._class_tokens(images)
+        logits = _numbers(self.model.head(tokens))
+        if self.model.rejects:
+            strangeness = _numbers(self.model.rejection_logit(tokens)) + energy(logits)
         else:
-            strangeness = energy(logits) if self.familiarity is None else self.familiarity.distance(features)
+            strangeness = energy(logits) if self.familiarity is None else self.familiarity.distance(_numbers(tokens))
         return Answers(logits=logits, probabilities=softmax(logits / self.temperature), strangeness=strangeness)
 
     def warm_up(self) -> None:
@@ -249,11 +218,14 @@ class Classifier:
         self.answers(self.enlarged(np.zeros((1, self.config.side, self.config.side), np.uint8)))
 
     @torch.no_grad()
+    def _class_tokens(self, images: Images) -> Tensor:
+        """(n, width): what the head reads, a batch at a time."""
+        parts = [self._joined.features(self.normalise(images[at : at + BATCH])) for at in range(0, len(images), BATCH)]
+        return torch.cat(parts) if parts else torch.zeros(0, self.config.width, device=self.device)
+
     def features(self, images: Images) -> NDArray[np.float64]:
         """(n, width): what the head reads of uint8 images (n, 28, 28), the class token after the last layer."""
-        parts = [images[first : first + BATCH] for first in range(0, len(images), BATCH)]
-        found = [self._joined.features(self.normalise(part)).double().cpu().numpy() for part in parts]
-        return np.concatenate(found) if found else np.zeros((0, self.config.width))
+        return _numbers(self._class_tokens(images))
 
     def probabilities(self, images: Images) -> NDArray[np.float64]:
         """(n, classes), rows summing to 1: softmax of the logits over the card's temperature."""
@@ -282,6 +254,10 @@ class Classifier:
         return np.asarray(self.strangeness(images) <= self.threshold)
 
 
+def _numbers(tensor: Tensor) -> NDArray[np.float64]:
+    return np.asarray(tensor.detach().double().cpu().numpy())
+
+
 def coloured(images: Images, side: int) -> Images:
     """Square grey images (n, s, s) for a model that reads colour: (n, side, side, 3)."""
     grey = torch.from_numpy(images.copy())[:, None].float()
@@ -300,7 +276,7 @@ def doubt_by_position(classifier: Classifier, images: Images) -> NDArray[np.floa
 
     It is the model's own output for lying where it has one, else its strangeness.
     """
-    doubt = classifier.lying if classifier.says_lying else classifier.strangeness
+    doubt = classifier.lying if classifier.model.says_lying else classifier.strangeness
     positions = [np.ascontiguousarray(np.rot90(images, -quarters, axes=(1, 2))) for quarters in range(4)]
     return np.stack([doubt(one) for one in positions], axis=1)
 

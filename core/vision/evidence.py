@@ -1,28 +1,39 @@
-"""Importance of an image's patches for one class by each method, as `core.explain.faithfulness` tests it."""
+"""Importance of an image's patches for one class by each method, as `core.explain.faithfulness` tests it; its file and sample."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from core import npz
 from core.explain.attribution import ScalarFunction, class_probability
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import occlusion, without
 from core.explain.progress import Told, untold
+from core.explain.queries_keys import JointSample, collect, queries_and_keys
+from core.explain.rollout import rollout
+from core.models.vit import CLASSES, ViT
+from core.nn import AttentionMaps
 from core.vision.analysis import PictureAnalysis, TokenShares, analyse
-from core.vision.bundled_images import bundled_images
 from core.vision.classifier import Classifier
-from core.vision.pictures import Bytes
+from core.vision.gallery import gallery, photograph_gallery
+from core.vision.idx import Images, Labels
+from core.vision.pictures import Bytes, decode
+from core.vision.preprocessing import Recipe
+from core.vision.uprightness import prepare_upright
 
 MAX_GRADIENTS: Final = 128
 """Of integrated gradients: with four times as many, patches keep their order (rank correlation .996 to 1 on three photographs),
 and a photograph takes four times as long."""
+AT_ONCE: Final = 20
+"""Pictures whose queries and keys are read at a time."""
 Hidden = NDArray[np.bool_]
 Probabilities = NDArray[np.float64]
 
@@ -91,11 +102,16 @@ def hidden_answer(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
 def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
     """(copies, classes) calibrated probabilities of copies of the image, each with some patches (copies, patches) replaced."""
     classifier = analysis.classifier
-    inputs = classifier.normalise(analysis.image[None])[0]
-    shown = without(inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device), hidden)
     with torch.no_grad():
-        logits = classifier.model(shown)
+        logits = classifier.model(_without(analysis, hidden))
     return np.asarray((logits / classifier.temperature).softmax(dim=-1).double().cpu().numpy())
+
+
+def _without(analysis: PictureAnalysis, hidden: Hidden) -> Tensor:
+    """(copies, colours, side, side) that the model reads, each with some patches (copies, patches) replaced by background."""
+    inputs = analysis.classifier.normalise(analysis.image[None])[0]
+    numbers = patch_numbers(analysis.classifier).to(inputs.device)
+    return without(inputs, background(analysis.classifier, inputs), numbers, hidden)
 
 
 def painted(analysis: PictureAnalysis, hidden: Hidden | None) -> Bytes:
@@ -103,8 +119,7 @@ def painted(analysis: PictureAnalysis, hidden: Hidden | None) -> Bytes:
     if hidden is None:
         return analysis.image
     classifier = analysis.classifier
-    inputs = classifier.normalise(analysis.image[None])[0]
-    shown = without(inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device), hidden[None])[0]
+    shown = _without(analysis, hidden[None])[0]
     levels = (shown * classifier.std + classifier.mean).mul(255).round().clamp(0, 255).byte().permute(1, 2, 0).cpu().numpy()
     return np.ascontiguousarray(levels if levels.shape[-1] == 3 else levels[..., 0])
 
@@ -117,8 +132,70 @@ def ground_colour(analysis: PictureAnalysis) -> tuple[int, int, int]:
     return red, green, blue
 
 
+def to_npz(
+    analysis: PictureAnalysis,
+    importance: Mapping[str, NDArray[np.floating]],
+    label: int,
+    *,
+    hidden: Hidden | None = None,
+    answer: Probabilities | None = None,
+) -> bytes:
+    """The numbers that a page shows for one image as a file of named arrays (.npz), which numpy opens without this app.
+
+    Its arrays: "image" uint8 (28, 28), or (side, side, 3) in colour; "probabilities" (10,) of "classes"; "layer 1" and so on,
+    (heads, n, n), with n = 1 + patches tokens, 0 being the class token; "rollout" (n, n); "importance attention" and so on,
+    (patches,), for the class "explained"; and where patches are hidden "hidden" (patches,) and "probabilities hidden" (10,).
+
+    Args:
+        importance: method -> (patches,). label: the class that the importance is about.
+        hidden: (patches,) which patches are hidden. answer: (classes,) probabilities with these hidden.
+    """
+    arrays: dict[str, Any] = {
+        "image": analysis.image,
+        "probabilities": analysis.probabilities,
+        "classes": np.array(analysis.classifier.class_names),
+        "explained": np.array(analysis.classifier.class_names[label]),
+        **analysis.maps,
+        "rollout": rollout(list(analysis.maps.values())),
+    }
+    arrays |= {f"importance {method}": values for method, values in importance.items()}
+    if hidden is not None and answer is not None:
+        arrays |= {"hidden": hidden, "probabilities hidden": answer}
+    return npz.to_bytes(arrays)
+
+
+# -- all bundled pictures ---------------------------------------------------------------------------------------------------
+
+
+def bundled_images(classifier: Classifier) -> tuple[Images, Labels]:
+    """Images of the model's size and their classes: those that it answers by, hence photographs for the ten kinds (D30)."""
+    if classifier.class_names == CLASSES:
+        images, labels, _indices = gallery()
+        return classifier.enlarged(images), labels
+    known = [one for one in photograph_gallery() if one.name in classifier.class_names]
+    recipe = Recipe(manner=classifier.manner)
+    images = np.stack([prepare_upright(classifier, decode(one.data, name=one.file), recipe).image for one in known])
+    return images, np.array([classifier.class_names.index(str(one.name)) for one in known])
+
+
 def sample(classifier: Classifier) -> Iterator[Evidence]:
     """Evidence of every bundled picture for its most probable class."""
     for image in bundled_images(classifier)[0]:
         analysis = analyse(classifier, image)
         yield evidence(analysis, analysis.likeliest)
+
+
+def _maps(model: ViT, x: Tensor) -> AttentionMaps:
+    return model.encode(model.tokens(x), return_attention=True)[1]
+
+
+def joint_sample(classifier: Classifier) -> JointSample:
+    """Queries and keys of every layer over the bundled pictures; a picture's class is the true one."""
+    images, labels = bundled_images(classifier)
+    model = classifier.model  # its layers alone: what it answers may come of several passes
+    parts = []
+    for start in range(0, len(images), AT_ONCE):
+        x = classifier.normalise(images[start : start + AT_ONCE])
+        vectors = queries_and_keys(model, partial(_maps, model, x))
+        parts.append((vectors, np.asarray(labels[start : start + AT_ONCE])))
+    return collect(parts, classifier.class_names)

@@ -22,7 +22,7 @@ def prepare_upright(classifier: Classifier, picture: Picture, recipe: Recipe) ->
     """
     side, lies = classifier.config.side, 0
     unturned = None
-    if recipe.turn == "auto" and classifier.knows_turns:
+    if recipe.turn == "auto" and classifier.turn_margin is not None:
         plain = prepare(picture, replace(recipe, crop="whole"), side=side)
         lies = int(classifier.quarter_turns(plain.image[None])[0])
         unturned = plain.image if lies else None

@@ -153,19 +153,11 @@ def _layer(layer: EncoderLayer, x: Tensor) -> tuple[Tensor, LayerWalk]:
     normed = layer.norm1(x + attended)
     forwarded = layer.feed_forward(normed)
     left = layer.norm2(normed + forwarded)
-    return left, LayerWalk(
-        entered=_array(x),
-        queries=_array(q),
-        keys=_array(k),
-        values=_array(v),
-        scores=_array(scores),
-        weights=_array(weights),
-        heads=_array(heads),
-        attended=_array(attended),
-        normed=_array(normed),
-        forwarded=_array(forwarded),
-        left=_array(left),
-    )
+    steps = {
+        "entered": x, "queries": q, "keys": k, "values": v, "scores": scores, "weights": weights, "heads": heads,
+        "attended": attended, "normed": normed, "forwarded": forwarded, "left": left,
+    }  # fmt: skip
+    return left, LayerWalk(**{name: _array(step) for name, step in steps.items()})
 
 
 def _array(batch: Tensor) -> Array:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.vision.analysis import PictureAnalysis
-from core.vision.arrays_file import to_npz
-from core.vision.evidence import mask_of
+from core.vision.evidence import mask_of, to_npz
 from core.vision.preprocessing import PreparedPicture
 from pages.images import (
     attention_maps,

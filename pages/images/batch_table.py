@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
-from core.figures.pictures import picture_png
+from core.figures.pictures import data_url, picture_png
 from core.vision.analysis import PictureAnalysis
 from core.vision.pictures import Picture
 from core.vision.preprocessing import PreparedPicture, Recipe
@@ -70,8 +69,8 @@ def _row(picture: Picture, prepared: PreparedPicture, analysis: PictureAnalysis)
     first, second = analysis.ranking[:2]
     names = analysis.classifier.class_names
     shown = [
-        _url(picture_png(prepared.step("ground").image, side=96)),
-        _url(picture_png(prepared.image, side=56)),
+        data_url(picture_png(prepared.step("ground").image, side=96)),
+        data_url(picture_png(prepared.image, side=56)),
         picture.name,
     ]
     if prepared.empty:
@@ -83,10 +82,6 @@ def _row(picture: Picture, prepared: PreparedPicture, analysis: PictureAnalysis)
         garment(names[second]),
         _("Yes") if analysis.garment else _("It does not look like one"),
     ]
-
-
-def _url(png: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(png).decode()
 
 
 def _for_file(rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]]) -> pd.DataFrame:

@@ -10,24 +10,21 @@ import streamlit as st
 from core import checkpoints
 from core.device import use_one_thread
 from core.explain import faithfulness
-from core.explain.faithfulness import Curves, Evidence
+from core.explain.faithfulness import Curves
 from core.explain.progress import Told, untold
-from core.explain.queries_keys import JointSample
 from core.explain.rollout import rollout
 from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
 from core.vision import evidence as evidences
 from core.vision import fooling, photograph_scores, walkthrough
-from core.vision import joint_sample as joint_samples
-from core.vision.analysis import PictureAnalysis, TokenShares
+from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
-from core.vision.fooling import Needed
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.own_classes import OwnClasses, as_read, teach
 from core.vision.pictures import Bytes, Picture, decode, from_pixels
-from core.vision.preprocessing import PreparedPicture, Recipe
+from core.vision.preprocessing import Recipe
 from core.vision.uprightness import prepare_upright
 from core.vision.walkthrough import ViTWalkthrough
 from pages.shared.kept_results import Hashes, kept
@@ -97,16 +94,15 @@ def _loaded(name: str, folder: Path, card_digest: str) -> Classifier:  # the dig
     return classifiers.load_classifier(name, folder=folder)
 
 
-@kept(256, HASHES)
-def analyse(classifier: Classifier, image: Bytes, unturned: Bytes | None = None) -> PictureAnalysis:
-    """Probabilities, strangeness and all attention maps of an image, uint8 (side, side)."""
-    return analyses.analyse(classifier, image, unturned)
-
-
-@kept(128, HASHES)
-def relevance(analysis: PictureAnalysis, label: int) -> TokenShares:
-    """Gradient relevance to one class."""
-    return analysis.relevance(label)
+analyse = kept(256, HASHES)(analyses.analyse)
+relevance = kept(128, HASHES)(PictureAnalysis.relevance)
+joint_sample = kept(4, HASHES)(evidences.joint_sample)
+evidence = kept(128, HASHES)(evidences.evidence)
+"""Some seconds for a photograph."""
+losses = kept(128, HASHES)(evidences.losses_without)
+"""A second for a photograph."""
+needed = kept(64, HASHES)(fooling.needed)
+prepare = kept(256, HASHES)(prepare_upright)
 
 
 @kept(64, HASHES)
@@ -114,24 +110,6 @@ def maps(analysis: PictureAnalysis) -> dict[str, Any]:
     """Weights (heads, n, n) by the layer's number from 1; after the layers the "rollout", (1, n, n)."""
     layers = list(analysis.maps.values())
     return {str(i + 1): weights for i, weights in enumerate(layers)} | {ROLLOUT: rollout(layers)[None]}
-
-
-@kept(4, HASHES)
-def joint_sample(classifier: Classifier) -> JointSample:
-    """Queries and keys over the bundled images."""
-    return joint_samples.joint_sample(classifier)
-
-
-@kept(128, HASHES)
-def evidence(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Evidence:
-    """Importance of every patch for one class, by each method; some seconds for a photograph."""
-    return evidences.evidence(analysis, label, told=told)
-
-
-@kept(128, HASHES)
-def losses(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Any:
-    """(patches,): what one class's probability loses without each patch; a second for a photograph."""
-    return evidences.losses_without(analysis, label, told=told)
 
 
 @kept(128, HASHES)
@@ -147,26 +125,10 @@ def hidden_answer(analysis: PictureAnalysis, hidden: frozenset[int]) -> Probabil
     return evidences.hidden_answer(analysis, evidences.mask_of(hidden, analysis.grid**2))
 
 
-@kept(64, HASHES)
-def needed(analysis: PictureAnalysis, *, told: Told = untold) -> Needed:
-    """Patches that must go until the answer changes, by attention, by occlusion and at random; seconds for a photograph."""
-    return fooling.needed(analysis, told=told)
-
-
 @kept(32, HASHES)
 def walk(classifier: Classifier, image: Bytes) -> ViTWalkthrough:
     """Every step of the forward pass for an image, uint8 (side, side)."""
     return walkthrough.walk(classifier.model, classifier.normalise(image[None]), temperature=classifier.temperature)
-
-
-@kept(256, HASHES)
-def prepare(classifier: Classifier, picture: Picture, recipe: Recipe) -> PreparedPicture:
-    """All steps from a picture to what the model reads, which may set it upright first.
-
-    Raises:
-        ValueError: for a crop without room in it.
-    """
-    return prepare_upright(classifier, picture, recipe)
 
 
 @kept(64)
@@ -205,13 +167,3 @@ def own_classes_example(classifier: Classifier, names: tuple[str, ...]) -> tuple
             by_kind.setdefault(row.kind, []).append(image)
     classes = [[image for kind in kinds for image in by_kind[kind]] for kinds in EXAMPLE.values()]
     return teach(classifier, list(zip(names, classes, strict=True))), classes, images[ASKED]
-
-
-def gallery_labels() -> list[int]:
-    """The true classes of the bundled test images."""
-    return [int(label) for label in gallery()[1]]
-
-
-def gallery_rows() -> list[int]:
-    """The bundled test images' rows in the official test file."""
-    return [int(row) for row in gallery()[2]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -93,7 +92,7 @@ def _eraser(analysis: PictureAnalysis, hidden: frozenset[int]) -> None:
     browser_component("eraser", CSS)(
         key="fool_eraser",
         data={
-            "image": "data:image/png;base64," + base64.b64encode(png).decode(),
+            "image": figures.data_url(png),
             "grid": analysis.grid,
             "hidden": sorted(hidden),
             "ground": f"rgb({red} {green} {blue})",

@@ -31,15 +31,14 @@ def model_name(name: str) -> str:
 def show_if_possible(body: Callable[[], None]) -> None:
     """Show a page's body; a message in its place where there is no garment model, or after it where one cannot be loaded."""
     try:
-        if cached_results.model_names():
-            body()
-        else:
-            controls.notice(
-                "empty",
-                _("There is no garment model here yet: whoever runs this server may train one (see the README)."),
-            )
+        body() if cached_results.model_names() else no_model()
     except CheckpointError as error:
         show_checkpoint_error(error)
+
+
+def no_model() -> None:
+    """Says that there is none, and who may make one."""
+    controls.notice("empty", _("There is no garment model here yet: whoever runs this server may train one (see the README)."))
 
 
 def pick_classifier(picture: Picture) -> Classifier:
@@ -67,14 +66,9 @@ def pick_classifier(picture: Picture) -> Classifier:
     classifier = chosen_classifier(picture)
     load_ahead(cached_results.ready, names)
     if classifier.photographs is not None and classifier.benchmark is not None:
+        real, count = percent(classifier.photographs.accuracy), number(classifier.photographs.samples)
         sentence = _("It is right on {real} of {count} real photographs, and on {share} of the benchmark's images.")
-        st.caption(
-            sentence.format(
-                real=percent(classifier.photographs.accuracy),
-                count=number(classifier.photographs.samples),
-                share=percent(classifier.benchmark),
-            )
-        )
+        st.caption(sentence.format(real=real, count=count, share=percent(classifier.benchmark)))
     return classifier
 
 

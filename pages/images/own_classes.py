@@ -6,10 +6,8 @@ from typing import Final
 
 import streamlit as st
 
-from core.checkpoints import CheckpointError
 from core.figures import pictures as figures
 from core.lecture.notebooks import notebook
-from core.messages import translate
 from core.vision.classifier import Classifier
 from core.vision.own_classes import (
     FEWEST,
@@ -21,9 +19,9 @@ from core.vision.own_classes import (
     read_own_classes,
     teach,
 )
-from core.vision.pictures import Bytes, PictureError, decode
-from pages.images import cached_results, live_camera, sheet
-from pages.images.model_choice import show_checkpoint_error
+from core.vision.pictures import Bytes
+from pages.images import cached_results, live_camera, picture_source, sheet
+from pages.images.model_choice import show_if_possible
 from pages.shared import controls
 from pages.shared.language import _, ngettext, number, percent, prose
 from pages.shared.live_plot import live_plot
@@ -66,11 +64,8 @@ def add(classifier: Classifier, row: int, data: bytes, title: str) -> None:
 
 def image_of(classifier: Classifier, data: bytes, title: str) -> Bytes | None:
     """A file's picture as the model reads it; None, after a message, where it cannot be decoded."""
-    try:
-        return as_read(classifier, decode(data, name=title))
-    except PictureError as error:
-        controls.error_box(_("{file}: {why}.").format(file=title, why=translate(str(error))))
-        return None
+    picture = picture_source.decoded(data, title)
+    return None if picture is None else as_read(classifier, picture)
 
 
 def show_class(classifier: Classifier, row: int, name: str) -> None:
@@ -217,19 +212,16 @@ def show_example(classifier: Classifier) -> None:
     picture, said = st.columns([1, 2])
     with picture:
         st.markdown(_("**What is this?**"))
-        st.image(asked, width="stretch", alt=_("A photograph that it was not taught with."))
+        st.image(asked, width=160, alt=_("A photograph that it was not taught with."))
     with said:
         answer(classifier, head, asked)
+    if st.button(_("Ask it about pictures of yours"), icon=":material/photo_camera:", key="own_example"):
+        st.session_state[HEAD] = head
+        st.rerun()
 
 
 def body() -> None:
     """The page where there is a model."""
-    if not cached_results.model_names():
-        controls.notice(
-            "empty",
-            _("There is no garment model here yet: whoever runs this server may train one (see the README)."),
-        )
-        return
     classifier = cached_results.photograph_classifier()
     left, right = st.columns(2, gap="large")
     with right:
@@ -251,8 +243,5 @@ def body() -> None:
 
 
 controls.page_header(_("Teach your own classes"), prose("own_classes"))
-try:
-    body()
-except CheckpointError as error:
-    show_checkpoint_error(error)
+show_if_possible(body)
 controls.link_to_view()

@@ -38,16 +38,21 @@ class ShownPatches:
     label: int
 
 
+def measures() -> dict[str, tuple[str, str]]:
+    """Names of the measures and of their values, by the measure's code."""
+    return {
+        "attention": (_("Attention"), _("Weight")),
+        "rollout": (_("Rollout"), _("Share")),
+        "relevance": (_("Relevance"), _("Relevance")),
+        "gradients": (_("Integrated gradients"), _("Attribution")),
+        "occlusion": (_("Occlusion"), _("What it loses")),
+    }
+
+
 def show(analysis: PictureAnalysis) -> ShownPatches:
     """The measure's controls, the picture with its values, and its result as a sentence."""
     names = [garment(name) for name in analysis.classifier.class_names]
-    looks = {
-        "attention": _("Attention"),
-        "rollout": _("Rollout"),
-        "relevance": _("Relevance"),
-        "gradients": _("Integrated gradients"),
-        "occlusion": _("Occlusion"),
-    }
+    looks = {look: title for look, (title, _value) in measures().items()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         look = url_state.choice(st.pills, _("Measure"), looks, key="look", required=True)
         layer, head = _pick_map(analysis) if look == "attention" else ("", None)
@@ -122,17 +127,6 @@ def _shares(analysis: PictureAnalysis, look: str, layer: str, head: int | None, 
         return shares_of(cached_results.evidence(analysis, label, told=told).importance[look])
 
 
-def value_names() -> dict[str, str]:
-    """Names of the measures' values, by the measure's code."""
-    return {
-        "attention": _("Weight"),
-        "rollout": _("Share"),
-        "relevance": _("Relevance"),
-        "gradients": _("Attribution"),
-        "occlusion": _("What it loses"),
-    }
-
-
 def _picture(analysis: PictureAnalysis, shown: ShownPatches) -> None:
     look, token = shown.look, shown.token
     live_plot(
@@ -142,7 +136,7 @@ def _picture(analysis: PictureAnalysis, shown: ShownPatches) -> None:
             patch=analysis.classifier.config.patch,
             signed=look in SIGNED,
             outlined=token - 1 if token else None,
-            value=value_names()[look],
+            value=measures()[look][1],
             height=420,
         ),
         key="classify_overlay",

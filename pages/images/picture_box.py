@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import streamlit as st
 
+from core.figures.pictures import data_url
 from pages.shared.browser_component import browser_component
 
 EDGES: Final = ("left", "top", "right", "bottom")
@@ -46,10 +46,9 @@ def show(png: bytes, box: Mapping[str, int], others: Sequence[Mapping[str, Any]]
         png: the picture. box: edges now, percent of width and height. others: edges and a `label` each.
         label: says what it is and how to use it.
     """
-    image = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     browser_component("picture_box", CSS)(
         key=key,
-        data={"image": image, "box": dict(box), "others": [dict(one) for one in others], "label": label},
+        data={"image": data_url(png), "box": dict(box), "others": [dict(one) for one in others], "label": label},
         on_box_change=lambda: _take(st.session_state[key].get("box")),
     )
 

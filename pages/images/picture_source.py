@@ -1,4 +1,4 @@
-"""The choice of a picture: a bundled test image, one or several uploads, a photograph by the camera, or a drawing.
+"""The choice of a picture: a bundled test image, one or several uploads, or a photograph by the camera.
 
 Visitors' pictures stay in the app's memory under an id (`core.vision.pictures.STORE`), which the link holds.
 """
@@ -19,7 +19,7 @@ from core.vision.classifier import PHOTOGRAPHS
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
-from pages.images import cached_results, canvas, clipboard, live_camera, sheet
+from pages.images import cached_results, clipboard, live_camera, sheet
 from pages.images.class_names import garment
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number
@@ -57,7 +57,6 @@ def pick() -> ChosenPicture | None:
         "photos": _("Photographs"),
         "gallery": _("Test images"),
         "camera": _("Camera"),
-        "draw": _("Drawing"),
         "upload": _("Your pictures"),
     }
     with st.container(border=True):
@@ -75,12 +74,12 @@ def pick() -> ChosenPicture | None:
             if kind in ("gallery", "photos"):
                 url_state.remember(SET, None)
                 return _pick_test_image() if kind == "gallery" else _pick_photograph()
-            return _pick_kept(kind, given if kind == "upload" else {"camera": _still, "draw": _drawing}[kind]())
+            return _pick_kept(kind, given if kind == "upload" else _still())
 
 
 def pick_folded() -> ChosenPicture | None:
     """`pick` in an expander, open where nothing is chosen yet: for pages that take over the picture of another page."""
-    asked = st.query_params.get("from") in ("upload", "camera", "draw") and SET not in st.query_params
+    asked = st.query_params.get("from") in ("upload", "camera") and SET not in st.query_params
     with st.expander(_("Choose a picture"), icon=":material/image:", expanded=asked):
         return pick()
 
@@ -89,10 +88,10 @@ def pick_folded() -> ChosenPicture | None:
 
 
 def _pick_test_image() -> ChosenPicture:
-    labels, rows = cached_results.gallery_labels(), cached_results.gallery_rows()
+    images, classes, rows = gallery()
+    labels = classes.tolist()
     by_class = [[i for i, label in enumerate(labels) if label == one] for one in range(len(CLASSES))]
     order = [group[row] for row in range(min(map(len, by_class))) for group in by_class]
-
     names = {
         str(i): _("{garment}, test image {number}").format(garment=garment(CLASSES[labels[i]]), number=rows[i])
         for i in sorted(order, key=lambda i: (labels[i], i))
@@ -104,18 +103,12 @@ def _pick_test_image() -> ChosenPicture:
             _("The first six test images of each class, a class a column. No model was trained on them or chosen by them.")
         )
     with above:
+        figure = figures.gallery_figure(images[order], columns=COLUMNS, chosen=order.index(item))
         sheet.show(
-            figures.gallery_figure(gallery()[0][order], columns=COLUMNS, chosen=order.index(item)),
-            key="classify_gallery",
-            alt=_("The bundled test images; a click chooses one."),
-            count=len(order),
-            columns=COLUMNS,
-            side=28,
-            height=250,
-            on_pick=lambda place: st.session_state.update(item=str(order[place])),
-        )
-    picture = cached_results.gallery_picture(item)
-    return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truth=CLASSES[labels[item]])
+            figure, key="classify_gallery", alt=_("The bundled test images; a click chooses one."), count=len(order),
+            columns=COLUMNS, side=28, height=250, on_pick=lambda place: st.session_state.update(item=str(order[place])),
+        )  # fmt: skip
+    return _bundled(cached_results.gallery_picture(item), names[str(item)], CLASSES[labels[item]])
 
 
 def _pick_photograph() -> ChosenPicture:
@@ -123,38 +116,31 @@ def _pick_photograph() -> ChosenPicture:
     photographs, pictures = photograph_gallery(), cached_results.photograph_pictures()
     rows = len(pictures) // COLUMNS
     order = [column * rows + row for row in range(rows) for column in range(COLUMNS)]
-
     names = {str(i): f"{garment(KINDS[one.kind])} {i % rows + 1}" for i, one in enumerate(photographs)}
     hits = cached_results.photograph_hits_if_known(cached_results.photograph_classifier())
     default = str(front.answers()["photograph"]["photo"])  # that of the front page
-    above, below = st.container(), st.container()  # the sheet over its list: as wide as there is room
+    above, below = st.container(), st.container()
     with below:
         item = int(url_state.choice(st.selectbox, _("Photograph (or click one)"), names, key="photo", default=default))
         st.caption(_("The first three of each kind among photographs that no model was trained on."))
         if hits is not None:
-            st.caption(
-                _("{hits} of {count} are answered rightly (blue frames).").format(hits=number(sum(hits)), count=number(len(hits)))
-            )
+            sentence = _("{hits} of {count} are answered rightly (blue frames).")
+            st.caption(sentence.format(hits=number(sum(hits)), count=number(len(hits))))
     with above:
+        figure = figures.photographs_figure(
+            [pictures[i].rgb for i in order], [hits[i] if hits is not None else None for i in order],
+            columns=COLUMNS, side=PHOTO_SIDE, chosen=order.index(item), height=PHOTO_SHEET_HEIGHT,
+        )  # fmt: skip
         sheet.show(
-            figures.photographs_figure(
-                [pictures[i].rgb for i in order],
-                [hits[i] if hits is not None else None for i in order],
-                columns=COLUMNS,
-                side=PHOTO_SIDE,
-                chosen=order.index(item),
-                height=PHOTO_SHEET_HEIGHT,
-            ),
-            key="classify_photographs",
+            figure, key="classify_photographs", count=len(order), columns=COLUMNS, side=PHOTO_SIDE, height=PHOTO_SHEET_HEIGHT,
             alt=_("The bundled photographs, those with blue frames answered rightly; a click chooses one."),
-            count=len(order),
-            columns=COLUMNS,
-            side=PHOTO_SIDE,
-            height=PHOTO_SHEET_HEIGHT,
             on_pick=lambda place: st.session_state.update(photo=str(order[place])),
-        )
-    picture = pictures[item]
-    return ChosenPicture(picture=picture, all=(picture,), name=names[str(item)], truth=photographs[item].name)
+        )  # fmt: skip
+    return _bundled(pictures[item], names[str(item)], photographs[item].name)
+
+
+def _bundled(picture: Picture, name: str, truth: str | None) -> ChosenPicture:
+    return ChosenPicture(picture=picture, all=(picture,), name=name, truth=truth)
 
 
 def link_to_view() -> None:
@@ -163,7 +149,7 @@ def link_to_view() -> None:
     controls.link_to_view(note)
 
 
-# -- files, the camera, a drawing -------------------------------------------------------------------------------------------
+# -- files, the camera -----------------------------------------------------------------------------------------------------
 
 
 def _uploads() -> list[str] | None:
@@ -184,15 +170,22 @@ def _uploads() -> list[str] | None:
     return pasted if decoded is None else [*(pasted or []), *decoded]
 
 
+def decoded(data: bytes, name: str) -> Picture | None:
+    """A file's picture; None, after a message, where it cannot be decoded."""
+    try:
+        return decode(data, name=name)
+    except PictureError as error:
+        controls.error_box(_("{file}: {why}.").format(file=name, why=translate(str(error))))
+        return None
+
+
 def _pasted() -> list[str] | None:
     """The id of the newest picture from the clipboard, which is chosen when it comes; None where there is none."""
     state = st.session_state
     data = clipboard.paste(key="classify_pasted", on_paste=lambda: _touch("paste"))
-    if state.pop("classify:touched:paste", False) and data is not None:
-        try:
-            state["classify:pasted"] = state["picture"] = STORE.keep(decode(data, name=_("Pasted picture")))
-        except PictureError as error:
-            controls.error_box(_("{file}: {why}.").format(file=_("Pasted picture"), why=translate(str(error))))
+    came = state.pop("classify:touched:paste", False)
+    if came and data is not None and (picture := decoded(data, _("Pasted picture"))):
+        state["classify:pasted"] = state["picture"] = STORE.keep(picture)
     return [state["classify:pasted"]] if "classify:pasted" in state else None
 
 
@@ -200,16 +193,7 @@ def _still() -> list[str] | None:
     """The id of a still that was just taken of the live camera; None where none was."""
     st.caption(_("Hold the garment before a plain wall, or lay it on a plain floor"))
     data, _shots = live_camera.show(key="classify_camera", on_still=_forget_box)
-    if data is None:
-        return None
-    return [STORE.keep(decode(data, name=_("Photograph")))]
-
-
-def _drawing() -> list[str] | None:
-    data = canvas.draw(key="classify_canvas")
-    if data is None:
-        return None
-    return [STORE.keep(decode(data, name=_("Drawing")))] if data else []
+    return None if data is None else [STORE.keep(decode(data, name=_("Photograph")))]
 
 
 def _touch(kind: str) -> None:

@@ -145,41 +145,24 @@ def _controls(name: StepName) -> dict[str, Any]:
 
 def _description(step: PreparationStep, prepared: PreparedPicture) -> str:
     """Describes a step, with its numbers."""
-    facts, done = step.facts, step.done
-    if step.name == "ground":
-        return _("Transparent parts got a background.") if done else _("As decoded; nothing is transparent.")
-    if step.name == "border":
-        if not done:
-            return _("Nothing is cut off.")
-        sentence = _("A uniform border is cut off: {width} x {height} pixels left.")
-        return sentence.format(width=number(facts["width"]), height=number(facts["height"]))
-    if step.name == "turn":
-        if not done:
-            return _("Left as it lies.")
-        return _("Turned by {degrees}° to the right.").format(degrees=number(360 - 90 * facts["quarters"]))
-    if step.name == "grey":
-        if step.image.ndim == 3:
-            return _("Left in colour.")
-        return _("0.299 R + 0.587 G + 0.114 B, unless one channel is chosen.") if done else _("Already grey.")
-    if step.name == "invert":
-        sentence = (
-            _("The corners are at {level} of 255: inverted.") if done else _("The corners are at {level} of 255: not inverted.")
-        )
-        return sentence.format(level=number(facts["background"]))
-    if step.name == "black":
-        sentence = _("Everything up to {level} becomes 0, the rest is stretched.") if done else _("Nothing to do.")
-        return sentence.format(level=number(facts["background"]))
-    if step.name == "crop":
-        if prepared.blank and not done:
-            return _("Nothing stands out from the background.")
-        sentence = _("{width} x {height} pixels left; tolerance {share} %.") if done else _("Nothing is cut off.")
-        return sentence.format(width=number(facts["width"]), height=number(facts["height"]), share=number(facts["tolerance"], 1))
-    if step.name in ("pad", "resize"):
-        sentence = {
-            ("pad", True): _("{side} x {side} pixels."),
-            ("pad", False): _("Already square."),
-            ("resize", True): _("From {side} x {side} pixels."),
-            ("resize", False): _("Already of that size."),
-        }[step.name, done]
-        return sentence.format(side=number(facts["side"]))
-    return _("By a Gaussian of deviation 1, as the data set does.") if done else _("Left as it is.")
+    if step.name == "grey" and step.image.ndim == 3:
+        return _("Left in colour.")
+    if step.name == "crop" and prepared.blank and not step.done:
+        return _("Nothing stands out from the background.")
+    done, otherwise = {
+        "ground": (_("Transparent parts got a background."), _("As decoded; nothing is transparent.")),
+        "border": (_("A uniform border is cut off: {width} x {height} pixels left."), _("Nothing is cut off.")),
+        "turn": (_("Turned by {degrees}° to the right."), _("Left as it lies.")),
+        "grey": (_("0.299 R + 0.587 G + 0.114 B, unless one channel is chosen."), _("Already grey.")),
+        "invert": (_("The corners are at {level} of 255: inverted."), _("The corners are at {level} of 255: not inverted.")),
+        "black": (_("Everything up to {level} becomes 0, the rest is stretched."), _("Nothing to do.")),
+        "crop": (_("{width} x {height} pixels left; tolerance {share} %."), _("Nothing is cut off.")),
+        "pad": (_("{side} x {side} pixels."), _("Already square.")),
+        "resize": (_("From {side} x {side} pixels."), _("Already of that size.")),
+        "sharpen": (_("By a Gaussian of deviation 1, as the data set does."), _("Left as it is.")),
+    }[step.name]
+    facts = dict.fromkeys(("width", "height", "side", "background", "quarters", "tolerance"), 0.0) | step.facts
+    return (done if step.done else otherwise).format(
+        width=number(facts["width"]), height=number(facts["height"]), side=number(facts["side"]),
+        level=number(facts["background"]), degrees=number(360 - 90 * facts["quarters"]), share=number(facts["tolerance"], 1),
+    )  # fmt: skip

@@ -128,7 +128,7 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
 
 def unsure(classifier: Classifier) -> str:
     """Says that a picture is not taken for a garment."""
-    if classifier.rejects:
+    if classifier.model.rejects:
         return _("I am unsure: this may be none of the ten garments I know.")
     return _("I am unsure: this does not look like a garment to me.")
 
@@ -141,8 +141,8 @@ def doubts(analysis: PictureAnalysis) -> str:
 def doubt(analysis: PictureAnalysis) -> str:
     """Numbers by which the picture is not taken for one of the ten garments, and how often that is said of garments too."""
     classifier = analysis.classifier
-    if classifier.rejects:
-        sentence = _("An output trained on other things says “none of these” with {value}; the limit is {limit}.").format(
+    if classifier.model.rejects:
+        sentence = _("It gives {value} to “none of these”, and doubts from {limit} on.").format(
             value=percent(classifier.none_probability(analysis.strangeness)),
             limit=percent(classifier.none_probability(classifier.threshold)),
         )

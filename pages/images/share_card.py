@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Final
 
-from core.figures.pictures import fitted_png
+from core.figures.pictures import data_url, fitted_png
 from core.vision.analysis import PictureAnalysis
 from core.vision.evidence import Hidden, hidden_answer, painted
 from core.vision.fooling import Needed
@@ -60,7 +59,7 @@ def show(
         key="share_card",
         data={
             "label": _("Card to share (PNG)"),
-            "pictures": ["data:image/png;base64," + base64.b64encode(fitted_png(one, side=SIDE)).decode() for one in pictures],
+            "pictures": [data_url(fitted_png(one, side=SIDE)) for one in pictures],
             "title": names[label] if analysis.garment else _("{name}, perhaps").format(name=names[label]),
             "lines": lines,
             "name": _("Attention Observatory"),

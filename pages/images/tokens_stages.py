@@ -281,7 +281,7 @@ def classes(place: Place) -> None:
             "probabilities of them, at the temperature that made confidence and accuracy agree on the validation images."
         )
     )
-    if one.mirrored:
+    if one.model.mirrored:
         st.markdown(_("This model's answer is the mean of these scores and of those of the mirror image."))
     logit = float(walk.logits[best])
     powers, probabilities, total = walkthrough.softmax_table(walk.logits / walk.temperature)

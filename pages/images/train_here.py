@@ -18,9 +18,9 @@ from core.runs.local_training import Plan
 from core.service.access import Action, NotAllowed
 from core.service.runs import PICTURES
 from core.vision.classifier import Classifier
-from core.vision.pictures import Picture, PictureError, decode
+from core.vision.pictures import Picture
 from core.vision.preprocessing import Recipe
-from pages.images import cached_results
+from pages.images import cached_results, picture_source
 from pages.images.class_names import garment
 from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, number, percent, prose
@@ -28,7 +28,7 @@ from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
 EVERY_S: Final = 1.0
-HEIGHT: Final = 260
+HEIGHT: Final = 300
 SMOOTHING: Final = 0.1
 PATCHES: Final = (2, 4, 7, 14)
 IMAGES: Final = (1_000, 2_000, 4_000, 6_000, 12_000, 30_000, 60_000)
@@ -228,7 +228,8 @@ def try_it() -> None:
     given, *answers = st.columns([2, 3, 3], gap="medium")
     with given:
         file = st.file_uploader(_("A picture of a garment"), key="here_photo", max_upload_size=LARGEST_MB)
-        picture = _picture(file.name, file.getvalue()) if file is not None else cached_results.gallery_picture(ASKED)
+        bundled = cached_results.gallery_picture(ASKED)
+        picture = bundled if file is None else picture_source.decoded(file.getvalue(), file.name)
         if picture is not None:
             st.image(picture.rgb, width=180, alt=picture.name)
         controls.download_bytes(
@@ -246,14 +247,6 @@ def try_it() -> None:
         with place:
             st.markdown(f"**{title}**")
             _answer(classifier, picture, key)
-
-
-def _picture(name: str, data: bytes) -> Picture | None:
-    try:
-        return decode(data, name=name)
-    except PictureError as error:
-        controls.error_box(_("{file}: {why}.").format(file=name, why=controls.told(str(error))))
-        return None
 
 
 def _answer(classifier: Classifier, picture: Picture, key: str) -> None:

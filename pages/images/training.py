@@ -12,7 +12,7 @@ from core.runs.history import TrainingRecord
 from core.vision.classifier import DEFAULT, classifier_names
 from core.vision.gallery import enlarged, mistake_images
 from pages.images.class_names import garment
-from pages.images.model_choice import show_checkpoint_error
+from pages.images.model_choice import no_model, show_checkpoint_error
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose, significant
 from pages.shared.live_plot import static_plot
@@ -27,41 +27,25 @@ def header(record: TrainingRecord) -> None:
     report = history.report_run()
     stats = []
     if test:
+        images = _("{n} images, not used to choose anything").format(n=number(test.samples or 0))
         stats += [
-            Stat(
-                name=_("Test accuracy"),
-                value=percent(test.accuracy, 2),
-                note=_("{n} images, not used to choose anything").format(n=number(test.samples or 0)),
-            ),
-            Stat(
-                name=_("Calibration error"),
-                value=percent(test.calibration_error, 2),
-                note=_("confidence against how often it is right"),
-            ),
-        ]
-    if record.photographs:
-        stats.append(
-            Stat(
-                name=_("Photographs: accuracy"),
-                value=percent(record.photographs.accuracy, 1),
-                note=_("{n} that people took of garments; {share} flagged").format(
-                    n=number(record.photographs.samples), share=percent(record.photographs.flagged, 0)
-                ),
-            )
-        )
+            Stat(name=_("Test accuracy"), value=percent(test.accuracy, 2), note=images),
+            Stat(name=_("Calibration error"), value=percent(test.calibration_error, 2),
+                 note=_("confidence against how often it is right")),
+        ]  # fmt: skip
+    if (photographs := record.photographs) is not None:
+        note = _("{n} that people took of garments; {share} flagged")
+        note = note.format(n=number(photographs.samples), share=percent(photographs.flagged, 0))
+        stats.append(Stat(name=_("Photographs: accuracy"), value=percent(photographs.accuracy, 1), note=note))
     if validation:
-        stats.append(
-            Stat(name=_("Validation accuracy"), value=percent(validation.accuracy, 2), note=_("used to choose the epoch"))
-        )
+        note = _("used to choose the epoch")
+        stats.append(Stat(name=_("Validation accuracy"), value=percent(validation.accuracy, 2), note=note))
     stats += [
         Stat(name=_("Parameters"), value=number(record.parameters)),
         Stat(name=_("Epochs"), value=number(len(record.run.epoch))),
-        Stat(
-            name=_("Report: test accuracy"),
-            value=percent(float(report.held_out_accuracy[-1]), 2),
-            note=_("after {n} epochs").format(n=number(len(report.epoch))),
-        ),
-    ]
+        Stat(name=_("Report: test accuracy"), value=percent(float(report.held_out_accuracy[-1]), 2),
+             note=_("after {n} epochs").format(n=number(len(report.epoch)))),
+    ]  # fmt: skip
     stat_strip(stats)
 
 
@@ -70,37 +54,18 @@ def curves(record: TrainingRecord) -> None:
     run = record.run
     beside = st.toggle(_("Beside the report's 25 epochs"), value=True, key="report", bind="query-params")
     report = history.report_run() if beside else None
-    left, right = st.columns(2)
-    with left:
-        st.header(_("Accuracy"), anchor=False)
-        static_plot(
-            figures.accuracy_figure(run, report),
-            key="training_accuracy",
-            height=HEIGHT,
-            alt=_("Accuracy on training and validation images by epoch, and the report's."),
-        )
-        st.header(_("Gap between training and held-out images"), anchor=False)
-        static_plot(
-            figures.gap_figure(run, report),
-            key="training_gap",
-            height=HEIGHT,
-            alt=_("Training accuracy less validation accuracy by epoch, in percentage points."),
-        )
-    with right:
-        st.header(_("Loss"), anchor=False)
-        static_plot(
-            figures.loss_figure(run, report),
-            key="training_loss",
-            height=HEIGHT,
-            alt=_("Cross-entropy with label smoothing less its floor, by epoch."),
-        )
-        st.header(_("Learning rate"), anchor=False)
-        static_plot(
-            figures.rate_figure(run),
-            key="training_rate",
-            height=HEIGHT,
-            alt=_("The learning rate at the end of each epoch."),
-        )
+    plots = {
+        "accuracy": (_("Accuracy"), figures.accuracy_figure(run, report),
+                     _("Accuracy on training and validation images by epoch, and the report's.")),
+        "loss": (_("Loss"), figures.loss_figure(run, report), _("Cross-entropy with label smoothing less its floor, by epoch.")),
+        "gap": (_("Gap between training and held-out images"), figures.gap_figure(run, report),
+                _("Training accuracy less validation accuracy by epoch, in percentage points.")),
+        "rate": (_("Learning rate"), figures.rate_figure(run), _("The learning rate at the end of each epoch.")),
+    }  # fmt: skip
+    for column, (key, (title, figure, alt)) in zip(2 * st.columns(2), plots.items(), strict=True):
+        with column:
+            st.header(title, anchor=False)
+            static_plot(figure, key=f"training_{key}", height=HEIGHT, alt=alt)
     st.caption(
         _(
             "The loss is shown above its floor of {floor} nats: under label smoothing even a perfect answer costs that much. "
@@ -184,10 +149,7 @@ controls.page_header(_("Training run"), prose("garment_training_lead"))
 try:
     names = classifier_names(checkpoints.FOLDER)
     if not names:
-        controls.notice(
-            "empty",
-            _("There is no trained ViT here yet: whoever runs this server may train one (see the README)."),
-        )
+        no_model()
         st.stop()
     chosen = names[0]
     if len(names) > 1:

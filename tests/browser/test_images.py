@@ -18,7 +18,7 @@ from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe, model_for
 from core.vision.uprightness import prepare_upright
 from tests.browser.conftest import NewPage
-from tests.browser.reader import PATIENCE_MS, click_in, drawn, place
+from tests.browser.reader import PATIENCE_MS, click_in, drawn
 from tests.browser.server import AppServer
 
 OVERLAY = ".st-key-classify_overlay .live-plot"
@@ -113,26 +113,6 @@ def test_a_click_takes_a_head_and_another_a_patch(new_page: NewPage, app: AppSer
     click_in(page, OVERLAY, 2.5 / 7, 3.5 / 7)
     page.wait_for_url(re.compile("token=24"), timeout=PATIENCE_MS)
     expect(page.get_by_text("Patch 24 looks most at patch")).to_be_visible(timeout=PATIENCE_MS)
-
-
-def test_a_drawing_is_read(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/classify?from=draw")
-    sheet = page.locator(".sheet canvas")
-    expect(sheet).to_be_visible(timeout=PATIENCE_MS)
-    corners = [(0.3, 0.2), (0.7, 0.2), (0.7, 0.85), (0.3, 0.85), (0.3, 0.2)]
-    sheet.hover(position=place(sheet, *corners[0]))
-    box = sheet.bounding_box()
-    assert box is not None
-    points = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
-    page.mouse.down()
-    for point in points[1:]:
-        page.mouse.move(*point, steps=5)
-    page.mouse.up()
-    page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
-    drawn(page, OVERLAY)
-    expect(page.get_by_text("PNG, 280 x 280 pixels")).to_be_visible(timeout=PATIENCE_MS)
-    page.get_by_role("button", name="Clear").click()
-    expect(page.get_by_text("No picture is chosen yet")).to_be_visible(timeout=PATIENCE_MS)
 
 
 def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:

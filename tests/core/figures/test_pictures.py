@@ -65,19 +65,6 @@ def test_a_signed_overlay_has_its_zero_in_the_middle() -> None:
     assert (none.zmin, none.zmax) == (-1, 1)
 
 
-def test_hidden_patches_are_hatched_where_they_lie_in_a_colour_that_no_grey_picture_has() -> None:
-    lines = len(figures.overlay_figure(IMAGE, None, patch=4).layout.shapes)
-    shapes = figures.overlay_figure(IMAGE, None, patch=4, hidden=[9]).layout.shapes[lines:]
-    assert [shape.type for shape in shapes] == ["rect", "line", "line", "line"]
-    box, *lines = shapes
-    assert (box.x0, box.x1, box.y0, box.y1) == (8, 12, 4, 8)
-    red, green, blue = (int(box.fillcolor[i : i + 2], 16) for i in (1, 3, 5))
-    assert max(red, green, blue) - min(red, green, blue) > 30
-    for one in lines:  # all in one direction, and inside the patch
-        assert one.x1 - one.x0 == one.y0 - one.y1 > 0
-        assert min(one.x0, one.x1) >= 8 and max(one.x0, one.x1) <= 12 and min(one.y0, one.y1) >= 4 and max(one.y0, one.y1) <= 8
-
-
 def test_two_rankings_stand_in_the_order_of_the_first() -> None:
     figure = figures.ranking_change_figure(["a", "b", "c"], np.array([0.2, 0.7, 0.1]), np.array([0.5, 0.1, 0.4]))
     before, after = figure.data

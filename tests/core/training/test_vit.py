@@ -260,7 +260,7 @@ def test_tokens_of_convolutions_make_a_card_that_answers_by_name(
     assert printed["samples"] == 20 and printed["split"] == "validation"
     assert printed["accuracy"] == checkpoints.read_card("cct_28", folder=tmp_path)["metrics"]["validation"]["accuracy"]
     classifier = load_classifier("cct_28", folder=tmp_path)
-    assert classifier.card["model"] == "cct_28" and classifier.mirrored and not classifier.rejects
+    assert classifier.card["model"] == "cct_28" and classifier.model.mirrored and not classifier.model.rejects
     images = read_part(files, "t10k").images[:8]
     mirrored = np.ascontiguousarray(images[:, :, ::-1])
     np.testing.assert_allclose(classifier.probabilities(images), classifier.probabilities(mirrored), atol=1e-5)

@@ -39,7 +39,7 @@ class Answering:
     threshold = 1.0
     config = ViTConfig()
     manner = "dataset"
-    knows_turns = False
+    turn_margin = None
     class_names = NAMES
     asked = 0
 

@@ -17,9 +17,8 @@ from core.explain.attribution import class_probability, integrated_gradients
 from core.explain.measures import METHODS, part_sums
 from core.models.vit import ViT, ViTConfig
 from core.vision.analysis import analyse
-from core.vision.arrays_file import to_npz
 from core.vision.classifier import Classifier, load_classifier
-from core.vision.evidence import background, evidence, hidden_answer, losses_without, mask_of, patch_numbers, shares_of
+from core.vision.evidence import background, evidence, hidden_answer, losses_without, mask_of, patch_numbers, shares_of, to_npz
 from core.vision.gallery import gallery
 from tests.core.vision import tiny_vit
 

@@ -79,7 +79,7 @@ def test_what_is_strange_as_given_stays_in_doubt_when_it_is_set_upright(classifi
 
 def test_without_a_margin_no_picture_is_turned(classifier: Classifier) -> None:
     classifier.turn_margin = None
-    assert not classifier.knows_turns
+    assert classifier.turn_margin is None
     picture = turned(lit(200), 1)
     np.testing.assert_array_equal(prepare_upright(classifier, picture, AS_IT_IS).image, prepare(picture, AS_IT_IS).image)
 

@@ -60,7 +60,7 @@ def test_the_shipped_run_is_shown_with_its_cards_numbers() -> None:
 
 def test_without_a_checkpoint_the_page_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
-    assert "no trained ViT" in words(opened("training.py"))
+    assert "no garment model" in words(opened("training.py"))
 
 
 class Stub:
