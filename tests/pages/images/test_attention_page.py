@@ -11,9 +11,9 @@ import pytest
 from core import checkpoints
 from core.explain import summaries
 from core.models.vit import CLASSES
-from core.vision import analysis, fooling
+from core.vision import fooling
 from core.vision.analysis import PictureAnalysis, analyse
-from core.vision.classifier import Classifier, load_classifier
+from core.vision.classifier import Answers, Classifier, load_classifier
 from core.vision.gallery import gallery
 from core.vision.pictures import STORE, from_pixels
 from core.vision.preprocessing import Recipe, prepare
@@ -124,12 +124,13 @@ def test_the_rollout_is_a_map_too_and_the_choice_stays_between_views(classifier:
 
 def test_another_map_computes_nothing_anew(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[np.ndarray] = []
+    answer = Classifier.answer
 
-    def counted(classifier: Classifier, image: np.ndarray, unturned: np.ndarray | None = None) -> PictureAnalysis:
+    def counted(classifier: Classifier, image: np.ndarray, unturned: np.ndarray | None = None) -> Answers:
         asked.append(image)
-        return analyse(classifier, image, unturned)
+        return answer(classifier, image, unturned)
 
-    monkeypatch.setattr(analysis, "analyse", counted)
+    monkeypatch.setattr(Classifier, "answer", counted)
     app = opened(item="5", inside="maps", margin="13", crop="tolerance")  # an image that no other test has asked for
     assert len(asked) == 1
     for key, value in (("vhead", "2"), ("vlayer", "1"), ("token", "7")):

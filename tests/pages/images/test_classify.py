@@ -304,12 +304,11 @@ def test_what_is_strange_to_the_model_is_not_called_a_garment(models: Path) -> N
     assert "does not look like a garment" not in words(opened(item=str((strange + 1) % len(IMAGES))))
 
 
-@pytest.mark.parametrize("kind", ["camera", "draw"])
-def test_a_camera_and_a_sheet_are_offered(models: Path, kind: str) -> None:
-    app = opened(**{"from": kind})
+def test_a_camera_is_offered(models: Path) -> None:
+    app = opened(**{"from": "camera"})
     assert "No picture is chosen yet" in words(app)
     picture = STORE.keep(decode(shop_picture(2), name="kept"))
-    assert opened(**{"from": kind, "set": picture}).header[0].value
+    assert opened(**{"from": "camera", "set": picture}).header[0].value
 
 
 @pytest.mark.parametrize("problem", get_args(Problem))
