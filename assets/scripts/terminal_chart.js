@@ -6,7 +6,7 @@ import { DepthPicture, NO_ROW, SCALE_ROWS, SHADES, shadeOf, strength } from "./t
 
 const STEP_S = 0.25;
 const CELL = [62, 13]; // least size of a footprint's cell, pixels
-const SIGNS = ["×", "+", "◆", "↻"]; // as core/market/marks.py numbers the kinds
+const SIGNS = ["×", "+", "◆", "↻", "□"]; // as core/market/marks.py numbers the kinds
 const RESTYLE_MS = 2_000;
 const ROOM = 0.04; // of the width, right of the newest row
 
@@ -23,7 +23,7 @@ class Painting {
 
 export class Chart {
   constructor(parent, charts, store, tell) {
-    Object.assign(this, { parent, charts, store, tell, follow: true, locked: true, ruler: null, hidden: new Set() });
+    Object.assign(this, { parent, charts, store, tell, follow: true, locked: true, ruler: null, hidden: new Set(), count: 0 });
     this.depth = new DepthPicture();
     this.image = document.createElement("canvas");
     const chart = charts.createChart(parent, {
@@ -56,6 +56,7 @@ export class Chart {
     chart.subscribeCrosshairMove((at) => this.point(at));
     chart.subscribeDblClick(({ point, paneIndex }) => point && !paneIndex && this.toggleLine(this.bid.coordinateToPrice(point.y)));
     this.time.subscribeVisibleLogicalRangeChange((range) => this.moved(range));
+    for (const kind of ["pointerdown", "wheel"]) parent.addEventListener(kind, () => (this.byHand = true), { capture: true, passive: true });
     parent.addEventListener("wheel", (event) => event.shiftKey && this.zoomPrices(event), { capture: true, passive: false });
   }
 
@@ -123,6 +124,7 @@ export class Chart {
     const { slots, rows } = this.store;
     const points = (of, value) => of.map((row, i) => data.linePoint(row, of[i - 1], value(row)));
     const predicted = rows.filter((row) => row.predicted);
+    this.count = slots.length;
     const bids = new Map(points(rows, (row) => row.levels[2]).map((point) => [point.time, point]));
     this.bid.setData(slots.map(({ time }) => bids.get(time / 1000) ?? { time: time / 1000 }));
     this.ask.setData(points(rows, (row) => row.levels[0]));
@@ -130,7 +132,6 @@ export class Chart {
     [this.last, this.lastPredicted] = [rows.at(-1), predicted.at(-1)];
     this.delta.setData([{ time: rows.at(-1).time / 1000, value: 0 }]);
     this.zero.setData([{ time: rows.at(-1).time / 1000, value: 0 }]);
-    this.count = slots.length;
     this.depth.forget();
     if (view) this.show(...view.map((time) => this.store.slotAt(time)));
     else this.goLive();
@@ -200,7 +201,7 @@ export class Chart {
     if (!this.store.slots.length) return;
     const steps = this.config.span / STEP_S;
     const last = this.store.slots.length - 1;
-    this.follow = true;
+    [this.follow, this.byHand] = [true, false];
     this.chart.priceScale("right", 0).setAutoScale(true);
     this.show(last - steps * (1 - ROOM), last + steps * ROOM);
     this.tell.moved();
@@ -208,8 +209,10 @@ export class Chart {
 
   moved(view) {
     if (!view || !this.store.slots.length) return;
-    const last = this.store.slots.length - 1;
+    const last = this.count - 1;
     const follow = view.to >= last - 0.5 && view.from < last;
+    // The library shows what it is asked for with its next frame, before which more rows may have come.
+    if (this.follow && !follow && !this.byHand) return this.goLive();
     const span = view.to - view.from;
     if (!follow || Math.abs(span - (this.span ?? 0)) > 0.01) this.stale = true;
     this.span = span;
@@ -221,6 +224,7 @@ export class Chart {
   pan(share) {
     const view = this.time.getVisibleLogicalRange();
     if (!view) return;
+    this.byHand = true;
     const by = share * (view.to - view.from);
     this.show(view.from + by, view.to + by);
   }

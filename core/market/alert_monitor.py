@@ -12,9 +12,13 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from core.market.alerts import AlertBook, MarketState
+import numpy as np
+
+from core.market.alerts import DELTA_S, AlertBook, MarketState
+from core.market.book import ASK_SIZES, BID_SIZES, STEP_MS
 from core.market.feeds.background import background_loop
 from core.market.hub import hub
+from core.market.marks import KINDS
 from core.market.session import MarketSession
 from core.market.webhook import WebhookSender
 
@@ -39,16 +43,22 @@ def state_of(session: MarketSession, owners: frozenset[str] | None = None) -> Ma
     Args:
         owners: whose rules it may set off; None for all.
     """
-    view = session.view(1)
+    view = session.view(DELTA_S * 1000 // STEP_MS + 1)
+    times, levels, trades = view.timestamps, view.levels, view.trades
     probabilities: dict[str, tuple[float, float, float]] = {}
     scores: dict[str, tuple[int, float, float]] = {}
-    newest = view.predictions[-1] if len(view.predictions) and view.predictions[-1]["timestamp"] == view.timestamps[-1] else None
+    newest = view.predictions[-1] if len(view.predictions) and view.predictions[-1]["timestamp"] == times[-1] else None
     for i, (label, horizon) in enumerate(session.predictor.heads):
         if newest is not None:
             down, still, up = (float(p) for p in newest["probabilities"][i])
             probabilities[f"{label}_{horizon}"] = (down, still, up)
         scores[f"{label}_{horizon}"] = session.latest_scores(i)
-    mid = float(view.levels[-1, 0] + view.levels[-1, 2]) / 2 if len(view.levels) else math.nan
+    mid = imbalance = delta = move = math.nan
+    if len(levels):
+        first = int(np.flatnonzero(np.diff(times, prepend=times[0] - 2 * STEP_MS) > STEP_MS)[-1])  # of what is without a gap
+        mids, bids, asks = (levels[first:, 0] + levels[first:, 2]) / 2, levels[-1, BID_SIZES].sum(), levels[-1, ASK_SIZES].sum()
+        mid, imbalance, move = float(mids[-1]), float((bids - asks) / (bids + asks)), float(mids[-1] - mids[0])
+        delta = float((trades[:, 2] * trades[:, 3])[trades[:, 0] > times[first]].sum())
     return MarketState(
         feed=session.feed.key,
         market=market_of(session.feed.key),
@@ -58,6 +68,11 @@ def state_of(session: MarketSession, owners: frozenset[str] | None = None) -> Ma
         mid=mid,
         probabilities=probabilities,
         scores=scores,
+        time_ms=int(times[-1]) if len(times) else 0,
+        imbalance=imbalance,
+        delta=delta,
+        move=move,
+        eaten=tuple(mark for mark in session.marks() if KINDS[mark.kind] == "eaten"),
     )
 
 

@@ -1,9 +1,9 @@
-"""Events of resting size, from books and trades: pulled, stacked, absorbed, refilled. Each is a call, scored like one.
+"""Events of resting size, from books and trades: pulled, stacked, absorbed, refilled, eaten. Each is a call, scored like one.
 
 Size that went without a trade was pulled, size that came was stacked; a best price that stood while much was traded at it
-absorbed, and one that traded more than it ever showed was refilled (an iceberg). Bids pulled call DOWN, bids stacked, absorbed
-or refilled UP, asks the other way. Indicators call where they are larger than four in five of their own last values. Nothing is
-fitted to what came after.
+absorbed, and one that traded more than it ever showed was refilled (an iceberg); a large size that is gone by trades was eaten.
+Bids pulled or eaten call DOWN, bids stacked, absorbed or refilled UP, asks the other way. Indicators call where they are larger
+than four in five of their own last values. Nothing is fitted to what came after.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, STEP_
 from core.market.labels import DOWN, STATIONARY, UNKNOWN, UP
 from core.market.session_view import View
 
-KINDS: Final = ("pulled", "stacked", "absorbed", "refilled")
+KINDS: Final = ("pulled", "stacked", "absorbed", "refilled", "eaten")
 INDICATORS: Final = ("imbalance", "delta", "vwap", "slope")
 ASK, BID = 0, 1
 MEMORY: Final = 1_200
@@ -35,6 +35,8 @@ BEGIN: Final = 120
 """Rows before the first mark; what is large is looked up anew after as many."""
 SHOWN: Final = 1.5
 """A refilled price has traded so many times the most that it showed."""
+EATEN: Final = 0.5
+"""Share of what a price showed that trades took, at least, where it counts as eaten and not as pulled."""
 EXTREME: Final = 0.8
 DELTA_ROWS: Final = 40
 VWAP_ROWS: Final = 240
@@ -52,7 +54,7 @@ class Mark(NamedTuple):
     @property
     def call(self) -> int:
         """The class that it calls."""
-        return UP if (self.side == BID) != (KINDS[self.kind] == "pulled") else DOWN
+        return UP if (self.side == BID) != (KINDS[self.kind] in ("pulled", "eaten")) else DOWN
 
 
 @dataclass
@@ -100,7 +102,7 @@ class SizeMarks:
     def _changes(
         self, timestamp: int, side: int, before: Mapping[float, float], after: Mapping[float, float], taken: Mapping[float, float]
     ) -> list[Mark]:
-        """Large sizes that came or went without a trade, at prices which both books reach."""
+        """Large sizes that came or went without a trade, or were eaten, at prices which both books reach."""
         worst = min(max(before), max(after)) if side == ASK else max(min(before), min(after))
         marks = []
         for price in before.keys() | after.keys():
@@ -109,6 +111,10 @@ class SizeMarks:
             more = after.get(price, 0.0) - before.get(price, 0.0) + taken.get(price, 0.0)
             if abs(more) >= self._large:
                 marks.append(Mark(timestamp, KINDS.index("stacked" if more > 0 else "pulled"), side, price, abs(more)))
+            stand = self._stands[side] if self._stands[side].price == price else _Stand(price)
+            shown = max(stand.shown, before.get(price, 0.0))
+            if price not in after and shown >= self._large and stand.traded + taken.get(price, 0.0) >= EATEN * shown:
+                marks.append(Mark(timestamp, KINDS.index("eaten"), side, price, shown))
         return sorted(marks, key=lambda mark: mark.price)
 
     def _stood(self, timestamp: int, side: int, after: Mapping[float, float], taken: Mapping[float, float]) -> list[Mark]:

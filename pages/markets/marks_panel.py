@@ -20,6 +20,7 @@ def mark_names() -> dict[str, str]:
         "stacked": _("Stacked"),
         "absorbed": _("Absorbed"),
         "refilled": _("Refilled"),
+        "eaten": _("Eaten"),
         "imbalance": _("Imbalance of ten levels"),
         "delta": _("Volume delta of 10 s"),
         "vwap": _("Distance to the VWAP of a minute"),
@@ -53,7 +54,8 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
     st.caption(
         _(
             "Pulled: size that went without a trade; stacked: that came. Absorbed: a best price that stood while much was traded "
-            "at it; refilled: traded {share} times the most it showed. Bids pulled call down, the others up; asks the other way. "
+            "at it; refilled: traded {share} times the most it showed. Eaten: a large size that is gone, half of it or more by "
+            "trades. Bids pulled or eaten call down, the others up; asks the other way. "
             "Indicators call where they are larger than four in five of their own last values. Intervals are 95 %."
         ).format(share=number(marks.SHOWN, 1))
     )

@@ -194,7 +194,7 @@ def _legend(palette: Palette) -> list[tuple[str, str, str]]:
         ("ask", _("Best ask"), palette.down),
         ("bid", _("Best bid"), palette.up),
         ("trades", _("Trades"), palette.up),
-        ("marks", _("Pulled ×, stacked +, absorbed ◆, refilled ↻"), GREY),
+        ("marks", _("Pulled ×, stacked +, absorbed ◆, refilled ↻, eaten □"), GREY),
         ("right", _("Call came true"), palette.right),
         ("wrong", _("Call was wrong"), palette.wrong),
         ("pending", _("Call not yet known"), GREY),

@@ -96,6 +96,7 @@ def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     expect(scored.locator("dt")).to_have_text(re.compile(r"All \d+ scored"))
     expect(scored.locator("dd")).to_have_text(re.compile(r"-?\d\.\d\d / -?\d\.\d\d"))
     assert "label" not in live.url and "h=" not in live.url  # forward (D24) and 50 steps are where it opens
+    assert live.evaluate(f"{TERMINAL}.chart.follow")
     assert live.evaluate(f"{TERMINAL}.config.head === 6 && {TERMINAL}.config.heads.join() === '4,5,6,7'")
     worth = live.locator(".terminal-call .value .stat")
     expect(worth.locator("dt")).to_have_text(

@@ -23,10 +23,12 @@ from core.market.alerts import (
     AlertError,
     AlertEvent,
     AlertRule,
+    Condition,
     MarketState,
     rules_from_json,
     rules_to_json,
 )
+from core.market.marks import ASK, BID, KINDS, Mark
 from core.market.session_view import Status
 from core.market.webhook import NETWORKS_VARIABLE, check_receiver, is_public, send
 from core.messages import compose
@@ -63,8 +65,16 @@ def seen(p_up: float = 0.3, **changes: object) -> MarketState:
         (AlertRule(market=MARKET, kind="feed"), replace(QUIET, status=Status.PAUSED), replace(QUIET, status=Status.FAILED)),
         (AlertRule(market=MARKET, kind="price", level=101), QUIET, replace(QUIET, mid=101.5)),
         (AlertRule(market=MARKET, kind="price", level=99), QUIET, replace(QUIET, mid=98.0)),
+        (AlertRule(market=MARKET, kind="imbalance", level=0.6), replace(QUIET, imbalance=0.59), replace(QUIET, imbalance=0.6)),
+        (AlertRule(market=MARKET, kind="imbalance", direction="down", level=0.6), replace(QUIET, imbalance=0.9),
+         replace(QUIET, imbalance=-0.7)),
+        (AlertRule(market=MARKET, kind="delta", level=5), replace(QUIET, delta=9.0, move=0.5),
+         replace(QUIET, delta=9.0, move=-0.5)),
+        (AlertRule(market=MARKET, kind="delta", direction="down", level=5), replace(QUIET, delta=-4.9, move=0.0),
+         replace(QUIET, delta=-5.0, move=0.0)),
     ],
-    ids=["up", "down", "score", "too few scored", "stale", "stalled", "failed", "price up", "price down"],
+    ids=["up", "down", "score", "too few scored", "stale", "stalled", "failed", "price up", "price down", "bids", "asks",
+         "bought and fell", "sold and stood"],
 )  # fmt: skip
 def test_a_rule_goes_off_when_its_condition_begins(rule: AlertRule, below: MarketState, at: MarketState) -> None:
     now = [0.0]
@@ -79,6 +89,48 @@ def test_a_rule_goes_off_when_its_condition_begins(rule: AlertRule, below: Marke
     back = len(book.check(below))  # a price crosses its level on the way back too
     now[0] = 122.0
     assert back == (rule.kind == "price") and len(book.check(at)) == 1
+
+
+LEANS = AlertRule(
+    market=MARKET,
+    kind="imbalance",
+    level=0.6,
+    also=(Condition(kind="probability", head="forward_50", level=0.7),),
+    for_s=3,
+    cooldown_s=0,
+)
+
+
+def test_conditions_that_combine_hold_together_as_long_as_is_asked() -> None:
+    now, told = [0.0], []
+    book = AlertBook(clock=lambda: now[0])
+    book.put(LEANS)
+    both, one = seen(0.8, imbalance=0.7), seen(0.8, imbalance=0.1)
+    for second, state in enumerate([both, both, one, both, both, both, both, both, one, both]):
+        now[0] = float(second)
+        told += [(second, event.text) for event in book.check(state)]
+    assert told == [(6, "BTC/USDT: the book's imbalance is +70.0%; P(up) is 80.0% at forward, 50 steps")]
+
+
+def test_a_wall_that_is_eaten_is_told_once_and_with_what_lasts_beside_it() -> None:
+    """Marks of the look before are not told again; what lasts has to have held when it happens."""
+    now = [0.0]
+    book = AlertBook(clock=lambda: now[0])
+    book.put(AlertRule(market=MARKET, kind="wall", level=5, cooldown_s=0))
+    book.put(replace(LEANS, kind="wall", level=5, id="a" * 32))
+    asks = (Mark(500, KINDS.index("eaten"), ASK, 101.0, 8.0), Mark(1500, KINDS.index("eaten"), BID, 99.0, 9.0))
+    small = Mark(2500, KINDS.index("eaten"), ASK, 102.0, 4.0)
+    looks = [(0, (), 0.8), (1000, asks[:1], 0.8), (2000, asks, 0.8), (3000, (*asks, small), 0.8)]
+    looks += [(4000, (*asks, small, Mark(3900, 4, ASK, 103.0, 6.0)), 0.8)]
+    told = []
+    for second, (time_ms, eaten, p_up) in enumerate(looks):
+        now[0] = float(second)
+        told += [(second, len(event.rule.also), event.text) for event in book.check(seen(p_up, time_ms=time_ms, eaten=eaten))]
+    assert told == [
+        (1, 0, "BTC/USDT: 8 that rested at 101 was eaten"),
+        (4, 0, "BTC/USDT: 6 that rested at 103 was eaten"),
+        (4, 1, "BTC/USDT: 6 that rested at 103 was eaten; P(up) is 80.0% at forward, 50 steps"),
+    ]
 
 
 def test_within_the_cooldown_it_stays_silent() -> None:
@@ -105,6 +157,7 @@ def test_rules_survive_a_restart_and_a_round_trip(tmp_path: Path) -> None:
     rules = [
         AlertRule(market=MARKET, kind="price", level=64_000.5, owner=ME),
         AlertRule(market=MARKET, kind="feed", webhook="https://a.b/c", owner=ME),
+        replace(LEANS, owner=ME),
     ]
     for rule in rules:
         book.put(rule)
@@ -117,6 +170,7 @@ def test_a_file_to_take_away_holds_no_address_and_what_is_read_gets_ids_and_an_o
     rule = AlertRule(market=MARKET, kind="price", level=64_000.5, webhook="https://hooks.example/secret", owner=ME)
     text = rules_to_json([rule])
     assert "secret" not in text and "hooks.example" not in text and ME not in text and rule.id not in text
+    assert rules_from_json(rules_to_json([LEANS]))[0].conditions[1:] == LEANS.also
     (read,) = rules_from_json(text, "another")
     assert replace(read, id=rule.id, owner=ME, webhook=rule.webhook) == rule and read.id != rule.id and read.owner == "another"
     (given,) = rules_from_json('{"alerts": [{"market": "m", "kind": "feed", "id": "kind"}]}')
@@ -207,7 +261,7 @@ def test_what_is_broken_in_the_file_is_left_out_and_kept_aside(tmp_path: Path) -
         ('{"alerts": [{"market": "m", "kind": "moon"}]}', "cannot watch 'moon'"),
         ('{"alerts": [{"market": "m", "kind": "price", "level": "high"}]}', "not a number"),
         ('{"alerts": [{"market": "m", "kind": "price", "level": NaN}]}', "not a number"),
-        ('{"alerts": [{"market": "m", "kind": "probability", "head": "forward_10", "level": 1.5}]}', "does not exist"),
+        ('{"alerts": [{"market": "m", "kind": "probability", "head": "forward_10", "level": 1.5}]}', "from 0 to 1 here, not 1.5"),
         ('{"alerts": [{"market": "m", "kind": "feed", "webhook": "file:///etc/passwd"}]}', "no web address"),
         ('{"alerts": [{"market": "m", "kind": "feed", "webhook": "https:///x"}]}', "no web address"),
         ('{"alerts": [{"market": "m", "kind": "feed", "webhook": "https://[/x"}]}', "no web address"),
@@ -220,7 +274,15 @@ def test_what_is_broken_in_the_file_is_left_out_and_kept_aside(tmp_path: Path) -
         ('{"alerts": [{"market": "m\\n", "kind": "feed"}]}', "needs the key of a market"),
         ('{"alerts": [{"market": "%s", "kind": "feed"}]}' % ("m" * 300), "not a text of at most"),
         ('{"alerts": [{"market": "m", "kind": "price", "level": true}]}', "not a number"),
-        ('{"alerts": [{"market": "m", "kind": "price", "level": 1e15}]}', "more than any market has"),
+        ('{"alerts": [{"market": "m", "kind": "price", "level": 1e15}]}', r"not 1e\+15"),
+        ('{"alerts": [{"market": "m", "kind": "imbalance", "level": -0.1}]}', "from 0 to 1 here"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "also": [{"kind": "moon"}]}]}', "cannot watch 'moon'"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "also": [{"kind": "feed", "market": "m"}]}]}', "unknown field 'market'"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "also": [{"level": 1}]}]}', "lacks the field 'kind'"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "also": {"kind": "feed"}}]}', "no conditions under 'also'"),
+        (json.dumps({"alerts": [{"market": "m", "kind": "feed", "also": 4 * [{"kind": "feed"}]}]}), "4 things at most"),
+        ('{"alerts": [{"market": "m", "kind": "price", "for_s": 3}]}', "does not last 3 seconds"),
+        ('{"alerts": [{"market": "m", "kind": "feed", "for_s": 1e9}]}', "not between 0 and"),
         ('{"alerts": [{"market": "m", "kind": "price", "level": 1%s}]}' % ("0" * 400), "not a number"),
         ('{"alerts": [{"market": "m", "kind": "feed", "cooldown_s": Infinity}]}', "not a number"),
         ('{"alerts": [{"market": "m", "kind": "feed", "cooldown_s": -1}]}', "not between 0 and"),

@@ -61,6 +61,14 @@ def test_size_that_comes_or_goes_without_a_trade() -> None:
     assert ("pulled", BID, 10.0, 1.0, DOWN) in named(scene((book(9.0), [])))
 
 
+def test_a_large_size_that_trades_took_was_eaten() -> None:
+    wall = book(sizes={10.0: 4.0, 9.0: 4.0})
+    sold = [[(0.0, 10.0, 1.0, -1.0)], [(0.0, 10.0, 1.5, -1.0), (0.0, 9.0, 1.9, -1.0)]]
+    marks = named(scene((wall, []), (book(sizes={10.0: 3.0, 9.0: 4.0}), sold[0]), (book(8.0), sold[1])))
+    assert ("eaten", BID, 10.0, 4.0, DOWN) in marks and ("pulled", BID, 9.0, pytest.approx(2.1), DOWN) in marks
+    assert [price for name, _side, price, _size, _call in marks if name == "eaten"] == [10.0]  # of 9 less than half was sold
+
+
 def test_a_price_beyond_one_of_the_two_books_says_nothing() -> None:
     assert {mark.price for mark in scene((book(12.0, {3.0: 9.0}), [])) if mark.side == BID} == {
         3.0,

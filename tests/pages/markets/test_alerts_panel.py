@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.market.alerts import AlertBook, AlertRule, MarketState, rules_to_json
+from core.market import alert_monitor
+from core.market.alerts import WATCHED, AlertBook, AlertRule, Condition, MarketState, rules_to_json
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.service import alerts
@@ -63,18 +64,21 @@ def set_it(app: AppTest) -> AppTest:
 
 def keys(app: AppTest) -> set[str]:
     """Widgets of the form that depend on the kind."""
-    kinds = ("head", "direction", "probability", "gap", "price")
+    kinds = ("head", "direction", *WATCHED)
     return {
         one.key.removeprefix("alert:") for one in [*app.selectbox, *app.number_input] if one.key.removeprefix("alert:") in kinds
     }
 
 
 def test_each_kind_asks_only_for_what_it_watches(session: MarketSession) -> None:
-    assert {kind: keys(opened(session, kind)) for kind in ("probability", "score", "feed", "price")} == {
+    assert {kind: keys(opened(session, kind)) for kind in WATCHED} == {
         "probability": {"head", "direction", "probability"},
-        "score": {"head", "gap"},
+        "score": {"head", "score"},
         "feed": set(),
         "price": {"price"},
+        "imbalance": {"direction", "imbalance"},
+        "wall": {"direction", "wall"},
+        "delta": {"direction", "delta"},
     }
 
 
@@ -97,6 +101,33 @@ def test_what_is_set_is_the_rule(session: MarketSession, book: AlertBook) -> Non
     assert (rule.sound, rule.notification, rule.webhook) == (True, True, "https://receiver.example/x")
 
 
+def test_conditions_are_combined(session: MarketSession, book: AlertBook) -> None:
+    app = opened(session, "imbalance")
+    app.selectbox(key="alert:kind:1").set_value("probability")
+    ran(app)
+    app.selectbox(key="alert:kind:2").set_value("wall")
+    ran(app)
+    app.selectbox(key="alert:head:1").set_value("forward_5")
+    app.number_input(key="alert:wall:2").set_value(2.0)
+    app.number_input(key="alert:for").set_value(5.0)
+    (rule,) = set_it(app) and book.rules("operator")
+    assert (rule.kind, rule.level, rule.for_s) == ("imbalance", 0.5, 5.0)
+    assert rule.also == (Condition(kind="probability", head="forward_5", level=0.7), Condition(kind="wall", level=2.0))
+    assert (
+        "The book leans to a side: Up 50.0% + A probability is reached: Up 70.0% · Forward, 5 steps (1.2 sec) + "
+        "A large resting size is eaten: Up 2, for 5 sec" in words(ran(app))
+    )
+
+
+def test_the_state_is_that_of_the_rows(session: MarketSession) -> None:
+    """Recomputed from the levels by hand."""
+    state, levels = alert_monitor.state_of(session), ROWS.levels[-30:]
+    bids, asks = levels[-1, 3::4].sum(), levels[-1, 1::4].sum()
+    assert state.imbalance == pytest.approx((bids - asks) / (bids + asks)) and state.time_ms == ROWS.timestamps[-1]
+    mids = (levels[:, 0] + levels[:, 2]) / 2
+    assert state.move == pytest.approx(mids[-1] - mids[0]) and state.delta == 0.0 and state.eaten == ()
+
+
 def test_a_price_begins_at_the_mid(session: MarketSession, book: AlertBook) -> None:
     set_it(opened(session, "price"))
     (rule,) = book.rules("operator", MARKET)
@@ -107,7 +138,7 @@ def test_a_level_that_cannot_be_is_one_sentence_and_no_rule(session: MarketSessi
     app = opened(session, "probability")
     app.number_input(key="alert:probability").set_value(1.5)
     (error,) = set_it(app).error
-    assert "a probability of 1.5 does not exist" in error.value.lower() and book.rules("operator") == []
+    assert "a level is from 0 to 1 here, not 1.5" in error.value.lower() and book.rules("operator") == []
 
 
 def test_rules_of_this_market_are_listed_in_words_and_removed(session: MarketSession, book: AlertBook, visitor: Visitor) -> None:
