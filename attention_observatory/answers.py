@@ -27,7 +27,7 @@ from core.market.predictor import Predictor, load_predictor
 from core.market.windows import window_ends
 from core.models import MODELS
 from core.models.tlob import CLASSES
-from core.signs import recognition, video
+from core.signs import video
 from core.signs.hands import model_files
 from core.signs.recogniser import DIGITS, HANDS, Recogniser, load_recogniser
 from core.vision.classifier import Classifier, classifier_names, load_classifier
@@ -229,7 +229,7 @@ def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, checkpoin
     name = checkpoint or ("iiga_asl" if tracks else HANDS if model_files.available() else DIGITS)
     recogniser = cast(Recogniser, load(name))
     clip, seconds = _clip(film, recogniser, fps)
-    reading = recognition.read(recogniser, clip, seconds)
+    reading = recogniser.answer(clip, seconds)
     at = reading.seconds
     return SignReading(
         glosses=reading.greedy,

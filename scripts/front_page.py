@@ -22,7 +22,7 @@ from core.market.book import STEP_MS, read_market
 from core.market.labels import classify, moves_after
 from core.market.predictor import load_predictor, windows_of
 from core.market.store.index import find_recording
-from core.signs import recognition, video
+from core.signs import video
 from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.samples import clip_samples
 from core.vision.analysis import analyse
@@ -99,7 +99,7 @@ def signs() -> dict[str, Any]:
     """A clip's picture in the middle of each sign that is read, with the hands found there (21 points, shares of the picture)."""
     clip, recogniser = clip_samples()[CLIP], load_recogniser(HANDS)
     footage = video.read_video(clip.path.read_bytes(), size=recogniser.image_size, fps=recogniser.fps)
-    answer = recognition.read(recogniser, footage.frames, footage.seconds)
+    answer = recogniser.answer(footage.frames, footage.seconds)
     assert answer.hands is not None
     middles = [(first + last) // 2 for _gloss, first, last in answer.spans]
     hands = hands_of_frames(answer.hands, recogniser.image_size)

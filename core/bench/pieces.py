@@ -115,7 +115,7 @@ def film() -> Pair:
     """A film of `FRAMES` frames from its bytes to glosses, beside decoding its pictures alone."""
     import av
 
-    from core.signs import recognition, video
+    from core.signs import video
     from core.signs.recogniser import load_recogniser
 
     recogniser = load_recogniser("iiga_digits")
@@ -127,7 +127,7 @@ def film() -> Pair:
 
     def recognise() -> object:
         footage = video.read_video(data, size=recogniser.image_size, fps=recogniser.fps)
-        return recognition.read(recogniser, footage.frames, footage.seconds)
+        return recogniser.answer(footage.frames, footage.seconds)
 
     return Pair(candidate=recognise, reference=decode, long=True)
 

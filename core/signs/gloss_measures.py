@@ -66,7 +66,7 @@ def measure_clip(
     """The measures that take one forward pass, and one backward pass per gloss.
 
     Args:
-        recognition: result of `core.signs.recognition.read` for this clip. clip, speaker: as given to it.
+        recognition: result of `Recogniser.answer` for this clip. clip, speaker: as given to it.
     """
     glosses = gloss_spans(recogniser.confident(recognition.log_probabilities))
     maps = {name: fuse_heads(weights) for name, weights in recognition.attention.items()}

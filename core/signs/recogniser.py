@@ -6,9 +6,9 @@ import hashlib
 import importlib
 import json
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core import checkpoints
+from core.device import use_one_thread
 from core.messages import BadValue, compose
 from core.models.for_prediction import for_prediction
 from core.models.iiga import IIGA, IIGAConfig
@@ -26,8 +27,6 @@ from core.nn import AttentionMaps
 from core.signs import examples, letters
 from core.signs.decoding import (
     Bigram,
-    GlossSpan,
-    Hypothesis,
     beam_search,
     confident,
     fit_bigram,
@@ -38,6 +37,7 @@ from core.signs.decoding import (
 from core.signs.hands import tracks as hand_tracks
 from core.signs.hands.tracker import LANDMARKS, Finder
 from core.signs.hands.tracks import HandTracks
+from core.signs.recognition import Guess, Recognition
 from core.signs.tracks import COLUMNS, Scale, features, normalised, scale_of
 from core.signs.vocabulary import BLANK, Vocabulary
 
@@ -47,21 +47,6 @@ FOLLOWED = 16
 """Clips whose hands are kept."""
 BLANK_LEAD = -20.0
 """Logarithm of what a gloss keeps in a frame without a hand."""
-
-
-@dataclass(kw_only=True)
-class Answer:
-    """Output of the model for one clip.
-
-    Attributes:
-        log_probabilities: (T', V) log of each frame's softmax, index 0 the blank.
-        attention: sub-layer's name -> (heads, T', T'); empty where not asked for.
-        hands: what was seen of hands, for a model of landmarks.
-    """
-
-    log_probabilities: NDArray[np.float32]
-    attention: dict[str, NDArray[np.float32]]
-    hands: HandTracks | None = None
 
 
 class Recogniser:
@@ -124,33 +109,58 @@ class Recogniser:
         """intra 1, inter 1, ..."""
         return self.model.layer_names
 
-    def answer(self, clip: NDArray[Any], *, speaker: str | None = None, attention: bool = True) -> Answer:
+    def answer(
+        self,
+        clip: NDArray[Any],
+        seconds: NDArray[np.floating] | None = None,
+        *,
+        speaker: str | None = None,
+        attention: bool = True,
+    ) -> Recognition:
         """Probabilities and, where asked for, attention.
 
         Args:
             clip: frames (T, image_size, image_size, 3) uint8 at about `fps` a second; or tracks (T, 6), pixels, columns as
                 `core.signs.tracks.COLUMNS`, at `fps` a second.
+            seconds: (T,) of the clip's frames, by `fps` where None.
             speaker: for tracks, whose scale to use; any other signer's is pooled.
 
         Raises:
             ValueError: for a clip of another shape, or without frames, or with positions that are no numbers.
         """
-        hands = self.hands(clip) if self.reads_hands else None
-        return self.answer_of(self.inputs(clip, speaker=speaker), hands=hands, attention=attention)
+        if self.reads_hands:
+            self._check(clip)
+            return self.answer_of_hands(self.hands(clip), seconds, attention=attention)
+        return self._answered(self.inputs(clip, speaker=speaker), seconds, attention=attention)
 
-    def answer_of(self, inputs: Tensor, *, hands: HandTracks | None = None, attention: bool = True) -> Answer:
-        """The same of a clip's `inputs`, or of `landmark_inputs`; frames without a hand are silent where hands are given."""
+    def answer_of_hands(
+        self, hands: HandTracks, seconds: NDArray[np.floating] | None = None, *, attention: bool = True
+    ) -> Recognition:
+        """The same of hands that were followed already; frames without a hand are silent."""
+        return self._answered(self.landmark_inputs(hands), seconds, attention=attention, hands=hands)
+
+    def _answered(
+        self, inputs: Tensor, seconds: NDArray[np.floating] | None, *, attention: bool, hands: HandTracks | None = None
+    ) -> Recognition:
+        use_one_thread()
+        began = time.perf_counter()
+        maps: AttentionMaps = {}
         with torch.no_grad():
             encoded = self.encode(inputs)
-            maps: AttentionMaps = {}
             if attention:
                 logits, maps = self.model.attend(encoded, return_attention=True)
             else:
                 logits = self.model.attend(encoded)
         log_probabilities = logits[0].log_softmax(dim=-1).numpy()
-        return Answer(
+        steps = len(log_probabilities)
+        every = np.arange(steps) * self.stride / self.fps if seconds is None else np.asarray(seconds, float)[:: self.stride]
+        return Recognition(
             log_probabilities=log_probabilities if hands is None else self.silenced(log_probabilities, hands),
             attention={name: weights[0].numpy() for name, weights in maps.items()},
+            seconds=every[:steps],
+            took_s=time.perf_counter() - began,
+            names=self.vocabulary.names,
+            least_probability=self.least_probability,
             hands=hands,
         )
 
@@ -206,10 +216,6 @@ class Recogniser:
         """(T', V) with the frames of the other glosses given to the blank."""
         return confident(log_probabilities, self.least_probability)
 
-    def doubtful(self, log_probabilities: NDArray[np.floating]) -> list[GlossSpan]:
-        """Those other glosses."""
-        return [span for span in gloss_spans(log_probabilities) if span.probability < self.least_probability]
-
     def beam(
         self,
         log_probabilities: NDArray[np.floating],
@@ -218,15 +224,23 @@ class Recogniser:
         power: float | None = None,
         bigram: Bigram | None = None,
         weight: float = 0.5,
-    ) -> list[tuple[list[str], Hypothesis]]:
-        """The likeliest sentences, best first, as glosses and as the search's hypotheses.
+    ) -> list[Guess]:
+        """The likeliest sentences, best first.
 
         Args:
             power: of the frames' probabilities, `beam_power` where None. The rest: see `beam_search`.
         """
         frames = sharpened(self.confident(log_probabilities), self.beam_power if power is None else power)
         hypotheses = beam_search(frames, width=width, bigram=bigram, weight=weight)
-        return [(self.vocabulary.decode(hypothesis.labels), hypothesis) for hypothesis in hypotheses]
+        return [
+            Guess(
+                glosses=tuple(self.vocabulary.decode(one.labels)),
+                labels=one.labels,
+                probability=float(np.exp(one.log_probability)),
+                score=one.score,
+            )
+            for one in hypotheses
+        ]
 
     @property
     def bigram(self) -> Bigram | None:
@@ -242,6 +256,19 @@ class Recogniser:
         Raises:
             ValueError: as `answer`.
         """
+        self._check(clip)
+        if self.reads_hands:
+            return self.landmark_inputs(self.hands(clip))
+        if self.front == "frames":
+            return torch.from_numpy(np.ascontiguousarray(clip))[None]
+        if not np.isfinite(clip).all():
+            raise ValueError(
+                compose("every tracked position must be a number: fill in or leave out the frames where one is missing")
+            )
+        hands = normalised(clip.astype(np.float32), scale_of(self.scales, speaker))
+        return torch.from_numpy(features(hands, stride=self.stride))[None]
+
+    def _check(self, clip: NDArray[Any]) -> None:
         size = self.image_size
         shape = (size, size, 3) if self.front == "frames" else (len(COLUMNS),)
         if clip.ndim != len(shape) + 1 or clip.shape[1:] != shape or not len(clip):
@@ -252,18 +279,8 @@ class Recogniser:
                 sides=", ".join(map(str, shape)),
                 shape=clip.shape,
             )
-        if self.front == "frames":
-            if clip.dtype != np.uint8:
-                raise BadValue("{name} reads frames of uint8 values, 0 to 255, not {kind}", name=self.name, kind=clip.dtype)
-            if self.reads_hands:
-                return self.landmark_inputs(self.hands(clip))
-            return torch.from_numpy(np.ascontiguousarray(clip))[None]
-        if not np.isfinite(clip).all():
-            raise ValueError(
-                compose("every tracked position must be a number: fill in or leave out the frames where one is missing")
-            )
-        hands = normalised(clip.astype(np.float32), scale_of(self.scales, speaker))
-        return torch.from_numpy(features(hands, stride=self.stride))[None]
+        if self.front == "frames" and clip.dtype != np.uint8:
+            raise BadValue("{name} reads frames of uint8 values, 0 to 255, not {kind}", name=self.name, kind=clip.dtype)
 
     def landmark_inputs(self, hands: HandTracks) -> Tensor:
         """(1, T, features) of the hands in a film; a model that spells reads the first."""

@@ -21,8 +21,8 @@ def body(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
     with st.spinner(_("Following the attention…"), show_time=True):
         measures = cached_results.measures(recogniser, clip)
     views = {
-        "maps": _("Attention maps"),
         "frames": _("Frames behind each gloss"),
+        "maps": _("Attention maps"),
         "truth": _("Is it telling the truth?"),
         "qk": _("Queries and keys"),
     }
@@ -96,16 +96,16 @@ def _take_away(
 
 
 controls.page_header(_("What IIGA looks at"), prose("sign_attention_lead"))
-picked = clip_and_model.pick()
-if picked is not None and picked.clip is not None and picked.recognition is not None:
+recogniser, clip, recognition = clip_and_model.pick() or (None, None, None)
+if recogniser is not None and clip is not None and recognition is not None:
     st.caption(
         _("{title}: {frames} frames of the model, read as **{sentence}**.").format(
-            title=picked.clip.title,
-            frames=number(len(picked.recognition.seconds)),
-            sentence=" ".join(picked.recognition.greedy) or _("nothing"),
+            title=clip.title,
+            frames=number(len(recognition.seconds)),
+            sentence=" ".join(recognition.greedy) or _("nothing"),
         )
     )
-    body(picked.recogniser, picked.clip, picked.recognition)
+    body(recogniser, clip, recognition)
 st.markdown(prose("sign_attention_weights"))
 with st.expander(_("How to read this page"), icon=":material/menu_book:"):
     st.markdown(prose("sign_attention_reading"))

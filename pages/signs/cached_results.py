@@ -17,7 +17,7 @@ from core.figures import strip as strips
 from core.figures.hands import hand_svg
 from core.figures.signs import TRAIL
 from core.signs import evidence as evidences
-from core.signs import gloss_measures, live_spelling, recognition, spelling, uploaded_weights, video
+from core.signs import gloss_measures, live_spelling, spelling, uploaded_weights, video
 from core.signs import joint_sample as joint_samples
 from core.signs.gloss_measures import ClipMeasures
 from core.signs.hands import model_files
@@ -27,6 +27,7 @@ from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from core.signs.recognition import Guess, Recognition
 from pages.shared.kept_results import Hashes, kept
 
+MAX_GUESSES: Final = 5
 OWN: Final = "own"
 """Code of the visitor's own model."""
 
@@ -105,7 +106,7 @@ def _uploaded(files: str, _card: Any, _weights: Any) -> Recogniser:
 @kept(16, HASHES)
 def read(recogniser: Recogniser, clip: Clip) -> Recognition:
     """Probabilities, attention and the best path of a clip."""
-    return recognition.read(recogniser, clip.data, clip.seconds, speaker=clip.speaker)
+    return recogniser.answer(clip.data, clip.seconds, speaker=clip.speaker)
 
 
 @kept(64, HASHES)
@@ -116,7 +117,8 @@ def beam(recogniser: Recogniser, clip: Clip, *, width: int, power: float, weight
         power: to which the frames' probabilities are raised. weight: of the bigram, None without one.
     """
     bigram = recogniser.bigram if weight is not None else None
-    return recognition.beam(recogniser, read(recogniser, clip), width=width, power=power, bigram=bigram, weight=weight or 0.0)
+    table = read(recogniser, clip).log_probabilities
+    return recogniser.beam(table, width=width, power=power, bigram=bigram, weight=weight or 0.0)[:MAX_GUESSES]
 
 
 @kept(16, HASHES)
@@ -153,7 +155,7 @@ class Spelling:
 def spell(recogniser: Recogniser, word: str, *, variant: int, language: str) -> Spelling:
     """Spell a word and read it, by the words of a language."""
     hands, middles = spelling.film_of(word, variant=variant)
-    read = recognition.read_hands(recogniser, hands)
+    read = recogniser.answer_of_hands(hands)
     clip = Clip(
         key=f"{word}-{variant}",
         title=word,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
@@ -25,13 +24,8 @@ BY_CLIP: Final = "auto"
 """Code of the model that reads this source best, which follows the source."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Picked:
-    """The chosen model; its clip and the reading of it, where there is a clip that can be read."""
-
-    recogniser: Recogniser
-    clip: Clip | None = None
-    recognition: Recognition | None = None
+Picked = tuple[Recogniser, Clip | None, Recognition | None]
+"""The chosen model; its clip and the reading of it, where there is a clip that can be read."""
 
 
 def pick() -> Picked | None:
@@ -43,15 +37,15 @@ def pick() -> Picked | None:
     if recogniser is None:
         return None
     if clip is None:
-        return Picked(recogniser=recogniser)
+        return recogniser, None, None
     try:
         if recogniser.reads_hands:
             _find_hands(recogniser, clip)
         with st.spinner(_("Reading the clip…"), show_time=True):
-            return Picked(recogniser=recogniser, clip=clip, recognition=cached_results.read(recogniser, clip))
+            return recogniser, clip, cached_results.read(recogniser, clip)
     except ValueError as error:
         controls.error_box(str(error), remedy=_("Choose another clip or another model."))
-        return Picked(recogniser=recogniser)
+        return recogniser, None, None
 
 
 def _find_hands(recogniser: Recogniser, clip: Clip) -> None:

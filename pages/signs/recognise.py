@@ -28,10 +28,11 @@ def page() -> None:
     picked = clip_and_model.pick()
     if picked is None:
         return
-    if picked.clip is not None and picked.recognition is not None:
-        _show(picked.recogniser, picked.clip, picked.recognition)
-    _vocabulary(picked.recogniser)
-    _card(picked.recogniser)
+    recogniser, clip, recognition = picked
+    if clip is not None and recognition is not None:
+        _show(recogniser, clip, recognition)
+    _vocabulary(recogniser)
+    _card(recogniser)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("recognise_reading"))
     clip_and_model.link_to_view()
@@ -59,7 +60,7 @@ def _show(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
 
 
 def _sentences(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> dict[str, tuple[str, ...]]:
-    """The answer in one sentence, the film that plays along, what it cost, and both decodings; returns these."""
+    """The answer in one sentence, the film that plays along, and under Details what it cost and both decodings; returns these."""
     st.header(_("Read from {title}").format(title=f"`{clip.title.replace('`', ' ')}`"), anchor=False)
     _answer(clip, recognition)
     if clip.kind == "frames":
@@ -67,15 +68,17 @@ def _sentences(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> 
     _doubts(recogniser, clip, recognition)
     parameters = int(recogniser.card["parameters"])
     rate = len(clip.data) / max(recognition.took_s, 1e-9)
-    stat_strip(
-        [
-            Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
-            Stat(name=_("Took"), value=duration(recognition.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
-            Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of the whole app")),
-            Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
-        ]
-    )
     with st.expander(_("Details"), icon=":material/info:"):
+        stat_strip(
+            [
+                Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
+                Stat(
+                    name=_("Took"), value=duration(recognition.took_s), note=_("{rate} frames a second").format(rate=number(rate))
+                ),
+                Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of the whole app")),
+                Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
+            ]
+        )
         return _decodings(recogniser, clip, recognition)
 
 

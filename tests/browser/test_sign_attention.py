@@ -17,7 +17,7 @@ GLOSSES = ".st-key-signs_glosses .live-plot"
 
 
 def test_from_a_map_to_a_gloss_and_its_link(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
-    page = new_page(app, "/sign-attention?sample=digits_7715")
+    page = new_page(app, "/sign-attention?sview=maps&sample=digits_7715")
     drawn(page, MAP)
     click_in(page, ".st-key-signs_maps_2 .live-plot", 0.5, 0.5, panel=1)
     page.wait_for_url(re.compile(r"slayer=inter\+2"), timeout=PATIENCE_MS)

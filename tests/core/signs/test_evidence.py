@@ -14,7 +14,6 @@ from core.explain.faithfulness import deletion_curves
 from core.explain.measures import METHODS
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs import evidence as evidences
-from core.signs import recognition
 from core.signs.decoding import GlossSpan, gloss_spans
 from core.signs.evidence import attention_of_glosses, evidence, frames_relevance
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
@@ -125,6 +124,7 @@ class Planted(Recogniser):
 
     def __init__(self, model: IIGA) -> None:
         self.model, self.config, self.vocabulary, self.reads_hands = model, model.config, Vocabulary(("MINUS", "PLUS")), False
+        self.stride, self.fps, self.least_probability = 1, 1.0, 0.0
 
     def inputs(self, clip: Array, *, speaker: str | None = None) -> Tensor:
         return torch.from_numpy(clip)[None]
@@ -228,7 +228,7 @@ def test_integrated_gradients_are_complete_on_the_bundled_clips(name):
     recogniser = load_recogniser(name)
     seen = 0
     for clip, seconds, speaker in bundled(name, recogniser):
-        glosses = gloss_spans(recognition.read(recogniser, clip, seconds, speaker=speaker).log_probabilities)
+        glosses = gloss_spans(recogniser.answer(clip, seconds, speaker=speaker).log_probabilities)
         for one in glosses[:2]:
             found = evidences.evidence(recogniser, clip, frame=one.peak, label=one.label, speaker=speaker)
             with torch.no_grad():

@@ -20,7 +20,6 @@ from core.signs.lexicon import Lexicon, bundled, spelled
 from core.signs.live_spelling import spaced
 from core.signs.recogniser import LETTERS as MODEL
 from core.signs.recogniser import load_recogniser
-from core.signs.recognition import read_hands
 from core.training.iiga_letters import (
     LetterMaterial,
     LettersTask,
@@ -137,7 +136,7 @@ def test_recorded_hands_spell_what_they_are_asked() -> None:
     lexicon = Lexicon(bundled("en"))
     for word in ("HELLO", "COFFEE", "WORLD"):
         hands, middles = spelling.film_of(word)
-        read = read_hands(recogniser, hands)
+        read = recogniser.answer_of_hands(hands)
         assert lexicon.guesses(spaced(list(read.log_probabilities)))[0].word == word
         assert [letter for letter in read.greedy if letter == "L"] == ["L"] * word.count("L")
         assert len(middles) == len(word) and read.attention.keys() == set(recogniser.layer_names)

@@ -75,12 +75,12 @@ def test_sentences_are_glosses_of_the_card(folder: Path) -> None:
     recogniser = load_recogniser("tracks", folder=folder)
     log_probabilities = np.log(np.array([[0.1, 0.7, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.7]]))
     assert recogniser.greedy(log_probabilities) == ["A", "C"]
-    sentence, hypothesis = recogniser.beam(log_probabilities, width=50)[0]
-    assert sentence == ["A", "C"] and hypothesis.labels == (1, 3)
+    best = recogniser.beam(log_probabilities, width=50)[0]
+    assert best.glosses == ("A", "C") and best.labels == (1, 3)
     assert recogniser.bigram is not None
     np.testing.assert_allclose(recogniser.bigram.log_probabilities, fit_bigram([[1, 2], [1, 2, 3]], 4).log_probabilities)
-    likelier = recogniser.beam(log_probabilities, width=50, bigram=recogniser.bigram, weight=5.0)[0][0]
-    assert likelier == ["A", "B"]
+    likelier = recogniser.beam(log_probabilities, width=50, bigram=recogniser.bigram, weight=5.0)[0]
+    assert likelier.glosses == ("A", "B")
 
 
 def test_wrong_clips_are_refused_in_a_sentence(folder: Path) -> None:

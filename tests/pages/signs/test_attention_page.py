@@ -52,25 +52,26 @@ def sentence(models: Path) -> tuple[Recogniser, Any, recognition.Recognition, gl
     """The fourth bundled sentence as the tiny model reads it."""
     recogniser, one = load_recogniser(ASL, folder=models), track_samples()[3]
     seconds = np.arange(len(one.tracks)) / 30
-    found = recognition.read(recogniser, one.tracks, seconds, speaker=one.speaker)
+    found = recogniser.answer(one.tracks, seconds, speaker=one.speaker)
     return recogniser, one, found, gloss_measures.measure_clip(recogniser, found, one.tracks, speaker=one.speaker)
 
 
 TRACKS = {"input": "tracks", "sentence": str(track_samples()[3].video)}
 
 
-def test_it_opens_on_the_maps_of_a_bundled_clip():
+def test_it_opens_on_the_frames_of_a_bundled_clip_and_maps_are_a_click_away():
     app = opened()
-    assert clip_samples()[0].name in text(app)
+    assert clip_samples()[0].name in text(app) and "is read from" in text(app)
+    assert app.segmented_control(key="sview").value == "frames"
+    app.segmented_control(key="sview").set_value("maps").run()
     assert "The frame at 0.00 s, read as" in text(app)
     assert "**Entropy**" in text(app)
-    assert app.segmented_control(key="sview").value == "maps"
     assert "Attention weights are not explanations by themselves." in text(app)
 
 
 @pytest.mark.parametrize(("layer", "head"), [("intra 2", "1"), ("rollout", "mean"), ("rollout", "0")])
 def test_every_map_and_head_opens_by_its_link(layer, head):
-    app = opened(slayer=layer, shead=head, frame="9", **TRACKS)
+    app = opened(sview="maps", slayer=layer, shead=head, frame="9", **TRACKS)
     assert app.selectbox(key="slayer").value == layer
     assert "The frame at 0.53 s, read as" in text(app)
 
@@ -114,7 +115,7 @@ def test_what_asks_the_model_is_computed_for_the_chosen_gloss_or_for_all(monkeyp
 
 
 def test_another_map_head_or_measure_computes_nothing_anew(monkeypatch):
-    app = opened(**TRACKS)
+    app = opened(sview="maps", **TRACKS)
     encoded = []
     monkeypatch.setattr(Recogniser, "encode", lambda *_arguments: encoded.append(1))
     app.selectbox(key="slayer").select("inter 2").run()
