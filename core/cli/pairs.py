@@ -7,6 +7,7 @@ import json
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from core.training.loop import LoopSettings
 from core.training.progress import progress_bar
 from core.training.recipe import MADE, add_overwrite
 from core.training.tlob import TRAIN_END, VALIDATION_END, MarketData, prepare_market
-from core.training.tlob_pairs import PairsSettings, naive_rules, run_all
+from core.training.tlob_pairs import PairsSettings, naive_rules, run_one
 
 DEFAULT = PairsSettings()
 
@@ -68,23 +69,16 @@ def _run(o: argparse.Namespace) -> None:
         "runs": [],
     }
 
-    def write(rows: list[dict[str, Any]]) -> None:
-        o.out.parent.mkdir(parents=True, exist_ok=True)
-        o.out.write_text(json.dumps(results | {"runs": rows}, indent=1) + "\n", encoding="utf-8")
-
-    rows = run_all(
-        markets,
-        settings,
-        pairs=o.pairs,
-        seeds=o.seeds,
-        done=write,
-        callbacks=lambda title: [progress_bar(loop, title=title, lines=sys.stderr)],
-    )
+    o.out.parent.mkdir(parents=True, exist_ok=True)
+    for seed, pairs in product(o.seeds, o.pairs):
+        bar = progress_bar(loop, title=f"{pairs} pairs, seed {seed}", lines=sys.stderr)
+        results["runs"].append(run_one(markets, settings, pairs=pairs, seed=seed, callbacks=[bar]))
+        o.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     if o.json:
-        print(json.dumps(results | {"runs": rows}))
+        print(json.dumps(results))
         return
     print(f"{'pairs':>5} {'seed':>4} {'parameters':>10} {'train':>7} {'test':>7} {'macro-F1':>8}")
-    for row in rows:
+    for row in results["runs"]:
         print(
             f"{row['pairs']:>5} {row['seed']:>4} {row['parameters']:>10,} {row['train_accuracy']:>7.1%} "
             f"{row['test_accuracy']:>7.1%} {row['test_macro_f1']:>8.3f}"

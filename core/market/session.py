@@ -31,7 +31,7 @@ from core.market.feeds.redis_feed import Leading, SharedFeed, SharedStep, parts
 from core.market.forecasters.live import LivePeers
 from core.market.forecasters.protocol import task_of
 from core.market.grid import GRID_ITEMS, STALLED_MS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, next_step
-from core.market.ledger.writer import LedgerKeeper, ledger_items
+from core.market.ledger.writer import LedgerKeeper
 from core.market.marks import Mark, SizeMarks
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.session_view import LatencyLog, Status, View
@@ -169,11 +169,6 @@ class ProvisionalRow:
     which: int
     spread: float
     stalled: bool
-
-
-def ends_window(batch: Sequence[GridItem], lengths: Sequence[int], span: int) -> list[bool]:
-    """For each item whether it is a row that ends a whole window, `lengths` and `span` as in `ledger_items`."""
-    return [isinstance(item, Row) and length >= span for item, length in zip(batch, lengths, strict=True)]
 
 
 class SessionShare:
@@ -356,14 +351,16 @@ class MarketSession:
         lengths, windows, newest_ms = self._window.take(batch)
         if given is None:
             predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
-            predicted: Sequence[bool] = ends_window(batch, lengths, self.predictor.window)
+            ends = zip(batch, lengths, strict=True)
+            predicted: Sequence[bool] = [isinstance(item, Row) and length >= self.predictor.window for item, length in ends]
             self.latencies.predictions += len(windows)
             rows = sum(isinstance(item, Row) for item in batch)
             if not self._share.keep(batch, predicted, predictions, self._board, self._step + rows):
                 self._window.restart()
                 return
             if self.ledger is not None:
-                self.ledger.take(ledger_items(batch, lengths, predictions, span=self.predictor.window))
+                answers = iter(() if predictions is None else zip(predictions.probabilities, predictions.calls, strict=True))
+                self.ledger.take((item, next(answers) if whole else None) for item, whole in zip(batch, predicted, strict=True))
         else:
             predictions, predicted = given.predictions, given.predicted
         if predictions is not None and windows:

@@ -6,23 +6,21 @@ Every run has the same data, windows, steps and rate; two runs of one number of 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
-from core import scores
 from core.device import best_device
 from core.market.features import input_names
 from core.market.labels import Head, momentum_calls
 from core.models.parameters import count
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 from core.training.loop import Callback, LoopSettings, fit
-from core.training.tlob import MarketData, TLOBTask, TLOBTraining, predict
+from core.training.tlob import MarketData, TLOBTask, TLOBTraining, predict, score_head
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +56,7 @@ class PairsTask(TLOBTask):
 def accuracies(model: nn.Module, markets: Sequence[MarketData], part: str, *, every: int = 1) -> dict[str, dict[str, float]]:
     """Market -> accuracy, macro_f1 and matthews of the likeliest class at every so many-th window of a part."""
     return {
-        market.name: _summary(market.labels[ends, 0], predict(model, market, ends, "ladder", batch=256)[:, 0].argmax(axis=-1))
+        market.name: score_head(market.labels[ends, 0], predict(model, market, ends, "ladder", batch=256)[:, 0].argmax(axis=-1))
         for market in markets
         for ends in [market.ends[part][::every]]
     }
@@ -72,8 +70,8 @@ def naive_rules(markets: Sequence[MarketData], head: Head) -> dict[str, dict[str
         truth = market.labels[ends, 0]
         calls = momentum_calls(market.rows, head[1], market.alphas[0])[ends]
         commonest = int(np.bincount(market.labels[market.ends["train"], 0], minlength=len(CLASSES)).argmax())
-        scores["momentum"][market.name] = _summary(truth, calls)
-        scores["commonest"][market.name] = _summary(truth, np.full_like(truth, commonest))
+        scores["momentum"][market.name] = score_head(truth, calls)
+        scores["commonest"][market.name] = score_head(truth, np.full_like(truth, commonest))
     return scores
 
 
@@ -106,28 +104,6 @@ def run_one(
         "test_macro_f1": round(_mean(scored["test"], "macro_f1"), 4),
         "by_market": {name: {key: round(value, 4) for key, value in one.items()} for name, one in scored["test"].items()},
     }
-
-
-def run_all(
-    markets: Sequence[MarketData],
-    settings: PairsSettings,
-    *,
-    pairs: Sequence[int],
-    seeds: Sequence[int],
-    done: Callable[[list[dict[str, Any]]], None],
-    callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
-) -> list[dict[str, Any]]:
-    """Every number of pairs with every seed, seed by seed; `done` gets the rows after each run, so that none is lost."""
-    rows: list[dict[str, Any]] = []
-    for seed in seeds:
-        for one in pairs:
-            rows.append(run_one(markets, settings, pairs=one, seed=seed, callbacks=callbacks(f"{one} pairs, seed {seed}")))
-            done(rows)
-    return rows
-
-
-def _summary(truth: NDArray[np.int64], called: NDArray[np.int64]) -> dict[str, float]:
-    return scores.summary(scores.confusion_matrix(truth, called))
 
 
 def _mean(scores: dict[str, dict[str, float]], name: str) -> float:

@@ -27,13 +27,13 @@ from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
 from core.market.grid import Row
 from core.market.ledger.verification import known_predictors, verify
-from core.market.ledger.writer import LedgerKeeper, LedgerRow, LedgerWriter
+from core.market.ledger.writer import LedgerKeeper, LedgerWriter
 from core.market.predictor import Predictor
 from core.market.store.segments import HOUR_MS
 from core.market.store.writer import SegmentWriter, restore_recordings
 from core.training.loop import LoopSettings, fit
 from tests.core.market.helpers import random_book, tiny_card, tiny_config, tiny_model, tiny_predictor
-from tests.core.market.ledger.ledgers import MARKET, steps
+from tests.core.market.ledger.ledgers import MARKET, LedgerRow, items, steps
 from tests.core.training.test_loop import CPU, Regression, equal, network
 
 PLAIN = ("fsync", "replace", "unlink", "mkdir")
@@ -191,7 +191,7 @@ def test_a_ledger(tmp_path: Path, shelf: Path, predictor: Predictor, monkeypatch
         keeper = LedgerKeeper(folder, MARKET, predictor)
         for line in lines:
             now[0] = line.timestamp + 20
-            keeper.take([line.timestamp, line])
+            keeper.take(items([line.timestamp, line]))
             acknowledged.append(keeper.count)
         keeper.close()
 
@@ -199,7 +199,7 @@ def test_a_ledger(tmp_path: Path, shelf: Path, predictor: Predictor, monkeypatch
         again = LedgerKeeper(folder, MARKET, predictor)
         now[0] = lines[-1].timestamp + 1020
         after = random_book(1, 4)
-        again.take([now[0] - 20, LedgerRow(timestamp=now[0] - 20, levels=after.levels[0])])
+        again.take(items([now[0] - 20, LedgerRow(timestamp=now[0] - 20, levels=after.levels[0])]))
         assert again.problem is None and again.count >= acknowledged
         again.close()
         result = verify(folder, known_predictors(shelf), heads=[str(again.head)])

@@ -8,8 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final
@@ -18,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.files import lock, write_bytes
-from core.market.book import LEVELS, STEP_MS, FloatArray
+from core.market.book import LEVELS, STEP_MS
 from core.market.feeds.clock import CLOCK
 from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.ledger import chain
 from core.market.ledger.anchors import anchorer
-from core.market.predictor import Predictions, Predictor, identity
+from core.market.predictor import Predictor, identity
 from core.market.store.segments import FREE_SPACE, HOUR_MS, Journal, is_full, remove_leftovers
 from core.messages import Message, compose
 
@@ -37,23 +36,10 @@ MAX_FOLDERS: Final = 64
 """Folders of one market, at most: one for each server that writes at once and each change of the heads or the checkpoint."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LedgerRow:
-    """One step of a session on its way to the ledger.
-
-    Attributes:
-        timestamp: milliseconds UTC, on the grid. levels: (40,).
-        probabilities, calls: (heads, 3) and (heads,) of the prediction on the window that ends here; None without one.
-    """
-
-    timestamp: int
-    levels: FloatArray
-    probabilities: NDArray[np.float32] | None = None
-    calls: NDArray[np.int8] | None = None
-
-
-LedgerItem = LedgerRow | int | None
-"""A row; the time up to which rows are confirmed (D27), milliseconds; or a gap, which loses the rows not confirmed by then."""
+Answer = tuple[NDArray[np.float32], NDArray[np.int8]]
+"""Probabilities (heads, 3) and calls (heads,) of the prediction on the window that a row ends."""
+LedgerItem = tuple[GridItem, Answer | None]
+"""What the grid emits, and for a row the prediction there, if there is one. A gap loses the rows not confirmed by then (D27)."""
 
 
 class LedgerWriter:
@@ -148,11 +134,14 @@ class LedgerWriter:
         with self._lock:
             self._check_space()
             new = self._gap() if self._gap_due else b""
-            for item in items:
-                if isinstance(item, int):
-                    self._confirmed_ms = max(self._confirmed_ms, item)
+            for item, answer in items:
+                if isinstance(item, Confirmed):
+                    self._confirmed_ms = max(self._confirmed_ms, item.until_ms)
+                if not isinstance(item, Row | Gap):
                     continue
-                new += self._gap() if item is None else self._row(item)
+                if isinstance(item, Row) and not item.provisional:
+                    self._confirmed_ms = max(self._confirmed_ms, item.timestamp)
+                new += self._row(item, answer) if isinstance(item, Row) else self._gap()
                 if self._hour_is_over():
                     self._journal.append(new)
                     new = b""
@@ -165,7 +154,7 @@ class LedgerWriter:
         self._gap_due = False
         return b"" if self._newest["kind"] == chain.GAP else self._append(chain.GAP, int(self._newest["timestamp"][0]))
 
-    def _row(self, row: LedgerRow) -> bytes:
+    def _row(self, row: Row, answer: Answer | None) -> bytes:
         newest = self._newest
         back = self._clock_ms() < newest["written_ms"] - chain.CLOCK_MS
         if back or row.timestamp < newest["timestamp"] + (0 if newest["kind"] == chain.GAP else STEP_MS):
@@ -174,20 +163,20 @@ class LedgerWriter:
             )
         if self._entries and not self._turn and row.timestamp // HOUR_MS > int(self._entries[0]["timestamp"][0]) // HOUR_MS:
             self._turn = len(self._entries)
-        return self._append(chain.ROW if row.probabilities is None or row.calls is None else chain.PREDICTION, row.timestamp, row)
+        return self._append(chain.ROW if answer is None else chain.PREDICTION, row.timestamp, row, answer)
 
-    def _append(self, kind: int, timestamp: int, row: LedgerRow | None = None) -> bytes:
+    def _append(self, kind: int, timestamp: int, row: Row | None = None, answer: Answer | None = None) -> bytes:
         """Chain an entry; returns it as the journal holds it."""
         entry, newest = np.zeros(1, self._type), self._newest
         entry["kind"], entry["index"], entry["predictions"] = kind, newest["index"] + 1, newest["predictions"]
         entry["timestamp"], entry["written_ms"], entry["confirmed_ms"] = timestamp, self._clock_ms(), self._confirmed_ms
         if row is not None:
-            entry["levels"] = row.levels
-            if kind == chain.PREDICTION:
-                entry["predictions"] += 1
-                entry["weights"], entry["card"] = self._model
-                entry["probabilities"], entry["calls"] = row.probabilities, row.calls
-                self.late += int(entry["written_ms"][0] > timestamp + STEP_MS)
+            entry["levels"] = row.levels[: 4 * LEVELS]
+        if answer is not None:
+            entry["predictions"] += 1
+            entry["weights"], entry["card"] = self._model
+            entry["probabilities"], entry["calls"] = answer
+            self.late += int(entry["written_ms"][0] > timestamp + STEP_MS)
         digest = chain.chained(newest["hash"].tobytes(), entry.tobytes()[: chain.hashed_sizes(self._type)[kind]])
         entry["hash"] = np.frombuffer(digest, np.uint8)
         self._entries.append(entry)
@@ -322,7 +311,7 @@ class LedgerKeeper:
         """Write down what a session has processed, in its order; a failure is kept in `problem`, and ends the writing."""
         with self._lock:
             batch = list(items)
-            if self.problem is not None or (self._writer is None and not any(isinstance(item, LedgerRow) for item in batch)):
+            if self.problem is not None or (self._writer is None and not any(isinstance(item, Row) for item, _ in batch)):
                 return
             try:
                 self._writer = self._writer or self._open()
@@ -362,28 +351,3 @@ class LedgerKeeper:
             self._writer = None
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         self.problem = compose("Predictions are not written down any more: {reason}.", reason=why)
-
-
-def ledger_items(
-    batch: Sequence[GridItem], lengths: Sequence[int], predictions: Predictions | None, *, span: int
-) -> Iterator[LedgerItem]:
-    """Yields what a ledger takes of a batch of the grid's items, in order.
-
-    Args:
-        lengths: after each item, rows since the last gap. span: rows of a window.
-        predictions: of the rows that end a whole window, in order.
-    """
-    used = 0
-    for item, length in zip(batch, lengths, strict=True):
-        if isinstance(item, Gap):
-            yield None
-        elif isinstance(item, Confirmed):
-            yield item.until_ms
-        if isinstance(item, Row) and not item.provisional:
-            yield item.timestamp
-        if isinstance(item, Row) and predictions is not None and length >= span:
-            answer = {"probabilities": predictions.probabilities[used], "calls": predictions.calls[used]}
-            yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS], **answer)
-            used += 1
-        elif isinstance(item, Row):
-            yield LedgerRow(timestamp=item.timestamp, levels=item.levels[: 4 * LEVELS])

@@ -12,7 +12,7 @@ from core.market.book import read_market
 from core.market.labels import momentum
 from core.market.store.index import FOLDER
 from core.training.tlob import MarketData, predict, prepare_market
-from core.training.tlob_pairs import PairsSettings, accuracies, naive_rules, run_all
+from core.training.tlob_pairs import PairsSettings, accuracies, naive_rules, run_one
 
 SETTINGS = PairsSettings(steps=12, epochs=1, batches=2, batch=8)
 FILE = FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
@@ -24,12 +24,10 @@ def market() -> MarketData:
 
 
 def test_runs_differ_in_pairs_and_seed_alone(market: MarketData) -> None:
-    kept: list[int] = []
-    rows = run_all([market], SETTINGS, pairs=[1, 2], seeds=[0, 1], done=lambda rows: kept.append(len(rows)))
-    assert [(row["pairs"], row["seed"]) for row in rows] == [(1, 0), (2, 0), (1, 1), (2, 1)] and kept == [1, 2, 3, 4]
+    rows = [run_one([market], SETTINGS, pairs=pairs, seed=seed) for seed, pairs in ((0, 1), (0, 2), (1, 1))]
     assert {row["optimiser_steps"] for row in rows} == {2}
     assert rows[0]["parameters"] == rows[2]["parameters"] < rows[1]["parameters"]
-    again = run_all([market], SETTINGS, pairs=[1], seeds=[0], done=lambda rows: None)[0]
+    again = run_one([market], SETTINGS, pairs=1, seed=0)
     assert {key: value for key, value in again.items() if key != "seconds"} == {
         key: value for key, value in rows[0].items() if key != "seconds"
     }
@@ -56,6 +54,6 @@ def test_the_command_writes_what_it_found(tmp_path: Path, capsys: pytest.Capture
     from core.cli import main
 
     out = tmp_path / "found.json"
-    words = f"pairs --pairs 1 --seeds 0 --steps 12 --epochs 1 --batches 1 --batch 8 --out {out} --json"
+    words = f"pairs --pairs 1 2 --seeds 0 --steps 12 --epochs 1 --batches 1 --batch 8 --out {out} --json"
     assert main([*words.split(), "--data", str(FILE)]) == 0
-    assert '"runs"' in capsys.readouterr().out and out.read_text().count('"test_accuracy"') == 1
+    assert '"runs"' in capsys.readouterr().out and out.read_text().count('"test_accuracy"') == 2

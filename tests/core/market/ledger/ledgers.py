@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from core.market.book import BookRows
+from core.market.book import BookRows, FloatArray
+from core.market.grid import Confirmed, Gap, Row
 from core.market.ledger.chain import (
     HEADER,
     JOURNAL,
@@ -28,7 +30,7 @@ from core.market.ledger.chain import (
     write_segment,
 )
 from core.market.ledger.verification import Verification, known_predictors, verify
-from core.market.ledger.writer import LedgerItem, LedgerRow, LedgerWriter
+from core.market.ledger.writer import LedgerItem, LedgerWriter
 from core.market.predictor import Predictor, identity, windows_of
 from core.market.store.segments import HOUR_MS
 
@@ -37,6 +39,26 @@ NAME = "testville-ABC-USDT"
 DAYS = ("2023-11-14", "2023-11-15", "2023-11-16")
 NOON_MS = 1_699_963_200_000
 """2023-11-14 12:00 UTC."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerRow:
+    """A row that nothing has confirmed yet, and what was predicted there."""
+
+    timestamp: int
+    levels: FloatArray
+    probabilities: NDArray[np.float32] | None = None
+    calls: NDArray[np.int8] | None = None
+
+
+def items(lines: Iterable[LedgerRow | int | None]) -> Iterator[LedgerItem]:
+    """Rows, the time up to which they are confirmed, and gaps (None), as a writer takes them."""
+    for line in lines:
+        if isinstance(line, LedgerRow):
+            answer = None if line.probabilities is None or line.calls is None else (line.probabilities, line.calls)
+            yield Row(line.timestamp, line.levels, provisional=True), answer
+        else:
+            yield Gap() if line is None else Confirmed(line), None
 
 
 def writer_for(root: Path, predictor: Predictor, **options: Any) -> LedgerWriter:
@@ -67,7 +89,7 @@ def write_all(
     """A ledger of these steps, each written `after_ms` after its row, which is confirmed by then; None is a gap."""
     now = [0]
 
-    def items() -> Iterator[LedgerItem]:
+    def told() -> Iterator[LedgerRow | int | None]:
         for step in lines:
             if step is not None:
                 now[0] = step.timestamp + after_ms
@@ -75,7 +97,7 @@ def write_all(
             yield step
 
     with writer_for(root, predictor, clock_ms=lambda: now[0], **options) as writer:
-        writer.write(items())
+        writer.write(items(told()))
     return writer
 
 

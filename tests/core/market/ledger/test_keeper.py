@@ -20,7 +20,7 @@ from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from tests.core.market.feeds_for_tests import ScriptedFeed, books
 from tests.core.market.helpers import random_book
-from tests.core.market.ledger.ledgers import MARKET, checked, steps
+from tests.core.market.ledger.ledgers import MARKET, checked, items, steps
 
 
 def test_every_prediction_of_a_session_is_in_its_ledger(
@@ -62,10 +62,10 @@ def test_a_gap_of_confirmed_rows_loses_nothing(tmp_path: Path, rows: BookRows, p
 def test_rows_a_gap_finds_unconfirmed_are_lost(tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path) -> None:
     window = predictor.window
     keeper = LedgerKeeper(tmp_path, MARKET, predictor)
-    keeper.take([int(rows.timestamps[0])])  # nothing is written before the first row
+    keeper.take(items([int(rows.timestamps[0])]))  # nothing is written before the first row
     assert keeper.head is None and not any(tmp_path.iterdir())
-    keeper.take(steps(rows, predictor)[:window])
-    keeper.take([int(rows.timestamps[window - 3]), None])  # all but two are confirmed, then the connection is gone
+    keeper.take(items(steps(rows, predictor)[:window]))
+    keeper.take(items([int(rows.timestamps[window - 3]), None]))  # all but two are confirmed, then the connection is gone
     keeper.close()
     result = checked(tmp_path, shelf, str(keeper.head))
     assert result.state == "verified" and result.total("recomputed") == 1

@@ -34,6 +34,7 @@ from tests.core.market.ledger.ledgers import (
     checked,
     entries_of,
     forged,
+    items,
     steps,
     write_all,
     writer_for,
@@ -82,7 +83,7 @@ def test_the_chain_is_what_the_documentation_says(ledger: Path, head: str) -> No
 def test_its_rows_are_recordings_without_those_that_were_lost(tmp_path: Path, rows: BookRows, predictor: Predictor) -> None:
     lines = steps(rows, predictor)
     with writer_for(tmp_path, predictor) as writer:
-        writer.write([*lines[:100], int(rows.timestamps[89]), None, *lines[120:], int(rows.timestamps[-1])])
+        writer.write(items([*lines[:100], int(rows.timestamps[89]), None, *lines[120:], int(rows.timestamps[-1])]))
     (entry,) = list_recordings(tmp_path)
     assert (entry.rows, entry.gaps, entry.sealed) == (90 + 60, 1, True)
     (file,) = entry.paths
@@ -173,7 +174,7 @@ def test_a_late_prediction_is_counted_and_not_scored(tmp_path: Path, rows: BookR
     with writer_for(tmp_path, predictor, clock_ms=lambda: now[0]) as writer:
         for i, step in enumerate(steps(rows, predictor)):
             now[0] = step.timestamp + (251 if i == 60 else 250)
-            writer.write([step.timestamp, step])
+            writer.write(items([step.timestamp, step]))
     assert writer.late == 1
     result = checked(tmp_path, shelf, writer.head)
     line = score_card(result).set_index("head").loc["forward_10"]
@@ -215,7 +216,7 @@ def test_a_row_is_lost_until_something_confirms_it(tmp_path: Path, rows: BookRow
 
     writer = writer_for(tmp_path, predictor, clock_ms=clock)
     now[0] = int(rows.timestamps[99])
-    writer.write([*lines[:98], confirmed, *lines[98:100]])
+    writer.write(items([*lines[:98], confirmed, *lines[98:100]]))
 
     def unconfirmed() -> int:
         return int(score_card(checked(tmp_path, shelf)).set_index("head").loc["forward_10"].unconfirmed)
@@ -223,12 +224,12 @@ def test_a_row_is_lost_until_something_confirms_it(tmp_path: Path, rows: BookRow
     assert unconfirmed() == 5
     shutil.copytree(tmp_path / NAME, tmp_path / "killed" / NAME)
     now[0] = int(rows.timestamps[101])
-    writer.write([int(rows.timestamps[100]), *lines[100:102]])
+    writer.write(items([int(rows.timestamps[100]), *lines[100:102]]))
     assert unconfirmed() == 1
     writer.close()
     now[0] = int(rows.timestamps[120])
     with writer_for(tmp_path / "killed", predictor, clock_ms=clock) as again:
-        again.write([int(rows.timestamps[119]), *lines[119:121]])  # this confirmation comes too late for the run before
+        again.write(items([int(rows.timestamps[119]), *lines[119:121]]))  # this confirmation comes too late for the run before
     entries = entries_of(tmp_path / "killed" / NAME)
     assert entries["kind"][100] == GAP and entries["confirmed_ms"][100] == confirmed
     names = sorted(path.name for path in (tmp_path / "killed").rglob("*.parquet"))
@@ -242,7 +243,7 @@ def test_an_hour_is_sealed_once_its_rows_are_confirmed(
     moved_rows = hours(rows)
     writer = writer_for(tmp_path, predictor)
     for i, step in enumerate(steps(moved_rows, predictor)[:115]):
-        writer.write([*([step.timestamp] if i in (50, confirmed_at) else []), step])
+        writer.write(items([*([step.timestamp] if i in (50, confirmed_at) else []), step]))
         sealed = sum(len(pq.read_table(path)) for path in tmp_path.rglob("rows_*.parquet"))
         journal = read_journal(writer.folder, len(HEADS)).entries
         assert sealed == (100 if i >= confirmed_at else 0) and len(journal) == i + 1 - sealed
@@ -254,14 +255,14 @@ def test_a_broken_tail_is_cut_off_and_the_chain_goes_on(
 ) -> None:
     lines, now = steps(rows, predictor), [int(rows.timestamps[-1])]
     writer = writer_for(tmp_path, predictor, clock_ms=lambda: now[0])
-    writer.write(lines[:100])
+    writer.write(items(lines[:100]))
     journal = tmp_path / NAME / JOURNAL
     journal.write_bytes(journal.read_bytes()[:-7])
     del writer
     now[0] += 60_000
     later = moved(rows, int(rows.timestamps[-1]) + 30_000)
     with writer_for(tmp_path, predictor, clock_ms=lambda: now[0]) as again:
-        again.write([*steps(later, predictor)[:30], int(later.timestamps[29])])
+        again.write(items([*steps(later, predictor)[:30], int(later.timestamps[29])]))
     result = checked(tmp_path, shelf, again.head)
     assert result.state == "verified" and result.total("rows") == (99 - 23) + (30 - 23)
 
@@ -271,14 +272,14 @@ def test_a_death_between_sealing_and_emptying_writes_nothing_twice(
 ) -> None:
     lines, now = steps(rows, predictor), int(rows.timestamps[-1])
     writer = writer_for(tmp_path, predictor, clock_ms=lambda: now)
-    writer.write([*lines[:100], int(rows.timestamps[99])])
+    writer.write(items([*lines[:100], int(rows.timestamps[99])]))
     kept = (tmp_path / NAME / JOURNAL).read_bytes()
     writer.close()
     (tmp_path / NAME / JOURNAL).write_bytes(kept)
     assert checked(tmp_path, shelf, writer.head).state == "verified"
     with writer_for(tmp_path, predictor, clock_ms=lambda: now) as again:
         assert (again.head, again.count) == (writer.head, writer.count)
-        again.write([*steps(rows[100:], predictor), int(rows.timestamps[-1])])
+        again.write(items([*steps(rows[100:], predictor), int(rows.timestamps[-1])]))
     result = checked(tmp_path, shelf, again.head)
     assert result.state == "verified" and result.total("rows") == (100 - 23) + (80 - 23)
 
@@ -286,10 +287,10 @@ def test_a_death_between_sealing_and_emptying_writes_nothing_twice(
 def test_a_clock_that_was_set_back_is_refused(tmp_path: Path, rows: BookRows, predictor: Predictor) -> None:
     write_all(tmp_path, steps(rows, predictor), predictor)
     with writer_for(tmp_path, predictor) as writer, pytest.raises(LedgerError, match="it was set back"):
-        writer.write(steps(rows, predictor)[:1])
+        writer.write(items(steps(rows, predictor)[:1]))
     last = int(rows.timestamps[-1])
     with writer_for(tmp_path, predictor, clock_ms=lambda: last - 5_000) as writer, pytest.raises(LedgerError, match="set back"):
-        writer.write(steps(moved(rows, last + 250), predictor)[:1])
+        writer.write(items(steps(moved(rows, last + 250), predictor)[:1]))
 
 
 def test_a_ledger_whose_newest_segments_are_gone_is_not_continued(
@@ -314,7 +315,7 @@ def test_other_heads_or_weights_and_the_format_before_begin_another_folder(ledge
 
 def test_a_full_ledger_says_so(tmp_path: Path, rows: BookRows, predictor: Predictor) -> None:
     with writer_for(tmp_path, predictor, size_limit=10) as writer, pytest.raises(LedgerError, match="limit"):
-        writer.write(steps(rows, predictor)[:1])
+        writer.write(items(steps(rows, predictor)[:1]))
 
 
 def test_a_ledger_of_the_old_format_is_incomplete_and_left_alone(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
@@ -342,12 +343,12 @@ sys.path.insert(0, {root!r})
 from core import checkpoints
 from core.market.predictor import Predictor
 from tests.core.market.helpers import random_book
-from tests.core.market.ledger.ledgers import steps, writer_for
+from tests.core.market.ledger.ledgers import items, steps, writer_for
 predictor = Predictor(checkpoints.load("tiny", folder=Path({folder!r})))
 lines = steps(random_book(180, seed=3), predictor)
 writer = writer_for(Path({ledger!r}), predictor)
 for line in lines:
-    writer.write([line.timestamp, line])
+    writer.write(items([line.timestamp, line]))
     print(writer.count, writer.head, flush=True)
     time.sleep(0.002)
 """

@@ -11,7 +11,7 @@ from core.market.ledger import writer as writer_module
 from core.market.ledger.chain import LedgerError
 from core.market.ledger.writer import LedgerKeeper
 from core.market.predictor import Predictor
-from tests.core.market.ledger.ledgers import MARKET, NAME, checked, steps, writer_for
+from tests.core.market.ledger.ledgers import MARKET, NAME, checked, items, steps, writer_for
 
 
 def test_each_has_a_chain_of_its_own_and_continues_one_that_is_free(
@@ -20,8 +20,8 @@ def test_each_has_a_chain_of_its_own_and_continues_one_that_is_free(
     lines = steps(rows, predictor)
     one, two = (writer_for(tmp_path, predictor) for _ in range(2))
     for start in range(0, len(lines), 10):  # turn by turn, as two servers that watch the same market
-        one.write(lines[start : start + 10])
-        two.write(lines[start : start + 10])
+        one.write(items(lines[start : start + 10]))
+        two.write(items(lines[start : start + 10]))
     assert [one.folder.name, two.folder.name] == [NAME, f"{NAME}_2"]
     one.close()
     two.close()
@@ -42,6 +42,6 @@ def test_a_folder_that_cannot_be_locked_and_a_store_are_refused_in_one_sentence(
             writer_for(tmp_path, predictor)
     monkeypatch.chdir(tmp_path)
     keeper = LedgerKeeper(Path("s3://bucket/ledger"), MARKET, predictor)
-    keeper.take(steps(rows, predictor)[:1])
+    keeper.take(items(steps(rows, predictor)[:1]))
     assert keeper.problem is not None and "is no folder of this machine" in str(keeper.problem)
     assert not (tmp_path / "s3:").exists()
