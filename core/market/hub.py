@@ -177,7 +177,11 @@ class Hub:
         every = compose(
             "{count} markets are being watched on this server, and it takes no more: try again later.", count=self._max_feeds
         )
-        self._limit(lambda _, running: self._counts_for(viewer, running), self._max_feeds_of_viewer, one)
+
+        def is_theirs(_: str, running: _Running) -> bool:
+            return viewer in running.viewers or (running.started_by == viewer and not self._present(running))
+
+        self._limit(is_theirs, self._max_feeds_of_viewer, one)
         if address and kind_of(key) != "shared":
             self._limit(lambda _, running: running.address == address, MAX_FEEDS_OF_ADDRESS, near)
         self._limit(lambda other, _: kind_of(other) == kind_of(key), self._max_feeds, every)
@@ -195,9 +199,6 @@ class Hub:
                 self._running.pop(key).future.cancel()
         if len(counted) >= most:
             raise TooManyFeeds(problem)
-
-    def _counts_for(self, viewer: str, running: _Running) -> bool:
-        return viewer in running.viewers or (running.started_by == viewer and not self._present(running))
 
     def _present(self, running: _Running) -> int:
         now = self._clock()

@@ -573,10 +573,6 @@ def _tlob(o: argparse.Namespace, outputs: int) -> TLOBConfig:
     return recipe.taken(TLOBConfig, o, **columns, outputs=outputs)
 
 
-def _deeplob(o: argparse.Namespace, outputs: int) -> DeepLOBConfig:
-    return DeepLOBConfig(outputs=outputs)
-
-
 def _run(
     configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBConfig], o: argparse.Namespace, data: list[list[Path]]
 ) -> Path:
@@ -645,5 +641,7 @@ def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt
 
 RECIPES = {
     "tlob": recipe.TrainingRecipe(add_options=add_options, run=partial(_run, _tlob)),
-    "deeplob": recipe.TrainingRecipe(add_options=add_deeplob_options, run=partial(_run, _deeplob)),
+    "deeplob": recipe.TrainingRecipe(
+        add_options=add_deeplob_options, run=partial(_run, lambda _, outputs: DeepLOBConfig(outputs=outputs))
+    ),
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from core.checkpoints import CheckpointError
@@ -127,7 +125,12 @@ def _downloads(window: FrozenWindow, answered: WindowAnswer, source: WindowSourc
         name = f"window-{window.id}"
         controls.download_bytes(
             _("Window and all arrays (.npz)"),
-            lambda: to_npz(window, _arrays(window, answered, view)),
+            lambda: to_npz(
+                window,
+                answered.maps
+                | {"probabilities": answered.probabilities}
+                | (attention_inputs.arrays(window) if view == "inputs" else {}),
+            ),
             key="attention_npz",
             filename=f"{name}.npz",
             mime="application/octet-stream",
@@ -140,12 +143,6 @@ def _downloads(window: FrozenWindow, answered: WindowAnswer, source: WindowSourc
             attention_window.show_frozen(window)
         note = _("A frozen window lasts as long as the app runs; the .npz file keeps it for good.")
         controls.link_to_view(note if source.kind == "frozen" else "")
-
-
-def _arrays(window: FrozenWindow, answered: WindowAnswer, view: str) -> dict[str, Any]:
-    """Arrays saved beside the window, by name."""
-    shown = attention_inputs.arrays(window) if view == "inputs" else {}
-    return {**answered.maps, "probabilities": answered.probabilities, **shown}
 
 
 body(source)

@@ -54,8 +54,8 @@ def show(place: RecordingPlace, chosen: Sequence[Recording]) -> None:
             _export(readable[0])
         if len(readable) > 1 and by.may(Action.CHANGE):
             _merge(Path(place.address), readable)
-        if own:
-            _ask(own)
+        if own and st.button(_("Delete"), icon=":material/delete:", key="library:delete_first"):
+            st.session_state[ASKED] = [entry.name for entry in own]
     if any(entry.sealed for entry in chosen):
         st.caption(_("What belongs to a ledger stays as it is, so that the ledger can be verified."))
     _confirm(Path(place.address), own)
@@ -130,12 +130,6 @@ def _merge(folder: Path, chosen: Sequence[Recording]) -> None:
 
 def _moved(bar: Any, done: int, total: int) -> None:
     bar.progress(done / total, text=_("{done} of {total}").format(done=number(done), total=number(total)))
-
-
-def _ask(own: Sequence[Recording]) -> None:
-    names = [entry.name for entry in own]
-    if st.button(_("Delete"), icon=":material/delete:", key="library:delete_first"):
-        st.session_state[ASKED] = names
 
 
 def _confirm(folder: Path, own: Sequence[Recording]) -> None:

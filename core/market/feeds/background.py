@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -106,11 +107,7 @@ def background_loop() -> BackgroundLoop:
     return _background
 
 
+@atexit.register
 def _at_exit() -> None:
-    try:
+    with contextlib.suppress(RuntimeError):  # a task ignores being cancelled: the thread is a daemon and ends with the process
         _background.stop()
-    except RuntimeError:  # a task ignores being cancelled: the thread is a daemon and ends with the process
-        return
-
-
-atexit.register(_at_exit)

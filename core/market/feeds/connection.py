@@ -362,18 +362,13 @@ class Connection:
                     await asyncio.wait(waiting, timeout=NEWS_S, return_when=asyncio.FIRST_COMPLETED)
                 if self._fault.done():
                     self._fault.result()
-                unseen = None if self._watching.done() or not streamed else self._unseen()
-                if unseen is not None:
-                    quiet_since, asks = time.monotonic(), _Asks()
-                    asked_at = quiet_since
-                    self._depth.narrow(unseen, depth)
-                    await self._hand_on(unseen)
-                    continue
+                book = None if self._watching.done() or not streamed else self._unseen()
                 if self._watching.done():
                     book, self._watching = self._watching.result(), None
                     if not streamed:
                         await self._leave_asked(book)
                     streamed = True
+                if book is not None:
                     quiet_since, asks = time.monotonic(), _Asks()
                     asked_at = quiet_since
                     self._depth.narrow(book, depth)
@@ -514,18 +509,14 @@ class Connection:
                 log.debug("the book of %s on %s could not be compared: %s", self._symbol, self._name, error)
                 continue
             await asyncio.sleep(self._timeouts.settle_s)
-            books = [one.whole[: 4 * COMPARED] for one in self._books_since(asked_s - self._timeouts.settle_s)]
+            while len(self._recent) > 1 and self._recent[1][0] <= asked_s - self._timeouts.settle_s:
+                self._recent.popleft()
+            books = [one.whole[: 4 * COMPARED] for _, one in self._recent]  # those that held since then
             if differing_levels(asked.whole[: 4 * COMPARED], books):
                 self._fail(BooksDiffer("the book that {name} streams differs from the one it gives on request", name=self._name))
                 return
             # levels that changed while it was asked were not compared: what went wrong with them then is seen the next time
             await self._queue.put(Confirmation(until_ns=asked_ns - int(self._timeouts.settle_s * 1e9)))
-
-    def _books_since(self, start_s: float) -> list[OrderBookSnapshot]:
-        """The streamed books that held at some time since `start_s`."""
-        while len(self._recent) > 1 and self._recent[1][0] <= start_s:
-            self._recent.popleft()
-        return [snapshot for _, snapshot in self._recent]
 
     # -- books by asking ----------------------------------------------------------------------------------------------
 

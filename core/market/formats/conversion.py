@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -91,7 +91,9 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> I
         if progress:
             progress(min(1.0, batch.done))
     if not parts:
-        raise FormatError(_nothing_usable(problems))
+        if problems:
+            raise FormatError("no book of it can be used: row {row} {what}", row=problems[0].row, what=problems[0].what)
+        raise FormatError(compose("no book of it can be used: it holds none"))
     times = np.concatenate(parts)
     return Inspection(
         form=form,
@@ -238,9 +240,3 @@ def _faults(values: FloatArray) -> list[tuple[Message, NDArray[np.bool_]]]:
         compose("is unsorted: asks must rise and bids must fall from the best"),
     )
     return [(clause, ~np.logical_and.reduce(right, axis=1)) for clause, right in zip(clauses, sound, strict=True)]
-
-
-def _nothing_usable(problems: Sequence[RowProblem]) -> Message:
-    if problems:
-        return compose("no book of it can be used: row {row} {what}", row=problems[0].row, what=problems[0].what)
-    return compose("no book of it can be used: it holds none")

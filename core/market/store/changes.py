@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.market.book import BookError, BookRows, FloatArray
+from core.market.book import BookError
 from core.market.depth import depth_path
 from core.market.feeds.trades import TradeColumns, trades_path, trades_table
 from core.market.store.index import Recording
@@ -103,7 +103,7 @@ def write_merged(path: Path, files: Sequence[Path], *, market: str, progress: Pr
     def blocks() -> Iterator[RowBlock]:
         for first in range(0, len(rows), GROUP_ROWS // 4):
             part = rows.block(first, first + GROUP_ROWS // 4, deep=True)
-            yield part.timestamps, _whole(part)
+            yield part.timestamps, part.levels if part.deep is None else np.concatenate([part.levels, part.deep], axis=1)
             if progress:
                 progress(min(len(rows), first + GROUP_ROWS // 4), len(rows))
 
@@ -133,19 +133,17 @@ def fetch(place: RecordingPlace, entry: Recording, folder: Path, *, progress: Pr
     Raises:
         BookError: where one of that name is there already, or the place does not answer.
     """
-    wanted = [file for file in place.files() if file.address in entry.files or _belongs(file.relative, entry.name)]
+    parent, _, stem = entry.name.rpartition("/")
+    day, trades = f"{entry.name}/", f"{parent}/trades/{stem}.parquet".lstrip("/")
+    wanted = [
+        file for file in place.files() if file.address in entry.files or f"{file.relative}/".startswith((day, f"{trades}/"))
+    ]
     for done, file in enumerate(wanted, 1):
         if (folder / file.relative).exists():
             raise BookError("there is a recording {name} already: choose another name", name=entry.name)
         place.fetch(file, folder)
         if progress:
             progress(done, len(wanted))
-
-
-def _belongs(relative: str, name: str) -> bool:
-    """Tells whether a file lies in a recording's day, or holds its trades."""
-    parent, _, file = name.rpartition("/")
-    return relative.startswith(f"{name}/") or relative == f"{parent}/trades/{file}.parquet".lstrip("/")
 
 
 def _checked(name: str) -> str:
@@ -158,10 +156,6 @@ def _checked(name: str) -> str:
     if not NAME.fullmatch(name):
         raise BookError("{name!r} is no name: letters, digits, - and _ are right, and / between folders", name=name)
     return name
-
-
-def _whole(rows: BookRows) -> FloatArray:
-    return rows.levels if rows.deep is None else np.concatenate([rows.levels, rows.deep], axis=1)
 
 
 def _own(entry: Recording) -> None:
