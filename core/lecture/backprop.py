@@ -163,6 +163,7 @@ def _multi_head(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -
     by_hand = g.multi_head_gradient(x, x, x, weights, 2, upstream, mask=mask)
     written = {"x": by_hand.query + by_hand.key + by_hand.value, **by_hand.weights}
     inner = {"dA": by_hand.heads.weights, "dS": by_hand.heads.scores}
+    inner |= {"dx_Q": by_hand.query, "dx_K": by_hand.key, "dx_V": by_hand.value}
     return _finish({"x": x, **weights}, upstream, lambda t: _fused(t["x"], t, mask), written, inner)
 
 
@@ -183,6 +184,7 @@ def _ffn(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Exam
     by_x, by_hand = g.feed_forward_gradient(x, weights, upstream)
     report, _found = g.feed_forward_gradient(x, weights, upstream, report_form=True)
     inner = {"Z1": x @ weights["w_1"] + weights["b_1"], "report_gradient": report}
+    inner["dZ1"] = (upstream @ weights["w_2"].T) * activations.gelu_tanh_derivative(inner["Z1"])
     return _finish({"x": x, **weights}, upstream, lambda t: _ffn_torch(t["x"], t), {"x": by_x, **by_hand}, inner)
 
 
@@ -197,7 +199,11 @@ def _layer(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Exa
         n1 = F.layer_norm(t["x"] + _fused(t["x"], t, mask), (width,), t["gamma_1"], t["beta_1"])
         return F.layer_norm(n1 + _ffn_torch(n1, t), (width,), t["gamma_2"], t["beta_2"])
 
-    return _finish({"x": x, **weights}, upstream, forward, {"x": by_x, **by_hand})
+    summed = x + g.multi_head(x, x, x, weights, 2, mask=mask)
+    middle = F.layer_norm(summed, (width,), weights["gamma_1"], weights["beta_1"])
+    second = g.layer_norm_gradient(middle + g.feed_forward(middle, weights), weights["gamma_2"], upstream).x
+    past = g.layer_norm_gradient(summed, weights["gamma_1"], second + g.feed_forward_gradient(middle, weights, second)[0]).x
+    return _finish({"x": x, **weights}, upstream, forward, {"x": by_x, **by_hand}, {"dX1": past, "dO": by_x - past})
 
 
 _MAKERS: Final[dict[Part, Callable[[_Draw, Tensor, Tensor, Tensor | None], Example]]] = {

@@ -23,7 +23,7 @@ from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from pages.learn import diagram, frame, matrix_editor, questions
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
 from pages.shared.language import N_, _, number, significant
@@ -318,7 +318,7 @@ def multi_head(it: Attended) -> PartView:
     steps, i, count = it.steps, it.query, it.heads
     weights = {name: it.edited[name] for name in KEYS if name != "X"}
     off = attention_steps.deviation_from_torch(steps, weights)
-    agree = _("Largest difference from torch.nn.MultiheadAttention with these weights: {value}.").format(value=f"{off:.1e}")
+    agree = _("Largest difference from torch.nn.MultiheadAttention with these weights: {value}.").format(value=written(off, -1))
     name = _("A of head {number}")
     maps = [
         by_key(

@@ -17,10 +17,10 @@ from core.lecture.claims import backprop as said
 from core.lecture.claims import told
 from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
-from core.lecture.shown_digits import digits_needed, dot, flat
+from core.lecture.shown_digits import digits_needed, dot, flat, total
 from pages.learn import diagram, frame, lesson_page, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex
-from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render
+from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render, written
 from pages.shared.language import _, number, percent, significant
 
 FORMULAS: Final[dict[str, str]] = {
@@ -52,6 +52,10 @@ FORMULAS: Final[dict[str, str]] = {
 }
 """The forward and backward equations of each part."""
 
+SUMMED: Final[dict[str, dict[str, str]]] = {
+    "multi_head": {"dx_Q": "Q", "dx_K": "K", "dx_V": "V"}, "layer": {"dX1": "x", "dO": "O"},
+}  # fmt: skip
+"""Ways by which the gradient by x comes in, where there are several: intermediate value, and the path's name."""
 ATTENTION_PARTS: Final = ("attention", "multi_head", "layer")
 
 
@@ -115,9 +119,9 @@ def view(part: Part, first: float, seed: int, rows: int, causal: bool | None = N
     name = of or next(iter(example.written))
     three = figures.compared(example.written[name], example.autograd[name], name=f"∇{name}", entry=(0, 0))
     alts = (_("The gradient by the written formulas."), _("The gradient by autograd."), _("Their difference."))
-    written = replace(three[0], of=example.inputs | {"∇y": example.inputs["upstream"]})
+    ours = replace(three[0], of=example.inputs | {"∇y": example.inputs["upstream"]})
     keys = (f"bp_{part}_{name}", "bp_autograd", "bp_difference")
-    figure: list[Item] = [[plot(one, key, alt) for one, key, alt in zip((written, *three[1:]), keys, alts, strict=True)]]
+    figure: list[Item] = [[plot(one, key, alt) for one, key, alt in zip((ours, *three[1:]), keys, alts, strict=True)]]
     if part == "gelu":
         slopes = figures.slopes_figure(*backprop.gelu_slopes(), example.inputs["x"].ravel())
         figure.insert(0, plot(slopes, "bp_slopes", _("GELU's derivative, the report's form of it, and the difference.")))
@@ -129,7 +133,7 @@ def view(part: Part, first: float, seed: int, rows: int, causal: bool | None = N
         figure=figure,
         notes=[passage("backprop", part), *(told(said.CLAIMS[part](example)) if part in said.CLAIMS else [])],
         more=[
-            check(differ.format(gap=f"{gap:.0e}", count=len(example.written)), gap < 1e-10),
+            check(differ.format(gap=written(gap, -1), count=len(example.written)), gap < 1e-10),
             report_form(example),
             lambda: matrices(example),
         ],
@@ -212,6 +216,13 @@ def _calculation(part: Part, example: Example, name: str) -> str:
             "V": (example.inner["A"][:, 0], up[:, 0]),
         }[name]
         return _product(target, left, right, entry, key_width=None if name == "V" else d_k)
+    if name == "x" and part == "ffn":
+        return _product(target, example.inner["dZ1"][0], example.inputs["w_1"][0], entry)
+    if name == "x" and part in SUMMED:
+        ways = [(way, float(example.inner[key][0, 0])) for key, way in SUMMED[part].items()]
+        digits = digits_needed(total, *(value for _way, value in ways), result=4)
+        paths = (rf"\underset{{\text{{{way}}}}}{{({tex(value, digits)})}}" for way, value in ways)
+        return rf"{target} = {' + '.join(paths)} = {entry}"
     return rf"{target} = {entry}"
 
 

@@ -19,7 +19,7 @@ from core.lecture.notebooks import on_screen, rounded
 from core.lecture.shown_digits import digits_needed
 from pages.learn import diagram, questions
 from pages.learn.frame import choice, passage, slider, tex, tex_row
-from pages.learn.lesson_page import LessonPage, Part, PartView, check, plot, render
+from pages.learn.lesson_page import LessonPage, Part, PartView, check, plot, render, written
 from pages.learn.what_moved import Followed
 from pages.shared.language import _, number, percent
 
@@ -108,7 +108,8 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
                 _("How far means are from 0 and standard deviations from 1 after the norm, for each kind of group."),
             ),
             check(
-                _("The formula and PyTorch's layer differ by {gap} at most.").format(gap=f"{example.gap:.0e}"), example.gap < 1e-9
+                _("The formula and PyTorch's layer differ by {gap} at most.").format(gap=written(example.gap, -1)),
+                example.gap < 1e-9,
             ),
         ],
         drawing=drawing("norms", cell.x, cell.y, name),
@@ -129,7 +130,7 @@ def activation(at: float, name: str) -> PartView:
     drawn = figures.activation_figure(x, labelled, chosen=names[name], at=at, value=value, slope=slope)
     far = _("How far the tanh form of GELU and its derivative are from the exact ones.")
     f, derivative = ACTIVATION_FORMULAS[name]
-    agree = _("The formula and PyTorch differ by {gap} at most, in value and derivative.").format(gap=f"{gap:.0e}")
+    agree = _("The formula and PyTorch differ by {gap} at most, in value and derivative.").format(gap=written(gap, -1))
     return PartView(
         equation=Worked(
             rf"\begin{{aligned}} f(x) &= {f} \\ f'(x) &= {derivative} \end{{aligned}}",
@@ -227,7 +228,7 @@ def depth(layers: int, seed: int) -> PartView:
         ],
         notes=[*told(said.depth(post, pre)), passage("norms", "depth")],
         more=[plot(sizes, "depth_activations", _("Size of the activations by layer, post-norm against pre-norm."))],
-        drawing=drawing("depth", ratio_post, ratio_pre),
+        drawing=norms_diagram({}, {}),
         question=lambda: questions.deeper(layers, seed),
         taken=lambda: {"LAYERS": layers, "SEED": seed} | on_screen({"post-norm": ratio_post, "pre-norm": ratio_pre}),
     )

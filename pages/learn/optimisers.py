@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.figures.learn import optimisers as figures
 from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.optimisers import optimiser_diagram
+from core.figures.learn.optimisers import initial_diagram, optimiser_diagram
 from core.lecture import activations, book_task, initialisation, optimisers
 from core.lecture.book_task import BookTask
 from core.lecture.claims import optimisers as said
@@ -321,7 +321,7 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
         ),
         figure=[plot(drawn, "signal", _("Size of the activations by layer for six ways of drawing the weights."))],
         notes=[passage("optimisers", "init"), *told(said.init(signals[scheme]))],
-        drawing=drawing(),
+        drawing=initial_diagram(signals[scheme].sizes, activation, write=diagram.write),
         taken=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
     )
 

@@ -26,7 +26,7 @@ from core.market.predictor import load_predictor
 from core.market.store.index import recordings
 from pages.learn import diagram, frame, questions
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, written
 from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
@@ -338,7 +338,7 @@ def turned_pair(it: Encoding, moved: positions.Shift) -> tuple[Worked, Item]:
             sine=number(there[0], 3),
             cosine=number(there[1], 3),
         ),
-    ), check(rounding.format(value=f"{moved.largest:.1e}"), moved.largest < 1e-5)
+    ), check(rounding.format(value=written(moved.largest, -1)), moved.largest < 1e-5)
 
 
 @st.cache_data(show_spinner=False)
@@ -436,7 +436,7 @@ def without(it: Encoding) -> PartView:
     x, weights, rows = tokens.embed(words, 8), attention_steps.random_weights(8), tokens.unique_names(words)
     shuffle = permutation.shuffle(x, weights, ORDER, positions=it.positions)
     shuffled, channels = [rows[index] for index in ORDER], [str(index) for index in range(8)]
-    same = _("The outputs are the same rows, shuffled (largest deviation {value}).").format(value=f"{shuffle.rows:.1e}")
+    same = _("The outputs are the same rows, shuffled (largest deviation {value}).").format(value=written(shuffle.rows, -1))
     others = _("The outputs are other rows: the largest deviation is {value}.").format(value=significant(shuffle.rows))
 
     def one(code: str, title: str, names: list[str], values: Any) -> Item:

@@ -25,7 +25,7 @@ from core.market.store import index
 from core.market.store.index import RecordingError
 from pages.learn import diagram, frame, matrix_editor, questions
 from pages.learn.frame import Dial, passage, tex
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, markdown, plot, render, stats
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, markdown, plot, render, stats, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
 from pages.shared.language import N_, _, number, significant
@@ -340,7 +340,7 @@ def _power(value: float) -> str:
 
 def agreement(name: str, deviation: float) -> Item:
     """A cell beside PyTorch's."""
-    sentence = _("Largest difference from {name} with these weights: {value}.").format(name=name, value=f"{deviation:.1e}")
+    sentence = _("Largest difference from {name} with these weights: {value}.").format(name=name, value=written(deviation, -1))
     return check(sentence, deviation < 1e-9)
 
 

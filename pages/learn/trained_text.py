@@ -18,7 +18,7 @@ from core.lecture.text_reader import LONGEST, Kind, TextError, TextReader, TextR
 from core.lecture.tokens import unique_names
 from pages.learn import frame
 from pages.learn.frame import Dial, passage, tex
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, Show, caption, check, markdown, plot, render, stats
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, Show, caption, check, markdown, plot, render, stats, written
 from pages.shared import url_state
 from pages.shared.language import N_, _, number, percent, significant
 from pages.shared.stat_strip import Stat
@@ -125,7 +125,7 @@ def show(sentence: str, weights: Kind, tq: int, tl: int, th: int) -> PartView:
             markdown(expects),
             caption(never) if reading.unknown else None,
             caption(training(model)),
-            check(same.format(value=f"{off:.1e}"), off < 1e-5),
+            check(same.format(value=written(off, -1)), off < 1e-5),
         ],
         notes=[passage("trained_text", "look")],
         taken=lambda: {

@@ -19,7 +19,7 @@ from core.models.tlob import BTC
 from core.models.vit import ViTConfig
 from pages.learn.amounts import amount
 from pages.learn.frame import choice, passage, slider, tex, whole_numbers
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, markdown, plot, render, table
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, markdown, plot, render, table, written
 from pages.shared.language import N_, _, number, significant
 
 SENTENCE: Final = N_("the cat sat on the mat")
@@ -66,7 +66,7 @@ def roles(role: uses.Role, word: int, factor: float) -> PartView:
         {_("before"): study.mixed[word], _("afterwards"): study.mixed_after[word]},
         x_title=_("Channel"), y_title=_("Output of this word"),
     )  # fmt: skip
-    untouched = _("Values take no part in relevance: the weights changed by {value}.").format(value=f"{weight_moved:.0e}")
+    untouched = _("Values take no part in relevance: the weights changed by {value}.").format(value=written(weight_moved, -1))
     note = _("{what} of “{word}” times {factor}")
     shown = {"largest change of A": weight_moved, "largest change of Z": output_moved}
     given = {"X": x, **{name: weights[name] for name in ("W_Q", "W_K", "W_V")}, "ROLE": role, "WORD": word, "FACTOR": factor}

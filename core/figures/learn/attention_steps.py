@@ -81,12 +81,13 @@ def attention_diagram(steps: Steps, *, head: int, query: int, key: int, write: W
     i, j = query + 1, key + 1
     q, k, v = (few(one[head, row], write) for one, row in ((steps.q, query), (steps.k, key), (steps.v, key)))
     return Diagram(
+        flows=True,
         title=_("Block diagram of attention"),
         blocks=(
             Block("x", "X", (0, 1), shape(steps.x), "project", "words seed", "data"),
-            Block("q", "Q = XW_Q", (1, 0), shape(steps.q[head]), "project", "seed q"),
-            Block("k", "K = XW_K", (1, 1), shape(steps.k[head]), "project", "seed"),
-            Block("v", "V = XW_V", (1, 2), shape(steps.v[head]), "project", "seed"),
+            Block("q", "Q = XW_Q", (1, 0), shape(steps.q[head]), "project", "seed q heads head"),
+            Block("k", "K = XW_K", (1, 1), shape(steps.k[head]), "project", "seed heads head"),
+            Block("v", "V = XW_V", (1, 2), shape(steps.v[head]), "project", "seed heads head"),
             Block(
                 "scores",
                 "QKᵀ/(τ√d_k)",
@@ -119,10 +120,12 @@ def permutation_diagram(shuffle: Shuffle, order: Sequence[int], *, heads: int, w
     Args:
         order: from 0 on. size: writes the deviations.
     """
+    same, mean = ("order" if holds else "" for holds in (shuffle.equivariant, shuffle.invariant))
     word = ",".join(str(index + 1) for index in order)
     layer = "places causal heads draw"
     attention = _("Attention")
     return Diagram(
+        flows=True,
         title=_("Block diagram of a permutation before and after attention"),
         blocks=(
             Block("x", "X", (0, 0.5), shape(shuffle.before.x), "rows", "said draw", "data"),
@@ -130,10 +133,10 @@ def permutation_diagram(shuffle: Shuffle, order: Sequence[int], *, heads: int, w
             Block("after", attention, (2, 0), f"A' {shape(shuffle.after.weights[0])}", "maps", layer),
             Block("before", attention, (1, 1), f"A {shape(shuffle.before.weights[0])}", "maps", layer),
             Block("pz", "P", (2, 1), word, "rows", "order"),
-            Block("same", "Z' = PZ?", (3, 0.5), size(shuffle.rows), "table", "places causal"),
-            Block("mean", _("mean"), (4, 0), few(pooled(shuffle.after.joined), write), "pool"),
-            Block("pool", _("mean"), (4, 1), few(pooled(shuffle.before.joined), write), "pool"),
-            Block("equal", "Z̄' = Z̄?", (5, 0.5), size(shuffle.pool), "pool", "places causal"),
+            Block("same", "Z' = PZ?", (3, 0.5), size(shuffle.rows), "table", "places causal", still=same),
+            Block("mean", _("mean"), (4, 0), few(pooled(shuffle.after.joined), write), "pool", still=mean),
+            Block("pool", _("mean"), (4, 1), few(pooled(shuffle.before.joined), write), "pool", still="order"),
+            Block("equal", "Z̄' = Z̄?", (5, 0.5), size(shuffle.pool), "pool", "places causal", still=mean),
         ),
         wires=(
             Wire("x", "p", few(shuffle.before.x[0], write)),

@@ -33,7 +33,7 @@ def compared(
     """
     top, gap = largest_size([written, autograd]), written - autograd
     outlined = ((entry[0], entry[0], entry[1], entry[1]),)
-    title = _("difference, largest {value}").format(value=f"{np.abs(gap).max():.1e}")
+    title = _("difference, largest {value}").format(value=f"{np.abs(gap).max():.2g}")
     return (
         Matrix(values=written, name=_("{name}, written").format(name=name), top=top, outlined=outlined),
         Matrix(values=autograd, name=_("{name}, autograd").format(name=name), top=top, outlined=outlined),
@@ -81,7 +81,8 @@ def backprop_diagram(part: str, example: Example, name: str, *, write: Write) ->
         ("ffn", "FFN", (4, 0), "ffn", "step"),
         ("linear", "xW + b", (4, 1), "linear", "step"),
         ("gelu", "GELU", (5, 1), "gelu", "step"),
-        ("loss", "ℒ", (5, 0), "layer", "data"),
+        ("last", "LayerNorm", (5, 0), "", "step"),
+        ("loss", "ℒ", (6, 0), "layer", "data"),
     )
     blocks = tuple(
         Block(
@@ -94,7 +95,7 @@ def backprop_diagram(part: str, example: Example, name: str, *, write: Write) ->
         )
         for code, label, at, opened, kind in chain
     )
-    row = ("x", "multi_head", "attention", "norm", "ffn", "loss")
+    row = ("x", "multi_head", "attention", "norm", "ffn", "last", "loss")
     opened = {code: of for code, _label, _at, of, _kind in chain}
     wires: list[Wire] = []
     for a, b in pairwise(row):
@@ -106,6 +107,8 @@ def backprop_diagram(part: str, example: Example, name: str, *, write: Write) ->
         behind = behind or (back.get(opened[a], ("", ""))[1] if a != "x" else back.get("layer", ("", ""))[0])
         wires += [Wire(a, b, ahead), Wire(b, a, behind, "back")]
     wires += [
+        Wire("x", "norm", _("x, unchanged"), "over"),
+        Wire("norm", "last", _("N_1, unchanged"), "over"),
         Wire("softmax", "attention", forward.get("softmax", ("", ""))[1] and f"A_{{11}} = {forward['softmax'][1]}"),
         Wire("linear", "ffn", forward.get("linear", ("", ""))[1]),
         Wire("linear", "gelu", forward.get("gelu", ("", ""))[0]),

@@ -211,3 +211,33 @@ def optimiser_diagram(step: AdamStep, *, write: Write, clip: str = "", rate: str
             Wire("next", "theta", _("the next step starts here"), "under", 1),
         ),
     )
+
+
+def initial_diagram(sizes: Array, activation: str, *, write: Write) -> Diagram:
+    """A signal through the layers of a new network.
+
+    Args:
+        sizes: (layers + 1,) root mean square of what goes in and of what comes out of each layer.
+    """
+    last = len(sizes) - 1
+    return Diagram(
+        flows=True,
+        title=_("Block diagram of a signal through new layers"),
+        blocks=(
+            Block("x", "x", (0, 0), f"rms {write(float(sizes[0]))}", "init", kind="data"),
+            Block("first", "xW_1", (1, 0), "", "init", "scheme"),
+            Block("act", activation, (2, 0), "", "init", "activation"),
+            Block("dots", "…", (3, 0), kind="sum"),
+            Block("last", f"W_{{{last}}}", (4, 0), "", "init", "scheme layers"),
+            Block("act_last", activation, (5, 0), "", "init", "activation"),
+            Block("h", f"x_{{{last}}}", (6, 0), f"rms {write(float(sizes[-1]))}", "init", kind="data"),
+        ),
+        wires=(
+            Wire("x", "first", write(float(sizes[0]))),
+            Wire("first", "act"),
+            Wire("act", "dots", write(float(sizes[1]))),
+            Wire("dots", "last", write(float(sizes[-2]))),
+            Wire("last", "act_last"),
+            Wire("act_last", "h", write(float(sizes[-1]))),
+        ),
+    )

@@ -154,6 +154,7 @@ def rnn_diagram(x: Array, run: RNNTrace, terms: tuple[float, float, float], *, s
     before = float(run.h[step - 1, unit]) if step else 0.0
     t = step + 1
     return Diagram(
+        flows=True,
         title=_("Block diagram of an RNN cell"),
         blocks=(
             Block("x", f"x_{{{t}}}", (0, 0), few(x[step], write), dials="seq text period", kind="data"),
@@ -185,6 +186,7 @@ def lstm_diagram(x: Array, run: LSTMTrace, *, step: int, unit: int, write: Write
     kept, added = (write(value) for value in cell_terms(run, step, unit))
     t = step + 1
     return Diagram(
+        flows=True,
         title=_("Block diagram of an LSTM cell"),
         blocks=(
             Block("cell", f"c_{{{t - 1}}}", (0, 0), before, "gradient", "t", "data"),
@@ -237,7 +239,13 @@ def gradient_diagram(back: ThroughTime, write: Write) -> Diagram:
     )
     inputs = tuple(
         Block(
-            f"x{t}", f"x_{{{t}}}", (place + (place > 1), 1), write(float(back.rnn[t - 1])), "gradient", "seq len text rho", "data"
+            f"x{t}",
+            f"x_{{{t}}}",
+            (place + (place > 1), 1),
+            f"‖∇‖ {write(float(back.rnn[t - 1]))}",
+            "gradient",
+            "seq len text rho",
+            "data",
         )
         for place, t in enumerate(steps)
     )

@@ -20,7 +20,7 @@ from core.figures.learn.cost import cost_diagram
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
 from core.figures.learn.diagrams.drawing import Look, block_width, describe, label_width, svg
 from core.figures.learn.norms import norms_diagram
-from core.figures.learn.optimisers import optimiser_diagram
+from core.figures.learn.optimisers import initial_diagram, optimiser_diagram
 from core.figures.learn.positions import positions_diagram
 from core.figures.learn.recurrent import gradient_diagram, lstm_diagram, rnn_diagram
 from core.figures.learn.transformer import transformer_diagram
@@ -114,7 +114,8 @@ def chain() -> Diagram:
 DIAGRAMS = {
     "attention_steps": [attention()], "recurrent": [rnn(), lstm(), gradients()], "permutation": [shuffled()],
     "positions": [encoding()], "norms": [norms_diagram({"norms": ("3.41", "0.87")}, {"norms": "InstanceNorm"})],
-    "optimisers": [adam()], "backprop": [chain()], "cost": [layer_cost()], "transformer": [dates()],
+    "optimisers": [adam(), initial_diagram(np.array([1.0, 0.8, 0.5]), "relu", write=two)],
+    "backprop": [chain()], "cost": [layer_cost()], "transformer": [dates()],
     "ctc": [labels()], "metrics": [sentences()],
 }  # fmt: skip
 EVERY = [(page, one) for page, found in DIAGRAMS.items() for one in found]
@@ -237,8 +238,17 @@ def test_what_the_dial_moves_lights_up_and_the_part_on_display_is_framed() -> No
     look = Look(part="sum", dial="t", names={"sum": "4 · Weighted sum"}, link=lambda code: f"?part={code}")
     root = ElementTree.fromstring(svg(attention(), look, narrow=False))
     groups = {one.get("data-block"): one.get("class", "").split() for one in root.iter() if one.get("data-block")}
-    assert {code for code, names in groups.items() if "diagram-lit" in names} == {"scores", "weights"}
+    assert {code for code, names in groups.items() if "diagram-lit" in names} == {"scores", "weights", "z", "out"}
     assert {code for code, names in groups.items() if "diagram-here" in names} == {"z"}
+
+
+def test_a_dial_that_changes_nothing_lights_nothing_after_it() -> None:
+    assert shuffled().lit("order") == {"p", "pz", "after"}  # without positions rows only move, and their mean stays
+    other = permutation.shuffle(X, WEIGHTS, [5, 2, 3, 1, 0, 4], positions=True)
+    drawn = permutation_diagram(other, [5, 2, 3, 1, 0, 4], heads=1, write=two, size=general)
+    assert drawn.lit("order") == {"p", "pz", "after", "same", "mean", "equal"}
+    assert attention().lit("words") == {block.code for block in attention().blocks} and not attention().lit("")
+    assert chain().lit("first") == {"norm"} and adam().lit("norm") == {"clip"}
 
 
 def test_a_label_with_marks_of_xml_is_written_as_it_is() -> None:

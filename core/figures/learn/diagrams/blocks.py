@@ -29,6 +29,7 @@ class Block:
             where it opens none.
         dials: codes of the dials that change what comes out of it, with blanks between.
         kind: "data" has round ends; "sum" is a small circle with a sign.
+        still: codes of dials that leave it as it is, although they change what goes into it.
     """
 
     code: str
@@ -38,6 +39,7 @@ class Block:
     part: str = ""
     dials: str = ""
     kind: Kind = "step"
+    still: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,16 @@ class Wire:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagram:
-    """A diagram; `title` is its name, translated."""
+    """A diagram.
+
+    Attributes:
+        title: its name, translated. flows: what changes a block's output changes what comes after it, on display too.
+    """
 
     title: str
     blocks: tuple[Block, ...]
     wires: tuple[Wire, ...]
+    flows: bool = False
 
     def block(self, code: str) -> Block:
         """The block of this code.
@@ -72,6 +79,14 @@ class Diagram:
             KeyError: where there is none.
         """
         return {block.code: block for block in self.blocks}[code]
+
+    def lit(self, dial: str) -> set[str]:
+        """Codes of the blocks that change with a dial, those after them included where numbers flow."""
+        lit = {block.code for block in self.blocks if dial and dial in block.dials.split()}
+        ahead = [one for one in self.wires if self.block(one.target).at[0] >= self.block(one.source).at[0] and one.way != "back"]
+        for _pass in self.blocks if self.flows else ():
+            lit |= {one.target for one in ahead if one.source in lit and dial not in self.block(one.target).still.split()}
+        return lit
 
     @property
     def parts(self) -> set[str]:

@@ -90,8 +90,9 @@ def svg(diagram: Diagram, look: Look, *, narrow: bool) -> str:
     SubElement(root, "desc").text = describe(diagram)
     for wire, route, _at in lines:
         _draw_wire(root, wire, [_turned(point, narrow) for point in route])
+    lit = diagram.lit(look.dial)
     for block in diagram.blocks:
-        _draw_block(root, block, places[block.code], look, narrow=narrow)
+        _draw_block(root, block, places[block.code], look, narrow=narrow, lit=block.code in lit)
     for wire, route, at in lines:
         if wire.label:
             sideways = len(route) == 2 and abs(route[0][0] - route[1][0]) < 1
@@ -196,8 +197,8 @@ def _draw_numbers(root: Element, wire: Wire, at: Point, *, narrow: bool, paired:
         group[-1].set("transform", f"rotate(-90 {x:.1f} {y:.1f})")
 
 
-def _draw_block(root: Element, block: Block, place: _Place, look: Look, *, narrow: bool) -> None:
-    lit, here = bool(look.dial) and look.dial in block.dials.split(), bool(block.part) and block.part == look.part
+def _draw_block(root: Element, block: Block, place: _Place, look: Look, *, narrow: bool, lit: bool) -> None:
+    here = bool(block.part) and block.part == look.part
     name = ["diagram-block", f"diagram-{block.kind}", *["diagram-lit"] * lit, *["diagram-here"] * here]
     group = SubElement(root, "g", {"class": " ".join(name), "data-block": block.code})
     if block.part:
