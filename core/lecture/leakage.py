@@ -7,10 +7,12 @@ same choice for the peer that the network is compared with. Each mistake changes
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Literal
+from pathlib import Path
+from typing import Any, Final, Literal, cast
 
 import numpy as np
 import torch
@@ -42,6 +44,7 @@ LEANS: Final = np.linspace(-1.0, 3.0, 41)
 """Leans that a call rule is chosen from (D25)."""
 FEWEST: Final = 1_000
 """Rows that the lab needs."""
+FINISHED: Final = Path(__file__).resolve().parents[2] / "assets" / "experiments" / "leakage.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +107,38 @@ class LabScore:
     def lead(self) -> FloatArray:
         """(seeds,) the network's Matthews correlation less the peer's."""
         return self.network - self.peer
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedLab:
+    """A run that was made beforehand, with each mistake by itself.
+
+    Attributes:
+        alpha: the honest label's threshold. learnt_from: rows of the honest training part. score: mistakes -> scores.
+    """
+
+    horizon: int
+    alpha: float
+    learnt_from: int
+    score: dict[tuple[Mistake, ...], LabScore]
+
+    def to_json(self) -> str:
+        """The file's text."""
+        told = {
+            " ".join(made): {name: np.asarray(value).tolist() for name, value in vars(score).items()}
+            for made, score in self.score.items()
+        }
+        return json.dumps({"horizon": self.horizon, "alpha": self.alpha, "learnt_from": self.learnt_from, "score": told}) + "\n"
+
+    @classmethod
+    def read(cls, path: Path = FINISHED) -> FinishedLab:
+        """The bundled run, which `python -m scripts.leakage_example` makes."""
+        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        score: dict[tuple[Mistake, ...], LabScore] = {}
+        for made, of in told.pop("score").items():
+            values: dict[str, Any] = {name: np.array(value) if isinstance(value, list) else value for name, value in of.items()}
+            score[cast("tuple[Mistake, ...]", tuple(made.split()))] = LabScore(**values)
+        return cls(**told, score=score)
 
 
 def book_inputs(rows: BookRows) -> FloatArray:

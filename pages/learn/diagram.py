@@ -22,11 +22,11 @@ GO: Final = "diagram:go"
 """Session state: a block was clicked, and the whole page is to run with its part."""
 
 
-def place() -> Any:
-    """The container for the diagram, here; `draw` fills it once the page's numbers are known."""
+def place(*, kept: bool = True) -> Any:
+    """The container for the diagram, here; `draw` fills it once the page's numbers are known, and `kept` holds its place till then."""
     if st.session_state.pop(GO, False):
         st.rerun()
-    return controls.reserved("learn_diagram")
+    return controls.reserved("learn_diagram") if kept else st.container()
 
 
 def write(value: float) -> str:

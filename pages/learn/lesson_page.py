@@ -37,6 +37,7 @@ from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, matrix_html
 from core.lecture import origins
 from core.lecture.breaks import Break, Rebound
+from core.lecture.course import lesson_of
 from core.lecture.handout import Worked
 from core.lecture.moved import Moved
 from core.messages import Message, translate
@@ -253,7 +254,8 @@ def part_of(page: LessonPage, code: str) -> Part:
 def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
     """Everything that changes with a dial; a fragment, which runs again on its own."""
     stage = projector.stage()
-    place = diagram.place() if stage is None else stage.diagram
+    in_course = lesson_of(page.name.replace("_", "-"), part.code) is not None
+    place = diagram.place(kept=in_course) if stage is None else stage.diagram
     try:
         with nullcontext() if stage is None else stage.hidden:
             above = part.above()
