@@ -23,7 +23,7 @@ GO: Final = "diagram:go"
 
 
 def place(*, kept: bool = True) -> Any:
-    """The container for the diagram, here; `draw` fills it once the page's numbers are known, and `kept` holds its place till then."""
+    """The container for the diagram, here, whose place is `kept` until the page's numbers are known and `draw` fills it."""
     if st.session_state.pop(GO, False):
         st.rerun()
     return controls.reserved("learn_diagram") if kept else st.container()

@@ -33,10 +33,10 @@ def show(it: PairsExperiment) -> PartView:
     momentum, commonest = it.baselines["momentum"], it.baselines["commonest"]
     beside = _(
         "On the same test windows the momentum rule is right on {momentum} (macro-F1 {f1}), always answering the commonest "
-        "class on {commonest}. {runs} of {asked} runs; `{command}`, {date}."
+        "class on {commonest}. {runs} of {asked} runs, {date}."
     ).format(
         momentum=percent(momentum["accuracy"]), f1=number(momentum["macro_f1"], 3), commonest=percent(commonest["accuracy"]),
-        runs=number(len(it.runs)), asked=number(it.asked), command=it.command, date=it.date,
+        runs=number(len(it.runs)), asked=number(it.asked), date=it.date,
     )  # fmt: skip
     return PartView(
         figure=[

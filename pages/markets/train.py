@@ -120,7 +120,7 @@ def ahead(plan: MarketPlan) -> bool:
         st.warning(
             _(
                 "Too few data to mean anything: {count} outcomes of training do not overlap. Where it was measured, training was "
-                "worth it from {enough} on: see the curve below."
+                "worth it from {enough} on: see the curve above."
             ).format(count=number(outlook.outcomes), enough=number(enough or 0)),
             icon=":material/warning:",
         )
@@ -128,11 +128,11 @@ def ahead(plan: MarketPlan) -> bool:
 
 
 def curve() -> None:
-    """Score against amount of data, as measured by a script of the project."""
+    """Score against amount of data, as measured by a script of the project: open until there is a run of one's own."""
     measured = read_curve()
     if measured is None:
         return
-    with st.expander(_("How much data are enough?"), icon=":material/ssid_chart:", expanded=False):
+    with st.expander(_("How much data are enough?"), icon=":material/ssid_chart:", expanded=MARKETS.run.status().phase == "idle"):
         live_plot(
             figures.amount_figure(measured),
             key="train_amount",
@@ -140,9 +140,7 @@ def curve() -> None:
             alt=_("Log loss on the ten minutes after training, against the minutes trained on."),
         )
         st.caption(
-            _("Log loss on the ten minutes after, mean over labels and horizons, {market}. Measured by `{command}`.").format(
-                market=measured["market"], command=measured["command"]
-            )
+            _("Log loss on the ten minutes after, mean over labels and horizons, {market}.").format(market=measured["market"])
         )
 
 
@@ -310,9 +308,9 @@ def _gain_table(heads: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 controls.page_header(_("Train on recordings"), prose("market_train_lead"))
+curve()
 wanted = settings()
 can_start = permissions.guard(Action.TRAIN) and wanted is not None and ahead(wanted)
-curve()
 buttons(wanted, can_start)
 watch(MARKETS.run.status().running)
 result()
