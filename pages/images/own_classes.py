@@ -80,7 +80,7 @@ def show_class(classifier: Classifier, row: int, name: str) -> None:
             add(classifier, row, file.getvalue(), file.name)
     pictures = pictures_of(row)
     sentence = ngettext("{count} picture", "{count} pictures", len(pictures)).format(count=number(len(pictures)))
-    st.caption(f"**{name}**: {sentence}" + (f" · {_('press one to take it out')}" if pictures else ""))
+    st.caption(f"**{name}**: {sentence}" + (" · " + _("press one to take it out") if pictures else ""))
     if pictures:
         height = 8 + THUMBNAIL * -(-len(pictures) // COLUMNS)
         figure = figures.photographs_figure(pictures, [None] * len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height)

@@ -31,7 +31,8 @@ def page() -> None:
         st.markdown(f"**{CASES[at].decision}.** {translate(finding(code))}")
         st.latex(CASES[at].right)
         st.caption(_("As the code has it."))
-        st.markdown(f"[{_('The decision in the index of equations')}]({_address('equations', decided=CASES[at].decision)})")
+        words = _("The decision in the index of equations")
+        st.markdown(f"[{words}]({_address('equations', decided=CASES[at].decision)})")
     with st.expander(_("For the instructor"), icon=":material/cast_for_education:", key=f"paper_notes_{code}"):
         st.markdown(prose_section(PAGE, f"notes_{code}"))
     st.caption(_("Case {n} of {count}").format(n=number(at + 1), count=number(len(CASES))))

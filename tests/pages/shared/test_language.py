@@ -130,6 +130,15 @@ def used_strings() -> Iterator[tuple[str, str]]:
                 yield message if isinstance(message, str) else message[0], f"{path.relative_to(ROOT)}:{line}"
 
 
+def called() -> Iterator[tuple[str, str]]:
+    """Every string that a page translates, wherever it stands."""
+    for path in PAGES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name(id="_" | "ngettext"), args=[ast.Constant(value=str(text)), *_]):
+                    yield text, f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
 def catalogue_of(code: str) -> Catalog:
     with (ROOT / "assets" / "locale" / code / "LC_MESSAGES" / "messages.po").open("rb") as file:
         return read_po(file, locale=code)
@@ -148,6 +157,9 @@ def test_no_string_is_missing_fuzzy_or_left_over(code: str) -> None:
             problems.append(f"{where} is not translated")
         elif entry.fuzzy:
             problems.append(f"{where} is fuzzy")
+    problems += [
+        f"{place}: {text!r} lies in an f-string, where it is not extracted" for text, place in called() if text not in used
+    ]
     problems += [f"{entry.id!r} is no longer used" for entry in catalogue if entry.id and singular_of(entry) not in used]
     assert not problems, "run `make messages` and translate:\n" + "\n".join(problems)
 
