@@ -89,7 +89,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _run_tlob(o: argparse.Namespace) -> None:
     o.data = options.here(o.data)
     if o.out is not None or o.ray is not None or any(place.is_dir() for place in o.data) or _several(o):
-        scored = evaluate_recordings.run(o)
+        scored, _ = evaluate_recordings.scored(o)
         print(json.dumps(scored) if o.json else evaluate_recordings.table(scored))
         return
     predictor = load_predictor(o.checkpoint, folder=o.folder)

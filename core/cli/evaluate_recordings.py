@@ -47,11 +47,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
     options.add_ray(p)
 
 
-def run(o: argparse.Namespace) -> dict[str, Any]:
-    """Score every recording; returns what is printed. Raises as `scored`."""
-    return scored(o)[0]
-
-
 def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
     """Score every recording; returns what is printed, and everyone's answers at every row.
 

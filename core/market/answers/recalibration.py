@@ -406,8 +406,8 @@ def score_recalibrated(
     """
     kind, horizon = predicted.heads[head]
     past = AdaptiveHead(horizon, market.alphas[head], own_threshold=thresholds == "past")
-    p = predicted.probabilities[:, head].astype(np.float64)
-    answer = recalibrate_rows(predicted.rows, p, moves_after(rows, (kind, horizon))[predicted.rows], past)
+    moves = moves_after(rows, (kind, horizon))[predicted.rows]
+    answer = recalibrate_rows(predicted.rows, predicted.probabilities[:, head], moves, past)
     known = np.flatnonzero(answer.truth != UNKNOWN)
     scored = known[SCORED_AFTER:]
     if not len(scored):
@@ -424,12 +424,10 @@ def score_recalibrated(
     after = Scores.of(table.truth, replace(table.answers["tlob"], probabilities=answer.adapted[scored]))
     covered, sizes = answer.covered[scored], answer.sizes[scored]
     drawn = resampled_sums(covered[:, None], block_length(len(covered), horizon)) / len(covered)
-    low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
     coverage = {
         "promised": PROMISED,
         "delivered": float(covered.mean()),
-        "low": low,
-        "high": high,
+        **dict(zip(("low", "high"), np.quantile(drawn, [0.025, 0.975]).tolist(), strict=True)),
         "delivered_last": float(covered[-MEMORY:].mean()),
         "mean_size": float(sizes.mean()),
         "empty": float((sizes == 0).mean()),

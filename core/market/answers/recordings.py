@@ -177,10 +177,9 @@ def score_day(
     longest = max(one.window + max(h for _, h in one.heads) for one in models.values())
     first = int(len(rows) * TEST_START) + longest if seen else 0
     entry = entry_of(reference, market or day.name, named=market is not None)
-    asked = len(models) + len(forecasters)
 
     def moved(place: int) -> Callable[[int, int], None] | None:
-        return progress and (lambda done, total: progress(place * total + done, asked * total))
+        return progress and (lambda done, total: progress(place * total + done, (len(models) + len(forecasters)) * total))
 
     index = reference.head(*head)
     predicted = predict_rows(reference, rows, entry, first=first, every=every, progress=moved(0))

@@ -406,16 +406,10 @@ class Verification:
             "heads": {market.name: market.head.hash for market in self.markets if market.head},
             "markets": {
                 market.name: {
-                    "state": market.state,
-                    "rows": market.rows,
-                    "recomputed": market.recomputed,
-                    "late": market.late,
+                    **{name: getattr(market, name) for name in ("state", "rows", "recomputed", "late")},
                     "left_out": dict(market.left_out),
                     "market": market.header and market.header.market,
-                    "gaps": market.gaps,
-                    "coverage": market.coverage,
-                    "named_before": market.named_before,
-                    "models": market.models,
+                    **{name: getattr(market, name) for name in ("gaps", "coverage", "named_before", "models")},
                     "head": market.head and asdict(market.head),
                     "anchors": market.anchors,
                 }
@@ -511,10 +505,8 @@ class _MarketCheck:
         try:
             header = self._market.header = chain.read_header(folder)
             # The journal first: what is sealed meanwhile is then in both, and what is in both is taken once.
-            self._journal, (self._files, self._damaged) = (
-                chain.read_journal(folder, len(header.heads)),
-                chain.segment_files(folder),
-            )
+            self._journal = chain.read_journal(folder, len(header.heads))
+            self._files, self._damaged = chain.segment_files(folder)
         except chain.OtherFormat as error:
             self._market.reasons.append(error.args[0])
             return
