@@ -63,7 +63,6 @@ def main(arguments: list[str] | None = None, *, program: str = "python -m core",
 
 
 def _fill(name: str, parser: argparse.ArgumentParser) -> None:
-    """Add a command's options."""
     import_module(f"core.cli.{name}").add_options(parser)
 
 

@@ -31,7 +31,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _fill(name: str, parser: argparse.ArgumentParser) -> None:
-    """Add the recipe's options."""
     recipe: TrainingRecipe = import_module(f"core.training.{RECIPES[name][0]}").RECIPES[name]
     parser.description = recipe.description
     recipe.add_options(parser)

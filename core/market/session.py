@@ -320,7 +320,6 @@ class MarketSession:
             await self._emit(self._grid.tick())
 
     async def _work(self) -> None:
-        """Process the waiting items in batches."""
         while True:
             batch = await self._next_batch()
             work = asyncio.create_task(asyncio.to_thread(self._process_all, batch))
@@ -422,7 +421,6 @@ class MarketSession:
             self._score(row.timestamp)
 
     def _score(self, until_ms: int) -> None:
-        """Score the rows that are confirmed by now."""
         while self._provisional and self._provisional[0].timestamp <= until_ms:
             row = self._provisional.popleft()
             if row.timestamp != self._confirmed_ms + STEP_MS:

@@ -444,7 +444,6 @@ def _entry(
 
 
 def _geometric(values: Sequence[float]) -> float:
-    """Geometric mean."""
     return float(np.exp(np.mean(np.log(values))))
 
 

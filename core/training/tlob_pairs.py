@@ -107,5 +107,4 @@ def run_one(
 
 
 def _mean(scores: dict[str, dict[str, float]], name: str) -> float:
-    """A score's mean over markets, each counting alike."""
     return float(np.mean([one[name] for one in scores.values()]))

@@ -168,7 +168,6 @@ def _numbers(attribution: Attribution, explained: int, answer: WindowAnswer, hea
 
 
 def _sentence(attribution: Attribution, names: Sequence[str]) -> str:
-    """A sentence that names the strongest inputs."""
     sums = attribution.values.sum(axis=0)
     parts = [
         _("{input} ({value})").format(input=names[index], value=number(float(sums[index]), 4, sign=True))

@@ -110,7 +110,6 @@ def _query(axis: MapAxis) -> Query:
 
 
 def _row_sentence(one: NamedMap, query: int) -> str:
-    """A sentence on what this row looks at."""
     words = map_explorer.row_sentence(one, query, lambda index: _position(one.axis, index))
     if one.axis.kind == "time":
         distance = float(summaries.row_distance(one.weights, step=STEP_MS / 1e3)[query])

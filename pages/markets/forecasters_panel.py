@@ -66,7 +66,6 @@ def show(session: MarketSession, choices: ViewChoices) -> None:
 
 
 def _choose() -> list[str]:
-    """The chosen forecasters' spellings."""
     by_code = {name.replace(".", "-"): spelling for spelling, name in names_of(forecasters.offered()).items()}
     names = shown_names()
     with st.popover(_("Compare with"), icon=":material/compare_arrows:", width="content"):

@@ -221,7 +221,6 @@ def _groups(names: dict[str, str], receipt: dict[str, Any]) -> None:
 
 
 def _pair(names: dict[str, str]) -> None:
-    """Two forecasters of the reader's choice, on the same rows."""
     table = SCORING.run.table("pairs")
     if table.empty:
         return

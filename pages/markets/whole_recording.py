@@ -142,7 +142,6 @@ def _describe_jump(feed: RecordingFeed, whole: RowPredictions, head: int, zone: 
 
 
 def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices) -> None:
-    """The scores of the whole beside those so far."""
     result = score_head(whole, session.entry, choices.head)
     st.dataframe(_table(session, result, choices.head), hide_index=True, width="stretch", height="content")
     if (loss := result.scores["tlob"].log_loss) > A_THIRD_EACH:

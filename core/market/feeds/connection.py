@@ -258,7 +258,6 @@ class Connection:
         self.tick = venue_tick(exchange, symbol)
 
     async def _forward_failure(self, following: Coroutine[Any, Any, None]) -> None:
-        """Put the failure of the books into the queue."""
         try:
             await following
         except asyncio.CancelledError as error:
@@ -482,7 +481,6 @@ class Connection:
         await self._queue.put(snapshot)
 
     def _give_up_unusable(self) -> None:
-        """Raise `UnusableBook` where books have been unusable for too long."""
         if self._unusable is None or time.monotonic() - self._unusable[0] < self._timeouts.unusable_s:
             return
         error = self._unusable[1]

@@ -426,7 +426,6 @@ class SharedFeed:
         yield step
 
     async def _lead(self, lease: SharedMarket, token: str) -> AsyncGenerator[FeedEvent]:
-        """Follow the venue until the lease is lost."""
         self._refused, self.leads = False, True
         self.taken_over += 1
         log.info("this process leads %s", self.key)

@@ -89,7 +89,6 @@ class Boosters:
 
 @cache
 def _boosters(path: Path) -> Boosters:
-    """The boosters of a file."""
     try:
         import lightgbm
     except ImportError as error:

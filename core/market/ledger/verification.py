@@ -599,7 +599,6 @@ class _MarketCheck:
         return None if why is None else self._break(int(piece.entries["index"][at]), piece.files[piece.of[at]], why)
 
     def _reasons(self) -> Iterator[Message]:
-        """Yields what is missing for `verified`, of a market without a difference."""
         out, links = self._market.left_out, self._links
         journal = self._journal
         if not self._market.rows:

@@ -166,7 +166,6 @@ def _own(entry: Recording) -> None:
 
 
 def _remove_empty(folder: Path, root: Path) -> None:
-    """Remove folders that have become empty, up to the library's."""
     while folder != root and root in folder.parents and not any(folder.iterdir()):
         shutil.rmtree(folder)
         folder = folder.parent

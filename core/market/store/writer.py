@@ -326,7 +326,6 @@ class SegmentWriter:
         self.close()
 
     def _seal(self) -> None:
-        """Make files of the journal."""
         if self._journal is not None:
             again, self._sealing = self._sealing, True
             self._write_segment(self._journal, restored=again)
