@@ -35,7 +35,6 @@ from pages.shared.stat_strip import Stat, stat_strip
 
 EVERY_S: Final = 1.0
 HEIGHT: Final = 320
-MEASURED: Final = ("log_loss", "matthews", "macro_f1", "accuracy", "ece")
 
 
 def settings() -> ScorePlan:
