@@ -19,9 +19,10 @@ from core.vision.classifier import PHOTOGRAPHS
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
-from pages.images import cached_results, clipboard, live_camera, sheet
+from pages.images import cached_results, live_camera, sheet
 from pages.images.class_names import garment
 from pages.shared import controls, url_state
+from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, ngettext, number
 
 MAX_FILES: Final = 48
@@ -32,6 +33,15 @@ COLUMNS: Final = 10
 PHOTO_SIDE: Final = 64
 """Side of a photograph on its sheet, pixels."""
 PHOTO_SHEET_HEIGHT: Final = 185
+MAX_PASTED: Final = 6_000_000
+"""Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends from the clipboard."""
+PASTE_CSS: Final = """
+.clipboard { display: flex; flex-wrap: wrap; gap: 0.6rem; align-items: center; font-size: 0.9rem; }
+.clipboard button {
+  font: inherit; color: inherit; background: transparent; border: 1px solid rgba(133, 140, 150, 0.6); border-radius: 0.4rem;
+  padding: 0.3rem 0.8rem; cursor: pointer;
+}
+"""
 SET: Final = "set"
 """Parameter that holds the ids."""
 
@@ -182,7 +192,15 @@ def decoded(data: bytes, name: str) -> Picture | None:
 def _pasted() -> list[str] | None:
     """The id of the newest picture from the clipboard, which is chosen when it comes; None where there is none."""
     state = st.session_state
-    data = clipboard.paste(key="classify_pasted", on_paste=lambda: _touch("paste"))
+    labels = {
+        "paste": _("Paste a picture (or press Ctrl+V)"),
+        "none": _("There is no picture in the clipboard: copy one first."),
+        "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
+        "damaged": _("The browser cannot read this picture: save it and upload the file."),
+    }
+    component = browser_component("clipboard", PASTE_CSS)
+    result = component(key="classify_pasted", data={"labels": labels}, on_picture_change=lambda: _touch("paste"))
+    data = sent_picture(result.get("picture"), max_bytes=MAX_PASTED)
     came = state.pop("classify:touched:paste", False)
     if came and data is not None and (picture := decoded(data, _("Pasted picture"))):
         state["classify:pasted"] = state["picture"] = STORE.keep(picture)
