@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 import threading
-from collections.abc import Callable, Collection
+import zipfile
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -31,6 +33,16 @@ def recompute(
         LedgerError: where it is being recomputed for another, or as `verify`. OSError: as `verify`.
     """
     return _alone(folder, heads=heads, hours=hours, recomputed=_recomputed, progress=progress)
+
+
+def zipped(files: Iterable[IO[bytes]]) -> IO[bytes]:
+    """Files of a folder, named by their paths in it, as a ZIP file for `check_archive`."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        for one in files:
+            one.seek(0)
+            packed.writestr(one.name, one.read())
+    return buffer
 
 
 @closed(Action.VERIFY)

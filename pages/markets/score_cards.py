@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 import pandas as pd
@@ -10,19 +12,19 @@ import streamlit as st
 from core.market.answers.naive import A_THIRD_EACH
 from core.market.ledger.chain import LedgerError
 from core.market.ledger.scorecard import PERIODS, Period, score_card
-from core.market.ledger.verification import NOT_PROVEN, Verification, market_folders
+from core.market.ledger.verification import NOT_PROVEN, State, Verification, market_folders
 from core.market.ledger.writer import ledger_folder
 from core.messages import translate
 from core.service import ledger
 from core.service.access import Action
 from pages.markets.alerts_panel import head_name
 from pages.shared import controls, permissions, url_state
-from pages.shared.language import _, number
+from pages.shared.language import _, moment, number
+from pages.shared.stat_strip import Stat, Tone, stat_strip
 
-COMPUTED: Final = "wall:cards"
-CHECKED: Final = "wall:archive"
 MAX_MB: Final = 100
 HOURS: Final[dict[str, int | None]] = {"1": 1, "24": 24, "all": None}
+TONES: Final[dict[State, Tone]] = {"verified": "good", "incomplete": "warning", "broken": "bad"}
 
 
 def show() -> None:
@@ -53,65 +55,91 @@ def _own() -> None:
     if not permissions.guard(Action.VERIFY):
         return
     period, span, noted, asked = _choices()
-    choices = (period, span, noted)
-    if asked:
-        st.session_state.pop(COMPUTED, None)  # nothing old stays under an error
-        try:
-            with st.spinner(_("Making the predictions again…"), show_time=True), controls.progress("") as told:
-                result = ledger.recompute(
-                    permissions.visitor(),
-                    folder,
-                    heads=noted.replace(",", " ").split(),
-                    hours=HOURS[span],
-                    progress=lambda done, total: told(done / total),
-                )
-        except (LedgerError, OSError) as error:
-            controls.error_box(_("The ledger cannot be recomputed: {reason}").format(reason=translate(str(error))))
-            return
-        card = score_card(result, period=period)
-        st.session_state[COMPUTED] = (choices, _states(result), _reasons(result), card, _anchors(result))
-    computed = st.session_state.get(COMPUTED)
-    if computed is not None and computed[0] == choices:
-        _show(*computed[1:4], period=period)
-        _show_anchors(computed[4])
+    by, hours = permissions.visitor(), HOURS[span]
+    _answer(
+        "cards",
+        (period, span, noted),
+        asked,
+        lambda progress: ledger.recompute(by, folder, heads=_heads(noted), hours=hours, progress=progress),
+        period=period,
+    )
 
 
 def _other() -> None:
-    """A ledger as a ZIP file: its state, its scores, and what it does not prove."""
+    """A ledger as a folder or a ZIP file: its state, its scores, and what it does not prove."""
     st.caption(
         _(
-            "A ZIP file of a ledger's folder, or of one market's. Its predictions are made again from its rows by checkpoints "
+            "A ledger's folder or one market's, or a ZIP file of it. Its predictions are made again from its rows by checkpoints "
             "of this server; heads that a time-stamp server signed count as noted if you give that server's root certificate."
         )
     )
-    left, middle, right = st.columns(3)
+    left, right = st.columns(2)
     with left:
         packed = st.file_uploader(_("Ledger (ZIP)"), type=["zip"], key="archive:file", max_upload_size=MAX_MB)
-    with middle:
         root = st.file_uploader(_("Root certificate (PEM)"), type=["pem", "crt"], key="archive:root", max_upload_size=1)
     with right:
+        files = st.file_uploader(
+            _("Ledger (folder)"), accept_multiple_files="directory", key="archive:folder", max_upload_size=MAX_MB
+        )
         noted = st.text_input(_("Heads that you noted"), key="archive:heads")
-        asked = st.button(_("Check it"), icon=":material/verified:", key="archive:check", disabled=packed is None)
-    choices = (packed.file_id if packed else None, root.file_id if root else None, noted)
-    if asked and packed is not None:
-        st.session_state.pop(CHECKED, None)
+        asked = st.button(_("Check it"), icon=":material/verified:", key="archive:check", disabled=not (packed or files))
+    by, certificate = permissions.visitor(), root.getvalue() if root else b""
+    _answer(
+        "archive",
+        (*(one.file_id for one in (packed, root, *files) if one), noted),
+        asked,
+        lambda progress: ledger.check_archive(
+            by, packed or ledger.zipped(files), heads=_heads(noted), certificate=certificate, progress=progress
+        ),
+    )
+
+
+def _heads(noted: str) -> list[str]:
+    return noted.replace(",", " ").split()
+
+
+def _answer(
+    key: str,
+    choices: tuple[str, ...],
+    asked: bool,
+    check: Callable[[Callable[[int, int], None]], Verification],
+    *,
+    period: Period = "day",
+) -> None:
+    """The result of a check, kept until its choices change."""
+    kept = f"wall:{key}"
+    if asked:
+        st.session_state.pop(kept, None)  # nothing old stays under an error
         try:
             with st.spinner(_("Making the predictions again…"), show_time=True), controls.progress("") as told:
-                result = ledger.check_archive(
-                    permissions.visitor(),
-                    packed,
-                    heads=noted.replace(",", " ").split(),
-                    certificate=root.getvalue() if root else b"",
-                    progress=lambda done, total: told(done / max(total, 1)),
-                )
+                result = check(lambda done, total: told(done / max(total, 1)))
         except (LedgerError, OSError) as error:
             controls.error_box(_("The ledger cannot be checked: {reason}").format(reason=translate(str(error))))
             return
-        st.session_state[CHECKED] = (choices, _states(result), _reasons(result), score_card(result), _anchors(result))
-    checked = st.session_state.get(CHECKED)
+        card = score_card(result, period=period)
+        st.session_state[kept] = (choices, _verdict(result), _states(result), _reasons(result), card, _anchors(result))
+    checked = st.session_state.get(kept)
     if checked is not None and checked[0] == choices:
-        _show(*checked[1:4], period="day", key="archive")
-        _show_anchors(checked[4])
+        stat_strip(checked[1])
+        _show(*checked[2:5], period=period, key=key)
+        _show_anchors(checked[5])
+
+
+def state_names() -> dict[State, str]:
+    """States of a ledger, in the reader's language."""
+    return {"verified": _("verified"), "incomplete": _("incomplete"), "broken": _("broken")}
+
+
+def _verdict(result: Verification) -> list[Stat]:
+    """The answer in one line: the state, how much was made again, and until when it reaches."""
+    newest = max((market.head.written_ms for market in result.markets if market.head), default=None)
+    done, rows = number(result.total("recomputed")), number(result.total("rows"))
+    return [
+        Stat(name=_("State"), value=state_names()[result.state], tone=TONES[result.state]),
+        Stat(name=_("Recomputed, equal"), value=_("{count} of {all}").format(count=done, all=rows)),
+        Stat(name=_("Late"), value=number(result.total("late"))),
+        Stat(name=_("Reaches to (UTC)"), value=moment(datetime.fromtimestamp(newest / 1e3, UTC)) if newest else "–"),
+    ]
 
 
 def _anchors(result: Verification) -> pd.DataFrame:
@@ -158,9 +186,8 @@ def _choices() -> tuple[Period, str, str, bool]:
 
 def _states(result: Verification) -> pd.DataFrame:
     """A line a market: its state, its counts and its newest head."""
-    words = {"verified": _("verified"), "incomplete": _("incomplete"), "broken": _("broken")}
     lines = [
-        (one.name, words[one.state], one.rows, one.recomputed, one.late, one.head.hash if one.head else "")
+        (one.name, state_names()[one.state], one.rows, one.recomputed, one.late, one.head.hash if one.head else "")
         for one in result.markets
     ]
     return pd.DataFrame(lines, columns=["market", "state", "predictions", "recomputed", "late", "hash"])
@@ -179,7 +206,7 @@ def _reasons(result: Verification) -> list[str]:
     return broken + [f"{market}: {reason}." if market else controls.as_sentence(reason) for market, reason in missing]
 
 
-def _show(states: pd.DataFrame, reasons: list[str], card: pd.DataFrame, *, period: Period, key: str = "cards") -> None:
+def _show(states: pd.DataFrame, reasons: list[str], card: pd.DataFrame, *, period: Period, key: str) -> None:
     column = st.column_config
     market = {"market": column.TextColumn(_("Market"), pinned=True)}
     counts = {"predictions": _("Predictions"), "recomputed": _("Recomputed, equal"), "late": _("Late")}

@@ -231,6 +231,7 @@ def test_the_score_card_is_the_ledgers(ledger: str, tmp_path: Path) -> None:
     app.text_input(key="cards:heads").set_value(ledger)
     app = press(ran(app), "cards:compute")
     assert table(app).iloc[0].tolist() == [NAME, "verified", 137, 137, 0, ledger]
+    assert "137 of 137" in words(app)
     expected = score_card(verify(tmp_path / "ledger", known_predictors()), period="day")
     codes = (code.split("_") for code in expected["head"])
     names = [f"{kind.capitalize()}, {steps} steps ({round(int(steps) / 4, 1):g} sec)" for kind, steps in codes]

@@ -23,6 +23,7 @@ from core.market.ledger import anchors
 from core.market.ledger.anchors import Anchorer, destinations, put_down, read_anchors, upgrade
 from core.market.ledger.chain import HEADER, ROW, ChainHead, Entries, LedgerError, newest_head
 from core.market.ledger.verification import known_predictors, market_folders, unpack, verify
+from core.service.ledger import zipped
 from tests.core.market.ledger.ledgers import NAME, forged, predictions
 
 pytest.importorskip("rfc3161_client")
@@ -287,6 +288,11 @@ def test_an_archive_is_unpacked_within_bounds(ledger: Path, tmp_path: Path) -> N
     with packed.open("rb") as file:
         root = unpack(file, made(tmp_path / "one"))
     assert [path.name for path in market_folders(root)] == [path.name for path in market_folders(ledger)]
+    files = []
+    for path in (path for path in ledger.rglob("*") if path.is_file()):
+        files.append(io.BytesIO(path.read_bytes()))
+        files[-1].name = path.relative_to(ledger.parent).as_posix()
+    assert [path.name for path in market_folders(unpack(zipped(files), made(tmp_path / "folder")))] == [NAME]
     for name, content, reason in (("../x", b"", "outside"), ("/x", b"", "outside"), ("x", b"", "no ledger")):
         bad = io.BytesIO()
         with zipfile.ZipFile(bad, "w") as file_:
