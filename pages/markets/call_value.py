@@ -1,4 +1,8 @@
-"""Value of a call: how often it comes true, how far the price goes, what a taker keeps of it, and whether it may be luck."""
+"""Value of a call: how often it comes true, how far the price goes, what a taker keeps of it, and whether it may be luck.
+
+Beside it: by how much TLOB is better than a rule that sees no book, at any time, and its probabilities recalibrated on this
+market, with sets of classes at a promised coverage.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,19 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
+from core.figures import market as market_figures
 from core.figures import value as figures
+from core.market.answers.naive import BOOKLESS
+from core.market.answers.recalibration import EXPERTS, MEMORY, MIN_OUTCOMES, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
 from core.market.answers.value import GROUP, CallRows, CallValue, Estimate, Luck, call_value, precision_by_confidence
+from core.market.book import STEP_MS
 from core.market.session import MarketSession
+from core.models.tlob import CLASSES
+from pages.markets.call_rules import class_names
 from pages.markets.live_controls import ViewChoices, details, horizon_name
-from pages.markets.live_scores import forecaster_names
+from pages.markets.live_scores import forecaster_names, rule_names
 from pages.shared import controls, url_state
-from pages.shared.language import _, moment, number, percent, prose, significant
+from pages.shared.language import _, duration, moment, number, percent, prose, significant
 from pages.shared.live_plot import live_plot
 
 FEE: Final = "fee"
@@ -163,3 +173,148 @@ def _plots(rules: Mapping[str, CallRows], values: Mapping[str, CallValue], sure:
             filename="taker",
             alt=_("A taker's summed result after spread and fee, with the zero line."),
         )
+
+
+MIN_OUTCOMES_DRAWN = 10
+"""Outcomes before anything is drawn."""
+
+
+def show_ahead(session: MarketSession, choices: ViewChoices) -> None:
+    """TLOB of the chosen head against a rule that sees no book."""
+    st.header(_("Better, by how much, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    names = rule_names()
+    sequences = session.read_board(lambda board: board.ahead(choices.head))
+    with st.container(horizontal=True):
+        rule = url_state.choice(
+            st.segmented_control, _("TLOB against"), {name: names[name] for name in BOOKLESS}, key="against",
+            default="frequencies", required=True,
+        )  # fmt: skip
+        measure = pick_measure()
+    if len(sequences[rule]) and sequences[rule]["outcomes"].iloc[-1] >= MIN_OUTCOMES_DRAWN:
+        draw_ahead(sequences[rule], measure, "TLOB", names[rule], key="ahead_plot")
+    else:
+        text = _("Shown once {count} outcomes that do not overlap are known.")
+        controls.notice("loading", text.format(count=number(MIN_OUTCOMES_DRAWN)))
+
+
+def pick_measure() -> str:
+    """The loss, chosen by the reader."""
+    return url_state.choice(
+        st.segmented_control, _("Loss"), {"log_loss": _("Log loss"), "brier": _("Brier score")}, key="loss", required=True
+    )
+
+
+def draw_ahead(sequence: pd.DataFrame, measure: str, mine: str, other: str, *, key: str) -> None:
+    """The band and a sentence on its end.
+
+    Args:
+        sequence: as `core.market.answers.table.ahead` returns it, of at least one outcome. mine, other: names of the two.
+    """
+    end = sequence.iloc[-1]
+    value, low, high = (float(end[f"{measure}{bound}"]) for bound in ("", "_low", "_high"))
+    end_of_it = _("no clear difference yet") if low <= 0 <= high else _("{who} is better")
+    text = _("The loss of {mine} less that of {other} is {value} ({low} to {high}) over {count} outcomes: {end}.")
+    shown = {"value": number(value, 3, sign=True), "low": number(low, 3, sign=True), "high": number(high, 3, sign=True)}
+    count = number(int(end["outcomes"]))
+    end_of_it = end_of_it.format(who=mine if value < 0 else other)
+    st.markdown(text.format(mine=mine, other=other, count=count, end=end_of_it, **shown))
+    live_plot(
+        figures.ahead_figure(sequence, measure=measure), key=key, height=260, filename="ahead",
+        alt=_("The running difference of two losses with its band, which narrows as outcomes come."),
+    )  # fmt: skip
+    st.caption(
+        _(
+            "Below zero {mine} is better. The band holds at all moments at once with 95 %, so one may look whenever one likes. "
+            "Outcomes are taken a horizon apart; probabilities below 2 % count as 2 % in the log loss."
+        ).format(mine=mine)
+    )
+
+
+def show_recalibrated(session: MarketSession, choices: ViewChoices) -> None:
+    """The chosen head's calibration before and after, the newest set, and which label threshold is in use."""
+    scores: AdaptiveScores = session.read_board(lambda board: board.adaptive(choices.head))
+    st.header(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    _describe_threshold(scores, session.entry.alphas[choices.head])
+    if scores.newest is not None and scores.outcomes >= MIN_OUTCOMES:
+        _describe_newest(scores, scores.newest)
+    st.caption(_describe_weights(scores.weights))
+    if not scores.scored:
+        controls.notice(
+            "loading", _("Scores begin in {count} outcomes.").format(count=number(max(1, SCORED_AFTER + 1 - scores.outcomes)))
+        )
+        return
+    st.dataframe(_recalibrated_table(scores), hide_index=True, width="stretch", height="content")
+    st.caption(
+        _(
+            "{count} outcomes, the same for both, after the first {first}. Temperature and class rates are fitted every "
+            "{time} to outcomes known by then. Calls and the ledger keep the probabilities as written: these are derived "
+            "from them."
+        ).format(count=number(scores.scored), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
+    )
+    st.caption(
+        _(
+            "Sets: promised {promised}, delivered {delivered}, over the last {count} {last}; {size} classes on average. "
+            "An empty set is a row so uncertain that no class was sure enough; it counts as a miss."
+        ).format(
+            promised=percent(scores.promised, 0),
+            delivered=percent(scores.delivered),
+            count=number(min(MEMORY, scores.scored)),
+            last=percent(scores.delivered_last),
+            size=number(scores.mean_size, 2),
+        )
+    )
+    if (box := details("recalibrated")) is not None:
+        with box:
+            live_plot(
+                market_figures.reliability_figure(
+                    {_("As written"): scores.written.reliability, _("Recalibrated"): scores.adapted.reliability}
+                ),
+                key="recalibrated",
+                height=280,
+                filename="recalibrated",
+                alt=_("How often the likeliest class came true by its probability, as written and recalibrated."),
+            )
+
+
+def _describe_threshold(scores: AdaptiveScores, card_alpha: float) -> None:
+    if not scores.own_threshold:
+        sentence = _("A move counts from {alpha} basis points on: the card's threshold for this market.")
+        alpha = card_alpha
+    elif not scores.settled:
+        sentence = _(
+            "The card does not know this market. Until its first quarter hour is over, a move counts from {alpha} basis points "
+            "on, the mean of other markets; then from half the mean move of that quarter hour."
+        )
+        alpha = card_alpha
+    else:
+        sentence = _(
+            "The card does not know this market: here a move counts from {alpha} basis points on, half the mean move of its own "
+            "first quarter hour. The scoreboard above and the ledger keep the mean of other markets, {card}."
+        )
+        alpha = scores.alpha
+    st.caption(sentence.format(alpha=number(alpha * 1e4, 3), card=number(card_alpha * 1e4, 3)))
+
+
+def _describe_newest(scores: AdaptiveScores, newest: tuple[tuple[float, float, float], list[int]]) -> None:
+    p, classes = newest
+    names = [class_names()[name] for name in CLASSES]
+    chances = ", ".join(f"{name} {percent(share)}" for name, share in zip(names, p, strict=True))
+    if classes:
+        text = _("Now, recalibrated: {chances}. With {promised} coverage: **{set}**.")
+    else:
+        text = _("Now, recalibrated: {chances}. With {promised} coverage no class is sure enough.")
+    st.markdown(text.format(chances=chances, promised=percent(scores.promised, 0), set=" / ".join(names[k] for k in classes)))
+
+
+def _describe_weights(weights: Mapping[str, float]) -> str:
+    """Says whom the recalibrated probabilities follow now."""
+    names = dict(zip(EXPERTS, (_("a third each"), _("class rates so far"), _("as written"), _("refitted")), strict=True))
+    shares = ", ".join(f"{names[name]} {percent(weight, 0)}" for name, weight in weights.items())
+    return _("Recalibrated is the mean of four, by how well each has foretold so far: {shares}.").format(shares=shares)
+
+
+def _recalibrated_table(scores: AdaptiveScores) -> pd.DataFrame:
+    return pd.DataFrame(
+        {_("Probabilities"): name, _("Calibration error"): percent(one.ece), _("Log loss"): number(one.log_loss, 3)}
+        for name, one in ((_("As written"), scores.written), (_("Recalibrated"), scores.adapted))
+    )

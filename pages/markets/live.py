@@ -17,7 +17,6 @@ from core.market.session_view import Status
 from core.market.sources import MarketSource
 from core.market.store.index import RecordingError
 from pages.markets import (
-    ahead_panel,
     alerts_panel,
     call_value,
     forecasters_panel,
@@ -26,7 +25,6 @@ from pages.markets import (
     live_model,
     live_scores,
     marks_panel,
-    recalibration,
     terminal,
     toolbar,
     watched_feeds,
@@ -142,7 +140,7 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
     def scores() -> None:
         """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
         live_scores.show(session, choices, view.zone)
-        recalibration.show(session, choices)
+        call_value.show_recalibrated(session, choices)
         forecasters_panel.show(session, choices)
         marks_panel.show(session, choices)
 
@@ -150,7 +148,7 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
     def worth() -> None:
         """Shows what the calls are worth, every minute."""
         call_value.show(session, choices, view.zone)
-        ahead_panel.show(session, choices)
+        call_value.show_ahead(session, choices)
 
     scores()
     worth()

@@ -25,7 +25,7 @@ from core.runs.local_run import RunStatus, TrainError
 from core.runs.scoring import ScorePlan
 from core.service.access import Action, NotAllowed
 from core.service.runs import SCORING
-from pages.markets import ahead_panel, cached_results, recorded_choice
+from pages.markets import cached_results, call_value, recorded_choice
 from pages.markets.live_controls import horizon_name
 from pages.markets.live_scores import apart_sentence
 from pages.shared import controls, permissions, url_state
@@ -256,8 +256,8 @@ def _pair(names: dict[str, str]) -> None:
     for mine, other in ((b, a), (a, b)):
         sequence = sequences[(sequences["first"] == other) & (sequences["second"] == mine)]
         if len(sequence):
-            measure = ahead_panel.pick_measure()
-            ahead_panel.draw(sequence, measure, options[mine], options[other], key="score_ahead")
+            measure = call_value.pick_measure()
+            call_value.draw_ahead(sequence, measure, options[mine], options[other], key="score_ahead")
 
 
 def _worst(answer: dict[str, Any]) -> None:

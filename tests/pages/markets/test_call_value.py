@@ -27,9 +27,9 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> MarketSession:
 
 
 def recalibration_page(session, choices):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
-    from pages.markets import recalibration
+    from pages.markets import call_value
 
-    recalibration.show(session, choices)
+    call_value.show_recalibrated(session, choices)
 
 
 def value_page(session, choices):  # type: ignore[no-untyped-def]
