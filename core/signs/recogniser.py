@@ -184,6 +184,8 @@ class Recogniser:
     def hands(self, frames: NDArray[np.uint8], *, on_frame: Callable[[int], None] = lambda done: None) -> HandTracks:
         """The hands in a clip's frames (T, S, S, 3), found once for each of the latest `FOLLOWED` clips; some 26 ms a frame.
 
+        Where none is seen, they are sought again in tiles, as of a hand far away.
+
         Args:
             on_frame: told how many frames are done. It may raise, which ends the search.
 
@@ -194,7 +196,10 @@ class Recogniser:
         with self._lock:
             if key not in self._followed:
                 self._finder = self._finder or _hand_finder()
-                self._followed[key] = hand_tracks.follow(self._finder, frames, on_frame=on_frame)
+                found = hand_tracks.follow(self._finder, frames, on_frame=on_frame)
+                if not found.visible.any():
+                    found = hand_tracks.follow(self._finder, frames, on_frame=on_frame, tiles=True)
+                self._followed[key] = found
                 if len(self._followed) > FOLLOWED:
                     self._followed.popitem(last=False)
             self._followed.move_to_end(key)

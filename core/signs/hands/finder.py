@@ -13,7 +13,7 @@ from PIL import Image
 from core.signs.hands import model_files, palms, regions
 from core.signs.hands.palms import Floats
 from core.signs.hands.regions import Region
-from core.signs.hands.tracker import LANDMARKS, MARGINS, SURE, Hand, same_hand
+from core.signs.hands.tracker import LANDMARKS, MARGINS, SURE, Hand, Window, same_hand
 
 SIDE: Final = 224
 """Height and width of the landmark model's input, pixels."""
@@ -37,15 +37,12 @@ class HandFinder:
         """A frame (H, W, 3) as the other methods take it."""
         return Image.fromarray(frame)
 
-    def palm_regions(self, picture: Image.Image, *, margin: float = 1.0) -> list[Region]:
-        """Regions in which hands are to be looked for, surest first.
-
-        Args:
-            margin: side of the square that is searched, in the picture's longer sides; 1 or more.
-        """
-        side = max(picture.size) * margin
-        left, top = (picture.width - side) / 2, (picture.height - side) / 2
-        square = Region(x=picture.width / 2, y=picture.height / 2, side=side, angle=0.0)
+    def palm_regions(self, picture: Image.Image, window: Window = (1.0, 0.5, 0.5)) -> list[Region]:
+        """Regions in which hands are to be looked for, surest first."""
+        share, x, y = window
+        side = max(picture.size) * share
+        square = Region(x=x * picture.width, y=y * picture.height, side=side, angle=0.0)
+        left, top = square.x - side / 2, square.y - side / 2
         source = picture
         if (factor := int(side // palms.SIDE)) > 1:  # bilinear sampling alone would skip pixels
             source = picture.reduce(factor)
@@ -71,11 +68,11 @@ class HandFinder:
         metres[:, :2] = metres[:, :2] @ axes
         return Hand(points=placed, world=metres, presence=float(presence.item()), right=float(right.item()), region=region)
 
-    def find(self, picture: Image.Image, *, most: int = 1, margins: Iterable[float] = MARGINS) -> list[Hand]:
+    def find(self, picture: Image.Image, *, most: int = 1, windows: Iterable[Window] = MARGINS) -> list[Hand]:
         """Up to `most` hands of one picture, surest palm first."""
-        for margin in margins:
+        for window in windows:
             hands: list[Hand] = []
-            for region in self.palm_regions(picture, margin=margin):
+            for region in self.palm_regions(picture, window):
                 hand = self.landmarks(picture, region)
                 # a second look, from the landmarks: the first region comes from the palm alone
                 hand = (self.landmarks(picture, regions.of_landmarks(hand.points)) or hand) if hand else None

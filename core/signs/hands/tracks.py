@@ -64,10 +64,14 @@ def of_hands(frames: Sequence[Sequence[Hand]]) -> HandTracks:
 
 
 def follow(
-    finder: Finder, frames: Iterable[NDArray[np.uint8]], *, on_frame: Callable[[int], None] = lambda done: None
+    finder: Finder,
+    frames: Iterable[NDArray[np.uint8]],
+    *,
+    on_frame: Callable[[int], None] = lambda done: None,
+    tiles: bool = False,
 ) -> HandTracks:
-    """Follow the hands of a film's frames (H, W, 3)."""
-    tracker = HandTracker(finder, most=HANDS)
+    """Follow the hands of a film's frames (H, W, 3); in tiles too for hands that are small."""
+    tracker = HandTracker(finder, most=HANDS, tiles=tiles)
     hands = []
     for frame in frames:
         hands.append(tracker.step(frame))

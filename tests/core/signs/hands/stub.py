@@ -34,7 +34,7 @@ class SquareFinder:
     def opened(self, frame: np.ndarray) -> Image.Image:
         return Image.fromarray(frame)
 
-    def find(self, picture: Image.Image, *, most: int = 1, margins: object = ()) -> list[Hand]:
+    def find(self, picture: Image.Image, *, most: int = 1, windows: object = ()) -> list[Hand]:
         self.searched += 1
         hand = self._hand(picture)
         return [hand] if hand else []

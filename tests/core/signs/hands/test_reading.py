@@ -10,11 +10,13 @@ import torch
 
 from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
+from core.signs import spelling
 from core.signs.decoding import greedy
 from core.signs.hands import tracks
 from core.signs.hands.tracker import HandTracker
+from core.signs.letters import VOCABULARY
 from core.signs.live_reading import WINDOW, LiveReader
-from core.signs.recogniser import Recogniser, silenced
+from core.signs.recogniser import HANDS, Recogniser, load_recogniser, silenced
 from tests.core.signs.hands.stub import SHAPE, SquareFinder, film
 from tests.core.signs.tiny import COMMON
 
@@ -111,3 +113,24 @@ def test_a_long_hold_is_one_gloss_from_where_it_began(recogniser: Recogniser) ->
     for frame in film([False] * 3 + [True] * (WINDOW + 30)):
         reading = reader.step(frame)
     assert [(one.gloss, one.first, one.last) for one in reading.said] == [("1", 2, WINDOW + 32)]
+
+
+def test_hands_that_rest_or_type_get_no_gloss() -> None:
+    """One or two hands of letters that are fists or might hold something, which drift, tremble or type over four seconds."""
+    recogniser, random = load_recogniser(HANDS), np.random.default_rng(9)
+    letters = spelling.bundled_hands()
+    shapes = letters.points[np.isin(letters.letters, VOCABULARY.encode(tuple("ACEMNST"))), :, :2]
+    said = []
+    for film_number in range(30):
+        places = np.cumsum(random.normal(0, 2, (40, tracks.HANDS, 1, 2)), axis=0) + np.array([[[0, 0]], [[150, 0]]])
+        points = (
+            45 * shapes[random.integers(len(shapes), size=tracks.HANDS)] + 200 + places + random.normal(0, 1.5, (40, 2, 21, 2))
+        )
+        if film_number % 3 == 2:
+            points[:, :, 8:21:4] += 8 * np.sin(np.arange(40) * random.uniform(0.5, 2))[:, None, None, None]
+        seen = np.ones((40, tracks.HANDS), np.bool_)
+        seen[:, 1] = film_number % 2
+        points *= seen[:, :, None, None]
+        hands = tracks.HandTracks(points=points.astype(np.float32), seen=seen, right=seen.astype(np.float32))
+        said.append(recogniser.answer_of_hands(hands).greedy)
+    assert sum(map(bool, said)) <= 2, said  # the weights before these: 8
