@@ -23,7 +23,7 @@ from core.market.book import BookError, read_market
 from core.market.store.index import RecordingError, recordings
 from pages.learn import diagram, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
-from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render, table
+from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render, table, written
 from pages.shared.language import N_, _, number, percent, regional, significant
 
 PEAK: Final = 1e-3
@@ -306,6 +306,11 @@ def scheme_names() -> dict[str, str]:
     }  # fmt: skip
 
 
+def rms(size: float) -> str:
+    """A size that may grow without end."""
+    return written(size, -1) if size < 1e5 else f"{size:.1e}"
+
+
 def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
     """Size of the activations by layer, for several ways to draw the initial weights."""
     signals = _signals(activation, layers)
@@ -321,7 +326,7 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
         ),
         figure=[plot(drawn, "signal", _("Size of the activations by layer for six ways of drawing the weights."))],
         notes=[passage("optimisers", "init"), *told(said.init(signals[scheme]))],
-        drawing=initial_diagram(signals[scheme].sizes, activation, write=diagram.write),
+        drawing=initial_diagram(signals[scheme].sizes, activation, write=rms),
         taken=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
     )
 

@@ -28,7 +28,7 @@ from pages.learn.frame import Dial, passage, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, markdown, plot, render, stats, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
-from pages.shared.language import N_, _, number, significant
+from pages.shared.language import N_, _, number
 from pages.shared.stat_strip import Stat
 
 SENTENCE: Final = N_("the cat sat on the mat")
@@ -327,7 +327,7 @@ def gradient(it: Unrolled) -> PartView:
         ),
         figure=[plot(lines, "recurrent_gradients", alt), stats(*reaches)],
         notes=told(said.gradient(back)),
-        drawing=gradient_diagram(back, lambda value: significant(value, 2)),
+        drawing=gradient_diagram(back, lambda value: written(value, -1)),
         taken=taken,
     )
 
