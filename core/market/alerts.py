@@ -326,29 +326,27 @@ class AlertBook:
             return {rule.market for owned in self._owned.values() for rule in owned.rules.values() if rule.enabled}
 
     def put(self, rule: AlertRule) -> None:
-        """Add a rule.
+        """Add a rule; as `change`."""
+        self.change(rule.owner, lambda rules: [*rules, rule])
 
-        Raises:
-            AlertError: where its owner has too many, or the file cannot be written; nothing is added then.
-        """
-        self._change(rule.owner, lambda rules: {**rules, rule.id: rule})
-
-    def remove(self, owner: str, rule_id: str) -> None:
-        """Remove an owner's rule; nothing happens where there is none.
-
-        Raises:
-            AlertError: where that cannot be written.
-        """
-        self._change(owner, lambda rules: {key: rule for key, rule in rules.items() if key != rule_id})
-
-    def replace(self, owner: str, rules: Iterable[AlertRule]) -> None:
-        """Take these rules of the owner instead of all that it has.
+    def change(self, owner: str, change: Callable[[list[AlertRule]], list[AlertRule]]) -> None:
+        """Take what `change` makes of an owner's rules instead of them; those of others are left out.
 
         Raises:
             AlertError: where they are too many, or the file cannot be written; nothing changes then.
         """
-        wanted = {rule.id: rule for rule in rules if rule.owner == owner}
-        self._change(owner, lambda _: wanted)
+        with self._lock:
+            owned = self._of(owner)
+            before, wanted = owned.rules, {rule.id: rule for rule in change([*owned.rules.values()]) if rule.owner == owner}
+            few = len(wanted) <= MAX_RULES
+            _require(few, compose("{count} alerts are too many: {most} at most are kept", count=len(wanted), most=MAX_RULES))
+            owned.rules = wanted
+            try:
+                self._save()
+            except OSError as error:
+                owned.rules = before
+                why = error.strerror or type(error).__name__
+                raise AlertError("the alerts cannot be written: {reason}", reason=why) from error
 
     def log(self, owner: str, since: float = 0.0) -> list[AlertEvent]:
         """An owner's events after this time, oldest first."""
@@ -387,20 +385,6 @@ class AlertBook:
             self._before = {feed: state for feed, state in self._before.items() if feed in running}
             self._held = {one: at for one, at in self._held.items() if one[0] in there and one[1] in running}
             self._told = {rule: at for rule, at in self._told.items() if rule in there}
-
-    def _change(self, owner: str, change: Callable[[dict[str, AlertRule]], dict[str, AlertRule]]) -> None:
-        with self._lock:
-            owned = self._of(owner)
-            before, wanted = owned.rules, change(owned.rules)
-            few = len(wanted) <= MAX_RULES
-            _require(few, compose("{count} alerts are too many: {most} at most are kept", count=len(wanted), most=MAX_RULES))
-            owned.rules = wanted
-            try:
-                self._save()
-            except OSError as error:
-                owned.rules = before
-                why = error.strerror or type(error).__name__
-                raise AlertError("the alerts cannot be written: {reason}", reason=why) from error
 
     def _goes_off(self, rule: AlertRule, now: MarketState, before: MarketState, at: float) -> Message | None:
         """What to say where a rule goes off at this look."""

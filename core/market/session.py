@@ -376,7 +376,7 @@ class MarketSession:
                     side = {"buy": 1.0, "sell": -1.0, None: 0.0}[item.side]
                     self._trades.append((float(item.exchange_ms), item.price, item.size, side))
                     self._traded.append(self._trades[-1])  # since the last row
-                    self.frames.add_trade(self._trades[-1])
+                    self.frames.trades.append(self._trades[-1])
                 else:
                     fresh = item if item.received_ns != self._row_received_ns else None
                     self._row_received_ns = item.received_ns
@@ -405,7 +405,7 @@ class MarketSession:
         marks = self._size_marks.take(row.timestamp, row.levels[: 4 * LEVELS], self._traded)
         self._traded = []
         self._marks.extend(marks)
-        self.frames.add_marks(marks)
+        self.frames.marks += marks
         while self._marks and self._marks[0].time < (self._rows.oldest or 0):
             self._marks.popleft()
         while self._trades and self._trades[0][0] <= (self._rows.oldest or 0) - STEP_MS:
@@ -429,7 +429,7 @@ class MarketSession:
             outcomes = self._board.step(
                 row.timestamp, row.mid, row.predictions, row.which, spread=row.spread, stalled=row.stalled
             )
-            self.frames.add_outcomes(outcomes)
+            self.frames.outcomes += outcomes
             self.peers.resolve(outcomes)
 
     def _drop_provisional(self) -> None:

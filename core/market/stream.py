@@ -16,7 +16,7 @@ import asyncio
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -244,33 +244,25 @@ def score_rows(board: Scoreboard) -> FloatArray:
 
 
 class StepCollector:
-    """Changes since the last frame; a session fills it under its own lock and publishes once a batch."""
+    """Changes since the last frame; a session fills it under its own lock and publishes once a batch.
+
+    Attributes:
+        trades: (time, price, size, side). outcomes: of earlier predictions, (timestamp, head, class). marks: of new rows.
+    """
 
     def __init__(self) -> None:
         self.stream = FrameStream()
         self._anew = True
         self._rows: list[tuple[int, FloatArray, tuple[Any, ...] | None, BandChange | None]] = []
-        self._trades: list[tuple[float, float, float, float]] = []
-        self._outcomes: list[tuple[float, float, float]] = []
-        self._marks: list[Mark] = []
+        self.trades: list[tuple[float, float, float, float]] = []
+        self.outcomes: list[tuple[int, int, int]] = []
+        self.marks: list[Mark] = []
 
     def add_row(
         self, timestamp: int, levels: FloatArray, prediction: tuple[Any, ...] | None, bands: BandChange | None = None
     ) -> None:
         """A new row; its prediction (one record of `PredictionLog`) and the change of its bands, if it has them."""
         self._rows.append((timestamp, levels, prediction, bands))
-
-    def add_trade(self, trade: tuple[float, float, float, float]) -> None:
-        """A trade: time, price, size, side."""
-        self._trades.append(trade)
-
-    def add_outcomes(self, outcomes: Iterable[tuple[int, int, int]]) -> None:
-        """Adds outcomes of earlier predictions: (timestamp, head, class)."""
-        self._outcomes.extend((float(t), float(head), float(truth)) for t, head, truth in outcomes)
-
-    def add_marks(self, marks: Iterable[Mark]) -> None:
-        """Adds what happened to size at the newest row."""
-        self._marks.extend(marks)
 
     def start_anew(self) -> None:
         """Rows were taken back or begin again: the next frame is no continuation."""
@@ -288,15 +280,15 @@ class StepCollector:
                     levels=np.array([levels[:40] for _, levels, *_ in self._rows]).reshape(-1, 40),
                     bands=[bands for *_, bands in self._rows],
                     predictions=np.array(predicted, dtype=dtype),
-                    trades=np.array(self._trades).reshape(-1, 4),
-                    outcomes=np.array(self._outcomes).reshape(-1, 3),
-                    marks=np.array(self._marks).reshape(-1, 5),
+                    trades=np.array(self.trades).reshape(-1, 4),
+                    outcomes=np.array(self.outcomes, dtype=np.float64).reshape(-1, 3),
+                    marks=np.array(self.marks).reshape(-1, 5),
                     present=present(),
                 )
             )
         self.stream.publish(frame)
         self._anew = False
-        self._rows, self._trades, self._outcomes, self._marks = [], [], [], []
+        self._rows, self.trades, self.outcomes, self.marks = [], [], [], []
 
 
 class Subscription:

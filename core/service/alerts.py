@@ -46,7 +46,7 @@ def remove(by: Visitor, rule_id: str) -> None:
         NotAllowed: where the visitor may not. AlertError: where that cannot be kept.
     """
     by.require(Action.ALERT)
-    book().remove(by.owner, rule_id)
+    book().change(by.owner, lambda rules: [rule for rule in rules if rule.id != rule_id])
 
 
 def exported(by: Visitor) -> str:
@@ -67,7 +67,7 @@ def replace(by: Visitor, text: str) -> None:
     """
     wanted = rules_from_json(text, by.owner)
     _check(by, wanted)
-    book().replace(by.owner, wanted)
+    book().change(by.owner, lambda _: wanted)
 
 
 def _check(by: Visitor, wanted: list[AlertRule]) -> None:

@@ -15,12 +15,11 @@ from core.market.session import MarketSession
 from core.market.stream import Subscription
 from core.service import api
 from core.service.access import OPERATOR, NotAllowed
-from pages.markets.stream_route import NOT_RUNNING, SessionNotices, Ticket, notices_of
+from pages.markets.stream_route import BUSY, NOT_RUNNING, SessionNotices, Ticket, serve
 from pages.shared.service_routes import requester
 
 SLOW_S = 10.0
 """Seconds that a program may take for a message before it is let go."""
-BUSY = 1013
 _clients: set[WebSocket] = set()
 
 
@@ -51,18 +50,13 @@ async def stream(websocket: WebSocket) -> None:
     _clients.add(websocket)
     ticket = Ticket(viewer=f"api:{secrets.token_hex(8)}", owner=OPERATOR, session=weakref.ref(session), language="en")
     try:
-        with session.frames.stream.subscribe() as subscription, notices_of(session, ticket) as notices:
-            tasks = [
-                asyncio.create_task(_send(websocket, session, notices, subscription)),
-                asyncio.create_task(_until_it_leaves(websocket)),
-            ]
-            if await asyncio.to_thread(notices.join, ticket.viewer):
-                await asyncio.wait([*tasks, notices.ended], return_when=asyncio.FIRST_COMPLETED)
-            if not tasks[1].done():
-                await websocket.close(code=BUSY if tasks[0].done() else NOT_RUNNING)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        await serve(
+            websocket,
+            session,
+            ticket,
+            lambda notices, subscription: _send(websocket, session, notices, subscription),
+            lambda _subscription: _until_it_leaves(websocket),
+        )
     finally:
         _clients.discard(websocket)
 

@@ -81,7 +81,7 @@ def main() -> None:
         st.rerun()
     _screen(session, choices, view)
     with st.container(key="livelevers"):
-        toolbar.levers(session)
+        live_controls.levers(session.feed)
     if not controls.presenting():
         unknown_market(session.entry, str(predictor.card["name"]))
         live_actions.show(session, start)

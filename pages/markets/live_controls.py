@@ -172,8 +172,10 @@ def pick_speed(feed: PlayedFeed) -> None:
     st.session_state["live:speed"] = chosen
 
 
-def levers(feed: SimulatedFeed) -> None:
-    """The simulation's settings: this visitor's, from the first change of a lever on (or at once, where the link names one)."""
+def levers(feed: Feed) -> None:
+    """A simulation's settings: this visitor's, from the first change of a lever on (or at once, where the link names one)."""
+    if not isinstance(feed, SimulatedFeed):
+        return
     plain = MarketSettings()
     with st.container(border=True):
         first, second, third = st.columns(3)

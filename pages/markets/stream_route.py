@@ -15,9 +15,9 @@ import threading
 import time
 import weakref
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
@@ -41,6 +41,8 @@ SPREAD_S: Final = 0.01
 MAX_SPREAD_S: Final = 2.0
 NOT_RUNNING: Final = 4404
 """Closes a viewer's socket where its feed was stopped meanwhile: the page then runs again, which starts the feed."""
+BUSY: Final = 1013
+"""Closes a socket whose other end does not keep up, or one too many."""
 MAX_UNREAD: Final = 8
 """Frames a viewer may have unread: two seconds. The page says after every fourth how many it has read."""
 
@@ -179,22 +181,35 @@ async def market_stream(websocket: WebSocket) -> None:
         await websocket.close(code=4403)
         return
     await websocket.accept()
-    progress = Progress()
-    session = ticket.session()
+    progress, session = Progress(), ticket.session()
     if session is None:
         await websocket.close(code=NOT_RUNNING)
         return
+    await serve(
+        websocket,
+        session,
+        ticket,
+        lambda notices, subscription: _send(websocket, ticket, session, notices, subscription, progress),
+        lambda subscription: _receive(websocket, subscription, progress),
+    )
+
+
+async def serve(
+    websocket: WebSocket,
+    session: MarketSession,
+    ticket: Ticket,
+    send: Callable[[SessionNotices, Subscription], Coroutine[Any, Any, None]],
+    receive: Callable[[Subscription], Coroutine[Any, Any, None]],
+) -> None:
+    """Send and receive until the other end leaves, `send` gives it up, or the session runs no more."""
     with session.frames.stream.subscribe() as subscription, notices_of(session, ticket) as notices:
-        tasks = [
-            asyncio.create_task(_send(websocket, ticket, session, notices, subscription, progress)),
-            asyncio.create_task(_receive(websocket, subscription, progress)),
-        ]
+        tasks = [asyncio.create_task(send(notices, subscription)), asyncio.create_task(receive(subscription))]
         try:
-            runs = await asyncio.to_thread(notices.join, ticket.viewer)
-            if runs:
+            if await asyncio.to_thread(notices.join, ticket.viewer):
                 await asyncio.wait([*tasks, notices.ended], return_when=asyncio.FIRST_COMPLETED)
-            if (not runs or notices.ended.done()) and not tasks[1].done():
-                await websocket.close(code=NOT_RUNNING)
+            if not tasks[1].done():
+                with contextlib.suppress(RuntimeError):  # it left meanwhile
+                    await websocket.close(code=BUSY if tasks[0].done() else NOT_RUNNING)
         finally:
             for task in tasks:
                 task.cancel()

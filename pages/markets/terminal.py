@@ -64,15 +64,6 @@ PALETTES: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Minimap:
-    """A whole recording in small: its mids at even steps, from its first to its last row (milliseconds)."""
-
-    from_ms: int
-    to_ms: int
-    mids: tuple[float, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class TerminalChoices:
     """Choices of the reader.
 
@@ -84,7 +75,7 @@ class TerminalChoices:
         palette: a key of `PALETTES`. zone: "UTC" or a name of the browser's time zone.
         profile: whether point of control, value area and VWAP are drawn.
         footprint: whether bought and sold sizes stand as numbers by price and column instead of bubbles.
-        lines: prices of the reader's own lines.
+        lines: prices of the reader's own lines. minimap: outline of a whole recording, see `RecordingFeed.outline`.
     """
 
     head: int
@@ -98,7 +89,7 @@ class TerminalChoices:
     profile: bool
     footprint: bool
     lines: tuple[float, ...]
-    minimap: Minimap | None = None
+    minimap: dict[str, Any] | None = None
 
 
 def status_names() -> dict[Status, str]:
@@ -163,7 +154,7 @@ def show(
         "footprint": choices.footprint,
         "presenting": controls.presenting(),
         "lines": list(choices.lines),
-        "minimap": _minimap(choices.minimap),
+        "minimap": choices.minimap,
         "colours": {"up": palette.up, "down": palette.down, "none": GREY, "line": VIOLET},
         "marks": {"right": palette.right, "wrong": palette.wrong, "pending": GREY},
         "legend": _legend(palette),
@@ -209,10 +200,6 @@ def _address(session: MarketSession, viewer: str) -> str:
         ticket = stream_route.Ticket(viewer=viewer, owner=permissions.visitor().owner, session=here, language=regional())
         memory = st.session_state["terminal:ticket"] = (here, regional(), stream_route.TICKETS.issue(ticket))
     return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
-
-
-def _minimap(minimap: Minimap | None) -> dict[str, Any] | None:
-    return None if minimap is None else {"from": minimap.from_ms, "to": minimap.to_ms, "mids": list(minimap.mids)}
 
 
 def _labels(horizon: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import streamlit as st
 from core.market.book import STEP_MS
 from core.market.feeds.playback import SPEEDS, PlayedFeed
 from core.market.feeds.recording import RecordingFeed
-from core.market.feeds.simulated import SimulatedFeed
 from core.market.hub import kind_of
 from core.market.labels import LabelKind
 from core.market.predictor import Predictor
@@ -18,7 +17,7 @@ from core.market.session import MarketSession
 from core.market.sources import MarketSource
 from pages.markets import live_controls
 from pages.markets.live_controls import FASTEST, ViewChoices
-from pages.markets.terminal import Minimap, TerminalChoices
+from pages.markets.terminal import TerminalChoices
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number
 
@@ -87,7 +86,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         profile=profile,
         footprint=footprint,
         lines=lines(),
-        minimap=minimap(feed) if isinstance(feed, RecordingFeed) else None,
+        minimap=feed.outline(MINIMAP_POINTS) if isinstance(feed, RecordingFeed) else None,
     )
 
 
@@ -96,12 +95,6 @@ def lines() -> tuple[float, ...]:
     texts = st.query_params.get("lines", "").split("_")[:MAX_LINES]
     prices = (url_state.real_number(text, None) for text in texts)
     return tuple(price for price in prices if price is not None and price > 0)
-
-
-def minimap(feed: RecordingFeed) -> Minimap:
-    """A recording's mids at even steps."""
-    from_ms, to_ms, mids = feed.outline(MINIMAP_POINTS)
-    return Minimap(from_ms=from_ms, to_ms=to_ms, mids=mids)
 
 
 def playback(session: MarketSession) -> None:
@@ -159,12 +152,6 @@ def obey(session: MarketSession, name: str, value: object, heads: tuple[int, ...
         wanted = speeds[max(0, min(len(speeds) - 1, at + (1 if name == "faster" else -1)))]
         feed.set_speed(wanted)
         st.session_state["speed"] = FASTEST if wanted is None else str(float(wanted))
-
-
-def levers(session: MarketSession) -> None:
-    """The simulation's settings."""
-    if isinstance(session.feed, SimulatedFeed):
-        live_controls.levers(session.feed)
 
 
 def link(session: MarketSession) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -91,10 +91,10 @@ class RecordingFeed(PlayedFeed):
         """The first row's time, milliseconds since the epoch."""
         return int(self._book.timestamps[0])
 
-    def outline(self, points: int) -> tuple[int, int, tuple[float, ...]]:
-        """The first and last row's time in milliseconds, and about so many mid-prices at even steps."""
+    def outline(self, points: int) -> dict[str, Any]:
+        """The whole in small: `from` and `to`, its first and last row's milliseconds, and about so many `mids` at even steps."""
         mids = self._book.mid[:: max(1, self.length // points)]
-        return self.started_ms, int(self._book.timestamps[-1]), tuple(mids.tolist())
+        return {"from": self.started_ms, "to": int(self._book.timestamps[-1]), "mids": mids.tolist()}
 
     def seek(self, to: float) -> None:
         """Jump: an int is a row's number, a float from 0.0 to 1.0 a fraction of the whole.

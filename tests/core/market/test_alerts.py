@@ -162,7 +162,7 @@ def test_rules_survive_a_restart_and_a_round_trip(tmp_path: Path) -> None:
     for rule in rules:
         book.put(rule)
     assert AlertBook(path).rules(ME) == rules
-    book.remove(ME, rules[0].id)
+    book.change(ME, lambda kept: kept[1:])
     assert AlertBook(path).rules(ME) == rules[1:]
 
 
@@ -190,8 +190,8 @@ def test_owners_see_and_change_their_own_alone() -> None:
     for owner in (ME, "tab:a"):
         book.put(AlertRule(market=MARKET, kind="feed", owner=owner))
     (mine,), (theirs,) = book.rules(ME), book.rules("tab:a")
-    book.remove("tab:a", mine.id)
-    book.replace("tab:a", [replace(mine, head="forward_50")])
+    book.change("tab:a", lambda rules: [rule for rule in rules if rule.id != mine.id])
+    book.change("tab:a", lambda _: [replace(mine, head="forward_50")])
     assert book.rules(ME) == [mine] and book.rules("tab:a") == []
     book.put(theirs)
     book.check(replace(QUIET, status=Status.FAILED))
@@ -218,7 +218,7 @@ def test_there_are_bounds_and_a_crowd_of_tabs_costs_no_persons_rules() -> None:
     assert sum(bool(book.rules(f"tab:{tab}")) for tab in range(MAX_OWNERS + 20)) == MAX_OWNERS
     assert len(book.rules(ME)) == 1
     full = [AlertRule(market=MARKET, kind="feed", owner=ME) for _ in range(MAX_RULES)]
-    book.replace(ME, full)
+    book.change(ME, lambda _: full)
     with pytest.raises(AlertError, match="41 alerts are too many: 40 at most"):
         book.put(AlertRule(market=MARKET, kind="feed", owner=ME))
     with pytest.raises(AlertError, match="too many"):

@@ -167,7 +167,7 @@ def test_no_more_programs_than_allowed_and_no_market_that_does_not_run(
         first.recv(10)
         with follow(url, session) as second, pytest.raises(ConnectionClosed) as refused:
             second.recv(10)
-        assert refused.value.rcvd is not None and refused.value.rcvd.code == api_route.BUSY
+        assert refused.value.rcvd is not None and refused.value.rcvd.code == stream_route.BUSY
     deadline = time.monotonic() + 10
     while api_route._clients and time.monotonic() < deadline:
         time.sleep(0.05)
