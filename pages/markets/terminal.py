@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -69,7 +69,7 @@ class TerminalChoices:
 
     Attributes:
         head: index of the chosen label and horizon. heads: indices of that label's horizons, nearest first.
-        span_s: seconds drawn while following the newest row.
+        span: seconds drawn while following the newest row.
         grouping: ticks a price row of the ladder and a trade bubble cover.
         contrast: exponent of the liquidity's shade. cutoff: share of the smallest sizes left out.
         palette: a key of `PALETTES`. zone: "UTC" or a name of the browser's time zone.
@@ -80,7 +80,7 @@ class TerminalChoices:
 
     head: int
     heads: tuple[int, ...]
-    span_s: int
+    span: int
     grouping: int
     contrast: float
     cutoff: float
@@ -131,30 +131,19 @@ def show(
     names = {head: duration(predictor.heads[head][1] * STEP_MS / 1e3) for head in choices.heads}
     window = predictor.window
     states = status_names()
-    config = {
+    config = asdict(choices) | {
         "address": _address(session, viewer) if streamed else "",
-        "frame": None if streamed else base64.b64encode(session.snapshot(choices.span_s * 1000 // STEP_MS)[0]).decode(),
+        "frame": None if streamed else base64.b64encode(session.snapshot(choices.span * 1000 // STEP_MS)[0]).decode(),
         "market": session.feed.key,
         "symbol": session.feed.market,
         "charts": assets.script("vendor/lightweight-charts.js"),
         "chart": assets.script("terminal_chart.js"),
         "schema": stream.SCHEMA,
         "locale": regional(),
-        "zone": choices.zone,
-        "head": choices.head,
         "fee": call_value.fee_chosen(),
-        "heads": list(choices.heads),
         "rules": [rule.lean for rule in entry.rules],
         "known": entry.name != "pooled",
-        "span": choices.span_s,
-        "grouping": choices.grouping,
-        "contrast": choices.contrast,
-        "cutoff": choices.cutoff,
-        "profile": choices.profile,
-        "footprint": choices.footprint,
         "presenting": controls.presenting(),
-        "lines": list(choices.lines),
-        "minimap": choices.minimap,
         "colours": {"up": palette.up, "down": palette.down, "none": GREY, "line": VIOLET},
         "marks": {"right": palette.right, "wrong": palette.wrong, "pending": GREY},
         "legend": _legend(palette),

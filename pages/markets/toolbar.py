@@ -77,7 +77,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
     return TerminalChoices(
         head=choices.head,
         heads=choices.heads_of_label,
-        span_s=span,
+        span=span,
         grouping=grouping,
         contrast=contrast,
         cutoff=cutoff,
