@@ -24,7 +24,7 @@ OURS: Final = ("core.lecture", "core.nn", "core.models", "tests.", "__main__")
 """Modules whose functions are copied where they reach a broken one; a page's own is `__main__`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Break:
     """One broken line.
 
@@ -166,125 +166,67 @@ _GRADIENTS: Final = "tests/core/lecture/test_gradients.py::"
 _OPTIMISERS: Final = "tests/core/lecture/test_optimisers.py::"
 
 BREAKS: Final = (
-    Break(
-        code="root", url="attention-steps", parts=_LOWER, title=compose("The root of d_k is missing"), place=_ATTENTION,
-        old="math.sqrt(q.shape[-1])", new="q.shape[-1]", test=_STEPS,
-    ),
-    Break(
-        code="late_mask", url="attention-steps", parts=_LOWER, title=compose("The mask comes after the softmax"),
-        place=_ATTENTION, old="scores.masked_fill(~mask, -torch.inf)", new="scores", test=_STEPS, shows={"mask": "causal"},
-    ),
-    Break(
-        code="columns", url="attention-steps", parts=_LOWER, title=compose("The softmax runs over the queries"), place=_ATTENTION,
-        old="softmax(dim=-1)", new="softmax(dim=-2)", test=_STEPS,
-    ),
-    Break(
-        code="transposed", url="attention-steps", parts=("scores", "softmax"),
-        title=compose("The product of Q and K is transposed"), place="core.lecture.attention_steps:raw_scores",
-        old="q @ np.swapaxes(k, -1, -2)", new="k @ np.swapaxes(q, -1, -2)", test=_STEPS,
-    ),
-    Break(
-        code="split", url="attention-steps", parts=("scores", *_LOWER), title=compose("Heads are cut from the wrong axis"),
-        place="core.lecture.attention_steps:split_heads", old="x.reshape(len(x), heads, -1).transpose(1, 0, 2)",
-        new="x.reshape(heads, len(x), -1)", shows={"heads": "2"},
-        test="tests/core/lecture/test_attention_steps.py::test_the_steps_end_where_pytorchs_layer_ends",
-    ),
-    Break(
-        code="inverse", url="permutation", parts=("rows", "maps"), title=compose("P moves columns instead of rows"),
-        place="core.lecture.permutation:permutation_matrix", old="np.eye(len(order))[list(order)]",
-        new="np.eye(len(order))[:, list(order)]", test=f"{_PERMUTATION}test_the_permutation_matrix_moves_rows",
-    ),
-    Break(
-        code="half", url="permutation", parts=("maps",), title=compose("Only the queries of the map are moved"),
-        place="core.lecture.permutation:permute_map", old="p @ weights @ p.T", new="p @ weights",
-        test=f"{_PERMUTATION}test_softmax_commutes_with_a_permutation",
-    ),
-    Break(
-        code="first_row", url="permutation", parts=("rows", "pool"), title=compose("Pooling takes the first row"),
-        place="core.lecture.permutation:pooled", old="z.mean(axis=0)", new="z[0]",
-        test=f"{_PERMUTATION}test_pytorchs_layer_is_equivariant_too",
-    ),
-    Break(
-        code="exponent", url="positions", parts=("matrix", "waves", "similarity", "rotation"),
-        title=compose("The exponent is doubled, as in the report (D11)"), place="core.nn.positions:sinusoidal_encoding",
-        old="even * (2.0 if doubled_exponent else 1.0) / width", new="even * 2.0 / width",
-        test="tests/core/lecture/test_positions.py::test_the_matrix_is_the_documents_formula",
-    ),
-    Break(
-        code="sines", url="positions", parts=("matrix", "waves", "similarity", "rotation"),
-        title=compose("Every channel is a sine"), place="core.nn.positions:sinusoidal_encoding", old="torch.cos(angle)",
-        new="torch.sin(angle)", test="tests/core/lecture/test_positions.py::test_the_matrix_is_the_documents_formula",
-    ),
-    Break(
-        code="turn", url="positions", parts=("rotation",), title=compose("The rotation turns the other way"),
-        place="core.lecture.positions:rotation_block", old="angle = shift", new="angle = -shift",
-        test="tests/core/lecture/test_positions.py::test_a_quarter_turn",
-    ),
-    Break(
-        code="variance", url="norms", parts=("norms",), title=compose("The root of the variance is missing (D22)"),
-        place="core.lecture.norms:standardise", old="torch.sqrt(variance + epsilon)", new="(variance + epsilon)",
-        test=f"{_NORMS}test_each_norm_is_pytorchs",
-    ),
-    Break(
-        code="level", url="norms", parts=("norms",), title=compose("The mean is not taken away"),
-        place="core.lecture.norms:standardise", old="return (x - mean)", new="return x",
-        test=f"{_NORMS}test_each_norm_is_pytorchs",
-    ),
-    Break(
-        code="unscaled", url="norms", parts=("dropout",), title=compose("What is kept is not divided by p"),
-        place="core.lecture.norms:dropout", old="x / keep", new="x", test=f"{_NORMS}test_dropout_keeps_the_expectation",
-    ),
-    Break(
-        code="no_tanh", url="recurrent", parts=("rnn",), title=compose("The state has no tanh"),
-        place="core.models.recurrent:rnn_hidden", old="torch.tanh(", new="(",
-        test="tests/core/lecture/test_recurrence.py::test_our_cells_equal_pytorchs_on_any_weights",
-    ),
-    Break(
-        code="forgotten", url="recurrent", parts=("lstm",), title=compose("The forget gate is left out"),
-        place="core.models.recurrent:lstm_cell", old="f * c +", new="c +",
-        test="tests/core/lecture/test_recurrence.py::test_our_cells_equal_pytorchs_on_any_weights",
-    ),
-    Break(
-        code="lone", url="backprop", parts=("softmax", "attention"),
-        title=compose("A softmax's gradient forgets the other scores"),
-        place="core.lecture.gradients:softmax_gradient", old="(grad - (grad * weights).sum(dim=-1, keepdim=True))", new="grad",
-        test=f"{_GRADIENTS}test_softmax",
-    ),
-    Break(
-        code="outer", url="backprop", parts=("linear",), title=compose("The weights' gradient is transposed"),
-        place="core.lecture.gradients:linear_gradient", old="x.T @ grad", new="(x.T @ grad).T",
-        test=f"{_GRADIENTS}test_the_pages_examples_agree_with_autograd",
-    ),
-    Break(
-        code="slope", url="backprop", parts=("layer_norm",), title=compose("A norm's gradient leaves the variance out"),
-        place="core.lecture.gradients:layer_norm_gradient", old=" - standard * slope", new="",
-        test=f"{_GRADIENTS}test_layer_norm",
-    ),
-    Break(
-        code="residual", url="backprop", parts=("layer",), title=compose("The residual's gradient is forgotten"),
-        place="core.lecture.gradients:encoder_layer_gradient", old="first.x + attention.query", new="attention.query",
-        test=f"{_GRADIENTS}test_a_whole_encoder_layer",
-    ),
-    Break(
-        code="correction", url="optimisers", parts=("surface",), title=compose("Adam's bias is not corrected"),
-        place="core.lecture.optimisers:Adam.step", old="self.corrected is not False", new="False",
-        test=f"{_OPTIMISERS}test_without_correction_the_first_step_is_longer",
-    ),
-    Break(
-        code="uphill", url="optimisers", parts=("surface",), title=compose("SGD walks uphill"),
-        place="core.lecture.optimisers:SGD.step", old="theta - rate", new="theta + rate",
-        test=f"{_OPTIMISERS}test_a_walk_is_pytorchs",
-    ),
-    Break(
-        code="each_entry", url="optimisers", parts=("clipping",), title=compose("Each entry is clipped alone"),
-        place="core.lecture.optimisers:clip_by_norm", old="gradient * min(1.0, largest / norm)",
-        new="np.clip(gradient, -largest, largest)", test=f"{_OPTIMISERS}test_clipping_is_pytorchs",
-    ),
-    Break(
-        code="one_product", url="cost", parts=("growth",), title=compose("AV is not counted"),
-        place="core.lecture.cost:score_macs", old="2 * queries * keys * width", new="queries * keys * width",
-        test="tests/core/lecture/test_cost.py::test_one_layers_terms_are_pytorchs_own_layers",
-    ),
+    Break("root", "attention-steps", _LOWER, compose("The root of d_k is missing"), _ATTENTION, "math.sqrt(q.shape[-1])",
+          "q.shape[-1]", _STEPS),
+    Break("late_mask", "attention-steps", _LOWER, compose("The mask comes after the softmax"), _ATTENTION,
+          "scores.masked_fill(~mask, -torch.inf)", "scores", _STEPS, {"mask": "causal"}),
+    Break("columns", "attention-steps", _LOWER, compose("The softmax runs over the queries"), _ATTENTION, "softmax(dim=-1)",
+          "softmax(dim=-2)", _STEPS),
+    Break("transposed", "attention-steps", ("scores", "softmax"), compose("The product of Q and K is transposed"),
+          "core.lecture.attention_steps:raw_scores", "q @ np.swapaxes(k, -1, -2)", "k @ np.swapaxes(q, -1, -2)", _STEPS),
+    Break("split", "attention-steps", ("scores", *_LOWER), compose("Heads are cut from the wrong axis"),
+          "core.lecture.attention_steps:split_heads", "x.reshape(len(x), heads, -1).transpose(1, 0, 2)",
+          "x.reshape(heads, len(x), -1)",
+          "tests/core/lecture/test_attention_steps.py::test_the_steps_end_where_pytorchs_layer_ends", {"heads": "2"}),
+    Break("inverse", "permutation", ("rows", "maps"), compose("P moves columns instead of rows"),
+          "core.lecture.permutation:permutation_matrix", "np.eye(len(order))[list(order)]", "np.eye(len(order))[:, list(order)]",
+          f"{_PERMUTATION}test_the_permutation_matrix_moves_rows"),
+    Break("half", "permutation", ("maps",), compose("Only the queries of the map are moved"),
+          "core.lecture.permutation:permute_map", "p @ weights @ p.T", "p @ weights",
+          f"{_PERMUTATION}test_softmax_commutes_with_a_permutation"),
+    Break("first_row", "permutation", ("rows", "pool"), compose("Pooling takes the first row"), "core.lecture.permutation:pooled",
+          "z.mean(axis=0)", "z[0]", f"{_PERMUTATION}test_pytorchs_layer_is_equivariant_too"),
+    Break("exponent", "positions", ("matrix", "waves", "similarity", "rotation"),
+          compose("The exponent is doubled, as in the report (D11)"), "core.nn.positions:sinusoidal_encoding",
+          "even * (2.0 if doubled_exponent else 1.0) / width", "even * 2.0 / width",
+          "tests/core/lecture/test_positions.py::test_the_matrix_is_the_documents_formula"),
+    Break("sines", "positions", ("matrix", "waves", "similarity", "rotation"), compose("Every channel is a sine"),
+          "core.nn.positions:sinusoidal_encoding", "torch.cos(angle)", "torch.sin(angle)",
+          "tests/core/lecture/test_positions.py::test_the_matrix_is_the_documents_formula"),
+    Break("turn", "positions", ("rotation",), compose("The rotation turns the other way"),
+          "core.lecture.positions:rotation_block", "angle = shift", "angle = -shift",
+          "tests/core/lecture/test_positions.py::test_a_quarter_turn"),
+    Break("variance", "norms", ("norms",), compose("The root of the variance is missing (D22)"), "core.lecture.norms:standardise",
+          "torch.sqrt(variance + epsilon)", "(variance + epsilon)", f"{_NORMS}test_each_norm_is_pytorchs"),
+    Break("level", "norms", ("norms",), compose("The mean is not taken away"), "core.lecture.norms:standardise",
+          "return (x - mean)", "return x", f"{_NORMS}test_each_norm_is_pytorchs"),
+    Break("unscaled", "norms", ("dropout",), compose("What is kept is not divided by p"), "core.lecture.norms:dropout",
+          "x / keep", "x", f"{_NORMS}test_dropout_keeps_the_expectation"),
+    Break("no_tanh", "recurrent", ("rnn",), compose("The state has no tanh"), "core.models.recurrent:rnn_hidden", "torch.tanh(",
+          "(", "tests/core/lecture/test_recurrence.py::test_our_cells_equal_pytorchs_on_any_weights"),
+    Break("forgotten", "recurrent", ("lstm",), compose("The forget gate is left out"), "core.models.recurrent:lstm_cell",
+          "f * c +", "c +", "tests/core/lecture/test_recurrence.py::test_our_cells_equal_pytorchs_on_any_weights"),
+    Break("lone", "backprop", ("softmax", "attention"), compose("A softmax's gradient forgets the other scores"),
+          "core.lecture.gradients:softmax_gradient", "(grad - (grad * weights).sum(dim=-1, keepdim=True))", "grad",
+          f"{_GRADIENTS}test_softmax"),
+    Break("outer", "backprop", ("linear",), compose("The weights' gradient is transposed"),
+          "core.lecture.gradients:linear_gradient", "x.T @ grad", "(x.T @ grad).T",
+          f"{_GRADIENTS}test_the_pages_examples_agree_with_autograd"),
+    Break("slope", "backprop", ("layer_norm",), compose("A norm's gradient leaves the variance out"),
+          "core.lecture.gradients:layer_norm_gradient", " - standard * slope", "", f"{_GRADIENTS}test_layer_norm"),
+    Break("residual", "backprop", ("layer",), compose("The residual's gradient is forgotten"),
+          "core.lecture.gradients:encoder_layer_gradient", "first.x + attention.query", "attention.query",
+          f"{_GRADIENTS}test_a_whole_encoder_layer"),
+    Break("correction", "optimisers", ("surface",), compose("Adam's bias is not corrected"), "core.lecture.optimisers:Adam.step",
+          "self.corrected is not False", "False", f"{_OPTIMISERS}test_without_correction_the_first_step_is_longer"),
+    Break("uphill", "optimisers", ("surface",), compose("SGD walks uphill"), "core.lecture.optimisers:SGD.step", "theta - rate",
+          "theta + rate", f"{_OPTIMISERS}test_a_walk_is_pytorchs"),
+    Break("each_entry", "optimisers", ("clipping",), compose("Each entry is clipped alone"),
+          "core.lecture.optimisers:clip_by_norm", "gradient * min(1.0, largest / norm)", "np.clip(gradient, -largest, largest)",
+          f"{_OPTIMISERS}test_clipping_is_pytorchs"),
+    Break("one_product", "cost", ("growth",), compose("AV is not counted"), "core.lecture.cost:score_macs",
+          "2 * queries * keys * width", "queries * keys * width",
+          "tests/core/lecture/test_cost.py::test_one_layers_terms_are_pytorchs_own_layers"),
 )  # fmt: skip
 """Of every lesson of ours but CTC and metrics, whose pages are the signs'."""
 

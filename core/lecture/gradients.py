@@ -27,11 +27,6 @@ def softmax_gradient(weights: Tensor, grad: Tensor) -> Tensor:
     return weights * (grad - (grad * weights).sum(dim=-1, keepdim=True))
 
 
-def softmax_jacobian(weights: Tensor) -> Tensor:
-    """diag(a) - a a^T of one row (n,), with which `softmax_gradient` multiplies implicitly."""
-    return torch.diag(weights) - weights[:, None] * weights[None, :]
-
-
 @dataclass(frozen=True, kw_only=True)
 class LinearGradients:
     """Of y = x W + b."""

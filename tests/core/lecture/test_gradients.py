@@ -28,8 +28,6 @@ def test_softmax() -> None:
     x, grad = random(4, 6), random(4, 6, seed=1).detach()
     y = x.softmax(dim=-1)
     torch.testing.assert_close(g.softmax_gradient(y.detach(), grad), by_autograd(y, grad, x)[0], **TIGHT)
-    jacobian = torch.autograd.functional.jacobian(lambda row: row.softmax(dim=-1), x[0].detach())
-    torch.testing.assert_close(g.softmax_jacobian(y[0].detach()), jacobian, **TIGHT)
 
 
 def test_linear() -> None:
