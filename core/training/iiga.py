@@ -41,22 +41,11 @@ from core.signs.synthetic.clips import (
 from core.signs.synthetic.photo_set import PhotoSet, separate
 from core.signs.synthetic.render import Studio
 from core.signs.vocabulary import BLANK, Vocabulary
-from core.training import iiga_tracks
+from core.training import iiga_tracks, recipe
 from core.training.card import origin_entries, rounded_history
 from core.training.iiga_tracks import PACKAGES, TracksRun, TracksTraining
 from core.training.loop import Batch, LoopSettings, TrainingProgress
 from core.training.progress import progress_bar
-from core.training.recipe import (
-    TrainingRecipe,
-    TrainingRun,
-    add_checkpoint_output,
-    add_optimiser,
-    add_rows,
-    add_run,
-    add_test,
-    loop_of,
-    taken,
-)
 from core.training.sentences import Row, begun, collate, error_rate, sentence_loss, shrink_sublayers, stage
 
 MANIFEST: Final = "manifest.csv"
@@ -317,7 +306,7 @@ class DigitsFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DigitsRun(TrainingRun):
+class DigitsRun(recipe.TrainingRun):
     """A run on photographed digits; `held_out`: share of the train signers that all stages are chosen on."""
 
     held_out: float = 0.12
@@ -417,19 +406,19 @@ def decoding_rules(recogniser: Recogniser, checked: PhotoSet, *, count: int) -> 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options of the command."""
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of photos or of tracked sentences")
-    add_checkpoint_output(p, name=None)
+    recipe.add_checkpoint_output(p, name=None)
     p.add_argument("--epochs", type=int, default=None, help="of the stills (photos), or of the sentences (tracks)")
     p.add_argument("--width", type=int, default=None, help="D")
-    add_rows(p, [("heads", 4, "N"), ("layers", 2, "L")])
+    recipe.add_rows(p, [("heads", 4, "N"), ("layers", 2, "L")])
     p.add_argument("--window", type=int, default=None, help="w of intra-gloss attention, frames to either side")
-    add_rows(p, [("expansion", 2, "hidden width of a FFN over D")])
+    recipe.add_rows(p, [("expansion", 2, "hidden width of a FFN over D")])
     p.add_argument("--residual", choices=("norm_of_sum", "sum_of_norm"), default="norm_of_sum", help="D15")
     p.add_argument("--dropout", type=float, default=None)
-    add_optimiser(p, rate=None, weight_decay=None, ema=None)
+    recipe.add_optimiser(p, rate=None, weight_decay=None, ema=None)
     p.add_argument("--batch", type=int, default=None, help="stills or sentences a batch")
     p.add_argument("--held-out", type=float, default=None, help="share of signers, or number of sentences, to choose on")
-    add_test(p, part="dev signers or test sentences once")
-    add_run(p)
+    recipe.add_test(p, part="dev signers or test sentences once")
+    recipe.add_run(p)
     p.add_argument(
         "--start", type=Path, default=None,
         help="begin with the weights of the run that kept its state here, "
@@ -450,9 +439,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("whole-ema", 0.98, "decay of the weights' moving average in those"),
         ("checked", 60, "clips of the held-out signers that weights are chosen on"),
     ]
-    add_rows(p.add_argument_group("photos"), rows)
+    recipe.add_rows(p.add_argument_group("photos"), rows)
     tracks = p.add_argument_group("tracks")
-    add_rows(tracks, [("convolutions", 2, "of the front end, over time")])
+    recipe.add_rows(tracks, [("convolutions", 2, "of the front end, over time")])
     tracks.add_argument("--vary", type=json.loads, default={}, metavar="JSON", help="settings of TracksTraining, as an object")
     tracks.add_argument("--chosen-on", type=json.loads, default=None, metavar="JSON", help="for the card")
 
@@ -470,19 +459,23 @@ def _run(o: argparse.Namespace, files: DigitsFiles | None) -> Path:
 
 
 def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
-    how, stages, others = taken(DigitsTraining, o, polish_hard=o.whole_hard), {}, {"weight_decay": 0.02, "steps_per_epoch": 1}
-    run = taken(DigitsRun, o)
+    how, stages, others = (
+        recipe.taken(DigitsTraining, o, polish_hard=o.whole_hard),
+        {},
+        {"weight_decay": 0.02, "steps_per_epoch": 1},
+    )
+    run = recipe.taken(DigitsRun, o)
     if o.start is not None and o.start.suffix == ".json":
         if not o.whole_epochs:
             raise SystemExit("nothing to train: --start with a card trains on whole clips, so --whole-epochs must be 1 or more")
         config = checkpoints.read_config(checkpoints.load(o.start.stem, folder=o.start.parent).card, IIGA)
     else:
-        config = taken(IIGAConfig, o, front="frames", vocabulary=len(VOCABULARY))
-        stages["stills"] = loop_of(o, steps=1)
-        stages["attention"] = taken(LoopSettings, o, epochs=o.clip_epochs, peak_rate=1e-3, warmup=20, **others)
+        config = recipe.taken(IIGAConfig, o, front="frames", vocabulary=len(VOCABULARY))
+        stages["stills"] = recipe.loop_of(o, steps=1)
+        stages["attention"] = recipe.taken(LoopSettings, o, epochs=o.clip_epochs, peak_rate=1e-3, warmup=20, **others)
     if o.whole_epochs:
         others["steps_per_epoch"] = POLISH_STEPS
-        stages["whole"] = taken(
+        stages["whole"] = recipe.taken(
             LoopSettings, o, epochs=o.whole_epochs, peak_rate=o.whole_rate, ema=o.whole_ema, warmup=25, **others
         )
         if "stills" not in stages:
@@ -492,14 +485,14 @@ def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
 
 def _tracks(o: argparse.Namespace) -> Path:
     how = TracksTraining(**{"batch": o.batch, "seed": o.seed, **o.vary})
-    loop = loop_of(o, steps=1)
+    loop = recipe.loop_of(o, steps=1)
     shape = {key: getattr(o, key) for key in ("width", "heads", "layers", "window", "expansion", "residual", "dropout")}
     config = IIGAConfig(**shape, front="tracks", track_convolutions=o.convolutions)
-    return iiga_tracks.train(taken(TracksRun, o, held_out=int(o.held_out)), o.data, config, how, loop)
+    return iiga_tracks.train(recipe.taken(TracksRun, o, held_out=int(o.held_out)), o.data, config, how, loop)
 
 
 RECIPES = {
-    "iiga": TrainingRecipe(
+    "iiga": recipe.TrainingRecipe(
         add_options=add_options,
         run=_run,
         settle=_settle,

@@ -28,20 +28,10 @@ from core.signs.hands.photo_landmarks import MIRRORED, VIEWS, PhotoLandmarks
 from core.signs.hands.tracker import LANDMARKS
 from core.signs.hands.tracks import HANDS, Floats
 from core.signs.vocabulary import BLANK, Vocabulary
+from core.training import recipe
 from core.training.card import origin_entries, training_entries
 from core.training.iiga import MANIFEST
 from core.training.loop import Batch, LoopSettings
-from core.training.recipe import (
-    TrainingRecipe,
-    TrainingRun,
-    add_checkpoint_output,
-    add_optimiser,
-    add_rows,
-    add_run,
-    loop_of,
-    run_of,
-    taken,
-)
 from core.training.sentences import IGNORED, Row, begin_local, begun, best_paths, collate, error_rate, sentence_loss, stage
 
 FILM_SIDE: Final = 240
@@ -497,7 +487,7 @@ class HandsTask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HandsRun(TrainingRun):
+class HandsRun(recipe.TrainingRun):
     """A run on landmarks; `held_out`: share of signers and recordings to choose on."""
 
     held_out: float = 0.12
@@ -550,7 +540,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--signs", required=True, type=Path, metavar="FILE", help="recorded signs (.npz: frames, offsets, labels)")
     p.add_argument("--others", required=True, nargs="+", type=Path, metavar="FILE", help="hands that are no signs (.npz)")
     p.add_argument("--landmarks", type=Path, default=None, metavar="FILE", help="keep the photos' landmarks here, or read them")
-    add_checkpoint_output(p, name="iiga_hands")
+    recipe.add_checkpoint_output(p, name="iiga_hands")
     rows = [
         ("epochs", 30, None),
         ("steps", 100, "batches an epoch"),
@@ -561,24 +551,24 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("window", 3, "w of intra-gloss attention, frames to either side"),
         ("dropout", 0.1, None),
     ]
-    add_rows(p, rows)
-    add_optimiser(p, rate=2e-3, weight_decay=0.02, ema=0.99, warmup=100)
-    add_rows(p, [("held-out", 0.12, "share of signers and recordings to choose on")])
-    add_run(p)
+    recipe.add_rows(p, rows)
+    recipe.add_optimiser(p, rate=2e-3, weight_decay=0.02, ema=0.99, warmup=100)
+    recipe.add_rows(p, [("held-out", 0.12, "share of signers and recordings to choose on")])
+    recipe.add_run(p)
     p.add_argument("--start", type=Path, default=None, help="begin with the weights of this card, or of the run with this state")
 
 
 def _run(o: argparse.Namespace, photos: PhotoLandmarks) -> Path:
     shape = {"front": "tracks", "vocabulary": len(VOCABULARY), "expansion": 2, "track_convolutions": 2}
-    config = taken(IIGAConfig, o, **shape, track_features=tracks.FEATURES)
+    config = recipe.taken(IIGAConfig, o, **shape, track_features=tracks.FEATURES)
     material = Material(photos=photos, signs=read_signs(o.signs), others=read_others(o.others))
-    loop = loop_of(o, steps=o.steps)
+    loop = recipe.loop_of(o, steps=o.steps)
     described = checkpoints.describe_files([o.data / MANIFEST, o.signs, *o.others])
-    return train(run_of(o, loop, HandsRun), material, config, taken(HandsTraining, o), loop, described=described)
+    return train(recipe.run_of(o, loop, HandsRun), material, config, recipe.taken(HandsTraining, o), loop, described=described)
 
 
 RECIPES = {
-    "iiga-hands": TrainingRecipe(
+    "iiga-hands": recipe.TrainingRecipe(
         add_options=add_options,
         run=_run,
         description="Train IIGA on landmarks: of photographed digits (found once, by the models of `make hands`), of recorded "

@@ -31,20 +31,10 @@ from core.signs.hands.photo_landmarks import PhotoLandmarks
 from core.signs.hands.tracker import LANDMARKS
 from core.signs.letters import BEFORE, VOCABULARY, Floats, LetterHands
 from core.signs.vocabulary import BLANK
+from core.training import recipe
 from core.training.card import origin_entries, training_entries
 from core.training.iiga_hands import FILM_SIDE, FPS, read_others
 from core.training.loop import Batch, LoopSettings, fit
-from core.training.recipe import (
-    TrainingRecipe,
-    TrainingRun,
-    add_checkpoint_output,
-    add_optimiser,
-    add_rows,
-    add_run,
-    loop_of,
-    run_of,
-    taken,
-)
 from core.training.sentences import begin_local, begun, collate, sentence_loss, stage
 
 NEAR_LETTERS: Final = (1, 2, 3)
@@ -344,7 +334,7 @@ def of_photos(photos: PhotoLandmarks) -> tuple[LetterHands, Floats]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LettersRun(TrainingRun):
+class LettersRun(recipe.TrainingRun):
     """A run on hands that spell letters.
 
     Attributes:
@@ -441,7 +431,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--photos", type=Path, default=None, metavar="FILE", help="landmarks kept by `train iiga-hands --landmarks`")
     p.add_argument("--left-out", nargs="*", type=Path, default=(), metavar="CARD", help="of runs --without, for this card")
     p.add_argument("--without", default=None, metavar="SOURCE", help="leave a source out and score it")
-    add_checkpoint_output(p, name="iiga_letters")
+    recipe.add_checkpoint_output(p, name="iiga_letters")
     rows = [
         ("still-steps", 500, "batches of stills, from which the front end learns"),
         ("epochs", 5, "of the attention, on streams"),
@@ -454,14 +444,14 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("window", 3, "w of intra-gloss attention, frames to either side"),
         ("dropout", 0.4, None),
     ]
-    add_rows(p, rows)
-    add_optimiser(p, rate=2e-3, weight_decay=0.05, ema=0.99, warmup=100)
-    add_run(p)
+    recipe.add_rows(p, rows)
+    recipe.add_optimiser(p, rate=2e-3, weight_decay=0.05, ema=0.99, warmup=100)
+    recipe.add_run(p)
 
 
 def _run(o: argparse.Namespace) -> Path:
     shape = {"front": "tracks", "vocabulary": len(VOCABULARY), "expansion": 2, "track_convolutions": 2, "track_kernel": 1}
-    config = taken(IIGAConfig, o, **shape, track_features=letters.FEATURES)
+    config = recipe.taken(IIGAConfig, o, **shape, track_features=letters.FEATURES)
     others = np.zeros((0, LANDMARKS, 3), np.float32)
     if o.others is not None:
         flat = read_others([o.others], left_out=NEAR_LETTERS)
@@ -471,13 +461,13 @@ def _run(o: argparse.Namespace) -> Path:
         sources["digits"], no_letters = of_photos(photo_landmarks.load(o.photos))
         others = np.concatenate([others, no_letters])
     files = [*sorted(o.data.glob("*.npz")), *(path for path in (o.others, o.photos) if path)]
-    loop = loop_of(o, steps=o.steps)
-    run = run_of(o, loop, LettersRun)
-    return train(run, sources, others, config, taken(LettersTraining, o), loop, checkpoints.describe_files(files))
+    loop = recipe.loop_of(o, steps=o.steps)
+    run = recipe.run_of(o, loop, LettersRun)
+    return train(run, sources, others, config, recipe.taken(LettersTraining, o), loop, checkpoints.describe_files(files))
 
 
 RECIPES = {
-    "letters": TrainingRecipe(
+    "letters": recipe.TrainingRecipe(
         add_options=add_options,
         run=_run,
         description="Train IIGA on hands that spell the letters of American Sign Language, given as 21 landmarks.",

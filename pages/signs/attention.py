@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
+from core.figures import signs as figures
 from core.figures.attention import NamedMap
 from core.signs import gloss_measures
 from core.signs.gloss_measures import ClipMeasures
@@ -11,7 +13,8 @@ from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from pages.shared import controls, faithfulness_view, queries_keys_view, url_state
 from pages.shared.language import _, number, prose
-from pages.signs import attention_frames, attention_spread, cached_results, clip_and_model, recognise_attention
+from pages.shared.live_plot import live_plot
+from pages.signs import attention_frames, cached_results, clip_and_model, recognise_attention
 from pages.signs.cached_results import Clip
 
 
@@ -30,7 +33,7 @@ def body(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
     map_shown, rows_shown = None, None
     if view == "maps":
         map_shown = recognise_attention.show(clip, recognition, rolled=measures.rolled)
-        attention_spread.show(recognition, measures)
+        _spread(recognition, measures)
     elif view == "qk":
         queries_keys_view.show(
             lambda: cached_results.joint_sample(recogniser),
@@ -89,10 +92,50 @@ def _take_away(
             _("All arrays (.npz)"), arrays, key="signs_npz", filename="signs-attention.npz", mime="application/octet-stream"
         )
         if map_shown is not None:
-            attention_spread.download(map_shown)
+            _map_download(map_shown)
         if rows_shown is not None:
             attention_frames.download(recogniser, recognition, measures, rows_shown)
         clip_and_model.link_to_view()
+
+
+def _spread(recognition: Recognition, measures: ClipMeasures) -> None:
+    """Spread and reach of each sub-layer's attention on the clip."""
+    st.header(_("Entropy and distance"), anchor=False)
+    names, spreads = recognise_attention.titles(recognition), measures.spreads
+    entropies = {names[name]: (one.entropy, one.even_entropy) for name, one in spreads.items()}
+    distances = {names[name]: (one.distance, one.even_distance) for name, one in spreads.items()}
+    parts = (
+        ("entropy", _("Entropy"), _("nats"), entropies),
+        ("distance", _("Mean distance"), _("seconds"), distances),
+    )
+    for column, (key, text, unit, values) in zip(st.columns(2), parts, strict=True):
+        with column:
+            st.markdown(f"**{text}**")
+            live_plot(
+                figures.spread_figure(values, title=unit),
+                key=f"signs_{key}",
+                height=240,
+                filename=f"signs-{key}",
+                alt=_("{what} by sub-layer.").format(what=text),
+            )
+    st.caption(
+        _(
+            "Means over all frames and heads. Entropy is 0 where a frame looks at one frame alone. The orange mark is what "
+            "looking at all frames alike would give, or for intra-gloss attention at all of its window."
+        )
+    )
+
+
+def _map_download(one: NamedMap) -> None:
+    """The enlarged map."""
+
+    def table() -> pd.DataFrame:
+        seconds = [round(float(second), 3) for second in one.axis.positions]
+        return pd.DataFrame(one.weights, columns=seconds, index=seconds).reset_index(names="query \\ key")
+
+    controls.download_table(
+        _("Enlarged map"), table, key="signs_map_table", filename=f"attention-{one.name}".replace(" ", "-"), formats=("csv",)
+    )
 
 
 controls.page_header(_("What IIGA looks at"), prose("sign_attention_lead"))

@@ -12,13 +12,11 @@ import streamlit as st
 from core import checkpoints
 from core.explain import faithfulness
 from core.explain.faithfulness import Curves, Evidence
-from core.explain.queries_keys import JointSample
 from core.figures import strip as strips
 from core.figures.hands import hand_svg
 from core.figures.signs import TRAIL
 from core.signs import evidence as evidences
 from core.signs import gloss_measures, live_spelling, spelling, uploaded_weights, video
-from core.signs import joint_sample as joint_samples
 from core.signs.gloss_measures import ClipMeasures
 from core.signs.hands import model_files
 from core.signs.hands.tracks import HandTracks
@@ -199,7 +197,5 @@ def picture(clip: Clip, index: int) -> bytes:
     return video.sheet(clip.data, [index])[0]
 
 
-@kept(4, HASHES)
-def joint_sample(recogniser: Recogniser) -> JointSample:
-    """Queries and keys over the bundled clips."""
-    return joint_samples.joint_sample(recogniser)
+joint_sample = kept(4, HASHES)(evidences.joint_sample)
+"""Queries and keys over the bundled clips."""
