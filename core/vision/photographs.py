@@ -53,12 +53,14 @@ class Photograph:
 
 
 def photograph_files(folder: Path, split: str | None = None) -> list[Path]:
-    """The folder's Parquet files in alphabetical order, or the one of a split; empty where it has none and no split is named.
+    """The folder's Parquet files in alphabetical order, or the one of a split, or the file that is named in its place.
+
+    Empty where there is none and no split is named.
 
     Raises:
         PhotographsError: where a split is named that the folder does not have.
     """
-    files = sorted(folder.glob("*.parquet"))
+    files = [folder] if folder.is_file() and folder.suffix == ".parquet" else sorted(folder.glob("*.parquet"))
     if split is None:
         return files
     chosen = [path for path in files if path.stem == split]

@@ -39,7 +39,7 @@ def test_a_split_is_the_file_of_its_name(tmp_path: Path) -> None:
     assert next(photographs(tmp_path / "a.parquet")).kind == "hat"
     with pytest.raises(PhotographsError, match="no split 'c': its Parquet files are a, b"):
         photograph_files(tmp_path, "c")
-    assert photograph_files(tmp_path / "none") == []
+    assert photograph_files(tmp_path / "none") == [] and photograph_files(tmp_path / "a.parquet") == [tmp_path / "a.parquet"]
 
 
 def test_bad_files_get_one_sentence(tmp_path: Path) -> None:
