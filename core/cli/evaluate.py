@@ -228,7 +228,7 @@ def _add_vit(models: Any) -> None:
         required=True,
         type=Path,
         metavar="DIR",
-        help="folder of Parquet files of photographs, or one such file, or folder of the IDX files, which are fetched where missing",
+        help="folder or file of photographs (Parquet), or folder of the IDX files, which are fetched where missing",
     )
     p.add_argument(
         "--split",
