@@ -11,11 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from core.market import alert_monitor
 from core.market.alerts import WATCHED, AlertBook, AlertRule, Condition, MarketState, rules_to_json
+from core.market.book import OrderBookSnapshot
+from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.service import alerts
 from core.service.access import Role, Visitor
-from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
+from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying
 from tests.core.market.helpers import real_rows, tiny_predictor
 from tests.pages.open_page import ran, words
 
@@ -119,13 +121,25 @@ def test_conditions_are_combined(session: MarketSession, book: AlertBook) -> Non
     )
 
 
-def test_the_state_is_that_of_the_rows(session: MarketSession) -> None:
-    """Recomputed from the levels by hand."""
-    state, levels = alert_monitor.state_of(session), ROWS.levels[-30:]
-    bids, asks = levels[-1, 3::4].sum(), levels[-1, 1::4].sum()
-    assert state.imbalance == pytest.approx((bids - asks) / (bids + asks)) and state.time_ms == ROWS.timestamps[-1]
-    mids = (levels[:, 0] + levels[:, 2]) / 2
-    assert state.move == pytest.approx(mids[-1] - mids[0]) and state.delta == 0.0 and state.eaten == ()
+def test_the_state_is_that_of_the_rows_since_the_last_gap(session: MarketSession) -> None:
+    """Recomputed from the levels by hand; what was traded before a minute or a gap is not counted."""
+    times, levels = ROWS.timestamps[-400:], ROWS.levels[-400:]
+    gap = StatusChange(state=FeedState.REPLAYING, gap=True)
+    whole, broken = replaying(ROWS[-400:]), [*replaying(ROWS[-400:-130]), gap, *books(ROWS[-100:])]
+    for first, script in ((400 - 241, whole), (300, broken)):
+        at = {first: (5.0, "buy"), first + 1: (2.0, "buy"), 399: (0.5, "sell")}
+        events: list[FeedEvent] = []
+        for event in script:
+            events.append(event)
+            for index, (size, side) in at.items():
+                if isinstance(event, OrderBookSnapshot) and event.exchange_ms == times[index]:
+                    events.append(Trade(price=1.0, size=size, side=side, exchange_ms=int(times[index])))  # type: ignore[arg-type]
+        played = MarketSession(ScriptedFeed(events, key=MARKET, ends=True), session.predictor)
+        asyncio.run(played.run())
+        state, mids = alert_monitor.state_of(played), (levels[:, 0] + levels[:, 2]) / 2
+        bids, asks = levels[-1, 3::4].sum(), levels[-1, 1::4].sum()
+        assert state.imbalance == pytest.approx((bids - asks) / (bids + asks)) and state.time_ms == times[-1]
+        assert state.move == pytest.approx(mids[-1] - mids[first]) and state.delta == 1.5
 
 
 def test_a_price_begins_at_the_mid(session: MarketSession, book: AlertBook) -> None:
