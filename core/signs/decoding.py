@@ -150,7 +150,7 @@ def beam_search(
     bonus: float = 0.0,
     labels_a_frame: int = 20,
 ) -> list[Hypothesis]:
-    """The most likely sentences, best first.
+    """The most likely sentences, best first, at most `width`.
 
     Each prefix keeps two sums over its paths: those that end in the blank and those that end in its last label.
 
@@ -159,9 +159,6 @@ def beam_search(
         width: prefixes kept after each frame.
         bigram: adds `weight` * log P(gloss | gloss before) for each gloss and the end, and `bonus` for each gloss.
         labels_a_frame: only so many of the likeliest labels extend a prefix in a frame.
-
-    Returns:
-        At most `width` hypotheses.
 
     Raises:
         ValueError: for no frames, or a width below 1.
@@ -192,10 +189,7 @@ def beam_search(
             longer += step[ends[:, None], added]
         shorter, longest = (nodes[:, None] == parents).nonzero()
         if len(shorter):  # a kept prefix that extends another
-            column = column_of_end[longest]
-            shorter, longest, column = shorter[column >= 0], longest[column >= 0], column[column >= 0]
-            stay_label[longest] = np.logaddexp(stay_label[longest], longer[shorter, column])
-            longer[shorter, column] = -np.inf
+            _absorb(longer, stay_label, shorter, longest, column_of_end[longest])
         ranks = np.concatenate([np.logaddexp(stay_blank, stay_label), longer.ravel()])
         order = _best(ranks, width, len(nodes))
         split = order.searchsorted(len(nodes))
@@ -209,6 +203,19 @@ def beam_search(
     return _ranked(
         [(tree.labels(node), ranked) for node, ranked in zip(nodes.tolist(), total.tolist(), strict=True)], bigram, step, weight
     )
+
+
+def _absorb(
+    longer: NDArray[np.float64],
+    stay_label: NDArray[np.float64],
+    shorter: NDArray[np.int64],
+    longest: NDArray[np.int64],
+    column: NDArray[np.int64],
+) -> None:
+    """Add to each kept prefix the paths by which another one, a label shorter, becomes it; in place."""
+    shorter, longest, column = shorter[column >= 0], longest[column >= 0], column[column >= 0]
+    stay_label[longest] = np.logaddexp(stay_label[longest], longer[shorter, column])
+    longer[shorter, column] = -np.inf
 
 
 def _ranked(
