@@ -173,8 +173,7 @@ def beam_search(
     column_of = np.empty(frames.shape[1], dtype=np.int64)  # of each label among the likely, -1 where it is not
     step = None if bigram is None else weight * bigram.log_probabilities + bonus
     tree = _PrefixTree(frames.shape[1], most=1 + steps * width)
-    # of each prefix that is kept: its number, that of the prefix one label shorter, its last label, and the sums, all with its
-    # share of the bigram: over the paths that end in the blank, those that end in its last label, and both
+    # of each kept prefix: its number, the shorter one's, its last label; sums (with the bigram) by last: blank, label, either
     nodes, parents, ends = np.zeros(1, dtype=np.int64), np.full(1, -1), np.full(1, BLANK)
     blank, label, total = np.zeros(1), np.full(1, -np.inf), np.zeros(1)
     for frame, silent, added, added_scores in zip(frames, frames[:, BLANK].tolist(), likely, likely_scores, strict=True):
@@ -194,8 +193,7 @@ def beam_search(
         order = _best(ranks, width, len(nodes))
         split = order.searchsorted(len(nodes))
         old, new = order[:split], order[split:] - len(nodes)
-        source, column = sources[new], columns[new]
-        new_parents, new_ends, total = nodes[source], added[column], ranks[order]
+        new_parents, new_ends, total = nodes[sources[new]], added[columns[new]], ranks[order]
         nodes = np.concatenate([nodes[old], tree.extended(new_parents, new_ends)])
         parents, ends = np.concatenate([parents[old], new_parents]), np.concatenate([ends[old], new_ends])
         blank, label = np.full(len(order), -np.inf), total.copy()
