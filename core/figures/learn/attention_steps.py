@@ -65,7 +65,7 @@ def row_bars(
 def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_title: str) -> go.Figure:
     """Named rows of numbers as bars side by side, one group per channel."""
     traces = [
-        bars([str(index + 1) for index in range(len(values))], values, name, SERIES[number], hover="%{y:.4f}")
+        bars([str(index + 1) for index in range(len(values))], values, name, SERIES[number % len(SERIES)], hover="%{y:.4f}")
         for number, (name, values) in enumerate(rows.items())
     ]
     return chart(traces, x_title=x_title, y_title=y_title, height=300, hover="x unified", keep=y_title, x={"type": "category"},

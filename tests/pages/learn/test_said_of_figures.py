@@ -36,6 +36,7 @@ def said(page: str, **query: str) -> str:
         ("optimisers", {"part": "clipping", "g1": "0", "g2": "0"}, "ends inside the circle", "dentro del círculo"),
         ("norms", {"part": "norms", "norm": "none"}, "samples' means still lie", "las muestras aún distan"),
         ("norms", {"part": "softmax", "soft_shift": "0"}, "fits into float32, and the plain form", "cabe en float32, y la forma"),
+        ("uses", {"part": "heads", "many": "8"}, "", ""),
         ("uses", {"part": "roles", "role": "k"}, "weights changed in 6 of 6 columns", "cambiaron pesos en 6 de 6 columnas"),
         ("uses", {"part": "families", "family": "gpt", "family_m": "2"}, "forbids 1 of its 4 pairs", "prohíbe 1 de sus 4 pares"),
         ("recurrent", {"part": "gradient", "rho": "4", "fb": "-4"}, "steps the RNN's line", "pasos la línea de la RNN"),
