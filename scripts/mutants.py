@@ -135,7 +135,7 @@ def mutant(path: Path, number: int = -1) -> tuple[ast.Module, Mutator]:
 
 
 def survives(path: Path, tree: ast.Module, tests: Sequence[str]) -> bool:
-    """Whether the tests pass with this code; one that does not come to an end counts as noticed."""
+    """Tells whether the tests pass with this code; one that does not come to an end counts as noticed."""
     child = os.fork()
     if child == 0:
         os.setsid()

@@ -86,7 +86,7 @@ class Matrix:
 
     @property
     def written(self) -> bool:
-        """Whether numbers are written into the cells."""
+        """Tells whether numbers are written into the cells."""
         return self.values.shape[1] <= MAX_NUMBERS if self.numbers is None else self.numbers
 
 

@@ -107,7 +107,7 @@ class Condition:
 
     @property
     def rises(self) -> bool:
-        """Whether its direction is up."""
+        """Tells whether its direction is up."""
         return self.direction == "up"
 
     def __post_init__(self) -> None:
@@ -128,7 +128,7 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class AlertRule(Condition):
-    """What to watch for on one market, and what to do then. A condition itself, the first of its `conditions`.
+    """Rule of one market: conditions, and what is done when they hold. A condition itself, the first of its `conditions`.
 
     Attributes:
         market: key of the feed, such as "live/binance/BTC/USDT".
@@ -387,7 +387,7 @@ class AlertBook:
             self._told = {rule: at for rule, at in self._told.items() if rule in there}
 
     def _goes_off(self, rule: AlertRule, now: MarketState, before: MarketState, at: float) -> Message | None:
-        """What to say where a rule goes off at this look."""
+        """Returns the sentence of a rule that goes off at this look, else None."""
         key = (rule.id, now.feed)
         watched = [WATCHED[one.kind] for one in rule.conditions]
         holds, texts = zip(

@@ -232,7 +232,7 @@ class ViTTask:
 
 @torch.no_grad()
 def in_batches(model: nn.Module, compute: Callable[[Tensor], Tensor], images: Tensor, *, batch: int = 250) -> Tensor:
-    """What a model's function makes of normalised images, a few at a time, where the model is."""
+    """Answers of a model's function to normalised images, a few at a time, where the model is."""
     device = next(model.parameters()).device
     return torch.cat([compute(part.to(device)) for part in images.split(batch)])
 

@@ -1,4 +1,4 @@
-"""What stands before a camera, frame by frame: a garment, with a map of its patches three times a second, or own classes."""
+"""Reading of a camera, frame by frame: a garment, with a map of its patches three times a second, or own classes."""
 
 from __future__ import annotations
 

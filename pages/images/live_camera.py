@@ -35,7 +35,7 @@ class GarmentReader:
             self._reader.take_head(wanted["head"])
 
     def read(self, picture: Picture) -> dict[str, Any]:
-        """What the browser draws of a frame: every class's probability, and each patch's relevance, row by row."""
+        """Values that the browser draws of a frame: every class's probability, and each patch's relevance, row by row."""
         answer = self._reader.step(picture)
         relevance = answer.relevance
         return {

@@ -218,7 +218,7 @@ def _curves(rows: list[dict[str, float]]) -> None:
 
 
 def try_it() -> None:
-    """What the finished run makes of a photograph, beside the shipped model, and its files: for whoever started it."""
+    """Answer of the finished run to a photograph, beside the shipped model, and its files: for whoever started it."""
     run = PICTURES.run
     status, card, who = run.status(), run.card(), permissions.visitor()
     if card is None or status.phase != "finished" or status.plan is None or status.plan.owner != who.owner:

@@ -64,7 +64,7 @@ def changes(before: Sequence[Any], after: Sequence[Any], write: Callable[[float,
 
 
 def tell(one: Break, moved: Sequence[str]) -> None:
-    """What moved, as a list; where nothing did, the dial with which it shows."""
+    """Lists what moved; where nothing did, the dial with which it shows."""
     st.warning(banner(one), icon=":material/handyman:")
     if not moved and one.shows:
         at = ", ".join(f"{key}={value}" for key, value in one.shows.items())

@@ -83,7 +83,7 @@ async def _send(websocket: WebSocket, session: MarketSession, notices: SessionNo
 
 
 async def _until_it_leaves(websocket: WebSocket) -> None:
-    """What a program says is not read."""
+    """Waits until the program leaves; nothing that it sends is used."""
     try:
         while True:
             await websocket.receive_text()

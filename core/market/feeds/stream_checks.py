@@ -160,7 +160,7 @@ class KrakenChecksum(StreamCheck):
         return True
 
     def _sent(self, message: Any) -> list[tuple[bool, int]]:
-        """Whether each book in the message begins the stream, and its checksum."""
+        """Tells whether each book in the message begins the stream, and gives its checksum."""
         if not isinstance(message, dict) or message.get("channel") != "book":
             return []
         books = [data for data in message["data"] if data["symbol"] == self._symbol and "checksum" in data]

@@ -352,7 +352,7 @@ class MarketLedger:
 
     @property
     def named_before(self) -> bool:
-        """Whether the hashes of weights and card are in the chain before its first prediction."""
+        """Tells whether the hashes of weights and card are in the chain before its first prediction."""
         return self.header is not None and self.header.model is not None
 
     @property
