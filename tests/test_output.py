@@ -33,18 +33,22 @@ def test_a_red_run_ends_with_its_reason_in_one_line(pytester: pytest.Pytester, m
     assert "1 failed" in end
 
 
-def test_the_browsers_process_runs_beside_the_other_and_either_one_fails_the_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+OTHERS = ["--ignore=tests/browser", "--ignore=tests/core/market"]
+
+
+@pytest.mark.parametrize("failing", [["tests/browser"], ["tests/core/market"], OTHERS])
+def test_three_processes_run_beside_each_other_and_each_fails_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failing: list[str]
 ) -> None:
     script = tmp_path / "fake.py"
-    script.write_text("import sys; print(sys.argv[1:]); sys.exit('browser' in sys.argv[1] and '--ignore' not in sys.argv[1])")
     monkeypatch.setattr(run_tests, "PYTEST", (sys.executable, str(script)))
     monkeypatch.setattr(sys, "argv", ["run_tests.py"])
-    assert run_tests.main() == 1
-    monkeypatch.setattr(run_tests, "BROWSER", "tests/other")
+    script.write_text("")
     assert run_tests.main() == 0
-    monkeypatch.setattr(sys, "argv", ["run_tests.py", "tests/browser"])
-    assert run_tests.main() == 1
+    script.write_text(f"import os, sys\nif sys.argv[1:] == {failing}: os.abort()")
+    assert run_tests.main() != 0
+    monkeypatch.setattr(sys, "argv", ["run_tests.py", *failing])
+    assert run_tests.main() != 0
 
 
 def test_no_property_fails_because_the_machine_is_busy() -> None:
