@@ -27,6 +27,8 @@ from pages.shared.stat_strip import Stat, stat_strip
 MAX_MB: Final = 400
 """As `server.maxUploadSize`, and as `deploy/nginx.conf` lets through."""
 INSPECTED: Final = "upload:inspected"
+PART: Final = re.compile(r"orderbook|message")
+"""What tells LOBSTER's two files of one day apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +50,16 @@ def show() -> None:
     st.header(_("Convert a file"), anchor=False)
     st.markdown(prose("library_formats"))
     uploads = st.file_uploader(
-        _("One file, or LOBSTER's two"), accept_multiple_files=True, key="upload:files", max_upload_size=MAX_MB
+        _("One file, LOBSTER's two, or a week of them"), accept_multiple_files=True, key="upload:files", max_upload_size=MAX_MB
     )
     if not uploads:
         st.session_state.pop(INSPECTED, None)
+        return
+    groups: dict[str, list[Any]] = {}
+    for upload in uploads:
+        groups.setdefault(PART.sub("", upload.name), []).append(upload)
+    if len(groups) > 1:
+        _several(list(groups.values()))
         return
     try:
         inspected = _inspect(uploads)
@@ -65,13 +73,61 @@ def show() -> None:
     _convert(inspected)
 
 
-def _inspect(uploads: list[Any]) -> InspectedFiles:
-    """Inspects the files; read once for as long as they are the same."""
+def _several(groups: list[list[Any]]) -> None:
+    """Files of several recordings: what is in each, and all converted at one press."""
+    inspected: list[InspectedFiles] = []
+    lines: list[dict[str, Any]] = []
+    for group in groups:
+        line: dict[str, Any] = {"file": ", ".join(upload.name for upload in group)}
+        lines.append(line)
+        try:
+            one = _inspect(group, alone=False)
+        except (FormatError, OSError, NotAllowed) as error:
+            line["wrong"] = translate(str(error))
+            continue
+        inspected.append(one)
+        line |= {"format": one.inspection.form.name, "market": one.inspection.market, "books": one.inspection.books,
+                 "begins": moment(datetime.fromtimestamp(one.inspection.start_ms / 1e3, UTC))}  # fmt: skip
+    names = {"file": _("File"), "format": _("Format"), "market": _("Market"), "begins": _("Begins"), "books": _("Books"),
+             "wrong": _("What is wrong")}  # fmt: skip
+    st.dataframe(pd.DataFrame(lines, columns=list(names)).rename(columns=names), hide_index=True, width="stretch")
+    label = _("Convert all {count}").format(count=number(len(inspected)))
+    if not inspected or not st.button(label, type="primary", icon=":material/transform:", key="upload:all"):
+        return
+    bar, done = st.progress(0.0, text=_("Converting")), 0
+    taken: set[str] = set()
+    for place, one in enumerate(inspected):
+        name = _name(one.inspection, one.inspection.market or "market")
+        name = next(free for free in (name, *(f"{name}_{n}" for n in range(2, len(inspected) + 2))) if free not in taken)
+        taken.add(name)
+
+        def moved(share: float, place: int = place) -> None:
+            _moved(bar, (place + share) / len(inspected), _("Converting"))
+
+        try:
+            market = one.inspection.market or "market"
+            recordings.convert(permissions.visitor(), one.paths, name, one.inspection, market=market, progress=moved)
+            done += 1
+        except (FormatError, OSError, NotAllowed) as error:
+            controls.error_box(f"{name}: {error}")
+    bar.empty()
+    st.success(_("{done} of {count} are in the library.").format(done=number(done), count=number(len(inspected))))
+    st.button(_("Show it in the list"), key="upload:again")
+
+
+def _name(inspection: Inspection, market: str) -> str:
+    """A recording's name: its market and the day on which it begins."""
+    return f"{market_folder(market)}_{datetime.fromtimestamp(inspection.start_ms / 1e3, UTC):%Y-%m-%d}"
+
+
+def _inspect(uploads: list[Any], *, alone: bool = True) -> InspectedFiles:
+    """Inspects the files; read once for as long as they are the same. What was read of others is forgotten where `alone`."""
     wanted = tuple((upload.name, hashlib.sha256(upload.getbuffer()).digest()) for upload in uploads)
-    kept: InspectedFiles | None = st.session_state.get(INSPECTED)
-    if kept is not None and kept.files == wanted:
-        return kept
-    st.session_state.pop(INSPECTED, None)
+    every: dict[Any, InspectedFiles] = st.session_state.setdefault(INSPECTED, {})
+    if wanted in every:
+        return every[wanted]
+    if alone:
+        every.clear()
     folder = tempfile.TemporaryDirectory(prefix="recording-")
     paths = {}
     for i, upload in enumerate(uploads):
@@ -84,8 +140,8 @@ def _inspect(uploads: list[Any]) -> InspectedFiles:
         )
     finally:
         bar.empty()
-    st.session_state[INSPECTED] = made = InspectedFiles(files=wanted, inspection=inspection, folder=folder)
-    return made
+    every[wanted] = InspectedFiles(files=wanted, inspection=inspection, folder=folder)
+    return every[wanted]
 
 
 def _describe(inspection: Inspection) -> None:
@@ -132,13 +188,12 @@ def _describe(inspection: Inspection) -> None:
 
 def _convert(inspected: InspectedFiles) -> None:
     inspection = inspected.inspection
-    day = datetime.fromtimestamp(inspection.start_ms / 1e3, UTC).strftime("%Y-%m-%d")
     left, right = st.columns(2)
     with left:
         market = st.text_input(_("Market"), value=inspection.market or "market", key="upload:market", help=_("Such as BTC/USDT."))
     with right:
         name = st.text_input(
-            _("Name of the recording"), value=f"{market_folder(market)}_{day}", key=f"upload:name:{market}:{day}"
+            _("Name of the recording"), value=(proposed := _name(inspection, market)), key=f"upload:name:{proposed}"
         )
     if not st.button(_("Convert"), type="primary", icon=":material/transform:", key="upload:convert"):
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -148,6 +149,22 @@ def test_a_file_is_shown_then_converted(folder: Path) -> None:
     app.file_uploader(key="upload:files").set_value([("notes.txt", b"hello", "text/plain")])
     ran(app)
     assert "Notes.txt is of no known format" in words(app) or "notes.txt is of no known format" in words(app)
+
+
+def test_files_of_several_days_are_converted_at_one_press(folder: Path) -> None:
+    frame = pd.read_parquet(SAMPLE).head(300)
+    files = [("notes.txt", b"hello", "text/plain")]
+    for day in range(3):
+        later = frame.assign(timestamp=frame["timestamp"] + day * 86_400_000)
+        files.append((f"btc_2024-08-{8 + day:02}.csv", later.to_csv(index=False).encode(), "text/csv"))
+    app = open_page(PAGE)
+    app.file_uploader(key="upload:files").set_value(files)
+    table = ran(app).dataframe[-1].value
+    assert table["File"].tolist() == [name for name, *_ in files] and table["Books"].tolist()[1:] == [300] * 3
+    assert "is of no known format" in table["What is wrong"][0]
+    press(app, "upload:all")
+    assert "3 of 3 are in the library." in words(app)
+    assert names(folder) == [f"btc_2024-08-{day:02}" for day in (8, 9, 10)]
 
 
 @pytest.mark.usefixtures("folder")
