@@ -75,6 +75,11 @@ def _card(path: Path) -> None:
     load_own(path.read_bytes(), (ROOT / "assets" / "checkpoints" / "iiga_hands.safetensors").read_bytes())
 
 
+def _rows(path: Path) -> None:
+    rows = RecordedRows([path])
+    rows.block(0, len(rows), deep=True)
+
+
 def _trades(path: Path) -> None:
     (path.parent / "trades").mkdir(exist_ok=True)
     path.replace(path.parent / "trades" / "book.parquet")
@@ -113,7 +118,7 @@ def _journals() -> list[tuple[str, bytes]]:
 
 KINDS: Final[dict[str, Kind]] = {
     "rows": Kind(files("assets/recordings/*.parquet"), read_rows, (BookError,)),
-    "whole recording": Kind(files("assets/recordings/*.parquet"), lambda path: RecordedRows([path]).read(), (BookError,)),
+    "whole recording": Kind(files("assets/recordings/*.parquet"), _rows, (BookError,)),
     "listing": Kind(files("assets/recordings/*.parquet"), _listed, ()),
     "trades": Kind(files("assets/recordings/trades/*.parquet"), _trades, (BookError,)),
     "table": Kind(_csv, read_rows, (BookError,)),
