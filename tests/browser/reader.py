@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, Page, Position
+import re
+
+from playwright.sync_api import Locator, Page, Position, expect
 
 PATIENCE_MS = 60_000
 
@@ -27,7 +29,9 @@ def drawn(page: Page, plot: str) -> None:
 def stat(page: Page, name: str) -> str:
     """The value of this name in the page's row of values."""
     cell = page.locator(".stat-strip .stat", has=page.get_by_text(name, exact=True))
-    return cell.locator("dd").first.inner_text(timeout=PATIENCE_MS)
+    value = cell.locator("dd").first
+    expect(value).to_have_text(re.compile(r"\S"), timeout=PATIENCE_MS)  # not while the row is being drawn
+    return value.inner_text(timeout=PATIENCE_MS)
 
 
 def place(area: Locator, x: float, y: float) -> Position:
