@@ -28,6 +28,44 @@ def test_each_norm_is_pytorchs() -> None:
         assert n.normalise(X, name).shape == X.shape
 
 
+@pytest.mark.parametrize("norm", n.NORMS)
+def test_one_entry_by_its_own_numbers_is_the_layers(norm: n.Norm) -> None:
+    """Mean and variance of the members that `group` names, by NumPy; the entry by PyTorch's layer."""
+    sample, step, channel = 1, 5, 2
+    cell = n.example_cell(norm, level=3.0, sample=sample, step=step, channel=channel)
+    across = X.transpose(1, 2)
+    layer = {
+        "layer": F.layer_norm(X, X.shape[-1:]),
+        "batch": nn.BatchNorm1d(X.shape[-1]).double()(across).transpose(1, 2),
+        "instance": F.instance_norm(across).transpose(1, 2),
+        "bin": BiN(X.shape[-1]).double()(across).transpose(1, 2),
+        "none": X,
+    }[norm]
+    assert cell.x == X[sample, step, channel] and cell.y == pytest.approx(float(layer[sample, step, channel].detach()), abs=1e-9)
+    members = np.concatenate(
+        [X[one, low : high + 1, left : right + 1].flatten() for one, (left, right, low, high) in cell.group.items()]
+    )
+    assert cell.count == len(members)
+    assert (cell.mean, cell.variance) == (pytest.approx(members.mean()), pytest.approx(members.var()))
+    if norm != "none":
+        assert n.normalised_entry(cell.x, cell.mean, cell.variance, *(cell.other or ())) == pytest.approx(cell.y, abs=1e-9)
+    assert (cell.other is not None) == (norm == "bin")
+
+
+def test_dropout_example_and_axes_are_what_they_say() -> None:
+    example = n.dropout_example(0.4, values=50)
+    kept = example.after != 0
+    np.testing.assert_allclose(example.after[kept], example.before[kept] / 0.6)
+    assert example.before.shape == (5, 8) and example.kept == pytest.approx(kept.mean())
+    assert example.expected == pytest.approx(np.sqrt(0.4 * 0.6 / 50) / 0.6)  # of a mean of scaled Bernoulli draws
+    x, curves = n.all_curves()
+    assert (x[0], x[-1]) == (-4, 8)
+    np.testing.assert_allclose(curves["gelu"][0], F.gelu(torch.from_numpy(x)).numpy(), atol=1e-9)
+    x, values, _derivatives = n.gelu_gaps()
+    exact, tanh = (F.gelu(torch.from_numpy(x), approximate=how).numpy() for how in ("none", "tanh"))
+    np.testing.assert_allclose(values, exact - tanh, atol=1e-9)
+
+
 def test_moments_and_the_whole_matrix() -> None:
     mean, variance = n.moments(X, (2,))
     torch.testing.assert_close(mean[..., 0], X.mean(dim=2))
