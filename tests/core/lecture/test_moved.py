@@ -53,3 +53,12 @@ def test_states_are_stacked_a_row_a_unit() -> None:
 def test_other_shapes_are_refused() -> None:
     with pytest.raises(ValueError, match="equal shapes"):
         compare(np.zeros((2, 2)), np.zeros((2, 3)))
+
+
+def test_rounding_is_measured_by_the_largest_finite_entry_and_what_is_no_number_stays_so() -> None:
+    before = np.array([[1e6, 1.0, np.nan, np.inf]])
+    assert not compare(before, np.array([[1e6, 1.0005, np.nan, np.inf]])).cells.any()  # a billionth of a million
+    assert compare(before, np.array([[1e6, 1.002, np.nan, np.inf]])).cells.tolist() == [[False, True, False, False]]
+    assert compare(before, np.array([[1e6, 1.0, 2.0, np.inf]])).cells.tolist() == [[False, False, True, False]]
+    nothing = np.full((1, 2), -np.inf)
+    assert not compare(nothing, nothing).cells.any()

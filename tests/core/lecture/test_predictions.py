@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from core.lecture import attention_steps, predictions, tokens
+from core.lecture import attention_steps, backprop, norms, predictions, recurrence, tokens
 from core.lecture.course import LESSONS
 from core.lecture.course_numbers import numbers_of
 from core.lecture.optimisers import OPTIMISERS, SURFACES
@@ -75,3 +75,54 @@ def test_every_lesson_has_its_numbers_and_some_are_known() -> None:
     assert found["ctc"]["llama"] == 6 and found["ctc"]["merged"] == "L"
     assert np.isclose(float(found["metrics"]["over"]), 240) and np.isclose(float(found["metrics"]["corpus"]), 10)
     assert np.isclose(float(found["backprop"]["g1"]), 0.21) and np.isclose(float(found["optimisers"]["limit"]), 0.1)
+
+
+def test_a_trend_is_a_change_beyond_rounding() -> None:
+    for before, after, answer in ((1, 2, "rises"), (2, 1, "falls"), (-2, -1, "rises"), (1, 1 + 1e-9, "stays"), (0, 0, "stays")):
+        assert predictions.TRENDS[predictions.trend(before, after)] == answer
+
+
+def test_the_most_alike_position_is_that_of_the_gram_matrix() -> None:
+    matrix = np.random.default_rng(4).normal(size=(16, 6))
+    found = predictions.most_alike(matrix, 10)
+    assert found.options == (2, 11, 14)  # half, one and a quarter further, around the end
+    assert found.options[found.answer] == max(found.options, key=lambda other: float(matrix[10] @ matrix[other]))
+
+
+def test_slopes_by_autograd() -> None:
+    for name, at, answer in (("relu", 1.0, 0), ("relu", -1.0, 1), ("gelu", -1.0, 2), ("gelu", 2.0, 0)):
+        x = torch.tensor(at, dtype=torch.float64, requires_grad=True)
+        getattr(torch.nn.functional, name)(x).backward()
+        found = predictions.slope_at(name, at)
+        assert found.answer == answer and np.isclose(found.values[0], float(x.grad or 0), atol=1e-6)
+
+
+def test_costs_by_which_part_is_large() -> None:
+    """12TD² doubles with T, 2T²D grows fourfold."""
+    assert [predictions.doubled_tokens(t, d, 1).answer for t, d in ((8, 512), (128, 40), (4096, 8))] == [0, 1, 2]
+    assert predictions.doubled_heads(16, 8, 2).options == (1, 2, 4)
+
+
+def test_choices_among_numbers_that_are_given() -> None:
+    assert predictions.largest([1.0, 5.0, 2.0, 5.0]) == predictions.Outcome(answer=1, tied=(3,), values=(5.0, 13.0))
+    assert [predictions.against_document(100.0, counted).answer for counted in (80.0, 91.0, 109.0, 130.0)] == [0, 1, 1, 2]
+    found = predictions.highest_rate({"a": [0.0, 1.0], "b": [9.0, 3.0], "c": [0.0, 3.0]}, 1)
+    assert (found.answer, found.tied, found.values) == (1, (2,), (1.0, 3.0, 3.0))
+    assert predictions.looked_at(np.array([0.1, 0.2, 0.3, 0.05, 0.35]), most=3) == ([1, 2, 4], 2)
+
+
+def test_a_smaller_recurrent_weight_reaches_less_far_and_the_same_one_as_far() -> None:
+    x = np.sin(np.arange(12.0))[:, None]
+    rnn, lstm = recurrence.random_rnn(1, hidden=3, seed=1), recurrence.random_lstm(1, hidden=3, seed=1)
+    for factor, answer in ((1.0, "stays"), (0.05, "falls")):
+        found = predictions.reach(x, rnn, lstm, cell="rnn", factor=factor)
+        assert predictions.TRENDS[found.answer] == answer
+
+
+def test_gradients_of_the_first_layer_and_of_a_moved_input() -> None:
+    found = predictions.larger_first_gradient(6, 0)
+    post, pre = (norms.depth_gradients(6, pre_norm=one, seed=0).gradients for one in (False, True))
+    assert found.values == (post[0] / post[-1], pre[0] / pre[-1]) and found.answer == int(found.values[1] > found.values[0])
+    moved = predictions.moved_gradient("linear", "W", rows=3, seed=2, first=0.5, to=1.5, causal=False)
+    entries = [backprop.example("linear", rows=3, seed=2, first=first, causal=False).autograd["W"][0, 0] for first in (0.5, 1.5)]
+    assert np.allclose(moved.values, entries) and moved.answer == (0 if entries[1] > entries[0] else 2)
