@@ -58,6 +58,10 @@ def show() -> None:
     groups: dict[str, list[Any]] = {}
     for upload in uploads:
         groups.setdefault(PART.sub("", upload.name), []).append(upload)
+    there = {_files(group) for group in groups.values()}
+    kept: dict[Any, InspectedFiles] = st.session_state.get(INSPECTED, {})
+    for gone in kept.keys() - there:  # and with it the copy on the disk
+        del kept[gone]
     if len(groups) > 1:
         _several(list(groups.values()))
         return
@@ -81,7 +85,7 @@ def _several(groups: list[list[Any]]) -> None:
         line: dict[str, Any] = {"file": ", ".join(upload.name for upload in group)}
         lines.append(line)
         try:
-            one = _inspect(group, alone=False)
+            one = _inspect(group)
         except (FormatError, OSError, NotAllowed) as error:
             line["wrong"] = translate(str(error))
             continue
@@ -120,14 +124,17 @@ def _name(inspection: Inspection, market: str) -> str:
     return f"{market_folder(market)}_{datetime.fromtimestamp(inspection.start_ms / 1e3, UTC):%Y-%m-%d}"
 
 
-def _inspect(uploads: list[Any], *, alone: bool = True) -> InspectedFiles:
-    """Inspects the files; read once for as long as they are the same. What was read of others is forgotten where `alone`."""
-    wanted = tuple((upload.name, hashlib.sha256(upload.getbuffer()).digest()) for upload in uploads)
+def _files(uploads: list[Any]) -> tuple[tuple[str, bytes], ...]:
+    """The files by name and content."""
+    return tuple((upload.name, hashlib.sha256(upload.getbuffer()).digest()) for upload in uploads)
+
+
+def _inspect(uploads: list[Any]) -> InspectedFiles:
+    """Inspects the files; read once for as long as they are the same."""
+    wanted = _files(uploads)
     every: dict[Any, InspectedFiles] = st.session_state.setdefault(INSPECTED, {})
     if wanted in every:
         return every[wanted]
-    if alone:
-        every.clear()
     folder = tempfile.TemporaryDirectory(prefix="recording-")
     paths = {}
     for i, upload in enumerate(uploads):

@@ -165,6 +165,10 @@ def test_files_of_several_days_are_converted_at_one_press(folder: Path) -> None:
     press(app, "upload:all")
     assert "3 of 3 are in the library." in words(app)
     assert names(folder) == [f"btc_2024-08-{day:02}" for day in (8, 9, 10)]
+    copies = [Path(one.folder.name) for one in app.session_state["upload:inspected"].values()]
+    app.file_uploader(key="upload:files").set_value(files[:2])
+    ran(app)
+    assert [copy.exists() for copy in copies] == [True, False, False]
 
 
 @pytest.mark.usefixtures("folder")
