@@ -18,6 +18,8 @@ from core.messages import BadValue, compose
 
 FEWEST: Final = 400
 """Steps that both must have: 100 seconds."""
+MAX_STEPS: Final = 2_000_000
+"""Steps of the time that both recordings cover, gaps included: five days and three quarters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +55,13 @@ def lead_lag(first: BookRows, second: BookRows, *, most: int = 20) -> LeadLag:
         most: steps of the largest delay, either way.
 
     Raises:
-        BadValue: where they share fewer than `FEWEST` steps, or a mid does not move.
+        BadValue: where they share fewer than `FEWEST` steps or overlap for more than `MAX_STEPS`, or a mid does not move.
     """
-    begin = min(first.timestamps[0], second.timestamps[0])
-    length = int(max(first.timestamps[-1], second.timestamps[-1]) - begin) // STEP_MS + 1
-    a, b = (_moves(rows, int(begin), length) for rows in (first, second))
+    begin = int(max(first.timestamps[0], second.timestamps[0]))
+    length = max(1, (int(min(first.timestamps[-1], second.timestamps[-1])) - begin) // STEP_MS + 1)
+    if length > MAX_STEPS:
+        raise BadValue("the two recordings overlap for {steps} steps: at most {most} are compared", steps=length, most=MAX_STEPS)
+    a, b = (_moves(rows, begin, length) for rows in (first, second))
     both = np.flatnonzero(~np.isnan(a) & ~np.isnan(b))
     if len(both) < FEWEST:
         raise BadValue("the two recordings share {steps} steps: {fewest} are needed", steps=len(both), fewest=FEWEST)
@@ -65,18 +69,21 @@ def lead_lag(first: BookRows, second: BookRows, *, most: int = 20) -> LeadLag:
     if min(np.nanstd(a), np.nanstd(b)) == 0:
         raise BadValue(compose("one of the two mids does not move while both are recorded"))
     delays = np.arange(-most, most + 1)
-    sums = [_sums(a, b, int(delay)) for delay in delays]
     block = block_length(len(a), most)
-    drawn = np.stack([_correlation(resampled_sums(columns, block)) for columns in sums], axis=1)
-    found = _correlation(np.stack([columns.sum(axis=0) for columns in sums]))
+    whole, resampled = [], []
+    for delay in delays:  # one at a time, for memory
+        sums = _sums(a, b, int(delay))
+        whole.append(_correlation(sums.sum(axis=0)))
+        resampled.append(_correlation(resampled_sums(sums, block)))
+    correlation, drawn = np.stack(whole), np.stack(resampled, axis=1)
     seconds = delays * STEP_MS / 1e3
     low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
     ratio_low, ratio_high = np.quantile(_ratio(drawn), (0.025, 0.975))
     best_low, best_high = np.quantile(seconds[drawn.argmax(axis=1)], (0.025, 0.975), method="nearest")
     return LeadLag(
-        seconds=seconds, correlation=found, low=low, high=high, steps=len(both),
-        best=float(seconds[found.argmax()]), best_low=float(best_low), best_high=float(best_high),
-        ratio=float(_ratio(found[None])[0]), ratio_low=float(ratio_low), ratio_high=float(ratio_high),
+        seconds=seconds, correlation=correlation, low=low, high=high, steps=len(both),
+        best=float(seconds[correlation.argmax()]), best_low=float(best_low), best_high=float(best_high),
+        ratio=float(_ratio(correlation[None])[0]), ratio_low=float(ratio_low), ratio_high=float(ratio_high),
     )  # fmt: skip
 
 
@@ -87,9 +94,11 @@ def _ratio(correlation: FloatArray) -> FloatArray:
 
 
 def _moves(rows: BookRows, begin: int, length: int) -> FloatArray:
-    """Moves of the mid's logarithm over each step of a regular axis, (length - 1,); NaN where either end has no row."""
+    """Moves of the mid's logarithm over each step of a regular axis, (length - 1,); NaN where an end has no row."""
     mid = np.full(length, np.nan)
-    mid[(rows.timestamps - begin) // STEP_MS] = np.log(rows.mid)
+    place = (rows.timestamps - begin) // STEP_MS
+    here = (place >= 0) & (place < length)
+    mid[place[here]] = np.log(rows.mid[here])
     return np.diff(mid)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,3 +71,16 @@ def test_the_bundled_perpetual_leads_its_spot_market() -> None:
     told, back = lead_lag(spot, perpetual), lead_lag(perpetual, spot)
     assert told.ratio_high < 1 < back.ratio_low and told.best == back.best == 0
     np.testing.assert_allclose(told.correlation, back.correlation[::-1], atol=1e-9)
+
+
+def test_recordings_of_other_times_take_no_memory_of_the_time_between() -> None:
+    rows = random_book(500, 3)
+    years_later = BookRows(timestamps=rows.timestamps + 10**12, levels=rows.levels)
+    tracemalloc.start()
+    with pytest.raises(BadValue, match="share 0 steps"):
+        lead_lag(rows, years_later)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+    torn = BookRows(timestamps=np.append(rows.timestamps[:-1], rows.timestamps[0] + 10**12), levels=rows.levels)
+    with pytest.raises(BadValue, match="at most 2000000 are compared"):
+        lead_lag(torn, torn)
