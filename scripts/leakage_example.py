@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from core.device import use_one_thread
 from core.lecture import leakage
 from core.market.book import read_rows
-from core.market.store.index import FOLDER
 
-RECORDING: Final = "binance_spot_nexousdt_2024-07-24.parquet"
 HORIZON: Final = 20
 
 
 def main() -> None:
     """Train, measure, write."""
     use_one_thread()
-    rows = read_rows(Path(FOLDER) / RECORDING)
+    rows = read_rows(leakage.RECORDING)
     ways: list[tuple[leakage.Mistake, ...]] = [(), *((mistake,) for mistake in leakage.MISTAKES)]
-    keys = {way: tuple(mistake for mistake in way if mistake in leakage.TRAINED) for way in ways}
+    keys = {way: leakage.trained_with(way) for way in ways}
     trained = {key: leakage.run(rows, HORIZON, key) for key in dict.fromkeys(keys.values())}
     data = trained[()].data
     finished = leakage.FinishedLab(

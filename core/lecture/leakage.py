@@ -25,6 +25,7 @@ from core.market.book import BookRows, FloatArray
 from core.market.calibration import CallRule
 from core.market.grid import segments
 from core.market.labels import STATIONARY, classify, fit_alpha, momentum_calls, moves_after
+from core.market.store.index import FOLDER
 from core.messages import BadValue
 
 Mistake = Literal["label", "shuffle", "scaling", "threshold", "epoch", "peers"]
@@ -44,6 +45,8 @@ LEANS: Final = np.linspace(-1.0, 3.0, 41)
 """Leans that a call rule is chosen from (D25)."""
 FEWEST: Final = 1_000
 """Rows that the lab needs."""
+RECORDING: Final = FOLDER / "binance_spot_nexousdt_2024-07-24.parquet"
+"""The bundled recording that the lab measures."""
 FINISHED: Final = Path(__file__).resolve().parents[2] / "assets" / "experiments" / "leakage.json"
 
 
@@ -139,6 +142,12 @@ class FinishedLab:
             values: dict[str, Any] = {name: np.array(value) if isinstance(value, list) else value for name, value in of.items()}
             score[cast("tuple[Mistake, ...]", tuple(made.split()))] = LabScore(**values)
         return cls(**told, score=score)
+
+
+def trained_with(mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
+    """The mistakes that change training, in their order."""
+    made = set(mistakes)
+    return tuple(mistake for mistake in MISTAKES if mistake in made and mistake in TRAINED)
 
 
 def book_inputs(rows: BookRows) -> FloatArray:

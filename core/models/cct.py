@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Final, Literal, cast, overload
+from typing import ClassVar, Final, cast
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,6 @@ from torch.nn import functional as F
 
 from core.messages import BadValue
 from core.models.vit import ViT, ViTConfig
-from core.nn import AttentionMaps
 
 STRIDE: Final = 16
 """Pixels of the image, along a side, for each cell of the convolutions' last map."""
@@ -143,22 +142,11 @@ class ConvolutionalViT(ViT):
             return tokens
         return (tokens + super()._class_tokens(x.flip(-1), keep=keep)) / 2
 
-    @overload
-    def forward(self, x: Tensor, *, return_attention: Literal[False] = False, keep: Tensor | None = None) -> Tensor: ...
-    @overload
-    def forward(
-        self, x: Tensor, *, return_attention: Literal[True], keep: Tensor | None = None
-    ) -> tuple[Tensor, AttentionMaps]: ...
-    def forward(
-        self, x: Tensor, *, return_attention: bool = False, keep: Tensor | None = None
-    ) -> Tensor | tuple[Tensor, AttentionMaps]:
-        """As the ViT's; maps are of the image itself, logits the mean with its mirror image's where the configuration says so."""
-        if not return_attention:
-            return super().forward(x, keep=keep)
-        logits, maps = super().forward(x, return_attention=True, keep=keep)  # of one pass: logits have gradients by the maps
-        if self.mirrored and not self.training:
-            logits = (logits + self.head(super()._class_tokens(x.flip(-1), keep=keep))) / 2
-        return logits, maps
+    def _beside_maps(self, logits: Tensor, x: Tensor, keep: Tensor | None) -> Tensor:
+        """The mean with the mirror image's where the configuration says so; maps stay those of the image itself."""
+        if self.training or not self.mirrored:
+            return logits
+        return (logits + self.head(super()._class_tokens(x.flip(-1), keep=keep))) / 2
 
 
 class CCT(ConvolutionalViT):

@@ -254,4 +254,8 @@ class ViT(nn.Module):
         if not return_attention:
             return cast(Tensor, self.head(self._class_tokens(x, keep=keep)))  # (batch, width) -> (batch, classes)
         tokens, maps = self.encode(self.tokens(x, keep=keep), return_attention=True)
-        return self.head(tokens[:, 0]), maps
+        return self._beside_maps(self.head(tokens[:, 0]), x, keep), maps
+
+    def _beside_maps(self, logits: Tensor, x: Tensor, keep: Tensor | None) -> Tensor:
+        """Logits of the pass that maps are of; a subclass may average them with those of another view."""
+        return logits

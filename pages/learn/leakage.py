@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -17,12 +16,10 @@ from core.lecture.leakage import MISTAKES, FinishedLab, LabScore, Mistake, Train
 from core.lecture.notebooks import on_screen
 from core.market.book import read_rows
 from core.market.labels import HORIZONS
-from core.market.store.index import FOLDER
 from pages.learn import frame
 from pages.learn.lesson_page import LessonPage, Part, PartView, Show, markdown, plot, render, table
 from pages.shared.language import _, number
 
-RECORDING: Final = "binance_spot_nexousdt_2024-07-24.parquet"
 WANTED: Final = "leakage:wanted"
 """Session state: whether the button was just pressed."""
 
@@ -55,12 +52,6 @@ def mistake_names() -> dict[Mistake, str]:
     }
 
 
-def _key(mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    """The mistakes that change training, in their order."""
-    made = set(mistakes)
-    return tuple(mistake for mistake in MISTAKES if mistake in made and mistake in leakage.TRAINED)
-
-
 @st.cache_data(show_spinner=False, max_entries=1)
 def _example() -> FinishedLab:
     return FinishedLab.read()
@@ -68,7 +59,7 @@ def _example() -> FinishedLab:
 
 @st.cache_data(show_spinner=False, max_entries=256)
 def _measured(horizon: int, mistakes: tuple[Mistake, ...]) -> LabScore:
-    return leakage.measure(_kept(horizon, _key(mistakes), None), mistakes)
+    return leakage.measure(_kept(horizon, leakage.trained_with(mistakes), None), mistakes)
 
 
 def _score(horizon: int, mistakes: tuple[Mistake, ...]) -> LabScore:
@@ -88,7 +79,7 @@ def _score(horizon: int, mistakes: tuple[Mistake, ...]) -> LabScore:
 def _untrained(horizon: int, ways: Iterable[tuple[Mistake, ...]]) -> list[tuple[Mistake, ...]]:
     """Returns what must be trained before these can be measured here."""
     missing = []
-    for key in dict.fromkeys(_key(way) for way in ways):
+    for key in dict.fromkeys(leakage.trained_with(way) for way in ways):
         try:
             _kept(horizon, key, None)
         except NotTrainedYet:
@@ -113,7 +104,7 @@ def _train(horizon: int, missing: list[tuple[Mistake, ...]]) -> None:
     bar = st.progress(0.0, text=_("Reading the recording…"))
     st.button(_("Stop"), icon=":material/stop:", key="leakage:stop")
     use_one_thread()
-    rows = read_rows(Path(FOLDER) / RECORDING)
+    rows = read_rows(leakage.RECORDING)
     for count, key in enumerate(missing):
 
         def moved(done: int, total: int, count: int = count) -> None:

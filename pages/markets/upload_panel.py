@@ -28,7 +28,7 @@ MAX_MB: Final = 400
 """As `server.maxUploadSize`, and as `deploy/nginx.conf` lets through."""
 INSPECTED: Final = "upload:inspected"
 PART: Final = re.compile(r"orderbook|message")
-"""What tells LOBSTER's two files of one day apart."""
+"""The part of a name by which LOBSTER's two files of one day differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,8 @@ def _several(groups: list[list[Any]]) -> None:
     bar, done = st.progress(0.0, text=_("Converting")), 0
     taken: set[str] = set()
     for place, one in enumerate(inspected):
-        name = _name(one.inspection, one.inspection.market or "market")
+        market = one.inspection.market or "market"
+        name = _name(one.inspection, market)
         name = next(free for free in (name, *(f"{name}_{n}" for n in range(2, len(inspected) + 2))) if free not in taken)
         taken.add(name)
 
@@ -109,7 +110,6 @@ def _several(groups: list[list[Any]]) -> None:
             _moved(bar, (place + share) / len(inspected), _("Converting"))
 
         try:
-            market = one.inspection.market or "market"
             recordings.convert(permissions.visitor(), one.paths, name, one.inspection, market=market, progress=moved)
             done += 1
         except (FormatError, OSError, NotAllowed) as error:

@@ -39,7 +39,7 @@ MAX_FOLDERS: Final = 64
 Answer = tuple[NDArray[np.float32], NDArray[np.int8]]
 """Probabilities (heads, 3) and calls (heads,) of the prediction on the window that a row ends."""
 LedgerItem = tuple[GridItem, Answer | None]
-"""What the grid emits, and for a row the prediction there, if there is one. A gap loses the rows not confirmed by then (D27)."""
+"""An event of the grid, and for a row the prediction there, if there is one. A gap loses the rows not confirmed by then (D27)."""
 
 
 class LedgerWriter:

@@ -13,8 +13,6 @@ from sklearn.metrics import matthews_corrcoef
 from core.lecture import leakage
 from core.lecture.leakage import MISTAKES, FinishedLab, Mistake, TrainedLab
 from core.market.book import BookRows, read_rows
-from core.market.store.index import FOLDER
-from scripts.leakage_example import RECORDING
 from tests.pages.open_page import open_page, ran, words
 
 PAGE = Path(__file__).parents[3] / "pages" / "learn" / "leakage.py"
@@ -63,7 +61,7 @@ def test_what_was_not_made_beforehand_is_trained_first(trained: dict[tuple[Mista
 def test_the_finished_run_agrees_with_itself_and_with_the_recording() -> None:
     """Correlations by scikit-learn from its confusion matrices; the threshold and the naive rule anew from the recording."""
     example = FinishedLab.read()
-    data = leakage.prepare(read_rows(Path(FOLDER) / RECORDING), example.horizon)
+    data = leakage.prepare(read_rows(leakage.RECORDING), example.horizon)
     assert example.alpha == pytest.approx(data.alpha, rel=1e-9) and example.learnt_from == len(data.rows["train"])
     honest = example.score[()]
     assert honest.rows == len(data.labels["test"])
