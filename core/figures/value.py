@@ -31,15 +31,14 @@ def ahead_figure(sequence: pd.DataFrame, *, measure: str) -> go.Figure:
                  y={"range": [value[-1] - reach, value[-1] + reach]}, shapes=[across(0, GREY, dash="dot")])  # fmt: skip
 
 
-def lead_lag_figure(told: LeadLag, first: str, second: str) -> go.Figure:
+def lead_lag_figure(told: LeadLag) -> go.Figure:
     """Correlation of two markets' moves by delay, with its band; left of the middle the second leads."""
     x, value, low, high = (values.tolist() for values in (told.seconds, told.correlation, told.low, told.high))
     traces = [
         _band(x, low, high, _("95 % interval")),
         line(x, value, _("Correlation"), BLUE, mode="lines+markers", marker={"size": 5}),
     ]
-    title = _("Delay, seconds (left: {second} leads, right: {first} leads)").format(first=first, second=second)
-    return chart(traces, x_title=title, y_title=_("Correlation of moves"), keep="lead_lag",
+    return chart(traces, x_title=_("Delay, seconds"), y_title=_("Correlation of moves"), keep="lead_lag",
                  shapes=[across(0, GREY, dash="dot"), upright(told.best, ORANGE, dash="dot")])  # fmt: skip
 
 

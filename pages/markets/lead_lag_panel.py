@@ -14,6 +14,7 @@ from core.market.book import BookError, read_market
 from core.market.lead_lag import LeadLag, lead_lag
 from core.market.store.index import Recording
 from core.messages import BadValue
+from pages.markets import recorded_choice
 from pages.shared import controls
 from pages.shared.language import _, number
 from pages.shared.live_plot import live_plot
@@ -31,7 +32,7 @@ def _compared(first: tuple[str, ...], second: tuple[str, ...]) -> LeadLag:
 
 def show(pair: Sequence[Recording], *, opened: bool) -> None:
     """The panel for two recordings that are read from this machine's disk."""
-    first, second = (f"{entry.market} {entry.kind}" if entry.bundled else entry.name for entry in pair)
+    first, second = (f"{entry.market} {recorded_choice.kind_name(entry)}" if entry.bundled else entry.name for entry in pair)
     with st.expander(_("Which of two markets leads?"), icon=":material/compare_arrows:", expanded=opened):
         if sum(entry.rows for entry in pair) > MAX_ROWS:
             controls.notice("empty", _("Choose two recordings of at most {count} rows together.").format(count=number(MAX_ROWS)))
@@ -50,10 +51,11 @@ def show(pair: Sequence[Recording], *, opened: bool) -> None:
             most=number(float(told.correlation.max()), 2), seconds=number(told.best, 2), from_s=number(told.best_low, 2),
             to_s=number(told.best_high, 2), steps=number(told.steps),
         ))  # fmt: skip
-        live_plot(lead_lag_figure(told, first, second), key="lead_lag", height=280, alt=_(
+        live_plot(lead_lag_figure(told), key="lead_lag", height=280, alt=_(
             "Correlation of two markets' moves by delay: largest at {seconds} s, {most}."
         ).format(seconds=number(told.best, 2), most=number(float(told.correlation.max()), 2)))  # fmt: skip
-        st.caption(_("Choose two recordings in the list to compare them."))
+        sides = _("Left of 0 {second} leads, right of it {first}.").format(first=first, second=second)
+        st.caption(f"{sides} " + _("Choose two recordings in the list to compare them."))
         columns = {"seconds": told.seconds, "correlation": told.correlation, "low": told.low, "high": told.high}
         controls.download_table(_("Table"), lambda: pd.DataFrame(columns), key="lead_lag_table", filename="lead_lag")
 

@@ -21,13 +21,17 @@ def pick_one(*, first: str | None = None) -> str:
     Args:
         first: name of the recording that opens where the link names none.
     """
-    kinds = {"spot": _("spot"), "perpetual": _("perpetual")}
-    options = {one.name: f"{one.market} · {one.venue} {kinds[one.kind]} · {duration(one.seconds)}" for one in recordings()}
+    options = {one.name: f"{one.market} · {one.venue} {kind_name(one)} · {duration(one.seconds)}" for one in recordings()}
     folder = str(library_folder())
     if st.query_params.get("rec") not in {None, *options, *(entry.name for entry in _of_folder(folder))}:
         _of_folder.clear()
     options |= {entry.name: f"{entry.name} · {duration(entry.seconds)}" for entry in _of_folder(folder) if not entry.problem}
     return url_state.choice(st.selectbox, _("Recording"), options, key="rec", default=first)
+
+
+def kind_name(entry: Recording) -> str:
+    """The kind of a bundled recording's market, in the reader's language."""
+    return _("spot") if entry.kind == "spot" else _("perpetual")
 
 
 @st.cache_data(ttl=LISTED_S, max_entries=2, show_spinner=False)
