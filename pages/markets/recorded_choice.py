@@ -30,8 +30,8 @@ def pick_one(*, first: str | None = None) -> str:
 
 
 def kind_name(entry: Recording) -> str:
-    """The kind of a bundled recording's market, in the reader's language."""
-    return _("spot") if entry.kind == "spot" else _("perpetual")
+    """The kind of a recording's market, in the reader's language where it is known."""
+    return {"spot": _("spot"), "perpetual": _("perpetual")}.get(entry.kind, entry.kind)
 
 
 @st.cache_data(ttl=LISTED_S, max_entries=2, show_spinner=False)

@@ -15,7 +15,7 @@ from core.market.session_view import Status
 from core.market.sources import MarketSource
 from core.market.store import index
 from core.market.wall import WallRow
-from pages.markets import live_controls, terminal, toolbar
+from pages.markets import live_controls, recorded_choice, terminal, toolbar
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number
 
@@ -99,7 +99,7 @@ def symbol_and_venue(source: MarketSource) -> tuple[str, str]:
     if source.kind == "simulated":
         return _("simulated"), _("seed {seed}").format(seed=number(int(source.name)))
     recording = index.find_recording(source.name)
-    kind = {"spot": _("spot"), "perpetual": _("perpetual")}.get(recording.kind, recording.kind)
+    kind = recorded_choice.kind_name(recording)
     return recording.market, f"{recording.venue} {kind}"
 
 
