@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.market.book import FILE_COLUMNS
 from core.market.labels import LABEL_KINDS, Head
-from core.market.store.segments import hour_of, write_table
+from core.market.store.segments import HOUR_MS, hour_of
 from core.messages import Refusal, compose
 
 FORMAT: Final = 3
@@ -280,18 +280,28 @@ def _schema(heads: tuple[Head, ...]) -> pa.Schema:
     return pa.schema([(name, kind) for name, kind, _, _ in _columns(heads)])
 
 
-def write_segment(folder: Path, heads: tuple[Head, ...], entries: Entries, previous: bytes, *, confirmed_ms: int = 0) -> None:
-    """Entries of about an hour, as a file of rows and, where there are any, one of gaps and of rows that were never confirmed.
+def segment(
+    folder: Path,
+    heads: tuple[Head, ...],
+    entries: Entries,
+    previous: bytes,
+    confirmed_ms: int = 0,
+    *,
+    sealed: NDArray[np.bool_] | None = None,
+) -> Iterator[tuple[Path, pa.Table]]:
+    """Yields the files of about an hour: where there are any, gaps and rows that were never confirmed, and then rows.
 
     Args:
         previous: the hash before the first entry. confirmed_ms: rows up to then are confirmed by now.
+        sealed: which entries are in a file already (`sealed_entries`); None where none is.
 
     Raises:
         LedgerError: where a file of that name is there already: none is ever replaced.
     """
     kept = (entries["kind"] != GAP) & ~lost_rows(entries, confirmed_ms)
     before = np.concatenate([np.frombuffer(previous, np.uint8)[None], entries["hash"][:-1]])
-    for part, name in ((~kept, "lost_{index:012d}"), (kept, "rows_{timestamp}")):  # rows last: where they are, all is
+    for part, name in ((~kept, "lost_{index:012d}"), (kept, "rows_{timestamp}")):
+        part = part if sealed is None else part & ~sealed
         if not part.any():
             continue
         held = entries[part]
@@ -300,7 +310,18 @@ def write_segment(folder: Path, heads: tuple[Head, ...], entries: Entries, previ
         path = _place(folder, held, name)
         if path.exists():
             raise LedgerError("{name} is there already: the ledger is not continued over it", name=path.name)
-        write_table(path, _table(held, heads))
+        yield path, _table(held, heads)
+
+
+def sealed_entries(folder: Path, heads: tuple[Head, ...], entries: Entries) -> NDArray[np.bool_]:
+    """Marks those of a journal's entries that are in a file already, as where a run ended while it wrote their hour.
+
+    Raises:
+        LedgerError: where a file is damaged.
+    """
+    hours = {hour_of(folder, time) for time in np.unique(entries["timestamp"] // HOUR_MS * HOUR_MS).tolist()}
+    files = [file for hour in hours for file in _files_of(hour)]
+    return np.isin(entries["index"], [index for file in files for index in read_segment(file, folder, heads)["index"].tolist()])
 
 
 def _place(folder: Path, entries: Entries, name: str) -> Path:
@@ -361,6 +382,18 @@ def segment_files(folder: Path) -> tuple[list[SegmentFile], list[tuple[str, str]
         except LedgerError as error:
             damaged.append((path.relative_to(folder).as_posix(), str(error)))
     return sorted(files, key=lambda file: file.first), damaged
+
+
+def _files_of(hour: Path) -> list[SegmentFile]:
+    """As `segment_files`, of a folder without a damaged one.
+
+    Raises:
+        LedgerError: where one is damaged.
+    """
+    files, damaged = segment_files(hour)
+    if damaged:
+        raise LedgerError(damaged[0][1])
+    return files
 
 
 def _footer(path: Path) -> SegmentFile:
@@ -445,11 +478,8 @@ def newest_entry(folder: Path, heads: tuple[Head, ...]) -> Entries:
         LedgerError: where the hour is damaged.
     """
     hours = sorted((path for path in folder.glob("*/*") if path.is_dir()), reverse=True)  # times rise along the chain
-    files, damaged = next((inside for hour in hours if any(inside := segment_files(hour))), ([], []))
-    if damaged:
-        raise LedgerError(damaged[0][1])
     newest = np.zeros(0, entry_type(len(heads)))
-    for piece in pieces(folder, files, heads):
+    for piece in pieces(folder, next((files for hour in hours if (files := _files_of(hour))), []), heads):
         newest = piece.entries[-1:].copy()
     return newest
 

@@ -1,4 +1,4 @@
-"""Writing the ledger: a journal that is on disk after every step, sealed into Parquet once an hour; never a reason to stop.
+"""Writing the ledger: a stream whose journal is on disk after every step, and whose entries are chained; never a reason to stop.
 
 `LedgerKeeper` is a session's, opened with the first row.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final
 
 import numpy as np
@@ -23,7 +23,7 @@ from core.market.grid import Confirmed, Gap, GridItem, Row
 from core.market.ledger import chain
 from core.market.ledger.anchors import anchorer
 from core.market.predictor import Predictor, identity
-from core.market.store.segments import FREE_SPACE, HOUR_MS, Journal, is_full, remove_leftovers
+from core.market.store.segments import FREE_SPACE, HOUR_MS, Journal, StreamWriter, is_full, remove_leftovers, write_table
 from core.messages import Message, compose
 
 SIZE_LIMIT: Final = 8 * 2**30
@@ -42,7 +42,7 @@ LedgerItem = tuple[GridItem, Answer | None]
 """An event of the grid, and for a row the prediction there, if there is one. A gap loses the rows not confirmed by then (D27)."""
 
 
-class LedgerWriter:
+class LedgerWriter(StreamWriter):
     """Continues, or begins, the ledger of one market. Safe to call from one thread at a time.
 
     Args:
@@ -74,7 +74,7 @@ class LedgerWriter:
         self._newest["index"], self._newest["hash"] = -1, np.frombuffer(header.genesis, np.uint8)
         self._entries: list[chain.Entries] = []  # of the journal
         self._sealed = header.genesis  # the hash before them
-        self._turn = 0  # of them, those before the first of another hour; 0 without one
+        self._turn = 0  # of them, those of the hour that is over; 0 while that of the first is not
         self._confirmed_ms = self.late = 0
         self._gap_due = True  # what came since the run before is not known
         self._since_check = CHECK_EVERY
@@ -89,25 +89,35 @@ class LedgerWriter:
         if not (self.folder / chain.HEADER).exists():
             write_bytes(self.folder / chain.HEADER, self.header.to_json().encode())
         heads = self.header.heads
-        if len(sealed_last := chain.newest_entry(self.folder, heads)):
-            self._newest = sealed_last
-        self._sealed, sealed = self._newest["hash"].tobytes(), int(self._newest["index"][0]) + 1
-        journal = chain.read_journal(self.folder, len(heads))
-        if not (len(journal.entries) and journal.entries["index"][0] <= sealed) and journal.follows not in (b"", self._sealed):
+        journal, newest = chain.read_journal(self.folder, len(heads)), chain.newest_entry(self.folder, heads)
+        self._newest = newest if len(newest) else self._newest
+        follows, due = self._newest["hash"].tobytes(), int(self._newest["index"][0]) + 1
+        if not (len(journal.entries) and journal.entries["index"][0] <= due) and journal.follows not in (b"", follows):
             raise chain.LedgerError(
                 "the newest segments of {folder} are missing: the ledger is not continued", folder=self.folder.name
             )
-        # A run that ended between sealing an hour and emptying the journal left entries that are in a segment.
-        entries = journal.entries[journal.entries["index"] >= sealed]
-        self._entries = [entries[i : i + 1] for i in range(len(entries))]
-        self._newest = (self._entries or [self._newest])[-1]
-        self._confirmed_ms = int(self._newest["confirmed_ms"][0])
-        self._empty_journal()
-
-    def _empty_journal(self) -> None:
-        """Leave in the journal only what is not sealed."""
-        write_bytes(self.folder / chain.JOURNAL, self._sealed + b"".join(map(chain.journal_entry, self._entries)))
         self._journal = Journal(self.folder / chain.JOURNAL, durable=True)
+        if len(journal.entries):  # a run ended before it made files of them, or in the middle of that
+            self._newest = journal.entries[-1:] if journal.entries["index"][-1] >= due else self._newest
+            self._entries, self._turn, self._sealed, self._again = [journal.entries], 1, journal.follows, True
+        self._confirmed_ms = int(self._newest["confirmed_ms"][0])
+        self._seal()
+
+    def _files(self, journal: Journal, *, again: bool) -> Iterator[tuple[Path, Callable[[Path], object]]]:
+        if self._turn:
+            entries, heads = np.concatenate(self._entries[: self._turn]), self.header.heads
+            sealed = chain.sealed_entries(self.folder, heads, entries) if again else None
+            for path, table in chain.segment(self.folder, heads, entries, self._sealed, self._confirmed_ms, sealed=sealed):
+                yield path, partial(write_table, table=table)
+
+    def _renew(self, journal: Journal) -> Journal:
+        """The journal with what is not sealed."""
+        left = self._entries[self._turn :]
+        self._sealed = (self._entries[self._turn - 1] if left else self._newest)["hash"][-1].tobytes()
+        self._entries, self._turn = left, 0
+        journal.close()
+        write_bytes(journal.path, self._sealed + b"".join(map(chain.journal_entry, self._entries)))
+        return Journal(journal.path, durable=True)
 
     @property
     def head(self) -> str:
@@ -143,16 +153,16 @@ class LedgerWriter:
                     self._confirmed_ms = max(self._confirmed_ms, item.timestamp)
                 new += self._row(item, answer) if isinstance(item, Row) else self._gap()
                 if self._hour_is_over():
-                    self._journal.append(new)
+                    self._append(new)
                     new = b""
-                    self._seal(self._turn)
+                    self._seal()
             if new:
-                self._journal.append(new)
+                self._append(new)
 
     def _gap(self) -> bytes:
         """A gap, unless nothing came since the one before."""
         self._gap_due = False
-        return b"" if self._newest["kind"] == chain.GAP else self._append(chain.GAP, int(self._newest["timestamp"][0]))
+        return b"" if self._newest["kind"] == chain.GAP else self._chain(chain.GAP, int(self._newest["timestamp"][0]))
 
     def _row(self, row: Row, answer: Answer | None) -> bytes:
         newest = self._newest
@@ -163,9 +173,9 @@ class LedgerWriter:
             )
         if self._entries and not self._turn and row.timestamp // HOUR_MS > int(self._entries[0]["timestamp"][0]) // HOUR_MS:
             self._turn = len(self._entries)
-        return self._append(chain.ROW if answer is None else chain.PREDICTION, row.timestamp, row, answer)
+        return self._chain(chain.ROW if answer is None else chain.PREDICTION, row.timestamp, row, answer)
 
-    def _append(self, kind: int, timestamp: int, row: Row | None = None, answer: Answer | None = None) -> bytes:
+    def _chain(self, kind: int, timestamp: int, row: Row | None = None, answer: Answer | None = None) -> bytes:
         """Chain an entry; returns it as the journal holds it."""
         entry, newest = np.zeros(1, self._type), self._newest
         entry["kind"], entry["index"], entry["predictions"] = kind, newest["index"] + 1, newest["predictions"]
@@ -190,14 +200,6 @@ class LedgerWriter:
         last = self._entries[self._turn - 1]
         return self._confirmed_ms >= int(last["timestamp"][0]) or chain.GAP in (last["kind"][0], self._newest["kind"][0])
 
-    def _seal(self, count: int) -> None:
-        """Make a segment of the journal's first `count` entries."""
-        entries = np.concatenate(self._entries[:count])
-        chain.write_segment(self.folder, self.header.heads, entries, self._sealed, confirmed_ms=self._confirmed_ms)
-        self._journal.close()
-        self._sealed, self._entries, self._turn = entries[-1]["hash"].tobytes(), self._entries[count:], 0
-        self._empty_journal()
-
     def _check_space(self) -> None:
         self._since_check += 1
         if self._since_check < CHECK_EVERY:
@@ -216,21 +218,17 @@ class LedgerWriter:
         """Seal what is open. What was written before is on disk either way."""
         with self._lock:
             try:
-                if self._entries:
-                    self._seal(len(self._entries))
+                self._turn = len(self._entries)
+                if self._turn:
+                    self._seal()
             finally:
                 self.release()
 
     def release(self) -> None:
         """Leave the folder to others as it is: what was written stays in the journal, where the next writer finds it."""
-        self._journal.close()
+        if self._journal is not None:
+            self._journal.close()
         self._held.close()
-
-    def __enter__(self) -> LedgerWriter:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 def _folder_for(root: Path, header: chain.LedgerHeader) -> tuple[Path, IO[bytes]]:

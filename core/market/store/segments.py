@@ -1,8 +1,7 @@
-"""Hourly segments, `market/2024-08-08/13/rows_<first ms>.parquet`, and journals: what recordings and the ledger are written by.
+"""The one writer of journals and hourly segments, `market/2024-08-08/13/rows_<first ms>.parquet`: of recordings and of ledgers.
 
-Beside the rows of an hour lie `trades_`, `updates_`, `events_` and `depth_`, where there are any (docs/recordings.md).
-A file under its own name is whole: it is written under another one, made durable, and renamed. What is not a file yet lies in a
-journal, on which its process holds a lock that the system releases when the process ends, however it ends.
+Beside the rows of an hour lie files of other kinds, where there are any (docs/recordings.md, docs/ledger.md). A file under its
+own name is whole: it is written under another one, made durable, and renamed. What is not a file yet lies in a journal.
 """
 
 from __future__ import annotations
@@ -10,9 +9,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -60,7 +61,7 @@ def is_full(folder: Path) -> bool:
 
 
 class Journal:
-    """A file that bytes are appended to, each time whole or not at all.
+    """A file that bytes are appended to, each time whole or not at all, and that is locked until its process ends.
 
     Args:
         durable: whether what is appended is on disk on return; otherwise the system has it, which outlives this process.
@@ -98,6 +99,52 @@ class Journal:
     def remove(self) -> None:
         """Delete the journal."""
         self.path.unlink(missing_ok=True)
+        self.close()
+
+
+class StreamWriter(ABC):
+    """Writes one stream: entries to a journal as they come, and files of an hour once that is over.
+
+    A recording is a stream, a ledger another; each says which files its entries make. They are written one after another, each
+    whole, and only then the journal goes, so that every entry is on disk at any moment. Of what a killed process left in its
+    journal the next writer makes files.
+    """
+
+    _journal: Journal | None = None
+    _again = False  # whether files of the journal were begun, and may be there
+
+    @abstractmethod
+    def _files(self, journal: Journal, *, again: bool) -> Iterator[tuple[Path, Callable[[Path], object]]]:
+        """Yields path and writer of each file of the hour that is over, rows last; where `again`, without what is there."""
+
+    @abstractmethod
+    def _renew(self, journal: Journal) -> Journal | None:
+        """End a journal of which files were made; returns the one with what is in no file yet, None where that is nothing."""
+
+    def _append(self, data: bytes) -> None:
+        """Put bytes into the journal, of which there is one."""
+        assert self._journal is not None
+        self._journal.append(data)
+
+    def _seal(self) -> None:
+        """Make files of the hour that is over."""
+        if (journal := self._journal) is not None:
+            again, self._again = self._again, True
+            self._make_files(journal, again=again)
+            self._journal, self._again = self._renew(journal), False
+
+    def _make_files(self, journal: Journal, *, again: bool) -> None:
+        for path, write in self._files(journal, again=again):
+            write(path)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Make files of the rest."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -13,8 +13,9 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -175,7 +176,7 @@ class _Hour:
     new: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: {kind: [] for kind in segments.KINDS})
 
 
-class SegmentWriter:
+class SegmentWriter(segments.StreamWriter):
     """Gathers rows and writes a segment at the end of each hour, or where time runs back.
 
     No file is overwritten. On start it restores what a killed process left in its journals, and removes half-written files.
@@ -200,9 +201,7 @@ class SegmentWriter:
         self._saves = saves
         self._lock, self._saving = threading.Lock(), threading.Lock()
         self._hours = [_Hour()]  # one a segment, the last of which is being gathered
-        self._journal: segments.Journal | None = None
         self._journal_due = 0.0
-        self._sealing = False  # whether the journal's files were begun, and may be there
         self._first_ms: int | None = None
         self._last_ms: int | None = None
         self._book: tuple[dict[float, float], dict[float, float]] | None = None
@@ -319,27 +318,14 @@ class SegmentWriter:
             with self._lock:
                 self._hours = [_Hour()]
 
-    def __enter__(self) -> SegmentWriter:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def _seal(self) -> None:
-        if self._journal is not None:
-            again, self._sealing = self._sealing, True
-            self._write_segment(self._journal, restored=again)
-            self._journal.remove()
-        self._journal, self._sealing = None, False
-
     def _restore(self) -> None:
         """Make segments of the journals of killed processes, and remove the half-written files they left."""
         for path in sorted(self.folder.glob(f".*{ENDING}")):
             journal = segments.Journal(path)
             try:
                 if journal.locked:
-                    self._write_segment(journal, restored=True)
-                    journal.remove()
+                    self._make_files(journal, again=True)
+                    self._renew(journal)
             except (KeyError, ValueError, TypeError, OverflowError, pa.ArrowException) as error:
                 log.warning("the journal %s is damaged: %r", path.name, error)
                 path.replace(path.with_name(f"{path.name}.damaged"))  # so that it is not taken up again
@@ -347,22 +333,25 @@ class SegmentWriter:
                 journal.close()
         segments.remove_leftovers(self.folder)
 
-    def _write_segment(self, journal: segments.Journal, *, restored: bool = False) -> None:
+    def _renew(self, journal: segments.Journal) -> None:
+        journal.remove()
+
+    def _files(self, journal: segments.Journal, *, again: bool) -> Iterator[tuple[Path, Callable[[Path], object]]]:
         market, name, tables = _read_journal(journal.path)
         if not tables:
             return
         kind, first = next((kind, table.column(0)[0].as_py()) for kind, table in tables.items())
         rows = tables.pop(segments.ROWS, None)
         count = 0 if rows is None else rows.num_rows
-        path = self._free_path(name, first // 1_000_000 if kind == segments.UPDATES else first, count if restored else None)
+        path = self._free_path(name, first // 1_000_000 if kind == segments.UPDATES else first, count if again else None)
         if path is None:
             return  # a process was killed, or a call failed, between writing the segment and removing its journal
         for kind, table in tables.items():
-            segments.write_table(beside := segments.segment_path(path, kind), table)
-            self._sealed += beside.stat().st_size
+            yield (beside := segments.segment_path(path, kind)), partial(segments.write_table, table=table)
+            self._sealed += beside.stat().st_size  # it is written by now
         if rows is not None:
             times, values = _block(rows)
-            write_rows(path, [(times, values)], levels=values.shape[1] // 4, market=market)
+            yield path, partial(write_rows, blocks=[(times, values)], levels=values.shape[1] // 4, market=market)
             self.files.append(path)
             self._sealed += path.stat().st_size
 

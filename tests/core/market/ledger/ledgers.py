@@ -26,13 +26,13 @@ from core.market.ledger.chain import (
     pieces,
     read_header,
     read_journal,
+    segment,
     segment_files,
-    write_segment,
 )
 from core.market.ledger.verification import Verification, known_predictors, verify
 from core.market.ledger.writer import LedgerItem, LedgerWriter
 from core.market.predictor import Predictor, identity, windows_of
-from core.market.store.segments import HOUR_MS
+from core.market.store.segments import HOUR_MS, write_table
 
 MARKET = "live/testville/ABC/USDT"
 NAME = "testville-ABC-USDT"
@@ -145,7 +145,8 @@ def written(folder: Path, header: LedgerHeader, entries: Entries) -> str:
     (folder / HEADER).write_text(header.to_json())
     hours, previous = entries["timestamp"] // HOUR_MS, header.genesis
     for part in np.split(entries, np.flatnonzero(np.diff(hours)) + 1):
-        write_segment(folder, header.heads, part.copy(), previous, confirmed_ms=int(entries["confirmed_ms"].max()))
+        for path, table in segment(folder, header.heads, part.copy(), previous, int(entries["confirmed_ms"].max())):
+            write_table(path, table)
         previous = part["hash"][-1].tobytes()
     (folder / JOURNAL).write_bytes(previous)
     return previous.hex()

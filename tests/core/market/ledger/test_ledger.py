@@ -10,8 +10,10 @@ import signal
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,7 @@ import pytest
 from sklearn.metrics import confusion_matrix, f1_score, log_loss, matthews_corrcoef
 
 from core.cli import main
+from core.files import write_whole
 from core.market.answers.predictions import predict_rows
 from core.market.book import BookRows, read_rows
 from core.market.ledger.chain import GAP, HEADER, JOURNAL, LedgerError, read_header, read_journal
@@ -233,7 +236,7 @@ def test_a_row_is_lost_until_something_confirms_it(tmp_path: Path, rows: BookRow
     entries = entries_of(tmp_path / "killed" / NAME)
     assert entries["kind"][100] == GAP and entries["confirmed_ms"][100] == confirmed
     names = sorted(path.name for path in (tmp_path / "killed").rglob("*.parquet"))
-    assert [name.partition("_")[0] for name in names] == ["lost", "rows"]
+    assert [name.partition("_")[0] for name in names] == ["lost", "lost", "rows", "rows"]  # two of each run
 
 
 @pytest.mark.parametrize("confirmed_at", [102, 110])
@@ -282,6 +285,38 @@ def test_a_death_between_sealing_and_emptying_writes_nothing_twice(
         again.write(items([*steps(rows[100:], predictor), int(rows.timestamps[-1])]))
     result = checked(tmp_path, shelf, again.head)
     assert result.state == "verified" and result.total("rows") == (100 - 23) + (80 - 23)
+
+
+def test_a_death_between_the_two_files_of_an_hour_loses_neither(
+    tmp_path: Path, rows: BookRows, predictor: Predictor, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = int(rows.timestamps[-1])
+    writer = writer_for(tmp_path, predictor, clock_ms=lambda: now)
+    lines = steps(rows, predictor)
+    writer.write(items([*lines[:95], int(rows.timestamps[89]), *lines[95:100]]))
+    with monkeypatch.context() as patch:
+        patch.setattr("core.market.store.segments.write_whole", killed_at("rows_"))
+        with pytest.raises(OSError, match="killed"):
+            writer.close()
+    assert [path.name[:5] for path in tmp_path.rglob("*.parquet")] == ["lost_"]
+    with writer_for(tmp_path, predictor, clock_ms=lambda: now) as again:
+        assert (again.head, again.count) == (writer.head, writer.count)
+        again.write(items([*steps(rows[100:], predictor), int(rows.timestamps[-1])]))
+    result = checked(tmp_path, shelf, again.head)
+    assert result.state == "verified" and result.total("rows") == (100 - 23) + (80 - 23)
+    kept = [read_rows(path).timestamps.tolist() for path in sorted(tmp_path.rglob("rows_*.parquet"))]
+    assert kept == [rows.timestamps[:90].tolist(), rows.timestamps[100:].tolist()]
+
+
+def killed_at(start: str) -> Callable[..., None]:
+    """Writing, but of a file of this name, at which the process ends."""
+
+    def write(path: Path, fill: Callable[[IO[bytes]], object]) -> None:
+        if path.name.startswith(start):
+            raise OSError("killed")
+        write_whole(path, fill)
+
+    return write
 
 
 def test_a_clock_that_was_set_back_is_refused(tmp_path: Path, rows: BookRows, predictor: Predictor) -> None:
