@@ -1,13 +1,14 @@
-"""A printable A4 handout of one view: its numbers, its equations with blanks to fill in, and the key on page 2.
+"""A printable A4 handout of one view, for two people and ten minutes: its numbers, what to do with them, and the key on page 2.
 
-The formulas are MathML, which browsers draw and print without a script. A blank replaces a result: a number, or a row or matrix
-of numbers, after an equals sign that ends its line.
+The two compute (odd blanks the one, even blanks the other), predict, and explain to each other; all of it is made from the view's
+own state. The formulas are MathML, which browsers draw and print without a script. A blank replaces a result: a number, or a row
+or matrix of numbers, after an equals sign that ends its line.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Final
@@ -19,26 +20,33 @@ NUMBER: Final = r"-?\d[\d.]*(?:\{,\}\d+)?(?:\{,\}\d+)*(?:\s*\\cdot\s*10\^\{-?\d+
 MATRIX: Final = r"\\begin\{bmatrix\}(?:(?!\\begin).)*?\\end\{bmatrix\}"
 ENDS: Final = r"(?=\s*(?:\\\\|\\end\{(?:aligned|gathered)\}|$|,|\\quad|\\qquad|\\;|\\approx))"
 RESULT: Final = re.compile(rf"(=\s*)({NUMBER}|{MATRIX}){ENDS}", re.DOTALL)
-LARGEST: Final = 11.0
+TINY: Final = 1e-12
+"""Sizes below are rounding, and written as 0."""
+LARGEST: Final = 10.0
 SMALLEST: Final = 6.0
 """Points of a formula's letters."""
 LINE: Final = 58
 """Signs of a formula that a line of the sheet takes at the largest size."""
 MAX_CELLS: Final = 72
-"""Numbers of a table that still fits the sheet."""
+MAX_GIVEN: Final = 110
+"""Numbers of a table, and of all tables, that still fit the sheet."""
+ACROSS: Final = 10
+"""Numbers of a vector on one line."""
 
 CSS: Final = """
 @page { size: A4; margin: 15mm 16mm; }
 * { box-sizing: border-box; }
-body { font: 11pt/1.4 Georgia, "Times New Roman", serif; color: #111; background: #fff; margin: 0 auto; max-width: 178mm; }
-h1 { font-size: 19pt; margin: 0 0 1mm; } h2 { font-size: 12pt; margin: 5mm 0 1.5mm; border-bottom: 0.3mm solid #999; }
-p { margin: 1mm 0 2mm; } header { display: flex; gap: 6mm; justify-content: space-between; }
-header img { width: 24mm !important; height: 24mm; flex: none; } .name { margin: 2mm 0; color: #444; }
+body { font: 10pt/1.3 Georgia, "Times New Roman", serif; color: #111; background: #fff; margin: 0 auto; max-width: 178mm; }
+h1 { font-size: 17pt; margin: 0 0 1mm; } h2 { font-size: 11pt; margin: 3mm 0 1mm; border-bottom: 0.3mm solid #999; }
+p { margin: 0.8mm 0 1.2mm; } pre { font: 8pt/1.3 monospace; white-space: pre-wrap; margin: 1mm 0; }
+header { display: flex; gap: 6mm; justify-content: space-between; }
+header img { width: 24mm !important; height: 24mm; flex: none; } .name { margin: 1.5mm 0; color: #444; }
 math { font-size: inherit; } menclose { border: 0.3mm solid #333; padding: 0.5mm; }
-.formula { margin: 2mm 0; overflow: hidden; } .note { color: #555; font-size: 9.5pt; }
-table { border-collapse: collapse; font: 9pt/1.3 ui-monospace, monospace; margin: 1mm 4mm 2mm 0; }
-td { border: 0.2mm solid #aaa; padding: 0.6mm 1.6mm; text-align: right; } caption { text-align: left; font-weight: bold; }
-.given { display: flex; flex-wrap: wrap; align-items: flex-start; }
+.formula { margin: 1mm 0; overflow: hidden; } .note { color: #555; font-size: 9.5pt; }
+table { border-collapse: collapse; font: 8pt/1.2 ui-monospace, monospace; margin: 0.5mm 0 1mm; }
+td { border: 0.2mm solid #aaa; padding: 0.3mm 1.3mm; text-align: right; }
+caption { text-align: left; font-weight: bold; white-space: nowrap; }
+.given { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0 5mm; }
 .blank { display: inline-block; min-width: 34mm; border-bottom: 0.3mm solid #333; }
 .key { break-before: page; } .address { font: 8pt monospace; word-break: break-all; color: #444; }
 @media screen { body { padding: 12mm; } .key { border-top: 1px dashed #999; margin-top: 20mm; padding-top: 8mm; } }
@@ -56,16 +64,28 @@ class Worked:
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """The handout's fixed words, in the reader's language."""
+    """The handout's fixed words, and how numbers are written, in the reader's language."""
 
     language: str
-    name: str
+    names: str
     given: str
     fill_in: str
-    by_machine: str
     key: str
     link: str
-    formula: str
+    write: Callable[[float], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A task beside the calculation.
+
+    Attributes:
+        name: its heading. asked, key: HTML, for page 1 and for page 2.
+    """
+
+    name: str
+    asked: str
+    key: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,19 +93,21 @@ class Handout:
     """Content of a handout.
 
     Attributes:
-        title, part, lead, look: of the view, plain text.
-        given: the numbers to compute with, by name. asked: those on screen, by name.
-        worked: the view's equations. address: of the view. qr: its QR code, HTML.
+        title, part, lead, look, dials: of the view, plain text.
+        given: the numbers to compute with, by name. asked: those on screen, by name, where the equations have no blank.
+        worked: the view's equations. tasks: what follows. address: of the view. qr: its QR code, HTML.
     """
 
     title: str
     part: str
     lead: str
     look: str
-    given: Mapping[str, Any]
-    asked: Mapping[str, Any]
-    worked: Sequence[Worked]
-    address: str
+    dials: str = ""
+    worked: Sequence[Worked] = ()
+    tasks: Sequence[Task] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    address: str = ""
     qr: str = ""
 
 
@@ -134,25 +156,37 @@ def _formula(latex: str) -> str:
     return f'<div class="formula" style="font-size: {point_size(latex)}pt">{mathml(latex)}</div>'
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, words: Words) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "1" if value else "0"
     if isinstance(value, (float, np.floating)):
-        return f"{float(value):.4g}"
+        return words.write(0.0 if abs(float(value)) < TINY else float(value))
     return escape(str(value))
 
 
-def _given(name: str, value: Any) -> str:
-    """A value as a table; "" for one that is too large for the sheet, which the notebook has."""
-    if isinstance(value, Mapping):
-        return "".join(_given(f"{name} {key}", one) for key, one in value.items())
-    if isinstance(value, (str, int, float, np.generic)):
-        return f"<table><caption>{escape(name)}</caption><tr><td>{_shown(value)}</td></tr></table>" if value != "" else ""
-    values = np.asarray(value, dtype=object)
-    if values.size == 0 or values.size > MAX_CELLS or values.ndim > 2:
-        return ""
-    rows = "".join("<tr>" + "".join(f"<td>{_shown(one)}</td>" for one in row) + "</tr>" for row in np.atleast_2d(values))
-    return f"<table><caption>{escape(name)}</caption>{rows}</table>"
+def _tables(given: Mapping[str, Any], words: Words) -> str:
+    """Values as tables, in their order, without those that are too large for the sheet or its rest: the notebook has them."""
+    made, most = "", MAX_GIVEN
+    for name, value in _flat(given):
+        values = np.asarray(value, dtype=object)
+        if values.ndim > 2 or not 0 < values.size <= min(MAX_CELLS, most) or not str(value):
+            continue
+        most -= values.size
+        rows = np.atleast_2d(values).tolist()
+        if 1 in np.atleast_2d(values).shape and values.size > 4:  # a vector, line by line
+            line = values.reshape(-1).tolist()
+            rows = [line[at : at + ACROSS] for at in range(0, len(line), ACROSS)]
+        body = "".join("<tr>" + "".join(f"<td>{_shown(one, words)}</td>" for one in row) + "</tr>" for row in rows)
+        made += f"<table><caption>{escape(name)}</caption>{body}</table>"
+    return made
+
+
+def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat({f"{name} {key}": one for key, one in value.items()})
+        else:
+            yield name, value
 
 
 def page(handout: Handout, words: Words) -> str:
@@ -165,21 +199,31 @@ def page(handout: Handout, words: Words) -> str:
         note = f'<p class="note">{escape(one.note)}</p>' if one.note else ""
         shown = _formula(blanked.latex) if one.calculation else ""
         questions.append(_formula(one.formula) + shown + note)
-    asked = "".join(f'<p><b>{escape(name)}</b> = <span class="blank">&nbsp;</span></p>' for name in handout.asked)
-    key = "".join(f"<p>({number}) {mathml(latex, inline=True)}</p>" for number, latex in enumerate(answers, 1))
-    given = "".join(_given(name, value) for name, value in handout.given.items())
+    asked = {} if answers else handout.asked
+    questions += [f'<p><b>{escape(name)}</b> = <span class="blank">&nbsp;</span></p>' for name in asked]
+    key = " ".join(f"<span>({number}) {mathml(latex, inline=True)}</span>" for number, latex in enumerate(answers, 1))
+    listed = {
+        name: value for name, value in handout.given.items() if not handout.dials or np.ndim(value) or isinstance(value, Mapping)
+    }
     part = f": {escape(handout.part)}" if handout.part else ""
+    names = "".join(f'{one}: <span class="blank">&nbsp;</span> ' for one in "AB")
+    steps = [(words.fill_in, "".join(questions)), *((one.name, one.asked) for one in handout.tasks)]
+    keys = [
+        (words.fill_in, f'<div class="given">{key}{_tables(asked, words)}</div>'),
+        *((one.name, one.key) for one in handout.tasks),
+    ]
     return f"""<!doctype html>
 <html lang="{words.language}"><head><meta charset="utf-8"><title>{escape(handout.title)}{part}</title><style>{CSS}</style></head>
 <body><main>
 <header><div><h1>{escape(handout.title)}{part}</h1><p>{escape(handout.lead)}</p>
-<p class="name">{escape(words.name)} <span class="blank">&nbsp;</span></p></div>{handout.qr}</header>
-{f'<h2>{escape(words.given)}</h2><div class="given">{given}</div>' if given else ""}
-<h2>{escape(words.fill_in)}</h2>{"".join(questions)}
-{f"<h2>{escape(words.by_machine)}</h2>{asked}" if asked else ""}
-</main><section class="key"><h1>{escape(words.key)}</h1>
-{key}
-<div class="given">{"".join(_given(name, value) for name, value in handout.asked.items())}</div>
+<p class="name">{escape(words.names)} {names}</p></div>{handout.qr}</header>
+<h2>{escape(words.given)}</h2><p class="note">{escape(handout.dials)}</p><div class="given">{_tables(listed, words)}</div>
+{_sections(steps)}
+</main><section class="key"><h1>{escape(words.key)}</h1>{_sections(keys)}
 <p>{escape(handout.look)}</p>
 {f'<p class="address">{escape(words.link)} {escape(handout.address)}</p>' if handout.address else ""}</section></body></html>
 """
+
+
+def _sections(told: Sequence[tuple[str, str]]) -> str:
+    return "".join(f"<h2>{number} · {escape(name)}</h2>{content}" for number, (name, content) in enumerate(told, 1) if content)

@@ -35,13 +35,25 @@ import streamlit as st
 from core.device import use_one_thread
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, matrix_html
-from core.lecture import origins
+from core.lecture import breaks, origins
 from core.lecture.breaks import Break, Rebound
 from core.lecture.course import lesson_of
-from core.lecture.handout import Worked
+from core.lecture.handout import Handout, Worked
 from core.lecture.moved import Moved
 from core.messages import Message, translate
-from pages.learn import break_line, class_push, diagram, frame, lesson, plain_view, predict, projector, take_along, what_moved
+from pages.learn import (
+    break_line,
+    class_push,
+    diagram,
+    frame,
+    lesson,
+    plain_view,
+    predict,
+    projector,
+    take_along,
+    what_moved,
+    worksheet,
+)
 from pages.learn.frame import Dial, Turned
 from pages.learn.plain_view import PlainView
 from pages.learn.predict import Question
@@ -271,12 +283,11 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
     except tuple(page.errors) as problem:
         sentence, remedy = next(told for kind, told in page.errors.items() if isinstance(problem, kind))
         controls.error_box(sentence or str(problem), remedy=remedy)
-        _foot(page, part, None)
+        _foot(page, part, None, {}, {})
         return
     if broken is not None:
         with shown if stage is None else stage.strip:
-            whole = _view(part, None, above, turned.values)
-            moves = break_line.changes(list(_pieces(whole)), list(_pieces(view)), written)
+            moves = _moved_by(broken, part, _view(part, None, above, turned.values), above, turned.values)
             break_line.tell(broken, [] if stage is not None else list(moves))
     with shown if stage is None else stage.strip:
         seen = view.question is None or predict.ask(view.question)
@@ -300,7 +311,7 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
     if class_push.TOUR in st.session_state:
         for_tour(make, state, st.session_state[class_push.TOUR])
     elif stage is None:
-        _foot(page, part, view if bare else None)
+        _foot(page, part, view if bare else None, above, turned.values)
 
 
 def _covered() -> str:
@@ -343,7 +354,6 @@ def plain(page: LessonPage, state: State) -> tuple[PlainView, Question | None]:
     """A state as plain HTML, in the language of the moment, and its question."""
     part = part_of(page, state.part)
     view = _view(part, state.broken, state.above, state.values)
-    dials = [(one.label, frame.value_text(one, code, state.values)) for code, one in part.dials(**state.above).items()]
     pieces = [f'<div class="check off">{plain_view.text(break_line.banner(state.broken))}</div>'] if state.broken else []
     if view.drawing and (state.seen or not view.spoils):
         pieces.append(plain_view.drawing(view.drawing, part=part.code, dial=state.on))
@@ -357,6 +367,7 @@ def plain(page: LessonPage, state: State) -> tuple[PlainView, Question | None]:
     else:
         pieces.append(plain_view.text(_covered()))
     address = take_along.address(**{controls.PRESENTATION: "false"})
+    dials = _dials(part, state.above, state.values)
     shown = PlainView(title=page.title, part=part.title, dials=dials, body="".join(pieces), address=address)
     return shown, view.question() if view.question is not None else None
 
@@ -382,14 +393,49 @@ def for_tour(make: Callable[[], LessonPage], state: State, kept: dict[str, Any])
             if question is not None:
                 content["question"] = {one: getattr(question, one) for one in ("text", "options", "answer", "why")}
             kept["views"][language], kept["names"][language] = content, text
-            kept["sheets"][language] = take_along.sheet(_taken(page, part, view), view.taken(), link=kept["address"])()
+            kept["sheets"][language] = take_along.sheet(
+                _taken(page, part, view, state.above, state.values), view.taken(), link=kept["address"]
+            )()
             kept |= {"key": dial.key if dial else "", "stops": list(dial.stops) if dial else []}
             kept["parts"] = [one.code for one in page.parts]
 
 
-def _taken(page: LessonPage, part: Part, view: PartView) -> take_along.Taken:
-    lead = frame.passage(page.name, "lead")
-    return take_along.Taken(page.name, page.title, part.code, part.title, _all(view.equation), lead, _sentences(view))
+def _taken(page: LessonPage, part: Part, view: PartView, above: Mapping[str, Any], values: Mapping[str, Any]) -> take_along.Taken:
+    url = page.name.replace("_", "-")
+
+    def made() -> Handout:
+        question = view.question() if view.question is not None else None
+        tasks = worksheet.tasks(url, part.code, page.parts.index(part), question, _telling_break(url, part, view, above, values))
+        dials = " · ".join(f"{label}: {value}" for label, value in _dials(part, above, values))
+        lead = frame.passage(page.name, "lead")
+        return Handout(
+            title=page.title,
+            part=part.title,
+            lead=lead,
+            look=_sentences(view),
+            dials=dials,
+            worked=_all(view.equation),
+            tasks=tasks,
+        )
+
+    return take_along.Taken(page.name, part.code, made)
+
+
+def _telling_break(
+    url: str, part: Part, view: PartView, above: Mapping[str, Any], values: Mapping[str, Any]
+) -> tuple[Break, Sequence[str]] | None:
+    """The part's first broken line that moves something at these dials, and what; the first of all where none does."""
+    moves = [(one, list(_moved_by(one, part, view, above, values))) for one in breaks.of_part(url, part.code)]
+    return next((told for told in moves if told[1]), next(iter(moves), None))
+
+
+def _moved_by(one: Break, part: Part, whole: PartView, above: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:
+    return break_line.changes(list(_pieces(whole)), list(_pieces(_view(part, one, above, values))), written)
+
+
+def _dials(part: Part, above: Mapping[str, Any], values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Label and value of each dial."""
+    return [(one.label, frame.value_text(one, code, values)) for code, one in part.dials(**above).items()]
 
 
 def _html(item: Item) -> str:
@@ -470,7 +516,7 @@ def _sentences(view: PartView) -> str:
     return " ".join(translate(one) for one in view.notes)
 
 
-def _foot(page: LessonPage, part: Part, view: PartView | None) -> None:
+def _foot(page: LessonPage, part: Part, view: PartView | None, above: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """The end of the page; without a view, which an error or the open question keeps from it, the link to it alone."""
     if view is None:
         with frame.controls_block("foot"):
@@ -478,6 +524,6 @@ def _foot(page: LessonPage, part: Part, view: PartView | None) -> None:
         return
     lesson.foot(page.name.replace("_", "-"), part.code)
     with frame.controls_block("foot"):
-        take_along.offer(_taken(page, part, view), view.taken)
+        take_along.offer(_taken(page, part, view, above, values), view.taken)
         controls.link_to_view()
     st.caption(_("Sources: {sources}").format(sources=page.sources))

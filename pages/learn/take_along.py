@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -14,9 +14,9 @@ import segno
 import streamlit as st
 
 from core.lecture import handout, notebooks
-from core.lecture.handout import Handout, Words, Worked
+from core.lecture.handout import Handout, Words
 from pages.shared import controls
-from pages.shared.language import _, current
+from pages.shared.language import _, current, significant
 
 OPENED: Final = "take_along"
 """Session state: whether the box is open."""
@@ -50,17 +50,12 @@ class Taken:
     """A view to take along.
 
     Attributes:
-        page, part: names of its template. title, part_title: translated, as are the rest. worked: its equations.
-        lead, look: the page's first sentence and what to look for, Markdown, for the handout.
+        page, part: names of its template. handout: without numbers and address; `lead` and `look` in Markdown.
     """
 
     page: str
-    title: str
     part: str
-    part_title: str
-    worked: Sequence[Worked]
-    lead: str
-    look: str
+    handout: Callable[[], Handout]
 
 
 def embedded() -> bool:
@@ -106,13 +101,12 @@ def _cut(code: str) -> str:
 def _words() -> Words:
     return Words(
         language=current(),
-        name=_("Name and date"),
+        names=_("For two, ten minutes."),
         given=_("The numbers of this view"),
-        fill_in=_("Fill in"),
-        by_machine=_("What does the notebook find?"),
+        fill_in=_("Compute: A the odd boxes, B the even ones; then check (4 minutes)"),
         key=_("Key"),
         link=_("This view:"),
-        formula=_("Equation"),
+        write=partial(significant, digits=4),
     )
 
 
@@ -127,19 +121,13 @@ def sheet(view: Taken, values: Mapping[str, Any], *, link: str | None = None) ->
         link: to the view; its address where None, none where empty.
     """
     link = address() if link is None else link
-    content = Handout(
-        title=view.title, part=view.part_title, lead=_plain(view.lead), look=_plain(view.look), worked=view.worked, address=link,
+    made = view.handout()
+    content = replace(
+        made, lead=_plain(made.lead), look=_plain(made.look), address=link, qr=qr_code(link) if link else "",
         given={key: value for key, value in values.items() if key != ASKED}, asked=values.get(ASKED, {}),
-        qr=qr_code(link) if link else "",
     )  # fmt: skip
     words = _words()
     return lambda: handout.page(content, words)
-
-
-def offer_lab(page: str, title: str, lead: str, values: Callable[[], Mapping[str, Any]]) -> None:
-    """As `offer`, for a page without parts and equations; in another page's frame its figure and dials alone are shown."""
-    hide_around()
-    offer(Taken(page, title, "", "", (), lead, ""), values)
 
 
 def offer(view: Taken, values: Callable[[], Mapping[str, Any]]) -> None:
@@ -156,7 +144,8 @@ def offer(view: Taken, values: Callable[[], Mapping[str, Any]]) -> None:
 
 def _downloads(view: Taken, values: Mapping[str, Any]) -> None:
     code, write = notebooks.fill(notebooks.template(view.page, view.part), values), sheet(view, values)
-    label = f"{view.title}: {view.part_title}" if view.part_title else view.title
+    made = view.handout()
+    label = f"{made.title}: {made.part}" if made.part else made.title
     name = f"{view.page}-{view.part}" if view.part else view.page
     heading = f"# {label}\n\n{address()}"
     st.caption(_("Numpy or PyTorch is all it needs. Its last lines assert that it finds the numbers that are on this screen."))
@@ -169,7 +158,7 @@ def _downloads(view: Taken, values: Mapping[str, Any]) -> None:
         whole = "application/x-ipynb+json"
         download(_("Notebook (.ipynb)"), lambda: notebooks.notebook(code, heading), "notebook", "ipynb", whole)
         download(_("Script (.py)"), lambda: code, "snippet", "py", "text/x-python")
-        download(_("Handout to print (A4)"), write, "handout", "html", "text/html")
+        download(_("Handout for two, to print (A4)"), write, "handout", "html", "text/html")
     st.code(_cut(code), language="python", height=360)
     st.markdown(
         _(

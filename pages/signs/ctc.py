@@ -15,7 +15,8 @@ from core.signs import ctc, ctc_lab
 from core.signs.ctc import CTCError, Lattice
 from core.signs.ctc_lab import Problem
 from core.signs.vocabulary import BLANK_NAME
-from pages.learn import diagram, lesson, predict, projector, questions, take_along
+from pages.learn import diagram, lesson, predict, projector, questions, worksheet
+from pages.learn.predict import Question
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number, percent, prose, significant
 from pages.shared.live_plot import Point, live_plot, static_plot
@@ -47,7 +48,11 @@ def page() -> None:
         bind="query-params",
         help=_("Every blank must then be visited. Graves 2006 allows to skip one between two different labels (D17)."),
     )
-    predict.ask(lambda: questions.paths(problem.target, len(problem.probabilities), skip=skip))
+
+    def ask() -> Question | None:
+        return questions.paths(problem.target, len(problem.probabilities), skip=skip)
+
+    predict.ask(ask)
     _numbers(problem, skip)
     try:
         lattice = problem.lattice(skip=skip)
@@ -61,7 +66,7 @@ def page() -> None:
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("ctc_reading"))
     lesson.foot("ctc")
-    take_along.offer_lab("ctc", _("CTC lab"), prose("ctc_lead"), lambda: _taken(problem, skip))
+    worksheet.offer_lab("ctc", _("CTC lab"), ask, lambda: _taken(problem, skip))
     controls.link_to_view()
 
 

@@ -17,7 +17,8 @@ from core.messages import translate
 from core.signs import gloss_cleanup, metrics
 from core.signs.edits import edit_table
 from core.signs.metrics import BleuScore, EditCell, Sentence, Smoothing
-from pages.learn import diagram, lesson, predict, projector, questions, take_along
+from pages.learn import diagram, lesson, predict, projector, questions, worksheet
+from pages.learn.predict import Question
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, number, percent, prose, significant
 from pages.shared.live_plot import static_plot
@@ -60,7 +61,11 @@ def page() -> None:
     if stage is not None:
         _present(references, hypotheses, place, stage)
         return
-    predict.ask(lambda: questions.last_word(references, hypotheses, place))
+
+    def ask() -> Question | None:
+        return questions.last_word(references, hypotheses, place)
+
+    predict.ask(ask)
     _wer(references, hypotheses, place)
     _tidied(references, hypotheses)
     bleu = _bleu(references, hypotheses, place)
@@ -70,7 +75,7 @@ def page() -> None:
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("metrics_reading"))
     lesson.foot("metrics")
-    take_along.offer_lab("metrics", _("Metrics lab"), prose("metrics_lead"), lambda: _taken(references, hypotheses))
+    worksheet.offer_lab("metrics", _("Metrics lab"), ask, lambda: _taken(references, hypotheses))
     controls.link_to_view()
 
 

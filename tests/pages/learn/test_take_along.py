@@ -15,6 +15,7 @@ import streamlit as st
 from nbclient import NotebookClient
 
 from core.lecture import handout, notebooks
+from core.lecture.course import lesson_of
 from pages.learn import take_along
 from pages.learn.take_along import Taken
 from pages.shared import live_plot
@@ -133,6 +134,20 @@ def test_handouts_ask_on_page_one_and_answer_on_page_two(taken: dict[str, tuple[
         assert all(f"({number})" in second for number in blanks), name
         assert "<script" not in content and "http" not in re.sub(r"http://www.w3.org\S+", "", unquote(content)), name
     assert with_blanks > len(taken) / 2
+
+
+def test_handouts_of_the_course_have_a_prediction_two_explanations_and_a_line(taken: dict[str, tuple[str, str]]) -> None:
+    """Made from the view's state: the answers stand on page two alone, and another line's numbers do not."""
+    first, second = Text(taken["attention_steps/softmax"][1]).pages  # the second head, temperature 0.2, causal: see `STATES`
+    assert "Temperature τ: 0.2" in first and "Query: sat" in first and "The temperature rises to 5" not in second
+    assert re.search(r"- scores = .*sqrt\(q\.shape\[-1\]\)\n\+ scores = .*/ q\.shape\[-1\]\s", first)
+    assert re.search(r"A, the attention weights: \d+ of \d+ numbers moved", second) and "numbers moved" not in first
+    for name, (_code, content) in taken.items():
+        page, _, part = name.replace("_", "-").partition("/")
+        here = lesson_of(page, "" if part == "all" else part)
+        if here is not None:
+            first, second = Text(content).pages
+            assert first.count("A → B") == first.count("B → A") == second.count("B → A") == 1, name
 
 
 def test_results_become_blanks() -> None:
