@@ -49,7 +49,8 @@ def print_page(page: Path, browser: str) -> Path:
         ValueError: where the browser does not.
     """
     made = page.with_suffix(".pdf")
-    arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--print-to-pdf={made.resolve()}"]
+    plain = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
+    arguments = [*plain, "--disable-pdf-tagging", f"--print-to-pdf={made.resolve()}"]  # tags would be four fifths of a file
     try:
         subprocess.run([browser, *arguments, page.resolve().as_uri()], capture_output=True, check=True, timeout=PRINT_S)
     except (OSError, subprocess.SubprocessError) as problem:

@@ -76,7 +76,7 @@ class Words:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class Exercise:
     """A task beside the calculation.
 
     Attributes:
@@ -104,7 +104,7 @@ class Handout:
     look: str
     dials: str = ""
     worked: Sequence[Worked] = ()
-    tasks: Sequence[Task] = ()
+    tasks: Sequence[Exercise] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
     asked: Mapping[str, Any] = field(default_factory=dict)
     address: str = ""

@@ -11,14 +11,16 @@ from typing import Any
 
 from core.lecture import course
 from core.lecture.breaks import Break
-from core.lecture.handout import Handout, Task
+from core.lecture.handout import Exercise, Handout
 from core.messages import translate
 from pages.learn import lesson, plain_view, take_along
 from pages.learn.predict import Question
 from pages.shared.language import _, prose
 
 
-def tasks(url: str, part: str, place: int, question: Question | None, broken: tuple[Break, Sequence[str]] | None) -> list[Task]:
+def tasks(
+    url: str, part: str, place: int, question: Question | None, broken: tuple[Break, Sequence[str]] | None
+) -> list[Exercise]:
     """The tasks after the calculation.
 
     Args:
@@ -33,26 +35,26 @@ def tasks(url: str, part: str, place: int, question: Question | None, broken: tu
         asked, key = (
             "".join(f"<p><b>{who}</b> {_line(lesson.passage(here, f'{kind}{n}'))}</p>" for who, n in told) for kind in "qa"
         )
-        made.append(Task(name=_("Explain it to each other, without notes (2 minutes)"), asked=asked, key=key))
+        made.append(Exercise(name=_("Explain it to each other, without notes (2 minutes)"), asked=asked, key=key))
     return made if broken is None else [*made, _broken(*broken)]
 
 
-def _predict(question: Question) -> Task:
+def _predict(question: Question) -> Exercise:
     options = " ".join(f"<span>☐ {_line(one)}</span>" for one in question.options)
-    return Task(
+    return Exercise(
         name=_("Predict: each marks an answer before you talk (2 minutes)"),
         asked=f'<p>{_line(question.text)}</p><p class="given">{options}</p>',
         key=f"<p><b>{_line(question.options[question.answer])}.</b> {_line(question.why)}</p>",
     )
 
 
-def _broken(line: Break, moved: Sequence[str]) -> Task:
+def _broken(line: Break, moved: Sequence[str]) -> Exercise:
     told = (
         "".join(f"<p>{_line(one)}</p>" for one in moved[:2])
         or f"<p>{_('Nothing moves at these dials: only the test notices.')}</p>"
     )
     was, now = (escape(one.partition("  #")[0]) for one in (line.line.text, line.broken))
-    return Task(
+    return Exercise(
         name=_("One line is broken: which numbers move, and which stay? (2 minutes)"),
         asked=f"<p>{escape(translate(line.title))}</p><pre>- {was}\n+ {now}</pre>",
         key=f"{told}<p class='note'>{_('This test fails with it:')} {escape(line.test)}</p>",
