@@ -21,7 +21,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import psutil
 from hypothesis import HealthCheck, given, settings
@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 from core.cli.record import record_until_signal
 from core.market.book import BookError, read_market, read_rows
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
 from core.market.store.index import RecordingError, find_recording
 from core.market.store.places import RecordingPlace
 from core.market.store.writer import restore_recordings
@@ -145,7 +145,7 @@ class _Feed:
     """A market that moves twenty times a second, by this machine's clock."""
 
     key, market = "live/test/BTC/USDT", "BTC/USDT"
-    clock: Literal["wall", "event"] = "wall"
+    clock: Clock = "wall"
     tick = 0.5
 
     async def events(self) -> AsyncIterator[FeedEvent]:

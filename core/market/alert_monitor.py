@@ -94,7 +94,7 @@ class AlertMonitor:
             self.book.forget(session.feed.key for session in running)
             for session in running:
                 if market_of(session.feed.key) in watched:
-                    live = session.feed.clock == "wall"
+                    live = session.feed.clock != "event"
                     owners = None if live else self.book.owners_of(hub().viewers(session.feed.key))
                     try:
                         self.book.check(state_of(session, owners))

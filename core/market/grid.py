@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import BookLost, Confirmation, FeedState, SharedEvent, StatusChange, Trade
+from core.market.feeds.protocol import BookLost, Confirmation, FeedState, StatusChange, Trade
 
 if TYPE_CHECKING:  # which reads files by this module
     from core.market.book import FloatArray, OrderBookSnapshot
     from core.market.depth import Bands
-    from core.market.feeds.protocol import FeedEvent
+    from core.market.feeds.protocol import Clock, FeedEvent
 
 STEP_MS: Final = 250
 """Milliseconds between two rows."""
@@ -65,11 +65,13 @@ class Gap:
 
     Attributes:
         kind: of the interruption: reconnect, resync, or clock. at_ms: when it was noticed.
+        ours: whether this process makes the rows after it, not one that shares them (`core.market.feeds.redis_feed`).
     """
 
     kind: str = "reconnect"
     at_ms: int = 0
     message: str = ""
+    ours: bool = True
 
 
 GridItem = Row | Confirmed | Gap | Trade
@@ -155,28 +157,27 @@ class Grid:
     does not wait for more. By this machine's clock a row is provisional until a later message of the venue confirms it (D27).
 
     Args:
-        clock: see `core.market.feeds.protocol.Feed`.
+        clock: see `core.market.feeds.protocol.Feed`; what comes of a feed by the "grid" passes as it is.
         carry_ms: longest that a book is carried.
     """
 
-    def __init__(self, clock: Literal["wall", "event"], *, carry_ms: int = MAX_CARRY_MS) -> None:
-        self.wall, self.carry_ms = clock == "wall", carry_ms
+    def __init__(self, clock: Clock, *, carry_ms: int = MAX_CARRY_MS) -> None:
+        self.wall, self.made, self.carry_ms = clock == "wall", clock == "grid", carry_ms
         self._book: FloatArray | None = None
         self._bands: Bands | None = None
         self._book_ms = self._received_ns = self._next_ms = self._confirmed_ms = 0
         self._live, self._jumps = False, CLOCK.jumps
 
-    def take(self, event: FeedEvent) -> list[FeedEvent | GridItem]:
+    def take(self, event: FeedEvent) -> list[FeedEvent]:
         """The event, and what follows from it.
 
         A book older than the last one is dropped. One older than any that could still be carried means that a recording was
         wound back: it starts a new stretch.
         """
-        if isinstance(event, SharedEvent):
-            self._book = None  # rows of one's own begin with a book of one's own
+        if self.made:
             return [event]
         jump = self._jump()
-        if isinstance(event, Trade):
+        if isinstance(event, GRID_ITEMS):  # trades
             return [*jump, event]
         if isinstance(event, Confirmation):
             return [*jump, *self._confirm(event.until_ns // 1_000_000)]
@@ -190,7 +191,7 @@ class Grid:
             return [*jump, *gap, event]
         return [*jump, event, *self._push(event)]
 
-    def tick(self) -> list[FeedEvent | GridItem]:
+    def tick(self) -> list[FeedEvent]:
         """Rows up to now by this machine's clock, for feeds whose book holds until the next one."""
         now_ms = CLOCK.now_ms()
         return [*self._jump(), *(self._until(now_ms) if self._live else [])]

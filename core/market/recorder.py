@@ -19,8 +19,7 @@ from core.market.book import STEP_MS, OrderBookSnapshot
 from core.market.depth import BandChange, DepthHistory, Ladder
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Feed, FeedEvent, FeedState, StatusChange, Trade
-from core.market.feeds.redis_feed import SharedStep
-from core.market.grid import Confirmed, Gap, Grid, GridItem, Row, next_step
+from core.market.grid import Confirmed, Gap, Grid, Row, next_step
 from core.market.store.writer import JOURNAL_S, SegmentWriter
 
 WHOLE_MS: Final = 60_000
@@ -134,7 +133,7 @@ class EventRecorder:
         """Tells whether `seconds` have passed: by this machine's clock, or by the rows of a feed that brings its own time."""
         return self._passed_s() >= self._seconds
 
-    def take(self, event: FeedEvent | GridItem) -> None:
+    def take(self, event: FeedEvent) -> None:
         """One event of the feed, or what the grid made of it."""
         if isinstance(event, Row):
             self._provisional.append(event)
@@ -153,9 +152,6 @@ class EventRecorder:
         elif isinstance(event, StatusChange):
             self._state, self._message = event.state, event.message
             self.report()
-        elif isinstance(event, SharedStep):  # what another process read: not each change of the book
-            for item in event.items:
-                self.take(item)
         elif self._wall and isinstance(event, OrderBookSnapshot):
             self._writer.add_update(event)
 

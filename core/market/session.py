@@ -26,12 +26,11 @@ from core.market.answers.scoreboard import HeadScores, Scoreboard
 from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
 from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, SharedEvent, StatusChange, Trade
-from core.market.feeds.redis_feed import Leading, SharedFeed, SharedStep, parts
+from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange, Trade
 from core.market.forecasters.live import LivePeers
 from core.market.forecasters.protocol import task_of
 from core.market.grid import GRID_ITEMS, STALLED_MS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, next_step
-from core.market.ledger.writer import LedgerKeeper
+from core.market.ledger.writer import LedgerItem, LedgerKeeper
 from core.market.marks import Mark, SizeMarks
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.session_view import LatencyLog, Status, View
@@ -171,44 +170,6 @@ class ProvisionalRow:
     stalled: bool
 
 
-class SessionShare:
-    """Used by the session's worker thread; of a feed that is not shared everything is the session's own."""
-
-    def __init__(self, feed: Feed) -> None:
-        self._feed = feed if isinstance(feed, SharedFeed) else None
-        self._token: str | None = None
-        self._scores: FloatArray | None = None
-
-    def parts(self, batch: Sequence[GridItem | SharedEvent]) -> Iterator[tuple[Sequence[GridItem], SharedStep | None]]:
-        """A batch as runs of items: the session's own to predict (None), and the leader's with what it predicted.
-
-        What this process took from the venue when it was no longer to lead is left out.
-        """
-        for part in parts(batch):
-            if isinstance(part, Leading):
-                self._token, self._scores = part.token, None
-            elif isinstance(part, SharedStep):
-                self._scores = part.scores if len(part.scores) else self._scores
-                yield part.items, part
-            elif isinstance(part, list) and (self._feed is None or self._token is not None):
-                yield part, None
-
-    def keep(
-        self, items: Sequence[GridItem], predicted: Sequence[bool], predictions: Predictions | None, board: Scoreboard, step: int
-    ) -> bool:
-        """Write a run of the session's own down for the others; False where another leads by now, and it is to be forgotten."""
-        if self._feed is None:
-            return True
-        kept = self._feed.share(self._token or "", items, predicted, predictions, step=step, scores=score_rows(board))
-        if not kept:
-            self._token = None
-        return kept
-
-    def scores(self, board: Scoreboard) -> FloatArray:
-        """Each head's scores as `core.market.stream.score_rows` has them: the leader's while this process follows."""
-        return score_rows(board) if self._scores is None else self._scores
-
-
 class MarketSession:
     """Runs one feed through one predictor.
 
@@ -234,16 +195,15 @@ class MarketSession:
         self._step = 0
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
         self.frames, self.ledger = StepCollector(), ledger
-        self.listeners: list[
-            Callable[[FeedEvent | GridItem], None]
-        ] = []  # each gets all that the grid emits, in the background loop
+        self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets all that the grid emits, in the background loop
         self.peers = LivePeers(task_of(predictor, self.entry, f"{feed.key} {feed.market}"))
         self._received_ns = self._row_received_ns = 0  # when the newest book, and the newest row's, arrived
         self._exchange_ms, self._lags_ms = 0, deque[float](maxlen=LAG_BOOKS)  # of a venue's newest books
         self._grid = Grid(feed.clock)
         self._run_lock = asyncio.Lock()  # one run at a time
-        self._queue: asyncio.Queue[GridItem | SharedEvent] = asyncio.Queue(maxsize=4 * BATCH)
-        self._window, self._share = RunningWindow(predictor.window), SessionShare(feed)  # of the worker alone
+        self._queue: asyncio.Queue[GridItem] = asyncio.Queue(maxsize=4 * BATCH)
+        self._window = RunningWindow(predictor.window)  # of the worker alone, as is:
+        self._ours = feed.clock != "grid"  # whether the rows that come are this process's, to be written down
 
     # -- in the background loop -------------------------------------------------------------------------------------
 
@@ -295,22 +255,23 @@ class MarketSession:
         if self._state is not end:
             self._set(end, message)
 
-    async def _emit(self, items: Iterable[FeedEvent | GridItem]) -> None:
+    async def _emit(self, items: Iterable[FeedEvent]) -> None:
         """Hand on what the grid made of an event: to those who listen, and to the worker."""
         for item in items:
             for listen in tuple(self.listeners):
                 listen(item)
+            if isinstance(item, Row | OrderBookSnapshot):
+                self._received_ns = max(self._received_ns, item.received_ns)
             if isinstance(item, OrderBookSnapshot):
-                self._received_ns = item.received_ns
                 self._measure_lag(item)
             elif isinstance(item, StatusChange):
                 self._set(item.state, item.message)
-            elif isinstance(item, (*GRID_ITEMS, SharedEvent)):
+            elif isinstance(item, GRID_ITEMS):
                 await self._queue.put(item)
 
     def _measure_lag(self, book: OrderBookSnapshot) -> None:
         """Takes a new book's lag; a book that is only confirmed again keeps its venue's time, and tells nothing."""
-        if self.feed.clock == "wall" and book.exchange_ms != self._exchange_ms:
+        if self.feed.clock != "event" and book.exchange_ms != self._exchange_ms:
             self._exchange_ms = book.exchange_ms
             self._lags_ms.append(book.received_ns / 1e6 - book.exchange_ms)
 
@@ -322,7 +283,7 @@ class MarketSession:
     async def _work(self) -> None:
         while True:
             batch = await self._next_batch()
-            work = asyncio.create_task(asyncio.to_thread(self._process_all, batch))
+            work = asyncio.create_task(asyncio.to_thread(self._process, batch))
             try:
                 await asyncio.shield(work)
             finally:
@@ -330,7 +291,7 @@ class MarketSession:
             for _ in batch:
                 self._queue.task_done()
 
-    async def _next_batch(self) -> list[GridItem | SharedEvent]:
+    async def _next_batch(self) -> list[GridItem]:
         """Waits for the next items, at least one. Trades wait for the row that follows them, but no longer than a step."""
         batch = [await self._queue.get()]
         with contextlib.suppress(TimeoutError):
@@ -341,27 +302,16 @@ class MarketSession:
 
     # -- in the worker thread ---------------------------------------------------------------------------------------
 
-    def _process_all(self, batch: list[GridItem | SharedEvent]) -> None:
-        for items, given in self._share.parts(batch):
-            self._process(items, given)
-
-    def _process(self, batch: Sequence[GridItem], given: SharedStep | None) -> None:
-        """Take a batch in; its predictions are made here, unless they are given by the process that leads."""
+    def _process(self, batch: Sequence[GridItem]) -> None:
+        """Take a batch in, and predict."""
         lengths, windows, newest_ms = self._window.take(batch)
-        if given is None:
-            predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
-            ends = zip(batch, lengths, strict=True)
-            predicted: Sequence[bool] = [isinstance(item, Row) and length >= self.predictor.window for item, length in ends]
-            self.latencies.predictions += len(windows)
-            rows = sum(isinstance(item, Row) for item in batch)
-            if not self._share.keep(batch, predicted, predictions, self._board, self._step + rows):
-                self._window.restart()
-                return
-            if self.ledger is not None:
-                answers = iter(() if predictions is None else zip(predictions.probabilities, predictions.calls, strict=True))
-                self.ledger.take((item, next(answers) if whole else None) for item, whole in zip(batch, predicted, strict=True))
-        else:
-            predictions, predicted = given.predictions, given.predicted
+        predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
+        predicted = [
+            isinstance(item, Row) and length >= self.predictor.window for item, length in zip(batch, lengths, strict=True)
+        ]
+        self.latencies.predictions += len(windows)
+        if self.ledger is not None:
+            self.ledger.take(self._to_write_down(batch, predicted, predictions))
         if predictions is not None and windows:
             self.peers.offer(newest_ms, windows[-1], predictions.probabilities[-1], predictions.calls[-1])
         done_ns = CLOCK.now_ns()
@@ -382,12 +332,22 @@ class MarketSession:
                     self._row_received_ns = item.received_ns
                     self._write(item, predictions if whole else None, used)
                     used += whole
-            if given is not None:
-                self._received_ns, self._step = self._row_received_ns, given.step or self._step
             if predictions is not None and fresh is not None:
                 self._time(fresh, predictions, done_ns)
             self.frames.publish(self._present, self._board.log.dtype)
             self._snapshot = None
+
+    def _to_write_down(
+        self, batch: Sequence[GridItem], predicted: Sequence[bool], predictions: Predictions | None
+    ) -> Iterator[LedgerItem]:
+        """The batch without the rows of another process, which are in that one's ledger, and the answers at rows."""
+        answers = iter(() if predictions is None else zip(predictions.probabilities, predictions.calls, strict=True))
+        for item, whole in zip(batch, predicted, strict=True):
+            answer = next(answers) if whole else None
+            if isinstance(item, Gap):
+                self._ours = item.ours
+            if self._ours or isinstance(item, Gap):
+                yield item, answer
 
     def _write(self, row: Row, predictions: Predictions | None, which: int) -> None:
         newest = self._rows.newest
@@ -518,7 +478,7 @@ class MarketSession:
             step=self._step,
             status=self._status(self._state, self._age_ms(), warm := min(self._since_gap, self.predictor.window)),
             warm=warm,
-            scores=self._share.scores(self._board),
+            scores=score_rows(self._board),
             received_ms=self._row_received_ns / 1e6,
             provisional=len(self._provisional),
             began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
@@ -573,7 +533,7 @@ class MarketSession:
     def latest_scores(self, head: int) -> tuple[int, float, float]:
         """Over a head's latest scored predictions: how many, Matthews correlation of TLOB, and of momentum."""
         with self._lock:
-            line = self._share.scores(self._board)[head]
+            line = score_rows(self._board)[head]
         return int(line[5]), line[6], line[7]
 
     def scores(self, head: int) -> HeadScores:

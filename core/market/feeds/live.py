@@ -7,12 +7,12 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any, Literal
+from typing import Any
 
 from core.market.book import OrderBookSnapshot
 from core.market.feeds.connection import Connection, Timeouts, Transport
 from core.market.feeds.failures import Backoff, BooksDiffer, Failure, RetryVerdict, UnusableBook, WentQuiet, classify_failure
-from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
+from core.market.feeds.protocol import Clock, FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
 from core.messages import Message, compose, sentence
 
@@ -40,7 +40,7 @@ class LiveFeed:
         backoff, timeouts: see their classes.
     """
 
-    clock: Literal["wall", "event"] = "wall"
+    clock: Clock = "wall"
 
     def __init__(
         self,

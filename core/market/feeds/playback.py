@@ -14,10 +14,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from core.market.book import STEP_MS
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0)
 """Speeds to offer, multiples of real time. The speed None means "as fast as possible"."""
@@ -146,7 +145,7 @@ class PlayedFeed(Pacer, ABC):
         clock: monotonic seconds.
     """
 
-    clock: Literal["wall", "event"] = "event"
+    clock: Clock = "event"
     tick = 0.0
 
     def __init__(

@@ -16,6 +16,9 @@ from core.messages import Refusal
 
 if TYPE_CHECKING:  # whose rows are made by `core.market.grid`, which reads these events
     from core.market.book import OrderBookSnapshot
+    from core.market.grid import Confirmed, Gap, Row
+
+Clock: TypeAlias = Literal["wall", "event", "grid"]
 
 
 class FeedState(StrEnum):
@@ -79,11 +82,7 @@ class BookLost:
     from_ns: int
 
 
-class SharedEvent:
-    """Event from another process that follows the same market, or news of who leads (`core.market.feeds.redis_feed`)."""
-
-
-FeedEvent: TypeAlias = "OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost | SharedEvent"
+FeedEvent: TypeAlias = "OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost | Row | Confirmed | Gap"
 
 
 class FeedFailed(Refusal):
@@ -97,13 +96,13 @@ class Feed(Protocol):
         key: identifies the feed, so that viewers share it: "live/binance/BTC/USDT", ...
         market: the symbol by which a checkpoint's card knows the market: "BTC/USDT", "NEXO/USDT", "simulated", ...
         clock: "wall" where rows are sampled by this machine's clock (a live exchange), "event" where the feed's own timestamps
-            make the grid (recordings and simulations, at any speed).
+            make the grid (recordings and simulations, at any speed), "grid" where its events are a grid's already.
         tick: the market's smallest step of price, quote currency; 0 where it is not known (a venue not connected yet).
     """
 
     key: str
     market: str
-    clock: Literal["wall", "event"]
+    clock: Clock
     tick: float
 
     def events(self) -> AsyncIterator[FeedEvent]:

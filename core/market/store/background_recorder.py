@@ -103,7 +103,7 @@ class BackgroundRecorder:
 class _FeedRecording:
     def __init__(self, key: str, begin: Callable[[], MarketSession], session: MarketSession, folder: Path) -> None:
         self.key, self._begin, self._session = key, begin, session
-        self._wall = session.feed.clock == "wall"
+        self._wall = session.feed.clock != "event"
         self._writer = SegmentWriter(folder, session.feed.market, key=key, saves=False)
         self._recorder = EventRecorder(self._writer, wall=self._wall, tick=lambda: session.feed.tick)
         self.stopping = threading.Event()

@@ -6,10 +6,10 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from core.market.book import BookRows, OrderBookSnapshot
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
+from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
 
 Step: TypeAlias = "FeedEvent | Exception | Callable[[], None]"
 
@@ -37,7 +37,7 @@ class ScriptedFeed:
         *,
         key: str = "scripted/1",
         market: str = "ABC/USD",
-        clock: Literal["wall", "event"] = "event",
+        clock: Clock = "event",
         ends: bool = False,
         together: int = 1_000_000,
     ) -> None:

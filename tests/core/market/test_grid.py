@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.market.book import OrderBookSnapshot
-from core.market.feeds.protocol import BookLost, Confirmation, FeedEvent, FeedState, SharedEvent, StatusChange
+from core.market.feeds.protocol import BookLost, Confirmation, FeedEvent, FeedState, StatusChange
 from core.market.grid import (
     MAX_CARRY_MS,
     Confirmed,
@@ -365,12 +365,10 @@ def test_a_change_of_state_with_a_gap_is_one_and_says_why() -> None:
     assert sampler.advance(START + 500) == []  # neither live nor with a book
 
 
-def test_rows_of_ones_own_begin_with_a_book_of_ones_own() -> None:
-    sampler = Sampler("wall")
-    sampler.push(at(0, 100))
-    event = SharedEvent()
-    assert sampler.grid.take(event) == [event]
-    assert sampler.advance(START + 500) == []
+def test_what_comes_of_a_grid_passes_as_it_is() -> None:
+    grid = Grid("grid")
+    events: list[FeedEvent] = [at(0, 100), Row(START, np.zeros(40)), Gap(ours=False), StatusChange(state=FeedState.LIVE)]
+    assert [grid.take(event) for event in events] == [[event] for event in events]
 
 
 def test_a_wall_clocks_grid_gives_no_rows_before_its_feed_is_live(clock: Clock) -> None:
