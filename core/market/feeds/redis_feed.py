@@ -15,10 +15,9 @@ import hashlib
 import json
 import logging
 import os
-import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,20 +56,6 @@ AGAIN_S: Final = 0.5
 TOLD_S: Final = 30.0
 """Seconds for which a reader says that it missed something."""
 
-ACQUIRE: Final = """
-if redis.call('EXISTS', KEYS[1]) == 1 then return false end
-local token = redis.call('INCR', KEYS[2]) .. ':' .. ARGV[1]
-redis.call('SET', KEYS[1], token, 'NX', 'PX', ARGV[2])
-return token
-"""
-RENEW: Final = """
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])
-"""
-RELEASE: Final = """
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])
-"""
 APPEND: Final = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return false end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -168,37 +153,43 @@ def connect(url: str) -> Redis:
 class SharedMarket:
     """One market's lease and stream in Redis; what they raise is redis' own where it cannot be reached.
 
-    The lease is a key that expires and holds a token, a number that rises with each holder. A holder that was paused longer than
-    its lease finds another's token there, and what it still tries to write is refused where it is written, by the script that
-    writes (fencing; Kleppmann, "How to do distributed locking", 2016). Entries are numbered, so that a reader notices gaps.
+    The lease is redis' lock, a key that expires and holds a token. A holder that was paused longer than its lease finds
+    another's token there, and what it still tries to write is refused where it is written, by the script that writes (Kleppmann,
+    "How to do distributed locking", 2016). Entries are numbered, so that a reader notices gaps.
     """
 
     def __init__(self, client: Redis, name: str, *, lease_ms: int = LEASE_MS, kept: int = KEPT_ENTRIES) -> None:
         # the braces keep a market's keys on one node of a cluster
-        self._lease, self._tokens, self._numbers, self.stream = (
-            f"observatory:{{{name}}}:{what}" for what in ("lease", "tokens", "numbers", "stream")
-        )
+        lease, self._numbers, self.stream = (f"observatory:{{{name}}}:{what}" for what in ("lease", "numbers", "stream"))
+        self._lease = client.lock(lease, timeout=lease_ms / 1e3, blocking=False, thread_local=False)
         self._lease_ms, self._kept, self._client = lease_ms, kept, client
-        self._acquire, self._renew, self._release, self._append = map(client.register_script, (ACQUIRE, RENEW, RELEASE, APPEND))
+        self._append = client.register_script(APPEND)
 
-    async def acquire(self) -> str | None:
-        """A token of one's own, higher than all before; None while another holds the lease."""
-        token = await self._acquire(keys=[self._lease, self._tokens], args=[secrets.token_hex(8), self._lease_ms])
-        return None if token is None else token.decode()
+    async def acquire(self) -> bool:
+        """Ask for the lease; False while another holds it."""
+        return await self._lease.acquire()
 
-    async def renew(self, token: str) -> bool:
+    async def renew(self) -> bool:
         """Hold the lease for longer; False where it is no longer one's own."""
-        return bool(await self._renew(keys=[self._lease], args=[token, self._lease_ms]))
+        from redis.exceptions import LockError
 
-    async def release(self, token: str) -> None:
-        """Leave the lease to others at once."""
-        await self._release(keys=[self._lease], args=[token])
+        try:
+            return await self._lease.reacquire()
+        except LockError:
+            return False
 
-    async def append(self, token: str, fields: Mapping[str, bytes]) -> tuple[str, int] | None:
-        """The new entry's id and number; None where the token is no longer the leader's, and nothing was written."""
+    async def release(self) -> None:
+        """Leave the lease to others at once, if it is one's own."""
+        from redis.exceptions import LockError
+
+        with suppress(LockError):
+            await self._lease.release()
+
+    async def append(self, fields: Mapping[str, bytes]) -> tuple[str, int] | None:
+        """The new entry's id and number; None where the lease is no longer one's own, and nothing was written."""
         pairs: list[Any] = [part for pair in fields.items() for part in pair]
-        args = [token, self._lease_ms, self._kept, IDLE_MS, *pairs]
-        written = await self._append(keys=[self._lease, self._numbers, self.stream], args=args)
+        args = [self._lease.local.token or "", self._lease_ms, self._kept, IDLE_MS, *pairs]
+        written = await self._append(keys=[self._lease.name, self._numbers, self.stream], args=args)
         return None if written is None else (written[0].decode(), int(written[1]))
 
     async def read(self, after: str, *, block_ms: int | None) -> list[tuple[str, int, dict[bytes, bytes]]]:
@@ -245,21 +236,19 @@ class SharedFeed:
             await asyncio.to_thread(ccxt_modules)
         client = self._make_client()
         market = SharedMarket(client, self.name, lease_ms=self._lease_ms)
-        token: str | None = None
         try:
             while True:
                 try:
-                    token = await market.acquire()
-                    async with aclosing(self._read(market, to_the_end=token is not None)) as read:
+                    leads = await market.acquire()
+                    async with aclosing(self._read(market, to_the_end=leads)) as read:
                         async for event in read:
                             yield event
                     if is_cancelled():  # a client that waits with a time limit may swallow it
                         raise asyncio.CancelledError
-                    if token is not None and await market.renew(token):
-                        async with aclosing(self._lead(market, token)) as led:
+                    if leads and await market.renew():
+                        async with aclosing(self._lead(market)) as led:
                             async for event in led:
                                 yield event
-                        await market.release(token)  # where it was given up, not lost
                 except RedisError as error:
                     log.warning("the shared stream of %s: %s", self.key, type(error).__name__)
                     message = sentence(compose("Redis, by which servers share this market, cannot be reached; trying again"))
@@ -270,8 +259,7 @@ class SharedFeed:
             raise FeedFailed(sentence(str(error))) from error
         finally:
             try:
-                if token is not None:
-                    await market.release(token)
+                await market.release()
             except RedisError:
                 log.info("the lease of %s runs out by itself", self.key)
             finally:
@@ -303,18 +291,18 @@ class SharedFeed:
         self._status, self.tick = status, tick or self.tick
         yield from items
 
-    async def _lead(self, market: SharedMarket, token: str) -> AsyncGenerator[FeedEvent]:
+    async def _lead(self, market: SharedMarket) -> AsyncGenerator[FeedEvent]:
         """Yields what the venue sends and what the grid makes of it, once it is in the stream; ends with the lease."""
         log.info("this process leads %s", self.key)
         grid = Grid(self.inner.clock)
         queue: asyncio.Queue[Sequence[FeedEvent] | Exception | None] = asyncio.Queue(maxsize=256)
-        tasks = [asyncio.create_task(self._hold(market, token, queue)), asyncio.create_task(self._follow(grid, queue))]
+        tasks = [asyncio.create_task(self._hold(market, queue)), asyncio.create_task(self._follow(grid, queue))]
         if grid.wall:
             tasks.append(asyncio.create_task(self._tick(grid, queue)))
         waiting: list[FeedEvent] = [Gap(), StatusChange(state=FeedState.CONNECTING)]
         self.leads = True
         try:
-            while await self._append(market, token, waiting):
+            while await self._append(market, waiting):
                 for event in waiting:
                     yield event
                 waiting = []
@@ -334,14 +322,14 @@ class SharedFeed:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _append(self, market: SharedMarket, token: str, events: Sequence[FeedEvent]) -> bool:
+    async def _append(self, market: SharedMarket, events: Sequence[FeedEvent]) -> bool:
         """Write what others take of these events; False where this process leads no more."""
         states = [event for event in events if isinstance(event, StatusChange)]
         if states:
             self._status = replace(states[-1], gap=False, resync=False)
         if states or any(isinstance(event, GRID_ITEMS) for event in events):
             self.tick = self.inner.tick or self.tick
-            written = await market.append(token, encode(events, self._status, self.tick))
+            written = await market.append(encode(events, self._status, self.tick))
             if written is None:
                 return False
             self._last_id, self._number = written
@@ -363,10 +351,10 @@ class SharedFeed:
             await next_step()
             await queue.put(grid.tick())
 
-    async def _hold(self, market: SharedMarket, token: str, queue: asyncio.Queue[Sequence[FeedEvent] | Exception | None]) -> None:
+    async def _hold(self, market: SharedMarket, queue: asyncio.Queue[Sequence[FeedEvent] | Exception | None]) -> None:
         """Renew the lease; None goes into the queue once it is lost, and what Redis raised where it cannot be reached."""
         try:
-            while await market.renew(token):
+            while await market.renew():
                 await asyncio.sleep(self._lease_ms / RENEWALS / 1e3)
             await queue.put(None)
         except Exception as error:

@@ -126,20 +126,19 @@ def test_an_entry_is_read_as_it_was_written() -> None:
 def test_who_lost_the_lease_writes_nothing(server: fakeredis.FakeServer) -> None:
     async def scenario() -> None:
         client = redis_of(server)
-        market = SharedMarket(fakeredis.FakeAsyncRedis(server=server), "m")
-        stale = await market.acquire()
-        assert stale is not None and await market.acquire() is None
-        assert await market.append(stale, {"h": b"1"}) is not None
+        stale, holder = (SharedMarket(fakeredis.FakeAsyncRedis(server=server), "m") for _ in range(2))
+        assert await holder.append({"h": b"0"}) is None  # who never held it
+        assert await stale.acquire() and not await holder.acquire()
+        assert await stale.append({"h": b"1"}) is not None
         client.delete("observatory:{m}:lease")  # it ran out while its holder was paused
-        assert await market.append(stale, {"h": b"2"}) is None
-        holder = await market.acquire()
-        assert holder is not None and int(holder.split(":")[0]) > int(stale.split(":")[0])
-        assert await market.append(stale, {"h": b"3"}) is None and not await market.renew(stale)
-        await market.release(stale)
-        assert await market.renew(holder)
-        written = await market.append(holder, {"h": b"4"})
+        assert await stale.append({"h": b"2"}) is None
+        assert await holder.acquire()
+        assert await stale.append({"h": b"3"}) is None and not await stale.renew()
+        await stale.release()
+        assert await holder.renew()
+        written = await holder.append({"h": b"4"})
         assert written is not None and written[1] == 2
-        entries: Any = client.xrange(market.stream)
+        entries: Any = client.xrange(holder.stream)
         assert [fields[b"h"] for _, fields in entries] == [b"1", b"4"]
 
     asyncio.run(scenario())

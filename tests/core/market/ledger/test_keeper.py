@@ -82,8 +82,8 @@ def test_a_session_whose_rows_wait_for_confirmation(tmp_path: Path, predictor: P
     for i, levels in enumerate(book.levels):
         now = first + 250 * i
         items += [Confirmed(now - 1), Row(now, levels, now * 1_000_000, now * 1_000_000, True)]
-    session._process(items, None)
-    session._process([Gap()], None)
+    session._process(items)
+    session._process([Gap()])
     assert session.ledger is not None
     session.ledger.close()
     result = checked(tmp_path, shelf, str(session.ledger.head))
