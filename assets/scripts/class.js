@@ -29,6 +29,7 @@ function connect() {
   };
   socket.onmessage = ({ data }) => take(JSON.parse(data));
   socket.onclose = ({ code: why }) => {
+    lessons.busy = false;
     if (why === 4404) return void (place("state").textContent = words.over);
     place("state").textContent = words.away;
     setTimeout(connect, Math.min(15_000, 500 * 2 ** tries++) * (0.5 + Math.random()));
@@ -44,6 +45,8 @@ function take(message) {
   if ("question" in message || message.counts) count();
   if ("reasons" in message) reasons(message.reasons);
   if (message.queue) queue(message.queue);
+  if ("lessons" in message) lessons.show(message.lessons);
+  if ("taken" in message) lessons.taken(message.taken);
 }
 
 // The teacher's view; what is scrolled sideways stays where it was.
@@ -153,6 +156,114 @@ function queue(waiting) {
   place("queue").replaceChildren(made("h2", words.queue), list, form);
   if (focused) input.focus();
 }
+
+// Classes that the phones teach together. A picture goes as its class's number and a small JPEG, the next one after its answer.
+const lessons = {
+  SIDE: 320,
+  ASK: 255,
+  waiting: [],
+  busy: false,
+  mine: {},
+
+  show(given) {
+    const box = place("lessons");
+    if (!given) return box.replaceChildren();
+    if (box.dataset.names !== given.names.join()) this.build(box, given.names);
+    given.counts.forEach((all, row) => {
+      const line = words.each.replace("{mine}", this.mine[row] ?? 0).replace("{all}", all);
+      box.querySelector(`[data-row="${row}"] small`).textContent = line;
+    });
+    const share = new Intl.NumberFormat(setting.language, { style: "percent", maximumFractionDigits: 0 });
+    const score = given.score;
+    const filled = { "{share}": "share", "{low}": "low", "{high}": "high" };
+    let text = score ? words.score.replace("{count}", score.pictures) : words.no_score;
+    if (score) for (const [gap, name] of Object.entries(filled)) text = text.replace(gap, share.format(score[name]));
+    this.score.textContent = text;
+    this.share = share;
+  },
+
+  build(box, names) {
+    box.dataset.names = names.join();
+    this.video = made("video", "", { muted: true, playsInline: true, hidden: true });
+    this.said = made("p", "", { className: "check" });
+    this.said.setAttribute("role", "status");
+    this.score = made("p");
+    const options = made("div", "", { className: "options" });
+    options.append(...names.map((name, row) => this.button(name, row)), this.button(words.what, this.ASK));
+    box.replaceChildren(made("h2", words.teach), this.video, options, this.said, this.score, made("p", words.hold, { className: "note" }));
+  },
+
+  button(text, row) {
+    const button = made("button", text, { type: "button" });
+    button.dataset.row = row;
+    button.append(made("small"));
+    const file = made("input", "", { type: "file", accept: "image/*", hidden: true });
+    file.setAttribute("capture", "environment");
+    file.onchange = () => [...file.files].forEach((one) => this.add(row, one));
+    const release = () => clearInterval(this.timer);
+    button.onclick = async () => {
+      release();
+      if (!(await this.camera())) return file.click();
+      if (!this.held) this.add(row, this.video);
+      this.held = false;
+    };
+    button.onpointerdown = () => {
+      release();
+      this.held = false;
+      if (!this.video.hidden)
+        this.timer = setInterval(() => {
+          this.held = true;
+          this.add(row, this.video);
+        }, 1000);
+    };
+    button.onpointerleave = button.onpointercancel = release;
+    return button;
+  },
+
+  // The camera where the browser gives it (https); without it a button takes a picture by the phone's own camera.
+  async camera() {
+    if (this.video.srcObject) return true;
+    try {
+      this.video.srcObject = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment" }, audio: false });
+      await this.video.play();
+      this.video.hidden = false;
+      return true;
+    } catch {
+      return false;
+    }
+  },
+
+  add(row, source) {
+    if (this.waiting.length < 12) this.waiting.push([row, source]);
+    this.next();
+  },
+
+  async next() {
+    if (this.busy || !this.waiting.length || socket?.readyState !== WebSocket.OPEN) return;
+    this.busy = true;
+    const [row, source] = this.waiting.shift();
+    try {
+      const picture = source instanceof File ? await createImageBitmap(source) : source;
+      const [width, height] = [picture.videoWidth ?? picture.width, picture.videoHeight ?? picture.height];
+      const scale = Math.min(1, this.SIDE / Math.max(width, height));
+      const sheet = made("canvas", "", { width: Math.round(width * scale), height: Math.round(height * scale) });
+      sheet.getContext("2d").drawImage(picture, 0, 0, sheet.width, sheet.height);
+      sheet.toBlob((jpeg) => socket.send(new Blob([new Uint8Array([row]), jpeg])), "image/jpeg", 0.85);
+    } catch {
+      this.taken(null);
+    }
+  },
+
+  taken(answer) {
+    this.busy = false;
+    if (answer?.mine) this.mine[answer.row] = answer.mine;
+    if (answer) {
+      const says = answer.familiar ? words.says : words.unlike;
+      this.said.textContent = answer.name ? says.replace("{name}", answer.name).replace("{share}", this.share.format(answer.share)) : words.unlearnt;
+    }
+    setTimeout(() => this.next(), 300);
+  },
+};
 
 queue([]);
 connect();

@@ -1,4 +1,4 @@
-"""Classes: what the teacher shows, the class's answers, reasons and questions, in this process's memory under a short code.
+"""Classes: what the teacher shows, the class's answers, reasons, questions and lessons, in this process's memory by a short code.
 
 A class is opened by whoever asks, with a code and a key drawn at random: the code joins, the key leads. What is sent to a phone
 lies in slots, each written once per language and numbered anew at every change, so that a phone that was away needs the newest of
@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from core.messages import Refusal, compose
 
@@ -42,7 +42,6 @@ PER_SECOND: Final = 1.0
 """Messages of a phone: so many at once, and so many a second in the long run."""
 IDLE_S: Final = 3 * 3600.0
 LIFE_S: Final = 12 * 3600.0
-SLOTS: Final = ("view", "question", "counts", "queue", "reasons")
 
 
 class ClassError(Refusal, ValueError):
@@ -63,6 +62,18 @@ class Asked:
     answer: int
     right: Sequence[int]
     why: str
+
+
+class Learner(Protocol):
+    """Something that the class teaches together with pictures; both methods are called from any thread."""
+
+    def take(self, who: str, data: bytes) -> Mapping[str, Any]:
+        """Learn from what a phone sends; what it is told in return. ValueError says why it is not taken."""
+        ...
+
+    def told(self) -> Mapping[str, Any]:
+        """State of it that every phone gets."""
+        ...
 
 
 @dataclass
@@ -89,6 +100,7 @@ class _Class:
     options: int = 0
     revealed: bool = False
     told: bool = False
+    learner: Learner | None = None
     budgets: dict[str, tuple[float, float]] = field(default_factory=dict)
     here: dict[object, Callable[[], None]] = field(default_factory=dict)
 
@@ -273,6 +285,38 @@ class Classes:
         with self._lock:
             room = self._classes.get(code)
             return _ordered(room) if room else []
+
+    def learn(self, code: str, learner: Learner | None) -> None:
+        """Have the class teach this from now on, until the class is forgotten; None for nothing.
+
+        Raises:
+            ClassError: for a class that is not open.
+        """
+        with self._lock:
+            room = self._room(code)
+            room.learner = learner
+            self._put(room, "lessons", {"": json.dumps(learner and dict(learner.told()), ensure_ascii=False)})
+            _wake(room)
+
+    def learner(self, code: str) -> Learner | None:
+        """The thing that the class teaches; None where there is none."""
+        with self._lock:
+            room = self._classes.get(code)
+            return room.learner if room else None
+
+    def teach(self, code: str, who: str, data: bytes) -> Mapping[str, Any]:
+        """Pass a phone's picture to what the class teaches, and what changed to all; what the phone is told in return.
+
+        Raises:
+            ClassError: for a class that is not open, or that teaches nothing. ValueError: as the learner's.
+        """
+        if (learner := self.learner(code)) is None:
+            raise ClassError(compose("this class takes no pictures now"))
+        answer = learner.take(who, data)
+        with self._lock:
+            if self.learner(code) is learner:
+                self.learn(code, learner)
+        return answer
 
     def join(self, code: str, phone: object, wake: Callable[[], None]) -> None:
         """Call `wake` (from any thread) whenever a slot changes, until the phone leaves.

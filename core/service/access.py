@@ -87,7 +87,7 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.WATCH: Right(what=compose("watching markets and recordings, reading what models answer, the lessons"), roles=_ALL),
     Action.PLAY: Right(what=compose("the controls of a playback: one's own, or one whose link was given"), roles=_OWN),
     Action.LEAD: Right(what=compose("leading a class: what its phones show, and its questions"), roles=_OWN),
-    Action.ATTEND: Right(what=compose("answering, voting and asking in a class whose code was given"), roles=_OWN),
+    Action.ATTEND: Right(what=compose("answering, voting, asking and teaching in a class whose code was given"), roles=_OWN),
     Action.BRING: Right(what=compose("bringing pictures, films, windows, weights and having them read"), roles=_OWN),
     Action.ALERT: Right(what=compose("setting, removing, exporting and importing alerts"), roles=_OWN),
     Action.WEBHOOK: Right(what=compose("alerts that are sent to a web address"), roles=_KNOWN),

@@ -79,9 +79,12 @@ class OwnClasses:
         """
         if not self.fits(classifier):
             raise OwnClassesError(compose("these classes were taught to another model: choose that one, or teach them again"))
-        features = (classifier.features(image[None]) - self.mean) / self.deviation
-        near = float(_distances(features, self.centres)[0])
-        return softmax(features @ self.weights.T + self.bias)[0], near <= self.reach
+        return self.answer_features(classifier.features(image[None]))
+
+    def answer_features(self, features: Floats) -> tuple[Floats, bool]:
+        """As `answer`, of the model's features (1, width)."""
+        x = (features - self.mean) / self.deviation
+        return softmax(x @ self.weights.T + self.bias)[0], float(_distances(x, self.centres)[0]) <= self.reach
 
     def to_npz(self) -> bytes:
         """The head as a file."""
@@ -140,11 +143,7 @@ def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]
     Raises:
         OwnClassesError: for fewer than two classes or too many, names that are empty or occur twice, or too few pictures.
     """
-    names = [name.strip() for name, _images in pictures]
-    if not 2 <= len(names) <= MAX_CLASSES:
-        raise OwnClassesError("a head takes 2 to {most} classes, not {count}", most=MAX_CLASSES, count=len(names))
-    if len(set(names)) < len(names) or not all(0 < len(name) <= LONGEST_NAME for name in names):
-        raise OwnClassesError("each class needs a name of its own, of 1 to {most} letters", most=LONGEST_NAME)
+    names = checked_names([name for name, _images in pictures])
     for name, (_name, images) in zip(names, pictures, strict=True):
         if len(images) < FEWEST:
             raise OwnClassesError(
@@ -157,18 +156,42 @@ def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]
     features = np.concatenate([classifier.features(np.stack(images)) for _name, images in pictures])
     labels = np.concatenate([np.full(len(images), row) for row, (_name, images) in enumerate(pictures)])
     folds = np.concatenate([np.arange(len(images)) * FOLDS // len(images) for _name, images in pictures])
-    right = np.zeros(len(labels), dtype=bool)
-    near = np.zeros(len(labels))
-    for fold in range(FOLDS):
+    return fit_head(names, features, labels, folds, base_of(classifier))[0]
+
+
+def checked_names(given: Sequence[str]) -> tuple[str, ...]:
+    """Names without blanks around them.
+
+    Raises:
+        OwnClassesError: for fewer than two or too many, or names that are empty or occur twice.
+    """
+    names = tuple(name.strip() for name in given)
+    if not 2 <= len(names) <= MAX_CLASSES:
+        raise OwnClassesError("a head takes 2 to {most} classes, not {count}", most=MAX_CLASSES, count=len(names))
+    if len(set(names)) < len(names) or not all(0 < len(name) <= LONGEST_NAME for name in names):
+        raise OwnClassesError("each class needs a name of its own, of 1 to {most} letters", most=LONGEST_NAME)
+    return names
+
+
+def fit_head(
+    names: Sequence[str], features: Floats, labels: NDArray[np.int64], folds: NDArray[np.int64], base: str
+) -> tuple[OwnClasses, NDArray[np.bool_]]:
+    """A head, and which pictures (n,) were answered rightly by one that was fitted without their fold.
+
+    Args:
+        features: (n, width). labels: (n,) class of each. folds: (n,), below `FOLDS`; each class occurs in two or more.
+    """
+    right, near = np.zeros(len(labels), dtype=bool), np.zeros(len(labels))
+    for fold in np.unique(folds):
         asked = folds == fold
         mean, deviation, weights, bias = _fit(features[~asked], labels[~asked], len(names))
         x = (features[asked] - mean) / deviation
         right[asked] = (x @ weights.T + bias).argmax(axis=1) == labels[asked]
         near[asked] = _distances(x, _centres((features[~asked] - mean) / deviation, labels[~asked], len(names)))
     mean, deviation, weights, bias = _fit(features, labels, len(names))
-    return OwnClasses(
+    head = OwnClasses(
         names=tuple(names),
-        counts=tuple(len(images) for _name, images in pictures),
+        counts=tuple(int((labels == row).sum()) for row in range(len(names))),
         mean=mean,
         deviation=deviation,
         weights=weights,
@@ -176,8 +199,9 @@ def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]
         centres=_centres((features - mean) / deviation, labels, len(names)),
         reach=float(np.quantile(near, FAMILIAR)),
         held_out=float(right.mean()),
-        base=base_of(classifier),
+        base=base,
     )
+    return head, right
 
 
 def _centres(x: Floats, labels: NDArray[np.int64], classes: int) -> Floats:

@@ -20,7 +20,7 @@ from core.vision.own_classes import (
     teach,
 )
 from core.vision.pictures import Bytes
-from pages.images import cached_results, live_camera, picture_source, sheet
+from pages.images import cached_results, class_lessons, live_camera, picture_source, sheet
 from pages.images.model_choice import show_if_possible
 from pages.shared import controls
 from pages.shared.language import _, ngettext, number, percent, prose
@@ -41,6 +41,7 @@ def class_names() -> list[str]:
     """The names that were typed."""
     text = st.text_input(
         _("Names of your classes, separated by commas"), value=_("my mug, anything else"), key="own_names", max_chars=300,
+        disabled=class_lessons.teaching() is not None,
         help=_("Two to {most}. One of them may be everything else: give it pictures of other things.").format(
             most=number(MAX_CLASSES)
         ),
@@ -139,7 +140,7 @@ def score(head: OwnClasses) -> None:
     st.markdown(" · ".join(f"**{controls.plain(name)}** {number(count)}" for name, count in counts))
     sentence = _(
         "**{share}** of the {count} pictures are answered rightly by heads that had not seen them or their neighbours "
-        "(each fifth of a class held out in turn); guessing would give {chance}."
+        "(each fifth held out in turn); guessing would give {chance}."
     )
     st.markdown(
         sentence.format(
@@ -220,6 +221,11 @@ def show_example(classifier: Classifier) -> None:
         st.rerun()
 
 
+def use(head: OwnClasses) -> None:
+    """Go on with a head that a class taught."""
+    st.session_state[HEAD] = head
+
+
 def body() -> None:
     """The page where there is a model."""
     classifier = cached_results.photograph_classifier()
@@ -230,8 +236,10 @@ def body() -> None:
         if len(names) < 2:
             controls.notice("empty", _("Name two classes or more: one may be everything else."))
         else:
-            teach_them(classifier, names)
-        load()
+            class_lessons.show(classifier, names, use)
+            if class_lessons.teaching() is None:
+                teach_them(classifier, names)
+                load()
     head = st.session_state.get(HEAD)
     with left:
         if isinstance(head, OwnClasses):

@@ -73,8 +73,12 @@ def address(code: str) -> str:
     return f"{(st.context.url or '').rpartition('/')[0]}/class/{code}"
 
 
-def panel() -> None:
-    """The switch of the class and, where one is open, its link, its queue and its reasons; for who attends, the way back."""
+def panel(help: str = "") -> None:
+    """The switch of the class and, where one is open, its link, its queue and its reasons; for who attends, the way back.
+
+    Args:
+        help: what the switch does on this page, in place of a lesson's.
+    """
     code, led = predict.class_code(), predict.led()
     if not led and code and CLASSES.known(code):
         back = _("Back to the class")
@@ -86,7 +90,8 @@ def panel() -> None:
             _("For the class"),
             key="predict:shared",
             on_change=_switch,
-            help=_(
+            help=help
+            or _(
                 "Every phone that opens the class's link shows what this page shows, in its own language, and answers the same "
                 "question. All of it lives in the app's memory for three hours; nothing about who answered is kept."
             ),

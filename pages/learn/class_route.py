@@ -1,7 +1,8 @@
 """A class on phones: `/class/CODE`, one small page, and its websocket, over which the newest of each slot comes.
 
-The page needs none of Streamlit's 6 MB. A phone sends an answer, a reason, a question or a vote, as JSON; all of it is bounded in
-bytes, rate and number (`core.lecture.classroom`), and nothing of it names anybody: a cookie holds a token drawn at random.
+The page needs none of Streamlit's 6 MB. A phone sends an answer, a reason, a question or a vote, as JSON, or a picture that the
+class teaches with, which is read and let go. All of it is bounded in bytes, rate and number (`core.lecture.classroom`), and
+nothing of it names anybody: a cookie holds a token drawn at random.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from core.lecture.classroom import CLASSES, CODE_LENGTH, LETTERS, LIFE_S, MAX_TEXT, ClassError
@@ -30,12 +31,15 @@ TOKEN: Final = "class_token"
 """Cookie: who answers, a random text for as long as a class may last."""
 MAX_MESSAGE: Final = 2_000
 """Characters of a phone's message."""
+MAX_PICTURE: Final = 120_000
+"""Bytes of a phone's picture; pictures are read one at a time, so that phones never hold more than one core."""
 MAX_SOCKETS: Final = 1_000
 SPREAD_S: Final = 0.25
 """Seconds between two messages to a phone: what changes meanwhile goes together, its newest state alone."""
 OVER: Final = 4404
 FULL: Final = 4429
 _open: set[WebSocket] = set()
+_reading = asyncio.Semaphore(1)
 
 
 def _language(request: HTTPConnection) -> str:
@@ -64,6 +68,15 @@ def _words() -> dict[str, str]:
         "send": _("Ask"),
         "vote": _("Vote for this question"),
         "look": _("Look around in this lesson"),
+        "teach": _("Teach it together"),
+        "hold": _("Press a class to take a picture of it; hold it for one a second. Only numbers computed from it are kept."),
+        "what": _("What is this?"),
+        "each": _("yours {mine}, all {all}"),
+        "score": _("{share} right of {count} pictures by phones it had not learnt from ({low} to {high})"),
+        "no_score": _("The score comes once two phones have taught each class, with five pictures of each."),
+        "says": _("It says: {name}, {share}"),
+        "unlike": _("Unlike anything you taught me"),
+        "unlearnt": _("Taken. It answers once it has learnt from two phones."),
     }
 
 
@@ -124,7 +137,7 @@ def _page(code: str, language: str, root: str) -> str:
     return (
         f'{_head(language, title)}<body class="plain">'
         f'<header><b>{escape(title)}</b><span id="state" role="status"></span>{others}</header>'
-        f'<main><section id="question" aria-live="polite"></section><section id="view"></section>'
+        f'<main><section id="question" aria-live="polite"></section><section id="view"></section><section id="lessons"></section>'
         f'<section id="reasons"></section><section id="queue"></section></main>'
         f'<script type="application/json" id="setting">{data}</script>'
         f'<script type="module" src="{root}{script("class.js")}"></script></body></html>'
@@ -186,16 +199,26 @@ async def _receive(websocket: WebSocket, code: str) -> None:
     """Take what the phone sends; return when it leaves, or sends what no page of ours does."""
     who, language = websocket.cookies.get(TOKEN, "")[:40] or secrets.token_urlsafe(12), _language(websocket)
     while True:
+        message = await websocket.receive()
+        text, picture = message.get("text"), message.get("bytes")
         try:
-            message = json.loads(_short(await websocket.receive_text()))
-        except (WebSocketDisconnect, ValueError, KeyError, RecursionError):
+            if message["type"] == "websocket.disconnect" or len(picture or b"") > MAX_PICTURE:
+                return
+            sent = None if picture else json.loads(_short(text or ""))
+        except (ValueError, RecursionError):
             return
         try:
             if not CLASSES.allow(code, who):
                 raise ClassError(compose("so many messages at once: wait a little"))
-            take(code, who, message)
-        except ClassError as problem:
-            await websocket.send_text(json.dumps({"error": translate_to(language, problem.args[0])}, ensure_ascii=False))
+            if picture:
+                async with _reading:
+                    answer = await asyncio.to_thread(CLASSES.teach, code, who, picture)
+                await websocket.send_text(json.dumps({"taken": answer}))
+            else:
+                take(code, who, sent)
+        except ValueError as problem:
+            refused = {"error": translate_to(language, str(problem))} | ({"taken": None} if picture else {})
+            await websocket.send_text(json.dumps(refused, ensure_ascii=False))
 
 
 def _short(text: str) -> str:

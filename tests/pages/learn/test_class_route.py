@@ -11,9 +11,11 @@ from typing import Any, cast
 import pytest
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from core.lecture.classroom import CLASSES, Asked
+from core.messages import compose
+from core.vision.own_classes import OwnClassesError
 from pages.learn import class_route
 from pages.shared.language import translate_to
 from tests.pages.learn.test_said_of_figures import LEARN
@@ -38,13 +40,14 @@ class Phone:
     async def close(self, code: int) -> None:
         self.closed = code
 
-    async def receive_text(self) -> str:
+    async def receive(self) -> dict[str, Any]:
         await self.first.wait()
         if not self.sent:
             await asyncio.sleep(2.5 * class_route.SPREAD_S)
-            raise WebSocketDisconnect
+            return {"type": "websocket.disconnect"}
         one = self.sent.pop(0)
-        return one if isinstance(one, str) else json.dumps(one)
+        sent = {"bytes": one} if isinstance(one, bytes) else {"text": one if isinstance(one, str) else json.dumps(one)}
+        return {"type": "websocket.receive"} | sent
 
     async def send_text(self, text: str) -> None:
         self.got.append(json.loads(text))
@@ -107,10 +110,36 @@ def test_what_a_phone_may_not_send_gets_a_sentence_and_changes_nothing(code: str
     assert error and CLASSES.tally(code, "q", 2) == [0, 0] and not CLASSES.queue(code)
 
 
-@pytest.mark.parametrize("sent", ["{", "x" * (class_route.MAX_MESSAGE + 1), "[" * 1_900])
+@pytest.mark.parametrize("sent", ["{", "x" * (class_route.MAX_MESSAGE + 1), "[" * 1_900, bytes(class_route.MAX_PICTURE + 1)])
 def test_what_no_page_of_ours_sends_ends_the_connection(code: str, sent: str) -> None:
     phone = serve(Phone(code, sent, {"ask": "never read"}))
     assert phone.sent and phone.closed == 1000
+
+
+class Counting:
+    """Learns the lengths of what it is sent; refuses what begins with "x"."""
+
+    def __init__(self) -> None:
+        self.lengths: list[int] = []
+
+    def take(self, who: str, data: bytes) -> dict[str, Any]:
+        if data.startswith(b"x"):
+            raise OwnClassesError(compose("there is no such class"))
+        self.lengths.append(len(data))
+        return {"by": who}
+
+    def told(self) -> dict[str, Any]:
+        return {"lengths": self.lengths}
+
+
+def test_pictures_teach_the_class_and_all_see_what_it_learnt(code: str) -> None:
+    refused = serve(Phone(code, b"abc")).got
+    assert {"error": "this class takes no pictures now", "taken": None} in refused
+    CLASSES.learn(code, Counting())
+    got = serve(Phone(code, b"abc", b"x", b"defg", lang="es")).got
+    assert [one["taken"] for one in got if "taken" in one] == [{"by": "token"}, None, {"by": "token"}]
+    assert translate_to("es", "there is no such class") in [one.get("error") for one in got]
+    assert got[-1]["lessons"] == {"lengths": [3, 4]}
 
 
 def test_another_sites_page_an_unknown_code_and_a_class_that_ends_are_closed(code: str) -> None:
@@ -121,7 +150,7 @@ def test_another_sites_page_an_unknown_code_and_a_class_that_ends_are_closed(cod
 
 
 async def _ended(phone: Phone, code: str) -> None:
-    phone.receive_text = asyncio.Event().wait  # type: ignore[method-assign, assignment]
+    phone.receive = asyncio.Event().wait  # type: ignore[method-assign, assignment]
     serving = asyncio.create_task(class_route.class_socket(cast(WebSocket, phone)))
     await phone.first.wait()
     CLASSES.close(code)
