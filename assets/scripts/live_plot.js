@@ -43,15 +43,10 @@ class LivePlot {
     this.resizer.observe(this.figure);
     this.onVisible = () => document.hidden || this.draw();
     document.addEventListener("visibilitychange", this.onVisible);
-    this.inView = false; // within half a screen of what the reader sees: beyond it nothing is drawn
-    this.viewer = new IntersectionObserver(
-      (entries) => {
-        this.inView = entries.at(-1).isIntersecting;
-        this.draw();
-      },
-      { rootMargin: "50%", scrollMargin: "50%" }, // the page scrolls inside of an element of its own
-    );
-    this.viewer.observe(this.figure);
+    this.inView = false; // beyond what the reader sees nothing is drawn, and once they scroll, beyond half a screen of it
+    this.onScroll = () => this.watch("50%");
+    this.watch("0%");
+    window.addEventListener("scroll", this.onScroll, { capture: true, once: true });
     this.onPrint = () => {
       this.inView = true;
       this.draw();
@@ -60,6 +55,19 @@ class LivePlot {
     this.onRelease = () => this.release();
     this.figure.addEventListener("pointerdown", () => this.hold(), { capture: true });
     for (const name of ["pointerup", "pointercancel"]) window.addEventListener(name, this.onRelease, { capture: true });
+  }
+
+  // Whether it is within this margin of the screen; the page scrolls inside of an element of its own.
+  watch(margin) {
+    this.viewer?.disconnect();
+    this.viewer = new IntersectionObserver(
+      (entries) => {
+        this.inView = entries.at(-1).isIntersecting;
+        this.draw();
+      },
+      { rootMargin: margin, scrollMargin: margin },
+    );
+    this.viewer.observe(this.figure);
   }
 
   // Take a frame in; draw it unless a newer one comes first or nobody looks.
@@ -289,6 +297,7 @@ class LivePlot {
     this.resizer.disconnect();
     this.viewer.disconnect();
     window.removeEventListener("beforeprint", this.onPrint);
+    window.removeEventListener("scroll", this.onScroll, { capture: true });
     document.removeEventListener("visibilitychange", this.onVisible);
     for (const name of ["pointerup", "pointercancel"]) window.removeEventListener(name, this.onRelease, { capture: true });
     window.Plotly?.purge(this.plot);

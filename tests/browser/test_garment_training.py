@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from core.runs import data_folders
 from tests.browser.conftest import NewPage, navigate
+from tests.browser.reader import drawn
 from tests.browser.server import ROOT, AppServer, serve
 from tests.core.vision.test_idx import write
 
@@ -54,7 +55,7 @@ def test_a_run_continues_while_its_visitor_is_on_another_page_and_is_stopped(
     navigate(page, "System", "System")
     expect(page.get_by_role("heading", name="System", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     page.go_back()
-    page.wait_for_selector(".st-key-here_accuracy .live-plot[data-updates]", timeout=PATIENCE_MS)
+    drawn(page, ".st-key-here_accuracy .live-plot")
     stop = page.get_by_role("button", name="Stop", exact=True)
     if stop.is_visible():
         stop.click()

@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.reader import PATIENCE_MS
+from tests.browser.reader import PATIENCE_MS, drawn
 from tests.browser.server import AppServer
 
 
@@ -23,7 +23,7 @@ def test_a_search_leads_to_the_page_with_the_numbers(new_page: NewPage, app: App
     address = links.get_attribute("href")
     assert address is not None and address.endswith("positions?part=exponent")
     shown = new_page(app, "/positions?part=exponent&lang=en")
-    shown.wait_for_selector(".st-key-pe_doubled .live-plot[data-updates]", timeout=PATIENCE_MS)
+    drawn(shown, ".st-key-pe_doubled .live-plot")
 
 
 def test_every_formula_of_the_index_is_drawn(new_page: NewPage, app: AppServer) -> None:
