@@ -1,5 +1,6 @@
 // The dial of a part in the tour (pages/learn/tour.py): its states lie in the page, compressed.
 import { drawPlots } from "./plain_view.js";
+import "./recall.js";
 
 const view = document.getElementById("view");
 const dial = document.getElementById("dial");

@@ -75,6 +75,12 @@ def before(of: Lesson) -> Lesson | None:
     return LESSONS[at - 1] if at else None
 
 
+def two_before(of: Lesson) -> Lesson | None:
+    """The lesson whose questions are asked again at this one's beginning, two lessons later; None for the first two."""
+    at = LESSONS.index(of)
+    return LESSONS[at - 2] if at >= 2 else None
+
+
 def after(of: Lesson) -> Lesson | None:
     """The lesson after it; None after the last."""
     at = LESSONS.index(of)

@@ -112,7 +112,7 @@ def _head(language: str, title: str) -> str:
 
 def plain_styles() -> str:
     """Style sheets of a view as plain HTML."""
-    return "".join(style(f"{name}.css") for name in ("plain_view", "matrix", "diagram"))
+    return "".join(style(f"{name}.css") for name in ("plain_view", "recall", "matrix", "diagram"))
 
 
 def _form(code: str, language: str) -> str:

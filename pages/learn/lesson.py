@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from streamlit.errors import StreamlitPageNotFoundError
 from core.lecture import course
 from core.lecture.course import Lesson
 from core.lecture.course_numbers import numbers_of
-from pages.learn import class_push, predict
+from pages.learn import class_push, plain_view, predict
 from pages.shared import assets, controls
 from pages.shared.language import N_, _, current, number, prose, prose_section, sections, significant
 from pages.shared.navigation import ENTRIES, PageEntry
@@ -105,6 +106,29 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
                 _texts(here, part)
             predict.switch()
             class_push.panel()
+    if here is not None and (earlier := course.two_before(here)) is not None and not controls.presenting():
+        st.html(recall(earlier, again(earlier), opened=False))
+
+
+def again(earlier: Lesson) -> str:
+    """The heading of questions that come again."""
+    asked = _("Before you begin: three questions of lesson {n}, {title}")
+    return asked.format(n=number(course.number(earlier)), title=title_of(earlier))
+
+
+def recall(of: Lesson, title: str, *, opened: bool) -> str:
+    """The lesson's questions with their answers, and marks that the browser alone keeps (assets/scripts/recall.js), HTML."""
+    marks = ((1, _("I knew it")), (0, _("Not yet")))
+    told = escape(_("{known} of {count} known, {when}").format(known="{known}", count=number(QUESTIONS), when="{when}"))
+    asked = ""
+    for n in range(1, QUESTIONS + 1):
+        buttons = "".join(f'<button type="button" data-question="{n}" data-knew="{knew}">{text}</button>' for knew, text in marks)
+        question, answer = (plain_view.text(passage(of, f"{kind}{n}")) for kind in "qa")
+        asked += f"<details><summary>{question}</summary>{answer}{buttons}</details>"
+    return (
+        f'<details class="recall"{" open" if opened else ""} data-lesson="{of.code}" data-lang="{current()}" data-told="{told}">'
+        f"<summary><b>{escape(title)}</b><output></output></summary>{asked}</details>"
+    )
 
 
 def _place(here: Lesson) -> None:
@@ -137,7 +161,7 @@ def _texts(here: Lesson, part: str) -> None:
 def dress() -> None:
     """The style of lessons, that of presentation mode where it is on, and the keys."""
     styles = _asset("styles/lesson_present.css") if controls.presenting() else ""
-    script = f'{_asset("scripts/lesson_keys.js")}import("{assets.script("matrix.js")}");'
+    script = f'{_asset("scripts/lesson_keys.js")}import("{assets.script("matrix.js")}");import("{assets.script("recall.js")}");'
     mark = '<i class="lesson-presenting"></i>' if controls.presenting() else ""
     st.html(f"<style>{styles}</style>{mark}<script>{script}</script>", unsafe_allow_javascript=True)
 
@@ -165,15 +189,12 @@ def notes(of: Lesson) -> None:
 
 
 def foot(url: str, part: str = "") -> None:
-    """Shows what to know before, three questions with their answers, and the next lesson."""
+    """Shows three questions with their answers, what to know before, and the next lesson."""
     here = course.lesson_of(url, part)
     if here is None:
         return
     with st.container(key="learn_controls_lesson"):
-        st.header(_("Three questions"), anchor=False)
-        for place in range(1, QUESTIONS + 1):
-            with st.expander(passage(here, f"q{place}"), icon=":material/help:"):
-                st.markdown(passage(here, f"a{place}"))
+        st.html(recall(here, _("Three questions"), opened=True))
         with st.container(horizontal=True, vertical_alignment="center"):
             if here.needs:
                 st.caption(_("To know before:"), width="content")

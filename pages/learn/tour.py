@@ -30,7 +30,7 @@ from pages.shared.assets import PLOTLY, SCRIPTS
 from pages.shared.language import LANGUAGES, _, number, speaking
 from pages.shared.navigation import ENTRIES, ROOT, PageEntry
 
-PLAIN: Final = ("plain_view.js", "live_plot.js", "tour.js")
+PLAIN: Final = ("plain_view.js", "live_plot.js", "tour.js", "recall.js")
 WAIT_S: Final = 300
 IN_COURSE: Final = tuple(dict.fromkeys(one.url for one in course.LESSONS))
 
@@ -148,12 +148,10 @@ def _page(file: PartFile, files: Sequence[PartFile], language: str) -> str:
     states = file.states[language]
     here = course.lesson_of(file.url, file.part)
     story = plain_view.text(lesson.story(here, file.part)) if here else ""
-    asked = "".join(
-        f"<details><summary>{plain_view.text(lesson.passage(here, f'q{n}'))}</summary>"
-        f"{plain_view.text(lesson.passage(here, f'a{n}'))}</details>"
-        for n in range(1, lesson.QUESTIONS + 1)
-    ) if here else ""  # fmt: skip
-    home, questions, predict = _("The course"), _("Three questions"), _("Predict first")
+    asked = lesson.recall(here, _("Three questions"), opened=True) if here else ""
+    earlier = course.two_before(here) if here else None
+    again = lesson.recall(earlier, lesson.again(earlier), opened=False) if earlier else ""
+    home, predict = _("The course"), _("Predict first")
     place = files.index(file)
     near = "".join(
         f'<a href="{one.name}">{arrow} {escape(": ".join(filter(None, one.title(language))))}</a>'
@@ -181,9 +179,10 @@ def _page(file: PartFile, files: Sequence[PartFile], language: str) -> str:
         compress(json.dumps([{k: s[k] for k in ("stop", "dials", "body")} for s in states]).encode(), mtime=0)
     ).decode()
     body = (
-        f"{_header(language, file.name, home)}<main><h1>{escape(': '.join(filter(None, (title, part))))}</h1>{story}{guess}{dial}"
+        f"{_header(language, file.name, home)}<main><h1>{escape(': '.join(filter(None, (title, part))))}</h1>"
+        f"{again}{story}{guess}{dial}"
         f'<section id="view">{_state(states[file.at])}</section>'
-        f"{f'<h2>{escape(questions)}</h2>{asked}' if asked else ''}<nav>{near}</nav></main>"
+        f"{asked}<nav>{near}</nav></main>"
     )
     scripts = f'<script type="text/plain" id="states">{packed}</script><script type="module" src="../assets/tour.js"></script>'
     return _frame(language, f"{title}: {part}", body, more=scripts)

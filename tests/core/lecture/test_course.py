@@ -27,3 +27,9 @@ def test_the_way_leads_from_the_first_to_the_last_and_back() -> None:
     assert course.lesson_of("leakage") is None
     with pytest.raises(KeyError, match="no lesson is called 'mice'"):
         course.lesson("mice")
+
+
+def test_a_lessons_questions_come_again_two_lessons_later() -> None:
+    later = [(one.code, course.two_before(one)) for one in course.LESSONS]
+    assert [code for code, earlier in later if earlier is None] == ["recurrent", "attention"]
+    assert dict(later)["heads"] == course.lesson("recurrent") and dict(later)["metrics"] == course.lesson("cost")
