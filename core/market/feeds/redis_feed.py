@@ -341,7 +341,8 @@ class SharedFeed:
             async with aclosing(events):
                 async for event in events:
                     await queue.put(grid.take(event))
-            raise FeedFailed(sentence(compose("The feed has ended")))
+            ended = compose("The feed has ended")
+            raise FeedFailed(sentence(ended))
         except Exception as error:
             await queue.put([grid.gap()])  # rows that nothing confirmed
             await queue.put(error)
