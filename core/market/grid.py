@@ -51,6 +51,16 @@ class Row(NamedTuple):
     provisional: bool = False
     bands: Bands | None = None
 
+    @property
+    def mid(self) -> float:
+        """The mid-price, quote currency."""
+        return float(self.levels[0] + self.levels[2]) / 2
+
+    @property
+    def spread(self) -> float:
+        """Best ask less best bid, quote currency."""
+        return float(self.levels[0] - self.levels[2])
+
 
 @dataclass(frozen=True)
 class Confirmed:

@@ -37,6 +37,7 @@ from core.market.session_view import LatencyLog, Status, View
 from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose
+from core.scores import matthews
 
 
 class RecentRows:
@@ -74,23 +75,17 @@ class RecentRows:
         """Time of the first row that is kept; None where there is none."""
         return int(self.timestamps[self.tail(self.capacity)][0]) if self.end else None
 
-    def append(self, timestamp: int, levels: FloatArray) -> None:
-        """Add a row, levels (40 + 4m,) with m of 0 or more."""
+    def append(self, row: Row) -> None:
+        """Add a row."""
         if self.end == len(self.timestamps):
             self.timestamps[: self.capacity] = self.timestamps[self.capacity :]
             self.levels[: self.capacity] = self.levels[self.capacity :]
             self.end = self.capacity
-        last = self.end - 1
-        same = (
-            last >= 0 and self.timestamps[last] == timestamp - STEP_MS and np.array_equal(self.levels[last], levels[: 4 * LEVELS])
-        )
-        self._changed_ms = self._changed_ms if same and self._changed_ms else timestamp
-        self.timestamps[self.end], self.levels[self.end] = timestamp, levels[: 4 * LEVELS]
+        last, levels = self.end - 1, row.levels[: 4 * LEVELS]
+        same = last >= 0 and self.timestamps[last] == row.timestamp - STEP_MS and np.array_equal(self.levels[last], levels)
+        self._changed_ms = self._changed_ms if same and self._changed_ms else row.timestamp
+        self.timestamps[self.end], self.levels[self.end] = row.timestamp, levels
         self.end += 1
-
-    def clear(self) -> None:
-        """Drop every row."""
-        self.end = 0
 
     def drop_last(self, count: int) -> None:
         """A gap: drop the last `count` rows; the next one begins a new stretch."""
@@ -162,11 +157,9 @@ LAG_BOOKS: Final = 20
 class ProvisionalRow:
     """A row that is not confirmed yet, and its prediction: row `which` of `predictions`; `stalled` as by `core.market.grid`."""
 
-    timestamp: int
-    mid: float
+    row: Row
     predictions: Predictions | None
     which: int
-    spread: float
     stalled: bool
 
 
@@ -183,14 +176,10 @@ class MarketSession:
         self.entry = predictor.market(f"{feed.key} {feed.market}")
         self.started = time.time()
         self._lock = threading.Lock()  # guards the attributes down to `_step`
-        self._rows, self._depth = RecentRows(KEPT_ROWS), DepthHistory()
-        self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
-        self._size_marks, self._marks, self._traded = SizeMarks(), deque[Mark](), list[tuple[float, float, float, float]]()
-        self._board = Scoreboard(predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
+        self._size_marks, self._traded = SizeMarks(), list[tuple[float, float, float, float]]()
+        self._begin()
         self.latencies, self.gaps, self.transitions = LatencyLog(), 0, Counter[FeedState]()
         self._state, self._message = FeedState.CONNECTING, ""
-        self._provisional: deque[ProvisionalRow] = deque()  # the newest rows of `_rows`
-        self._confirmed_ms = 0  # time of the last row that was scored
         self._since_gap = 0  # rows since the last gap
         self._step = 0
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
@@ -204,6 +193,15 @@ class MarketSession:
         self._queue: asyncio.Queue[GridItem] = asyncio.Queue(maxsize=4 * BATCH)
         self._window = RunningWindow(predictor.window)  # of the worker alone, as is:
         self._ours = feed.clock != "grid"  # whether the rows that come are this process's, to be written down
+
+    def _begin(self) -> None:
+        """Nothing is known, nor scored."""
+        self._rows, self._depth = RecentRows(KEPT_ROWS), DepthHistory()
+        self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
+        self._marks = deque[Mark]()
+        self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
+        self._provisional: deque[ProvisionalRow] = deque()  # the newest rows of `_rows`
+        self._confirmed_ms = 0  # time of the last row that was scored
 
     # -- in the background loop -------------------------------------------------------------------------------------
 
@@ -352,16 +350,10 @@ class MarketSession:
     def _write(self, row: Row, predictions: Predictions | None, which: int) -> None:
         newest = self._rows.newest
         if newest is not None and row.timestamp <= newest:  # a recording was wound back: its rows will come again
-            self._rows.clear()
-            self._depth.clear()
-            self._trades.clear()
-            self._marks.clear()
-            self._provisional.clear()
-            self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
-            self._confirmed_ms = 0
+            self._begin()
             self.frames.start_anew()
             self.peers.restart()
-        self._rows.append(row.timestamp, row.levels)
+        self._rows.append(row)
         marks = self._size_marks.take(row.timestamp, row.levels[: 4 * LEVELS], self._traded)
         self._traded = []
         self._marks.extend(marks)
@@ -370,24 +362,22 @@ class MarketSession:
             self._marks.popleft()
         while self._trades and self._trades[0][0] <= (self._rows.oldest or 0) - STEP_MS:
             self._trades.popleft()
-        mid = float(row.levels[0] + row.levels[2]) / 2
-        spread, stalled = float(row.levels[0] - row.levels[2]), self._rows.stalled
-        self._provisional.append(ProvisionalRow(row.timestamp, mid, predictions, which, spread, stalled))
+        self._provisional.append(ProvisionalRow(row, predictions, which, self._rows.stalled))
         self._step += 1
-        record = None if predictions is None else self._board.log.record(row.timestamp, mid, predictions, which)
-        change = self._depth.append(row.levels, row.bands, self._price_tick)
-        self.frames.add_row(row.timestamp, row.levels, record, change)
+        record = None if predictions is None else self._board.log.record(row.timestamp, row.mid, predictions, which)
+        self.frames.rows.append((row, record, self._depth.append(row.levels, row.bands, self._price_tick)))
         if not row.provisional:
             self._score(row.timestamp)
 
     def _score(self, until_ms: int) -> None:
-        while self._provisional and self._provisional[0].timestamp <= until_ms:
-            row = self._provisional.popleft()
+        while self._provisional and self._provisional[0].row.timestamp <= until_ms:
+            one = self._provisional.popleft()
+            row = one.row
             if row.timestamp != self._confirmed_ms + STEP_MS:
                 self._board.gap()
             self._confirmed_ms = row.timestamp
             outcomes = self._board.step(
-                row.timestamp, row.mid, row.predictions, row.which, spread=row.spread, stalled=row.stalled
+                row.timestamp, row.mid, one.predictions, one.which, spread=row.spread, stalled=one.stalled
             )
             self.frames.outcomes += outcomes
             self.peers.resolve(outcomes)
@@ -469,7 +459,8 @@ class MarketSession:
 
     def _provisional_predictions(self) -> NDArray[np.void]:
         log = self._board.log
-        rows = [log.record(row.timestamp, row.mid, row.predictions, row.which) for row in self._provisional if row.predictions]
+        predicted = ((one.row, one.predictions, one.which) for one in self._provisional)
+        rows = [log.record(row.timestamp, row.mid, p, which) for row, p, which in predicted if p]
         return np.array(rows, dtype=log.dtype)
 
     def _present(self) -> SessionPresent:
@@ -533,8 +524,9 @@ class MarketSession:
     def latest_scores(self, head: int) -> tuple[int, float, float]:
         """Over a head's latest scored predictions: how many, Matthews correlation of TLOB, and of momentum."""
         with self._lock:
-            line = score_rows(self._board)[head]
-        return int(line[5]), line[6], line[7]
+            confusion = self._board.latest([head])[0]
+        tlob, momentum = matthews(confusion).tolist()
+        return int(confusion[0].sum()), tlob, momentum
 
     def scores(self, head: int) -> HeadScores:
         """One head's scores."""

@@ -29,6 +29,7 @@ from core import scores
 from core.market.answers.scoreboard import RULES, Scoreboard
 from core.market.book import FEATURES, LEVELS, FloatArray
 from core.market.depth import BandChange, Ladder
+from core.market.grid import Row
 from core.market.labels import Head
 from core.market.marks import KINDS, Mark
 from core.market.session_view import Status
@@ -247,22 +248,17 @@ class StepCollector:
     """Changes since the last frame; a session fills it under its own lock and publishes once a batch.
 
     Attributes:
+        rows: new ones, each with its prediction (a record of `PredictionLog`) and the change of its bands, if it has them.
         trades: (time, price, size, side). outcomes: of earlier predictions, (timestamp, head, class). marks: of new rows.
     """
 
     def __init__(self) -> None:
         self.stream = FrameStream()
         self._anew = True
-        self._rows: list[tuple[int, FloatArray, tuple[Any, ...] | None, BandChange | None]] = []
+        self.rows: list[tuple[Row, tuple[Any, ...] | None, BandChange | None]] = []
         self.trades: list[tuple[float, float, float, float]] = []
         self.outcomes: list[tuple[int, int, int]] = []
         self.marks: list[Mark] = []
-
-    def add_row(
-        self, timestamp: int, levels: FloatArray, prediction: tuple[Any, ...] | None, bands: BandChange | None = None
-    ) -> None:
-        """A new row; its prediction (one record of `PredictionLog`) and the change of its bands, if it has them."""
-        self._rows.append((timestamp, levels, prediction, bands))
 
     def start_anew(self) -> None:
         """Rows were taken back or begin again: the next frame is no continuation."""
@@ -272,13 +268,13 @@ class StepCollector:
         """Encode what has changed for everybody who watches, and begin collecting again; `present` is asked only for viewers."""
         frame = None
         if self.stream.viewers and not self._anew:
-            predicted = [prediction for _, _, prediction, _ in self._rows if prediction is not None]
+            predicted = [prediction for _, prediction, _ in self.rows if prediction is not None]
             frame = encode(
                 FrameContent(
                     kind=FrameKind.STEP,
-                    timestamps=np.array([timestamp for timestamp, *_ in self._rows], dtype=np.int64),
-                    levels=np.array([levels[:40] for _, levels, *_ in self._rows]).reshape(-1, 40),
-                    bands=[bands for *_, bands in self._rows],
+                    timestamps=np.array([row.timestamp for row, *_ in self.rows], dtype=np.int64),
+                    levels=np.array([row.levels[:40] for row, *_ in self.rows]).reshape(-1, 40),
+                    bands=[bands for *_, bands in self.rows],
                     predictions=np.array(predicted, dtype=dtype),
                     trades=np.array(self.trades).reshape(-1, 4),
                     outcomes=np.array(self.outcomes, dtype=np.float64).reshape(-1, 3),
@@ -288,7 +284,7 @@ class StepCollector:
             )
         self.stream.publish(frame)
         self._anew = False
-        self._rows, self.trades, self.outcomes, self.marks = [], [], [], []
+        self.rows, self.trades, self.outcomes, self.marks = [], [], [], []
 
 
 class Subscription:
