@@ -11,10 +11,9 @@ import asyncio
 import contextlib
 import random
 import secrets
-import threading
 import time
 import weakref
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -26,6 +25,7 @@ from core.market.hub import hub
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.stream import STATUSES, Subscription
 from core.service import alerts
+from core.store import BoundedStore
 from pages.shared.language import translate_to
 from pages.shared.navigation import MARKET_STREAM
 
@@ -60,29 +60,10 @@ class Ticket:
     language: str
 
 
-class TicketOffice:
-    """Tickets by their secret text, the oldest dropped where there are too many."""
-
-    def __init__(self, most: int = MAX_TICKETS) -> None:
-        self._most, self._lock = most, threading.Lock()
-        self._tickets: OrderedDict[str, Ticket] = OrderedDict()
-
-    def issue(self, ticket: Ticket) -> str:
-        """A new secret for this ticket."""
-        secret = secrets.token_urlsafe(24)
-        with self._lock:
-            self._tickets[secret] = ticket
-            while len(self._tickets) > self._most:
-                self._tickets.popitem(last=False)
-        return secret
-
-    def find(self, secret: str) -> Ticket | None:
-        """The ticket of that secret, None where there is none."""
-        with self._lock:
-            return self._tickets.get(secret)
-
-
-TICKETS: Final = TicketOffice()
+TICKETS: Final[BoundedStore[Ticket]] = BoundedStore(
+    key=lambda _ticket: secrets.token_urlsafe(24), size=lambda _ticket: 1, most=MAX_TICKETS, max_bytes=MAX_TICKETS
+)
+"""Tickets by their secret text."""
 
 
 class SessionNotices:

@@ -187,7 +187,7 @@ def _address(session: MarketSession, viewer: str) -> str:
     here = weakref.ref(session)
     if memory is None or memory[0] != here or memory[1] != regional():
         ticket = stream_route.Ticket(viewer=viewer, owner=permissions.visitor().owner, session=here, language=regional())
-        memory = st.session_state["terminal:ticket"] = (here, regional(), stream_route.TICKETS.issue(ticket))
+        memory = st.session_state["terminal:ticket"] = (here, regional(), stream_route.TICKETS.keep(ticket))
     return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
 
 

@@ -10,12 +10,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.market.depth import RecordedDepth
-from core.market.feeds.trades import read_trades, trades_path
+from core.market.feeds.trades import trades_path
 from core.market.store.index import find_recording, recordings
 from pages.markets.toolbar import OPENS_WITH
 from tests.browser.conftest import NewPage, SamePage, navigate
 from tests.browser.reader import PATIENCE_MS, place
 from tests.browser.server import AppServer
+from tests.core.market.helpers import read_trades
 
 SCREEN = ".terminal[data-drawn-step]"
 STAT = ".terminal-strip .stat"

@@ -20,7 +20,6 @@ from PIL import Image
 from core import checkpoints
 from core.market.alerts import AlertError, AlertRule, rules_from_json, rules_to_json
 from core.market.book import BookError, read_rows
-from core.market.feeds.trades import read_trades
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
 from core.market.grid import Row
@@ -34,6 +33,7 @@ from core.vision.idx import IdxError, read_idx
 from core.vision.pictures import PictureError, decode
 from tests.core.damaged_uploads import UPLOADS
 from tests.core.file_kinds import ROOT, Kind, files
+from tests.core.market.helpers import read_trades
 
 RECORDINGS: Final = ROOT / "assets" / "recordings"
 

@@ -20,7 +20,6 @@ from PIL import Image
 from core import checkpoints, npz
 from core.market.book import BookError, read_market, read_rows
 from core.market.feeds.protocol import Trade
-from core.market.feeds.trades import read_trades
 from core.market.forecasters.protocol import ForecasterError, ForecastTask
 from core.market.forecasters.table import TableForecaster
 from core.market.formats import conversion
@@ -35,6 +34,7 @@ from core.signs.video import VideoError, read_video
 from core.vision.own_classes import OwnClassesError, read_own_classes
 from tests.core.file_kinds import ROOT, Examples, Kind, files
 from tests.core.market.formats import test_conversion as formats
+from tests.core.market.helpers import read_trades
 
 BOOKS: Final = ROOT / "assets" / "recordings"
 TASK: Final = ForecastTask(heads=(("forward", 5), ("smoothed", 10)), alphas=(1e-4, 1e-4))

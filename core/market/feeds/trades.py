@@ -42,16 +42,6 @@ def trades_table(trades: Iterable[Trade]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-def read_trades(book: Path) -> list[Trade]:
-    """The trades of a book file in time order; an empty list where it has none.
-
-    Raises:
-        BookError: where the file cannot be read, or lacks a column.
-    """
-    columns = TradeColumns([book])
-    return columns.between(0, len(columns.times))
-
-
 class TradeColumns:
     """The trades of several book files in time order, 25 bytes each.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -67,6 +67,21 @@ class ForecasterScore:
         }
 
 
+def score_of(table: Table, name: str, *, missing: dict[str, int], reason: str, rule: CallRule | None) -> ForecasterScore:
+    """Score a forecaster of the table, and its "tlob"; see `ForecasterScore`."""
+    scored = replace(table, answers={one: table.answers[one] for one in ("tlob", name)}).score()
+    return ForecasterScore(
+        name=name,
+        scores=scored[name],
+        tlob=scored["tlob"],
+        missing=missing,
+        reason=reason,
+        rule=rule,
+        less_tlob=differences(table, name, "tlob") if name != "tlob" else {},
+        ahead=in_short(ahead(table, name, "tlob")) if name != "tlob" else {},
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """Raw answers of several forecasters, TLOB the first, at the same rows of a recording.
@@ -85,7 +100,7 @@ class Comparison:
 
     def scores(self, head: int) -> list[ForecasterScore]:
         """Every forecaster's scores on one head, TLOB first."""
-        truth, first = self.truth[:, head], next(iter(self.answers))
+        truth = self.truth[:, head]
         rules: dict[str, CallRule | None] = {}
         calibrated: dict[str, Answered] = {}
         for name, answer in self.answers.items():
@@ -97,18 +112,8 @@ class Comparison:
         table = Table(
             head=self.heads[head], rows=pd.DataFrame({"timestamp": self.timestamps, "truth": truth}), answers=calibrated
         )[scored]
-        by_name = table.score()
         return [
-            ForecasterScore(
-                name=name,
-                scores=by_name[name],
-                tlob=by_name[first],
-                missing=count_missing(answer.faults[scored, head]),
-                reason=answer.reason,
-                rule=rules[name],
-                less_tlob=differences(table, name, first) if name != first else {},
-                ahead=in_short(ahead(table, name, first)) if name != first else {},
-            )
+            score_of(table, name, missing=count_missing(answer.faults[scored, head]), reason=answer.reason, rule=rules[name])
             for name, answer in self.answers.items()
         ]
 

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.table import Answered, Table, ahead, differences, in_short
+from core.market.answers.table import Answered, Table
 from core.market.book import STEP_MS, FloatArray
 from core.market.calibration import CallRule, apply_rules
 from core.market.forecasters.catalogue import AnyForecaster, StationaryForecaster, find_forecaster
-from core.market.forecasters.comparison import ForecasterScore, fit_peer_rule
+from core.market.forecasters.comparison import ForecasterScore, fit_peer_rule, score_of
 from core.market.forecasters.protocol import Checked, Fault, ForecasterError, ForecastTask, ask, begin_anew, missing, tell
 from core.messages import compose
 
@@ -226,19 +226,12 @@ class _Peer:
         table = Table(
             head=self.task.heads[index],
             rows=pd.DataFrame({"timestamp": times, "truth": truth}),
-            answers={"mine": Answered(calls=called, probabilities=p[:, 0]), "tlob": Answered(calls=tlob, probabilities=p[:, 1])},
+            answers={
+                self.name: Answered(calls=called, probabilities=p[:, 0]),
+                "tlob": Answered(calls=tlob, probabilities=p[:, 1]),
+            },
         )
-        answer = table.score()
-        return ForecasterScore(
-            name=self.name,
-            scores=answer["mine"],
-            tlob=answer["tlob"],
-            missing=lost,
-            reason=reason,
-            rule=rule,
-            less_tlob=differences(table, "mine", "tlob"),
-            ahead=in_short(ahead(table, "mine", "tlob")),
-        )
+        return score_of(table, self.name, missing=lost, reason=reason, rule=rule)
 
 
 class LivePeers:
@@ -306,12 +299,6 @@ class LivePeers:
                 peer.stop()
             self._peers.clear()
             self._asked_for.clear()
-
-    @property
-    def loaded(self) -> bool:
-        """Tells whether every forecaster that was asked for is loaded, or has failed to be."""
-        with self._lock:
-            return all(peer.ready for peer in self._peers.values())
 
     def scores(self, head: int) -> list[ForecasterScore]:
         """Running scores on one head, in the order in which the forecasters were asked for."""

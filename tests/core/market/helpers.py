@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from core import checkpoints
 from core.market.book import BookRows, read_rows
 from core.market.features import TransformKind, fit_constants
+from core.market.feeds.protocol import Trade
+from core.market.feeds.trades import TradeColumns
 from core.market.labels import Head, fit_alpha, future_move
 from core.market.predictor import Predictor
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
@@ -56,6 +58,12 @@ def with_stall(rows: BookRows, at: int, steps: int) -> BookRows:
 def real_rows(index: int = 0) -> BookRows:
     """One of the excerpts."""
     return read_rows(EXCERPTS[index])
+
+
+def read_trades(book: Path) -> list[Trade]:
+    """The trades of a book file in time order; none where it has none."""
+    columns = TradeColumns([book])
+    return columns.between(0, len(columns.times))
 
 
 def tiny_config(outputs: int = len(HEADS), *, steps: int = 24) -> TLOBConfig:

@@ -9,7 +9,6 @@ from sklearn.metrics import matthews_corrcoef
 
 from core.market.answers.value import CallRows, luck
 from core.market.book import STEP_MS, read_market
-from core.market.feeds.trades import read_trades
 from core.market.labels import DOWN, STATIONARY, UNKNOWN, UP
 from core.market.marks import (
     ASK,
@@ -26,6 +25,7 @@ from core.market.marks import (
     score,
 )
 from core.market.store.index import find_recording
+from tests.core.market.helpers import read_trades
 
 RECORDING = find_recording("binance_spot_btcusdt_2024-08-08")
 

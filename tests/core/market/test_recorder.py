@@ -12,12 +12,12 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange, Trade
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import MarketProcess, MarketSettings, SimulatedFeed
-from core.market.feeds.trades import read_trades
 from core.market.grid import Row
 from core.market.recorder import RecordingProgress, record
 from core.market.store.index import find_recording
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
+from tests.core.market.helpers import read_trades
 
 START_MS = 1_700_000_000_000
 NEXT_HOUR = 1_700_002_800_000

@@ -14,9 +14,9 @@ from core.files import lock
 from core.market.book import read_market, read_rows
 from core.market.feeds.protocol import Trade
 from core.market.feeds.simulated import MarketProcess, MarketSettings
-from core.market.feeds.trades import read_trades
 from core.market.grid import Row
 from core.market.store.writer import SegmentWriter
+from tests.core.market.helpers import read_trades
 
 START_MS = 1_700_000_000_000
 RECORDING = """

@@ -106,7 +106,7 @@ def _has_played(session: MarketSession, rows: int) -> bool:
 
 
 def ticket_for(session: MarketSession, language: str = "en", owner: str = "tab:me") -> str:
-    return TICKETS.issue(Ticket(viewer="me", owner=owner, session=weakref.ref(session), language=language))
+    return TICKETS.keep(Ticket(viewer="me", owner=owner, session=weakref.ref(session), language=language))
 
 
 @asynccontextmanager

@@ -17,7 +17,6 @@ import pytest
 
 from core.market.book import BookRows, frame_from_rows, read_rows, resample
 from core.market.feeds.recording import RecordingFeed
-from core.market.feeds.trades import read_trades
 from core.market.formats.conversion import Inspection, convert, inspect, recognise
 from core.market.formats.protocol import FormatError
 from core.market.grid import segments
@@ -25,6 +24,7 @@ from core.market.recorder import record
 from core.market.store import index
 from core.market.store.index import list_recordings
 from tests.core.market.feeds.binance_server import FIXTURES
+from tests.core.market.helpers import read_trades
 
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 Files = dict[str, Path]

@@ -9,9 +9,9 @@ import pytest
 
 from core.checkpoints import sha256
 from core.market.book import STEP_MS, read_market, read_rows
-from core.market.feeds.trades import read_trades
 from core.market.grid import on_grid, segments
 from core.market.store.index import FOLDER, Recording, RecordingError, find_recording, recordings
+from tests.core.market.helpers import read_trades
 
 
 @pytest.mark.parametrize("one", recordings(), ids=lambda one: one.name)

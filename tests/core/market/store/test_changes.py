@@ -9,11 +9,11 @@ import pytest
 
 from core.market.book import BookError, BookRows, read_market, read_rows
 from core.market.feeds.protocol import Trade
-from core.market.feeds.trades import read_trades
 from core.market.grid import Row
 from core.market.store import changes, index
 from core.market.store.index import Recording, bundled_recordings, find_recording, list_recordings
 from core.market.store.writer import SegmentWriter
+from tests.core.market.helpers import read_trades
 
 DAY_MS = 86_400_000
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
