@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.strip import STRIP_PX, Strip, ends, images, step_of
-from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, base_layout, figure_of
+from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL
+from core.figures.traces import Trace, bars, chart, heat, line, marks
 from core.messages import translate as _
 from core.signs.decoding import GlossSpan
 
@@ -61,48 +62,42 @@ def glosses_figure(
     top = float(np.abs(known).max()) if len(known) and np.abs(known).max() > 0 else 1.0
     signed = bool((known < 0).any())
     titles = [names[one.label] for one in glosses]
-    bar: dict[str, Any] = {"title": {"text": measure, "side": "top"}, "orientation": "h", "y": 1.0, "yanchor": "bottom"}
-    bar |= {"thickness": 8, "outlinewidth": 0, "ticks": "", "nticks": 5}  # above, which leaves a narrow screen its width
-    heat = {
-        "type": "heatmap", "name": "glosses", "z": np.asarray(rows, dtype=np.float32), "x0": float(seconds[0]), "dx": step,
-        "y": np.arange(len(glosses)), "zmin": -top if signed else 0.0, "zmax": top, "colorbar": bar,
-        "colorscale": DIVERGING if signed else SEQUENTIAL, "customdata": [[title] * len(seconds) for title in titles],
-        "hoverongaps": False,
-        "hovertemplate": _("{label}, frame at {time} s: {value}").format(
-            label="%{customdata}", time="%{x:.2f}", value="%{z:.3~g}"
-        ) + "<extra></extra>",
-    }  # fmt: skip
-    peaks = {
-        "type": "scatter", "mode": "markers", "name": _("Surest frame of the gloss"), "hoverinfo": "skip",
-        "x": np.asarray([seconds[one.peak] for one in glosses]), "y": np.arange(len(glosses)),
-        "marker": {"size": 7, "color": ORANGE, "line": {"width": 1, "color": "#FFFFFF"}},
-    }  # fmt: skip
-    run = {
-        "type": "scatter", "mode": "markers", "name": _("Frames read as this gloss"), "hoverinfo": "skip",
-        "x": [None], "y": [None], "marker": {"symbol": "square-open", "size": 12, "color": GREY, "line": {"width": 2}},
-    }  # fmt: skip
+    bar = {"title": {"text": measure, "side": "top"}, "orientation": "h", "y": 1.0, "yanchor": "bottom", "nticks": 5}
+    hover = _("{label}, frame at {time} s: {value}").format(label="%{customdata}", time="%{x:.2f}", value="%{z:.3~g}")
+    traces = [
+        heat(np.asarray(rows, dtype=np.float32), DIVERGING if signed else SEQUENTIAL, -top if signed else 0.0, top, bar=bar,
+             hover=hover + "<extra></extra>", name="glosses", x0=float(seconds[0]), dx=step, y=np.arange(len(glosses)),
+             customdata=[[title] * len(seconds) for title in titles], hoverongaps=False),
+        marks(seconds[[one.peak for one in glosses]], np.arange(len(glosses)), _("Surest frame of the gloss"), hover="",
+              marker={"size": 7, "color": ORANGE, "line": {"width": 1, "color": "#FFFFFF"}}),
+        marks([None], [None], _("Frames read as this gloss"), hover="",
+              marker={"symbol": "square-open", "size": 12, "color": GREY, "line": {"width": 2}}),
+    ]  # fmt: skip
     inner = _inner_height(len(glosses))
     under = 1 - (STRIP_PX + LEGEND_PX) / inner if strip else 1.0
     left, right = ends(seconds)
-    layout = base_layout(x_title=_("Seconds into the clip"), y_title=_("Gloss"), keep=keep, height=glosses_height(len(glosses)))
-    layout["xaxis"] |= {"range": [left, right], "showgrid": False}
-    layout["yaxis"] |= {
-        "range": [len(glosses) - 0.5, -0.5], "domain": [0, under], "tickvals": list(range(len(glosses))), "ticktext": titles,
-        "showgrid": False,
-    }  # fmt: skip
-    layout["shapes"] = [
-        {"type": "rect", "x0": float(seconds[one.first]) - step / 2, "x1": float(seconds[one.last]) + step / 2, "y0": row - 0.45,
-         "y1": row + 0.45, "line": {"color": ORANGE if row == chosen else GREY, "width": 2}, "layer": "above"}
+    frames = [
+        _frame(
+            float(seconds[one.first]) - step / 2,
+            float(seconds[one.last]) + step / 2,
+            row,
+            0.45,
+            ORANGE if row == chosen else GREY,
+        )
         for row, one in enumerate(glosses)
-    ]  # fmt: skip
-    layout["shapes"].append(
-        {"type": "rect", "x0": left, "x1": right, "y0": chosen - 0.5, "y1": chosen + 0.5, "line": {"color": ORANGE, "width": 2},
-         "layer": "above"}
-    )  # fmt: skip
-    layout["margin"] = {"l": left_px(titles)}
-    layout["images"] = images(strip, (left, right), top=1.0, height=STRIP_PX / inner)
-    layout["legend"] = {"y": under}
-    return figure_of([heat, peaks, run], layout)
+    ]
+    return chart(traces, x_title=_("Seconds into the clip"), y_title=_("Gloss"), keep=keep, height=glosses_height(len(glosses)),
+                 x={"range": [left, right], "showgrid": False},
+                 y={"range": [len(glosses) - 0.5, -0.5], "domain": [0, under], "tickvals": list(range(len(glosses))),
+                    "ticktext": titles, "showgrid": False},
+                 shapes=[*frames, _frame(left, right, chosen, 0.5, ORANGE)], margin={"l": left_px(titles)},
+                 images=images(strip, (left, right), top=1.0, height=STRIP_PX / inner), legend={"y": under})  # fmt: skip
+
+
+def _frame(left: float, right: float, row: int, half: float, colour: str) -> Trace:
+    """An outline about a row's cells."""
+    line = {"color": colour, "width": 2}
+    return {"type": "rect", "x0": left, "x1": right, "y0": row - half, "y1": row + half, "line": line, "layer": "above"}
 
 
 def gloss_figure(
@@ -123,24 +118,16 @@ def gloss_figure(
     """
     half, values = step_of(seconds) / 2, np.asarray(row, dtype=np.float32)
     strong = np.isin(np.arange(len(values)), np.asarray(counted, dtype=int))
-    bars = {
-        "type": "bar", "x": seconds, "y": values, "name": measure, "showlegend": False,
-        "marker": {"color": [ORANGE if value < 0 else BLUE for value in values], "opacity": np.where(strong, 1.0, 0.45),
-                   "line": {"width": 0}},
-        "hovertemplate": _("{time} s: {value}").format(time="%{x:.2f}", value="%{y:.3~g}") + "<extra></extra>",
-    }  # fmt: skip
-    own = {
-        "type": "scatter", "mode": "lines", "name": _("Frames read as this gloss"), "hoverinfo": "skip",
-        "x": [float(seconds[gloss.first]) - half, float(seconds[gloss.last]) + half], "y": [0, 0],
-        "line": {"color": GREY, "width": 7},
-    }  # fmt: skip
-    peak = {
-        "type": "scatter", "mode": "markers", "name": _("Surest frame of the gloss"), "hoverinfo": "skip",
-        "x": [float(seconds[gloss.peak])], "y": [float(max(0.0, values[gloss.peak]))],
-        "marker": {"symbol": "diamond", "size": 11, "color": GREEN, "line": {"width": 1, "color": "#FFFFFF"}},
-    }  # fmt: skip
-    layout = base_layout(x_title=_("Seconds into the clip"), y_title=measure, keep=keep, hover="x") | {"bargap": 0.08}
-    layout["xaxis"] |= {"range": list(ends(seconds)), "showgrid": False}
-    if left is not None:
-        layout["margin"] = {"l": left}
-    return figure_of([own, bars, peak], layout)
+    run = [float(seconds[gloss.first]) - half, float(seconds[gloss.last]) + half]
+    hover = _("{time} s: {value}").format(time="%{x:.2f}", value="%{y:.3~g}")
+    traces = [
+        line(run, [0, 0], _("Frames read as this gloss"), GREY, width=7, hover=""),
+        bars(seconds, values, measure, hover=hover + "<extra></extra>", showlegend=False,
+             marker={"color": [ORANGE if value < 0 else BLUE for value in values],
+                     "opacity": np.where(strong, 1.0, 0.45), "line": {"width": 0}}),
+        marks([float(seconds[gloss.peak])], [float(max(0.0, values[gloss.peak]))], _("Surest frame of the gloss"), hover="",
+              marker={"symbol": "diamond", "size": 11, "color": GREEN, "line": {"width": 1, "color": "#FFFFFF"}}),
+    ]  # fmt: skip
+    margin = {} if left is None else {"margin": {"l": left}}
+    return chart(traces, x_title=_("Seconds into the clip"), y_title=measure, keep=keep, hover="x", bargap=0.08,
+                 x={"range": list(ends(seconds)), "showgrid": False}, **margin)  # fmt: skip

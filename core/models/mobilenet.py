@@ -8,10 +8,6 @@ Modules have the names and shapes of torchvision's `mobilenet_v2`, so that its p
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from core.messages import BadValue
@@ -108,28 +104,3 @@ class MobileNetV2(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(n, 3, H, W), normalised as the published weights expect -> (n, channels)."""
         return self.features(x).mean(dim=(2, 3))  # (n, channels, h, w) -> (n, channels)
-
-
-def load_published(model: MobileNetV2, path: Path) -> None:
-    """Load ImageNet weights as torchvision publishes them, kept as a safetensors file; a classifier in it is left out.
-
-    Raises:
-        ValueError: where the file is damaged, or names and shapes are not those of `mobilenet_v2`.
-    """
-    try:
-        published = load_file(path)
-    except SafetensorError as error:
-        raise BadValue("{file} is not a whole safetensors file: {reason}", file=path.name, reason=error) from error
-    own = model.state_dict()
-    weights = {name: value for name, value in published.items() if not name.startswith("classifier.")}
-    # a file converted from elsewhere may lack the counters, which nothing reads
-    weights |= {name: value for name, value in own.items() if name.endswith("num_batches_tracked") and name not in weights}
-    wrong = sorted(own.keys() ^ weights.keys()) or [name for name in own if own[name].shape != weights[name].shape]
-    if wrong:
-        raise BadValue(
-            "{file} does not hold the weights of a MobileNetV2 of this width: {first} and {others} more differ in name or shape",
-            file=path.name,
-            first=wrong[0],
-            others=len(wrong) - 1,
-        )
-    model.load_state_dict(weights)

@@ -31,8 +31,6 @@ def body() -> None:
     """The page where there is a model."""
     chosen = picture_source.pick_folded()
     if chosen is None:
-        controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
-        picture_source.link_to_view()
         return
     classifier = pick_classifier(chosen.picture)
     prepared = cached_results.prepare(classifier, chosen.picture, preparation.linked(classifier.manner))

@@ -23,14 +23,11 @@ controls.page_header(_("Classify a garment"), prose("classify_lead"))
 
 def _table(chosen: ChosenPicture, recipe: Recipe) -> None:
     """The table of all pictures, each by the model for it and prepared by one recipe; choosing a row opens its picture below."""
-    bar = st.progress(0.0, text=_("Classifying…"))
     rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]] = []
-    for done, picture in enumerate(chosen.all):
+    for picture in controls.counted(chosen.all, _("Classifying…")):
         classifier = chosen_classifier(picture)
         prepared = cached_results.prepare(classifier, picture, replace(recipe, manner=classifier.manner))
         rows.append((picture, prepared, cached_results.analyse(classifier, prepared.image, prepared.unturned)))
-        bar.progress((done + 1) / len(chosen.all), text=_("Classifying…"))
-    bar.empty()
     strange = sum(not (analysis.garment or prepared.empty) for _picture, prepared, analysis in rows)
     st.header(ngettext("{count} picture", "{count} pictures", len(rows)).format(count=number(len(rows))), anchor=False)
     if strange:

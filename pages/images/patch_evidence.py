@@ -13,6 +13,7 @@ import streamlit as st
 
 from core.figures import pictures as figures
 from core.vision.analysis import CLASS_TOKEN, PictureAnalysis, TokenShares
+from core.vision.classifier import Classifier
 from core.vision.evidence import shares_of
 from pages.images import cached_results
 from pages.images.class_names import garment
@@ -99,16 +100,16 @@ def pick_token(analysis: PictureAnalysis, label: str = "") -> int:
     return int(url_state.choice(st.selectbox, words, tokens, key="token", width=260))
 
 
-def patch_clicked(point: Point, analysis: PictureAnalysis) -> int | None:
+def patch_clicked(point: Point, classifier: Classifier) -> int | None:
     """Number, from 1, of the patch that was clicked in a picture; None beside it."""
     if not (isinstance(point.x, float | int) and isinstance(point.y, float | int)):
         return None
-    return 1 + figures.patch_at(point.x, point.y, patch=analysis.classifier.config.patch, grid=analysis.grid)
+    return 1 + figures.patch_at(point.x, point.y, patch=classifier.config.patch, grid=classifier.config.grid)
 
 
 def take_token(point: Point, analysis: PictureAnalysis, token: int) -> None:
     """Choose the clicked patch as token; a second click on it chooses the class token again."""
-    clicked = patch_clicked(point, analysis)
+    clicked = patch_clicked(point, analysis.classifier)
     if clicked is not None:
         st.session_state["token"] = str(CLASS_TOKEN if clicked == token else clicked)
 

@@ -88,10 +88,14 @@ def pick() -> ChosenPicture | None:
 
 
 def pick_folded() -> ChosenPicture | None:
-    """`pick` in an expander, open where nothing is chosen yet: for pages that take over the picture of another page."""
+    """`pick` in an expander, open where nothing is chosen yet, which is said: for pages that take over another page's picture."""
     asked = st.query_params.get("from") in ("upload", "camera") and SET not in st.query_params
     with st.expander(_("Choose a picture"), icon=":material/image:", expanded=asked):
-        return pick()
+        chosen = pick()
+    if chosen is None:
+        controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
+        link_to_view()
+    return chosen
 
 
 # -- the gallery ------------------------------------------------------------------------------------------------------------
@@ -236,16 +240,11 @@ def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | No
         return None
     results: dict[str, str | PictureError] = state.setdefault("classify:decoded", {})
     new = [one for one in files if _to_decode(results.get(one[0]))]
-    bar = st.progress(0.0, text=_("Decoding…")) if len(new) > 1 else None
-    for done, (file_id, name, file) in enumerate(new):
+    for file_id, name, file in controls.counted(new, _("Decoding…")) if new else ():
         try:
             results[file_id] = STORE.keep(decode(file.getvalue(), name=name))
         except PictureError as error:
             results[file_id] = error
-        if bar:
-            bar.progress((done + 1) / len(new), text=_("Decoding…"))
-    if bar:
-        bar.empty()
     for file_id, name, _file in files:
         result = results[file_id]
         if isinstance(result, PictureError):

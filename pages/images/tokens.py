@@ -18,6 +18,7 @@ from core.vision.walkthrough import ViTWalkthrough
 from pages.images import cached_results, picture_source, preparation
 from pages.images.class_names import garment
 from pages.images.model_choice import pick_classifier, show_if_possible
+from pages.images.patch_evidence import patch_clicked, token_name
 from pages.learn.frame import equation_here, tex, tex_row
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose, significant
@@ -38,7 +39,7 @@ class Place:
     @property
     def name(self) -> str:
         """Name of the token."""
-        return _("Patch {number}").format(number=number(self.token)) if self.token else _("The class token")
+        return token_name(self.token)
 
 
 def patches(place: Place) -> None:
@@ -315,7 +316,7 @@ def _row(vector: Any) -> str:
 
 def _pick_key(place: Place) -> int:
     count = len(place.walk.tokens)
-    keys = {str(j): _("Patch {number}").format(number=j) if j else _("The class token") for j in range(count)}
+    keys = {str(j): token_name(j) for j in range(count)}
     return int(url_state.choice(st.selectbox, _("Key of"), keys, key="nkey", width=240))
 
 
@@ -353,8 +354,6 @@ def body() -> None:
     """The page where there is a model."""
     chosen = picture_source.pick_folded()
     if chosen is None:
-        controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
-        picture_source.link_to_view()
         return
     st.markdown(f"**{chosen.name}**")
     classifier = pick_classifier(chosen.picture)
@@ -387,18 +386,19 @@ def _stages() -> dict[str, tuple[str, Callable[[Place], None]]]:
 
 def _place(classifier: Classifier, image: Bytes, *, with_head: bool) -> dict[str, int]:
     """The chosen patch, layer and head."""
-    grid, patch = classifier.config.grid, classifier.config.patch
-    tokens = {str(i): _("Patch {number}").format(number=number(i)) for i in range(1, grid**2 + 1)}
-    tokens["0"] = _("The class token")
+    grid = classifier.config.grid
+    tokens = {str(i): token_name(i) for i in (*range(1, grid**2 + 1), 0)}
     middle = str(grid * (grid // 2) + grid // 2 + 1)
 
     def clicked(point: Point) -> None:
-        if isinstance(point.x, float | int) and isinstance(point.y, float | int):
-            st.session_state["patch"] = str(1 + picture_figures.patch_at(point.x, point.y, patch=patch, grid=grid))
+        if patch := patch_clicked(point, classifier):
+            st.session_state["patch"] = str(patch)
 
     token = int(url_state.choice(st.selectbox, _("Token (or click a patch)"), tokens, key="patch", default=middle))
     live_plot(
-        picture_figures.overlay_figure(image, None, patch=patch, outlined=token - 1 if token else None, height=300),
+        picture_figures.overlay_figure(
+            image, None, patch=classifier.config.patch, outlined=token - 1 if token else None, height=300
+        ),
         key="tokens_picture",
         height=300,
         on_click=clicked,

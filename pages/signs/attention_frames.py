@@ -155,13 +155,8 @@ def _rows(recogniser: Recogniser, clip: Clip, measures: ClipMeasures, measure: s
     if not every:
         with st.spinner(_("Running the model once for each frame…"), show_time=True):
             return gloss_measures.one_row(asked(measures.glosses[chosen]), chosen, count)
-    bar = st.progress(0.0, text=_("Running the model once for each frame…"))
-    rows = []
-    for place, gloss in enumerate(measures.glosses, start=1):
-        rows.append(asked(gloss))
-        bar.progress(place / count, text=_("Running the model once for each frame…"))
-    bar.empty()
-    return gloss_measures.all_rows(rows)
+    glosses = controls.counted(measures.glosses, _("Running the model once for each frame…"))
+    return gloss_measures.all_rows([asked(gloss) for gloss in glosses])
 
 
 # -- in words, and in pictures -------------------------------------------------------------------------------------------------

@@ -201,16 +201,11 @@ def _still_settings(*, default: int) -> tuple[int, Fit]:
 
 def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser, hold: int, fit: Fit) -> Clip | None:
     pictures, unread = [], []
-    bar = st.progress(0.0, text=_("Decoding…")) if len(files) > 3 else None
-    for place, (name, file) in enumerate(files, start=1):
+    for name, file in controls.counted(files, _("Decoding…")):
         try:
             pictures.append(decode(file if isinstance(file, bytes) else file.getvalue(), name=name).rgb)
         except PictureError as error:
             unread.append(_("{file}: {why}.").format(file=name, why=translate(str(error))))
-        if bar:
-            bar.progress(place / len(files), text=_("Decoding…"))
-    if bar:
-        bar.empty()
     for sentence in unread:
         controls.error_box(sentence, remedy=_("The others are read.") if pictures else "")
     if not pictures:

@@ -8,7 +8,6 @@ import streamlit as st
 
 from core import checkpoints
 from core.signs import samples
-from core.signs.hands import model_files
 from core.signs.live_reading import MIN_PROBABILITY
 from core.signs.recogniser import HANDS
 from core.signs.vocabulary import in_order
@@ -29,14 +28,7 @@ def page() -> None:
             _("The model that reads hands is not there: whoever runs this server may train it (see the README)."),
         )
         return
-    if not model_files.available():
-        controls.notice(
-            "empty",
-            _(
-                "The two models that find hands are not set up here: whoever runs this server may fetch them (see the README). "
-                "Everything else works without them."
-            ),
-        )
+    if live_camera.missing():
         return
     recogniser = cached_results.shipped(HANDS)
     signs = in_order(recogniser.vocabulary.glosses)

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from pages.shared import assets, camera_route
+from core.signs.hands import model_files
+from pages.shared import assets, camera_route, controls
 from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, current, regional
 from pages.signs import live_route
 
 Options = dict[str, Any] | None
+
+
+def missing() -> bool:
+    """Tells whether the models that find hands are not there, after saying so."""
+    if not model_files.available():
+        controls.notice(
+            "empty",
+            _(
+                "The two models that find hands are not set up here: whoever runs this server may fetch them (see the README). "
+                "Everything else works without them."
+            ),
+        )
+    return not model_files.available()
 
 
 def show(

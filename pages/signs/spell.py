@@ -16,7 +16,6 @@ from core.figures.strip import address
 from core.figures.training import confusion_figure
 from core.signs import ctc, ctc_lab, spelling
 from core.signs.ctc import CTCError
-from core.signs.hands import model_files
 from core.signs.letters import LETTERS, MOVING
 from core.signs.lexicon import MAX_WORDS, spelled
 from core.signs.recogniser import LETTERS as MODEL
@@ -124,14 +123,7 @@ def _language(key: str) -> str:
 
 def _camera() -> None:
     st.header(_("Spell to the camera"), anchor=False)
-    if not model_files.available():
-        controls.notice(
-            "empty",
-            _(
-                "The two models that find hands are not set up here: whoever runs this server may fetch them (see the README). "
-                "Everything else works without them."
-            ),
-        )
+    if live_camera.missing():
         return
     own = st.session_state.get("spell:own", "")
     live_camera.show(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.models.mobilenet import InvertedResidual, MobileNetV2, divisible, load_published
+from core.models.mobilenet import InvertedResidual, MobileNetV2, divisible
 from core.models.parameters import count
 
 BLOCKS = [
@@ -61,26 +58,6 @@ def test_names_shapes_and_count_are_the_published_ones() -> None:
     literal = dict(model.named_parameters())
     assert literal["features.2.conv.0.0.weight"].shape == (96, 16, 1, 1)
     assert literal["features.14.conv.2.weight"].shape == (160, 576, 1, 1)
-
-
-def test_published_weights_load_from_a_file(tmp_path: Path) -> None:
-    torch.manual_seed(1)
-    weights = {name: torch.randn(shape) if shape else torch.tensor(7) for name, shape in published().items()}
-    weights = {name: value.abs() if "running_var" in name else value for name, value in weights.items()}
-    classifier = {"classifier.1.weight": torch.zeros(1000, 1280), "classifier.1.bias": torch.zeros(1000)}
-    path = tmp_path / "mobilenet_v2.safetensors"
-    save_file(weights | classifier, path)
-    model = MobileNetV2()
-    load_published(model, path)
-    assert all(torch.equal(value, weights[name]) for name, value in model.state_dict().items())
-    without_counters = {name: value for name, value in weights.items() if "num_batches" not in name}
-    save_file(without_counters, path)
-    load_published(MobileNetV2(), path)
-    with pytest.raises(ValueError, match="mobilenet_v2.safetensors does not hold the weights"):
-        load_published(MobileNetV2(width_multiplier=0.5), path)
-    path.write_bytes(b"not a safetensors file")
-    with pytest.raises(ValueError, match="not a whole safetensors file"):
-        load_published(MobileNetV2(), path)
 
 
 @pytest.mark.parametrize(("inputs", "outputs", "stride", "expansion"), [(8, 8, 1, 6), (8, 16, 1, 6), (8, 8, 2, 6), (8, 8, 1, 1)])
