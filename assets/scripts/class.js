@@ -7,7 +7,7 @@ const { words, code } = setting;
 const place = (id) => document.getElementById(id);
 const kept = (name, otherwise) => JSON.parse(localStorage.getItem(`class:${code}:${name}`) ?? JSON.stringify(otherwise));
 const keep = (name, value) => localStorage.setItem(`class:${code}:${name}`, JSON.stringify(value));
-const now = { question: null, counts: null };
+const now = { question: null, counts: null, mine: null };
 let socket = null;
 let tries = 0;
 
@@ -41,7 +41,10 @@ function take(message) {
   if (message.view) view(message.view);
   if ("question" in message) now.question = message.question;
   if (message.counts) now.counts = message.counts;
-  if ("question" in message) ask();
+  if ("mine" in message) now.mine = message.mine;
+  if (message.mine) localStorage.setItem(`trial:${message.mine.lesson}`, JSON.stringify(message.mine)); // for a test in some weeks
+  if ("question" in message || "mine" in message) ask();
+  if ("test" in message) test(message.test);
   if ("question" in message || message.counts) count();
   if ("reasons" in message) reasons(message.reasons);
   if (message.queue) queue(message.queue);
@@ -68,7 +71,7 @@ function ask() {
   if (!question) return box.replaceChildren();
   const mine = kept(question.key, {});
   const options = question.options.map((text, option) => {
-    const button = made("button", text, { type: "button", disabled: question.revealed });
+    const button = made("button", text, { type: "button", disabled: question.revealed || now.mine?.watch });
     button.setAttribute("aria-pressed", mine.option === option);
     if (question.revealed && question.right.includes(option)) button.classList.add("right");
     button.onclick = () => {
@@ -82,6 +85,7 @@ function ask() {
   const list = made("div", "", { className: "options" });
   list.append(...options);
   box.replaceChildren(made("h2", question.text), list, made("p", "", { id: "counts", className: "note" }));
+  if (now.mine?.watch && !question.revealed) box.append(made("p", words.watch, { className: "note" }));
   if (mine.option !== undefined && !question.revealed) box.append(made("p", words.chosen, { className: "note" }));
   if (question.revealed) revealed(box, question, mine);
 }
@@ -89,6 +93,7 @@ function ask() {
 function revealed(box, question, mine) {
   const told = mine.option === undefined ? "" : `${question.right.includes(mine.option) ? words.right : words.wrong} `;
   box.append(made("p", told + question.why, { className: "check" }));
+  if (now.mine?.watch) return;
   const form = made("form");
   const input = made("input", "", { maxLength: setting.most, value: mine.why ?? "", required: true, autocomplete: "off" });
   input.setAttribute("aria-label", words.why);
@@ -102,6 +107,37 @@ function revealed(box, question, mine) {
     said.textContent = words.kept;
   };
   box.append(form, said);
+}
+
+// A test of the trial: a question after the other, all handed in at once.
+function test(given) {
+  const box = place("test");
+  const name = `test:${given?.lesson}:${given?.phase}`;
+  const done = !given || kept(name, false);
+  for (const other of ["question", "view"]) place(other).hidden = !done; // nothing to look answers up in
+  if (!given) return box.replaceChildren();
+  if (done) return box.replaceChildren(made("p", words.tested, { className: "check" }));
+  const form = made("form", "", { className: "test" });
+  given.items.forEach(({ text, options }, item) => {
+    const group = made("fieldset");
+    group.append(made("legend", text));
+    options.forEach((option, value) => {
+      const label = made("label");
+      label.append(made("input", "", { type: "radio", name: item, value, required: true }), made("span", option));
+      group.append(label);
+    });
+    form.append(group);
+  });
+  form.append(made("button", words.hand_in));
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    const chosen = new FormData(form);
+    const answers = given.items.map((_item, item) => Number(chosen.get(String(item))));
+    send({ test: answers, kept: JSON.parse(localStorage.getItem(`trial:${given.lesson}`)) });
+    keep(name, true);
+    test(given);
+  };
+  box.replaceChildren(made("h2", words.test), form);
 }
 
 function count() {

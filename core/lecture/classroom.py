@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Final, Protocol
 
+from core.lecture.trial import ARMS, PHASES, Trial
 from core.messages import Refusal, compose
 
 LETTERS: Final = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -42,6 +43,10 @@ PER_SECOND: Final = 1.0
 """Messages of a phone: so many at once, and so many a second in the long run."""
 IDLE_S: Final = 3 * 3600.0
 LIFE_S: Final = 12 * 3600.0
+
+
+Kept = tuple[str, Mapping[str, int]]
+"""A student's group, and right answers by test."""
 
 
 class ClassError(Refusal, ValueError):
@@ -101,6 +106,9 @@ class _Class:
     revealed: bool = False
     told: bool = False
     learner: Learner | None = None
+    trials: dict[str, Trial] = field(default_factory=dict)
+    lesson: str = ""
+    test: Sequence[Asked] = ()
     budgets: dict[str, tuple[float, float]] = field(default_factory=dict)
     here: dict[object, Callable[[], None]] = field(default_factory=dict)
 
@@ -189,6 +197,8 @@ class Classes:
             room = self._room(code)
             if question != room.question or room.revealed:
                 raise ClassError(compose("this question is closed"))
+            if self._watches(room, voter):
+                raise ClassError(compose("this time you watch: the answer comes when it is shown"))
             if not 0 <= option < room.options:
                 raise ClassError(compose("this question has no such answer"))
             if question not in room.answers and len(room.answers) >= MAX_QUESTIONS:
@@ -241,6 +251,70 @@ class Classes:
             room.told = on
             self._tell_reasons(room)
             _wake(room)
+
+    def test(self, code: str, lesson: str, phase: str, items: Mapping[str, Sequence[Asked]]) -> None:
+        """Begin a test of the lesson's trial on every phone, or end it: without items.
+
+        Args:
+            phase: see `trial.PHASES`. items: questions by language.
+        """
+        with self._lock:
+            room = self._room(code)
+            room.test = next(iter(items.values()), ())
+            if room.test:
+                room.lesson = lesson
+                room.trials.setdefault(lesson, Trial()).phase = phase
+            texts = {
+                language: json.dumps(
+                    {"lesson": lesson, "phase": phase, "items": [{"text": one.text, "options": one.options} for one in asked]},
+                    ensure_ascii=False,
+                )
+                for language, asked in items.items()
+            }
+            self._put(room, "test", texts if room.test else {"": "null"})
+            _wake(room)
+
+    def hand_in(self, code: str, who: str, answers: Sequence[int], kept: Kept | None = None) -> None:
+        """Count a phone's right answers to the test on display; a second time is not counted.
+
+        Args:
+            kept: group and results that the phone has of the same lesson in another class.
+
+        Raises:
+            ClassError: for a class that is not open or is full, or answers to another test.
+        """
+        with self._lock:
+            room = self._room(code)
+            if not room.test or len(answers) != len(room.test):
+                raise ClassError(compose("this test is over"))
+            trial = room.trials[room.lesson]
+            if who not in trial.right and len(trial.right) >= MAX_VOTERS:
+                raise ClassError("{count} have answered this question, which is the most", count=MAX_VOTERS)
+            right = sum(given in (one.answer, *one.right) for given, one in zip(answers, room.test, strict=True))
+            arm, before = kept if kept else ("", {})
+            known = {phase: min(max(count, 0), len(room.test)) for phase, count in before.items() if phase in PHASES}
+            trial.take(who, trial.phase, right, known, arm if arm in ARMS and "before" in known else "")
+            _wake(room)
+
+    def trial(self, code: str) -> tuple[str, Trial]:
+        """The lesson whose trial is on, and the trial."""
+        with self._lock:
+            room = self._classes.get(code)
+            return (room.lesson, room.trials.get(room.lesson, Trial())) if room else ("", Trial())
+
+    def mine(self, code: str, who: str) -> str:
+        """JSON of a phone's own group and results, which it keeps: null before the first test."""
+        with self._lock:
+            room = self._classes.get(code)
+            trial = room.trials.get(room.lesson) if room else None
+            if room is None or trial is None or who not in trial.arms:
+                return "null"
+            return json.dumps(
+                {"lesson": room.lesson, "arm": trial.arms[who], "right": trial.right[who], "watch": trial.watches(who)}
+            )
+
+    def _watches(self, room: _Class, who: str) -> bool:
+        return room.lesson in room.trials and room.trials[room.lesson].watches(who)
 
     def ask(self, code: str, by: str, text: str) -> None:
         """Put a question to the teacher into the queue.

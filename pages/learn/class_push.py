@@ -10,12 +10,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import pandas as pd
 import streamlit as st
 
 from core.lecture.classroom import CLASSES, LIFE_S, Asked, ClassError
+from core.lecture.trial import Effect
 from core.service import classes
 from core.service.access import NotAllowed
-from pages.learn import predict, take_along
+from pages.learn import class_test, predict, take_along
 from pages.learn.plain_view import PlainView
 from pages.learn.predict import Question
 from pages.shared import controls, permissions
@@ -73,11 +75,11 @@ def address(code: str) -> str:
     return f"{(st.context.url or '').rpartition('/')[0]}/class/{code}"
 
 
-def panel(help: str = "") -> None:
-    """The switch of the class and, where one is open, its link, its queue and its reasons; for who attends, the way back.
+def panel(help: str = "", *, lesson: str = "") -> None:
+    """The switch of the class and, where one is open, its link, queue, reasons and tests; for who attends, the way back.
 
     Args:
-        help: what the switch does on this page, in place of a lesson's.
+        help: what the switch does on this page, in place of a lesson's. lesson: of the course, which a test is about.
     """
     code, led = predict.class_code(), predict.led()
     if not led and code and CLASSES.known(code):
@@ -100,7 +102,7 @@ def panel(help: str = "") -> None:
         controls.error_box(problem)
     if led:
         _keep_key(led)
-        _live(led)
+        _live(led, lesson)
 
 
 def _switch() -> None:
@@ -127,7 +129,7 @@ def _keep_key(code: str) -> None:
 
 
 @st.fragment(run_every=EVERY_S)
-def _live(code: str) -> None:
+def _live(code: str, lesson: str) -> None:
     waiting, reasons = CLASSES.queue(code), CLASSES.reasons(code)
     count = CLASSES.here(code)
     here = (
@@ -151,6 +153,54 @@ def _live(code: str) -> None:
             st.toggle(_("Show the reasons to the class"), key=f"class:reasons:{code}", on_change=_tell, args=(code,))
             for one in reasons:
                 st.text(f"“{one}”")
+        if lesson:
+            _trial(code, lesson)
+
+
+def _trial(code: str, lesson: str) -> None:
+    """Starts and ends the lesson's tests, and shows what predicting gains over watching."""
+    named = {"": _("None now"), "before": _("Before"), "after": _("After"), "later": _("Weeks later")}
+    st.markdown("**" + _("A short test: does predicting help?") + "**")
+    st.segmented_control(
+        _("Test"), list(named), format_func=named.__getitem__, default="", key=f"class:test:{code}", required=True,
+        label_visibility="collapsed", on_change=_test, args=(code, lesson),
+        help=_(
+            "The first test draws each student to predict or to watch; the same questions with other numbers come after the "
+            "lesson and, in a class of some weeks later, from what the phone has kept."
+        ),
+    )  # fmt: skip
+    on, trial = CLASSES.trial(code)
+    if on != lesson or not trial.right:
+        return
+    for phase in ("before", "after", "later"):
+        count = sum(phase in one for one in trial.right.values())
+        if count:
+            st.caption(
+                f"{named[phase]}: " + ngettext("{count} handed in", "{count} handed in", count).format(count=number(count))
+            )
+    for phase in ("after", "later"):
+        if min((told := trial.effect(phase)).counts):
+            st.markdown(f"{named[phase]}: {_effect(told)}")
+    rows = trial.rows()
+    controls.download_table(
+        _("Results"), lambda: pd.DataFrame(rows), key=f"trial_{lesson}", filename=f"trial-{lesson}", formats=("csv",)
+    )
+
+
+def _effect(it: Effect) -> str:
+    gains = _("right answers gained: predicting {predict} ({n1}), watching {watch} ({n2}); difference {difference}").format(
+        predict=number(it.gains[0], 2), n1=number(it.counts[0]), watch=number(it.gains[1], 2), n2=number(it.counts[1]),
+        difference=number(it.difference, 2),
+    )  # fmt: skip
+    sure = it.low == it.low  # it is no number where there are too few
+    interval = _("95 % interval {low} to {high}") if sure else _("too few for an interval")
+    return f"{gains}, {interval.format(low=number(it.low, 2), high=number(it.high, 2)) if sure else interval}"
+
+
+def _test(code: str, lesson: str) -> None:
+    phase = str(st.session_state[f"class:test:{code}"] or "")
+    made = class_test.items(lesson, phase) if phase else {}
+    with_lead(code, lambda: CLASSES.test(code, lesson, phase, made))
 
 
 def _settle(code: str, place: int) -> None:

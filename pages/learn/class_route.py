@@ -19,7 +19,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.websockets import WebSocket
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
-from core.lecture.classroom import CLASSES, CODE_LENGTH, LETTERS, LIFE_S, MAX_TEXT, ClassError
+from core.lecture.classroom import CLASSES, CODE_LENGTH, LETTERS, LIFE_S, MAX_TEXT, ClassError, Kept
+from core.lecture.trial import PHASES
 from core.messages import compose
 from core.service import classes
 from core.service.access import NotAllowed
@@ -33,6 +34,8 @@ MAX_MESSAGE: Final = 2_000
 """Characters of a phone's message."""
 MAX_PICTURE: Final = 120_000
 """Bytes of a phone's picture; pictures are read one at a time, so that phones never hold more than one core."""
+MAX_ITEMS: Final = 10
+"""Answers of a test."""
 MAX_SOCKETS: Final = 1_000
 SPREAD_S: Final = 0.25
 """Seconds between two messages to a phone: what changes meanwhile goes together, its newest state alone."""
@@ -68,6 +71,10 @@ def _words() -> dict[str, str]:
         "send": _("Ask"),
         "vote": _("Vote for this question"),
         "look": _("Look around in this lesson"),
+        "watch": _("This time you watch: the answer comes when it is shown."),
+        "test": _("A short test"),
+        "tested": _("Handed in, without a name. Your phone keeps how many were right, for the test in some weeks."),
+        "hand_in": _("Hand in"),
         "teach": _("Teach it together"),
         "hold": _("Press a class to take a picture of it; hold it for one a second. Only numbers computed from it are kept."),
         "what": _("What is this?"),
@@ -137,8 +144,8 @@ def _page(code: str, language: str, root: str) -> str:
     return (
         f'{_head(language, title)}<body class="plain">'
         f'<header><b>{escape(title)}</b><span id="state" role="status"></span>{others}</header>'
-        f'<main><section id="question" aria-live="polite"></section><section id="view"></section><section id="lessons"></section>'
-        f'<section id="reasons"></section><section id="queue"></section></main>'
+        f'<main><section id="test"></section><section id="question" aria-live="polite"></section><section id="view"></section>'
+        f'<section id="lessons"></section><section id="reasons"></section><section id="queue"></section></main>'
         f'<script type="application/json" id="setting">{data}</script>'
         f'<script type="module" src="{root}{script("class.js")}"></script></body></html>'
     )
@@ -167,7 +174,8 @@ async def class_socket(websocket: WebSocket) -> None:
         await websocket.close(code=OVER if not CLASSES.known(code) else FULL)
         return
     _open.add(websocket)
-    tasks = [asyncio.create_task(one) for one in (_send(websocket, code, changed), _receive(websocket, code))]
+    who = websocket.cookies.get(TOKEN, "")[:40] or secrets.token_urlsafe(12)
+    tasks = [asyncio.create_task(one) for one in (_send(websocket, code, who, changed), _receive(websocket, code, who))]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -180,8 +188,8 @@ async def class_socket(websocket: WebSocket) -> None:
             await websocket.close(code=OVER if not CLASSES.known(code) else 1000)
 
 
-async def _send(websocket: WebSocket, code: str, changed: asyncio.Event) -> None:
-    language, seen = _language(websocket), dict[str, int]()
+async def _send(websocket: WebSocket, code: str, who: str, changed: asyncio.Event) -> None:
+    language, seen, mine = _language(websocket), dict[str, int](), "null"
     while True:
         await changed.wait()
         changed.clear()
@@ -189,15 +197,18 @@ async def _send(websocket: WebSocket, code: str, changed: asyncio.Event) -> None
             slots = CLASSES.slots(code, language, seen)
         except ClassError:
             return
-        if slots:
-            seen |= {name: at for name, (at, _text) in slots.items()}
-            await websocket.send_text("{" + ",".join(f'"{name}":{text}' for name, (_at, text) in slots.items()) + "}")
+        seen |= {name: at for name, (at, _text) in slots.items()}
+        texts = {name: text for name, (_at, text) in slots.items()}
+        if (own := CLASSES.mine(code, who)) != mine:
+            mine = texts["mine"] = own
+        if texts:
+            await websocket.send_text("{" + ",".join(f'"{name}":{text}' for name, text in texts.items()) + "}")
         await asyncio.sleep(SPREAD_S)
 
 
-async def _receive(websocket: WebSocket, code: str) -> None:
+async def _receive(websocket: WebSocket, code: str, who: str) -> None:
     """Take what the phone sends; return when it leaves, or sends what no page of ours does."""
-    who, language = websocket.cookies.get(TOKEN, "")[:40] or secrets.token_urlsafe(12), _language(websocket)
+    language = _language(websocket)
     while True:
         message = await websocket.receive()
         text, picture = message.get("text"), message.get("bytes")
@@ -240,7 +251,18 @@ def take(code: str, who: str, message: Any) -> None:
             CLASSES.give_reason(code, question[:100], who, text)
         case {"ask": str(text)}:
             CLASSES.ask(code, who, text)
+        case {"test": [*answers]} if len(answers) <= MAX_ITEMS and all(type(one) is int for one in answers):
+            CLASSES.hand_in(code, who, answers, _kept(message.get("kept")))
         case {"vote": int(number)} if not isinstance(number, bool):
             CLASSES.vote(code, who, number)
         case _:
             raise ClassError(compose("this message is none that a class takes"))
+
+
+def _kept(sent: Any) -> Kept | None:
+    """Group and results that a phone has of another class; None for anything else."""
+    match sent:
+        case {"arm": str(arm), "right": dict(right)} if len(right) <= len(PHASES):
+            return arm[:20], {str(phase): count for phase, count in right.items() if type(count) is int}
+        case _:
+            return None

@@ -105,7 +105,7 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
             with st.container(key="lesson_texts", horizontal=True, width="content"):
                 _texts(here, part)
             predict.switch()
-            class_push.panel()
+            class_push.panel(lesson=here.code if here else "")
     if here is not None and (earlier := course.two_before(here)) is not None and not controls.presenting():
         st.html(recall(earlier, again(earlier), opened=False))
 
