@@ -5,7 +5,8 @@ Source: tlob-architecture section 2.1; docs/architecture.md, "Contracts", for th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -254,8 +255,11 @@ TOO_FAR_APART: Final = compose(
 )
 
 
-def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE) -> BookRows:
+def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE, before: int = 0) -> BookRows:
     """A frame with a `timestamp` column and `FILE_COLUMNS` -> checked rows.
+
+    Args:
+        name: of the file, and `before`, how many of its rows come before these: a message names both.
 
     Raises:
         BookError: naming the missing column or the first bad row.
@@ -280,9 +284,9 @@ def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE) -> BookRows:
         ) from error
     if (np.diff(timestamps) < 0).any():
         raise BookError("{name} is not in time order: sort it by timestamp", name=name)
-    problem = first_fault(levels)
-    if problem:
-        raise BookError("{name} {problem}", name=name, problem=problem)
+    if problem := first_fault(levels):
+        place = {**problem.values, "row": int(problem.values["row"]) + before}
+        raise BookError("{name} {problem}", name=name, problem=compose(problem.template, **place))
     columns = [column for column in DEEP_COLUMNS if column in frame.columns]
     return BookRows(timestamps=timestamps, levels=levels, deep=_deep_of(frame[columns]) if columns else None)
 
@@ -328,18 +332,31 @@ def read_rows(path: Path, *, deep: bool = False) -> BookRows:
         BookError: where the file cannot be read or breaks the contract.
     """
     wanted = {"timestamp", *FILE_COLUMNS, *(DEEP_COLUMNS if deep else ())}
-    try:
+    with reading(path):
         if path.suffix.lower() == ".csv":
             frame = pd.read_csv(path, usecols=lambda column: column in wanted)
         else:
             present = [column for column in pq.read_schema(path).names if column in wanted]
             frame = pd.read_parquet(path, columns=present)
+    return rows_from_frame(frame, name=path.name)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Says in one sentence that a file cannot be read.
+
+    Raises:
+        BookError: where it is not there, or not what its name says.
+    """
+    try:
+        yield
+    except BookError:
+        raise
     except FileNotFoundError as error:
         raise BookError("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path) from error
     except Exception as error:  # pyarrow and pandas raise a dozen kinds for a file that is not what its name says
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise BookError("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why) from error
-    return rows_from_frame(frame, name=path.name)
 
 
 def read_market(paths: list[Path]) -> BookRows:

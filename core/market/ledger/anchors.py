@@ -6,8 +6,8 @@ so that they can be checked without asking anyone again. `python -m core verify 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import io
 import json
 import logging
 import os
@@ -35,6 +35,7 @@ TIMEOUT_S: Final = 20.0
 MAX_ANSWER: Final = 65_536
 """Bytes of an answer: a time stamp with its certificates has 2 to 6 KiB."""
 MAX_FILES: Final = 20_000
+AGENT: Final = "attention-observatory"
 KINDS: Final = ("rfc3161", "ots", "webhook", "file")
 
 log = logging.getLogger(__name__)
@@ -107,7 +108,7 @@ def _commit(folder: Path, _market: str, head: ChainHead, address: str) -> None:
     from opentimestamps.core.op import OpSHA256
     from opentimestamps.core.timestamp import DetachedTimestampFile
 
-    stamp = _of_calendar(_post(f"{address.rstrip('/')}/digest", bytes.fromhex(head.hash)), bytes.fromhex(head.hash))
+    stamp = _calendar(address).submit(bytes.fromhex(head.hash), timeout=TIMEOUT_S)
     _keep(folder, head.hash, address, "ots", _serialised(DetachedTimestampFile(OpSHA256(), stamp)))
 
 
@@ -124,12 +125,14 @@ def _note(_folder: Path, market: str, head: ChainHead, path: str) -> None:
 _SEND: Final = {"rfc3161": _stamp, "ots": _commit, "webhook": _call, "file": _note}
 
 
-def _post(address: str, body: bytes, kind: str = "application/octet-stream") -> bytes:
-    request = urllib.request.Request(address, data=body, headers={"Content-Type": kind, "User-Agent": "attention-observatory"})
-    return _answer(request)
+def _calendar(address: str) -> Any:
+    from opentimestamps.calendar import RemoteCalendar
+
+    return RemoteCalendar(f"{address.rstrip('/')}/", user_agent=AGENT)
 
 
-def _answer(request: urllib.request.Request) -> bytes:
+def _post(address: str, body: bytes, kind: str) -> bytes:
+    request = urllib.request.Request(address, data=body, headers={"Content-Type": kind, "User-Agent": AGENT})
     with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
         answer: bytes = response.read(MAX_ANSWER + 1)
     if len(answer) > MAX_ANSWER:
@@ -143,23 +146,16 @@ def _keep(folder: Path, head: str, address: str, ending: str, content: bytes) ->
     write_bytes(folder / f"{head}_{host}.{ending}", content)
 
 
-def _of_calendar(answer: bytes, digest: bytes) -> Any:
-    from opentimestamps.core.serialize import BytesDeserializationContext
-    from opentimestamps.core.timestamp import Timestamp
-
-    return Timestamp.deserialize(BytesDeserializationContext(answer), digest)
-
-
 def _serialised(stamp: Any) -> bytes:
-    from opentimestamps.core.serialize import StreamSerializationContext
+    from opentimestamps.core.serialize import BytesSerializationContext
 
-    out = io.BytesIO()
-    stamp.serialize(StreamSerializationContext(out))
-    return out.getvalue()
+    stamp.serialize(out := BytesSerializationContext())
+    return bytes(out.getbytes())
 
 
 def upgrade(folder: Path) -> int:
     """Ask calendars for what was pending, of a market's folder; returns how many now name a block of Bitcoin."""
+    from opentimestamps.calendar import CommitmentNotFoundError
     from opentimestamps.core.notary import BitcoinBlockHeaderAttestation, PendingAttestation
 
     upgraded = 0
@@ -169,11 +165,8 @@ def upgrade(folder: Path) -> int:
             continue
         for part in list(_parts(stamp.timestamp)):
             for pending in [one for one in part.attestations if isinstance(one, PendingAttestation)]:
-                try:
-                    answer = _answer(urllib.request.Request(f"{pending.uri.rstrip('/')}/timestamp/{part.msg.hex()}"))
-                except urllib.error.URLError:  # not yet, or not there
-                    continue
-                part.merge(_of_calendar(answer, part.msg))
+                with contextlib.suppress(CommitmentNotFoundError, urllib.error.URLError):  # not yet, or not there
+                    part.merge(_calendar(pending.uri).get_timestamp(part.msg, timeout=TIMEOUT_S))
         if any(isinstance(one, BitcoinBlockHeaderAttestation) for _, one in stamp.timestamp.all_attestations()):
             upgraded += 1
             write_bytes(path, _serialised(stamp))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -103,45 +103,26 @@ class _ParquetFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
+        with book.reading(path):
             self._file = pq.ParquetFile(path, memory_map=False)
-            names = self._file.schema_arrow.names
-            self._columns = book.whole_levels(names)
+            self._columns = book.whole_levels(self._file.schema_arrow.names)
             self.levels = len(self._columns) // 4
-            groups = [self._file.metadata.row_group(i).num_rows for i in range(self._file.num_row_groups)]
-            if {"timestamp", *book.FILE_COLUMNS} - set(names) or not sum(groups):
-                book.read_rows(path)  # says what is missing
-            self.timestamps, self.mid, self.tick = self._checked()
-        except FileNotFoundError as error:
-            raise book.BookError("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path) from error
-        except (pa.ArrowException, OSError, TypeError) as error:
-            book.read_rows(path)  # says what is wrong
-            why = str(error).splitlines()[0]
-            raise book.BookError("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why) from error
-        self._starts = np.cumsum([0, *groups])
+            self._starts = np.cumsum([0, *(self._file.metadata.row_group(i).num_rows for i in range(self._file.num_row_groups))])
+            if not (parts := list(self._checked())):
+                book.read_rows(path)  # says what it lacks
+        self.timestamps, self.mid, ticks = (np.concatenate(column) for column in zip(*parts, strict=True))
+        if (np.diff(self.timestamps) < 0).any():
+            raise book.BookError("{name} is not in time order: sort it by timestamp", name=path.name)
+        self.tick = book.price_tick(ticks)
         self._kept: OrderedDict[tuple[int, bool], book.FloatArray] = OrderedDict()
 
-    def _checked(self) -> tuple[NDArray[np.int64], book.FloatArray, float]:
-        times: list[NDArray[np.int64]] = []
-        mids: list[book.FloatArray] = []
-        ticks: list[float] = []
-        seen = 0
-        for batch in self._file.iter_batches(CHECKED_ROWS, columns=["timestamp", *book.FILE_COLUMNS]):
-            column = batch.column("timestamp")
-            if column.null_count or not pa.types.is_integer(column.type):
-                book.read_rows(self.path)  # float timestamps are right where they are whole
-            times.append(np.asarray(column.cast(pa.int64())))
-            values = _matrix(batch, book.FILE_COLUMNS)
-            if problem := book.first_fault(values):
-                place = {**problem.values, "row": int(problem.values["row"]) + seen}
-                raise book.BookError("{name} {problem}", name=self.path.name, problem=compose(problem.template, **place))
-            mids.append((values[:, 0] + values[:, 2]) / 2)
-            ticks.append(_tick(values))
-            seen += len(values)
-        whole = np.concatenate(times)
-        if (np.diff(whole) < 0).any():
-            raise book.BookError("{name} is not in time order: sort it by timestamp", name=self.path.name)
-        return whole, np.concatenate(mids), book.price_tick(np.array(ticks))
+    def _checked(self) -> Iterator[tuple[NDArray[np.int64], book.FloatArray, book.FloatArray]]:
+        """Yields times, mid-prices and the step of price of each part."""
+        names, seen = {"timestamp", *book.FILE_COLUMNS} & set(self._file.schema_arrow.names), 0
+        for batch in self._file.iter_batches(CHECKED_ROWS, columns=sorted(names)):
+            rows = book.rows_from_frame(batch.to_pandas(), name=self.path.name, before=seen)
+            yield rows.timestamps, rows.mid, np.array([_tick(rows.levels)])
+            seen += len(rows)
 
     def values(self, first: int, last: int, *, deep: bool) -> book.FloatArray:
         groups = range(
