@@ -53,6 +53,11 @@ class BadValue(Refusal, ValueError):
     """A value that cannot be used; the message says why and what would be right."""
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what an error of a library says; its kind where it says nothing."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def sentence(clause: str) -> Message:
     """The clause as a sentence: a capital at its beginning, a full stop at its end."""
     return _message("{clause}.", {"clause": clause}, capital=True)

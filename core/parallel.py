@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from core.messages import BadValue, compose
+from core.messages import BadValue, compose, first_line
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -106,7 +106,7 @@ def connected(address: str) -> Any:
     try:
         ray.init(address=address, runtime_env={"env_vars": IN_WORKERS}, **quiet)
     except (ConnectionError, ray.exceptions.RayError) as error:
-        raise BadValue("no Ray cluster answers at {address}: {reason}", address=address, reason=_line(error)) from error
+        raise BadValue("no Ray cluster answers at {address}: {reason}", address=address, reason=first_line(error)) from error
     return ray
 
 
@@ -122,7 +122,3 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-def _line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core.market.grid import MAX_CARRY_MS, grid_rows, stalled
 from core.market.grid import STEP_MS as STEP_MS
-from core.messages import Message, Refusal, compose
+from core.messages import Message, Refusal, compose, first_line
 
 if TYPE_CHECKING:  # which sums books by this module
     from core.market.depth import Bands
@@ -355,7 +355,7 @@ def reading(path: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         raise BookError("there is no file {path}: give a Parquet or CSV file of order-book rows", path=path) from error
     except Exception as error:  # pyarrow and pandas raise a dozen kinds for a file that is not what its name says
-        why = (str(error).splitlines() or [type(error).__name__])[0]
+        why = first_line(error)
         raise BookError("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why) from error
 
 

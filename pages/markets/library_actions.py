@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -83,12 +84,9 @@ def _rename(folder: Path, entry: Recording) -> None:
             _("New name"), value=now, key=f"library:rename:{entry.name}", help=_("The day stays.") if day else None
         )
         if st.button(_("Rename"), key="library:renamed", type="primary"):
-            try:
+            with _told():
                 name = recordings.rename(permissions.visitor(), folder, entry, wanted)
-            except (BookError, OSError, NotAllowed) as error:
-                controls.error_box(str(error))
-                return
-            _finish(_("Renamed to {name}.").format(name=name))
+                _finish(_("Renamed to {name}.").format(name=name))
 
 
 def _export(entry: Recording) -> None:
@@ -117,19 +115,15 @@ def _merge(folder: Path, chosen: Sequence[Recording]) -> None:
             _("Name of the merged recording"), value=f"{first.name.replace('/', '_')}_merged", key="library:merge"
         )
         if st.button(_("Merge"), key="library:merged", type="primary"):
-            bar = st.progress(0.0)
-            try:
-                recordings.merge(
-                    permissions.visitor(), folder, chosen, name, progress=lambda done, total: _moved(bar, done, total)
-                )
-            except (BookError, OSError, NotAllowed) as error:
-                controls.error_box(str(error))
-                return
-            _finish(_("Merged into {name}.").format(name=name))
+            with _told():
+                recordings.merge(permissions.visitor(), folder, chosen, name, progress=_moved(st.progress(0.0)))
+                _finish(_("Merged into {name}.").format(name=name))
 
 
-def _moved(bar: Any, done: int, total: int) -> None:
-    bar.progress(done / total, text=_("{done} of {total}").format(done=number(done), total=number(total)))
+def _moved(bar: Any) -> Callable[[int, int], None]:
+    return lambda done, total: bar.progress(
+        done / total, text=_("{done} of {total}").format(done=number(done), total=number(total))
+    )
 
 
 def _confirm(folder: Path, own: Sequence[Recording]) -> None:
@@ -146,12 +140,9 @@ def _confirm(folder: Path, own: Sequence[Recording]) -> None:
     with st.container(horizontal=True):
         if st.button(_("Yes, delete for good"), key="library:delete_second", type="primary"):
             st.session_state.pop(ASKED)
-            try:
+            with _told():
                 recordings.delete(permissions.visitor(), folder, own)
-            except (BookError, OSError, NotAllowed) as error:
-                controls.error_box(str(error))
-                return
-            _finish(_("Deleted {count}.").format(count=count))
+                _finish(_("Deleted {count}.").format(count=count))
         if st.button(_("Keep"), key="library:keep"):
             st.session_state.pop(ASKED)
             st.rerun()
@@ -163,17 +154,22 @@ def _fetch(place: RecordingPlace, chosen: Sequence[Recording]) -> None:
         return
     if not chosen or not st.button(_("Copy into the library"), icon=":material/download:", type="primary", key="library:fetch"):
         return
-    bar = st.progress(0.0)
-    try:
+    moved = _moved(st.progress(0.0))
+    with _told():
         for entry in chosen:
-            recordings.fetch(permissions.visitor(), place, entry, progress=lambda done, total: _moved(bar, done, total))
+            recordings.fetch(permissions.visitor(), place, entry, progress=moved)
+        del st.query_params["place"]
+        st.session_state["place"] = ""
+        _finish(_("Copied."))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Says why an action failed."""
+    try:
+        yield
     except (BookError, OSError, NotAllowed) as error:
         controls.error_box(str(error))
-        return
-    st.session_state[DONE] = _("Copied.")
-    del st.query_params["place"]
-    st.session_state["place"] = ""
-    st.rerun()
 
 
 def _finish(text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from core.market.book import STEP_MS
 from core.market.formats.conversion import SHOWN_PROBLEMS, Inspection
 from core.market.formats.protocol import FormatError
 from core.market.store.segments import market_folder
+from core.market.store.writer import FileSummary
 from core.messages import translate
 from core.service import recordings
 from core.service.access import NotAllowed
@@ -107,13 +109,9 @@ def _several(groups: list[list[Any]]) -> None:
         taken.add(name)
 
         def moved(share: float, place: int = place) -> None:
-            _moved(bar, (place + share) / len(inspected), _("Converting"))
+            bar.progress((place + share) / len(inspected), text=_("Converting"))
 
-        try:
-            recordings.convert(permissions.visitor(), one.paths, name, one.inspection, market=market, progress=moved)
-            done += 1
-        except (FormatError, OSError, NotAllowed) as error:
-            controls.error_box(f"{name}: {error}")
+        done += _written(one, name, market, moved, about=f"{name}: ") is not None
     bar.empty()
     st.success(_("{done} of {count} are in the library.").format(done=number(done), count=number(len(inspected))))
     st.button(_("Show it in the list"), key="upload:again")
@@ -143,7 +141,7 @@ def _inspect(uploads: list[Any]) -> InspectedFiles:
     bar = st.progress(0.0, text=_("Reading the file"))
     try:
         inspection = recordings.inspect(
-            permissions.visitor(), paths, progress=lambda share: _moved(bar, share, _("Reading the file"))
+            permissions.visitor(), paths, progress=lambda share: bar.progress(share, text=_("Reading the file"))
         )
     finally:
         bar.empty()
@@ -204,21 +202,11 @@ def _convert(inspected: InspectedFiles) -> None:
         )
     if not st.button(_("Convert"), type="primary", icon=":material/transform:", key="upload:convert"):
         return
-    bar = st.progress(0.0, text=_("Converting"))
-    try:
-        written = recordings.convert(
-            permissions.visitor(),
-            inspected.paths,
-            name.strip(),
-            inspection,
-            market=re.sub(r"\s+", " ", market).strip(),
-            progress=lambda share: _moved(bar, share, _("Converting")),
-        )
-    except (FormatError, OSError, NotAllowed) as error:
-        controls.error_box(str(error))
+    bar, market = st.progress(0.0, text=_("Converting")), re.sub(r"\s+", " ", market).strip()
+    written = _written(inspected, name.strip(), market, lambda share: bar.progress(share, text=_("Converting")))
+    bar.empty()
+    if written is None:
         return
-    finally:
-        bar.empty()
     st.success(
         _("{rows} rows of 250 ms with {gaps} gaps are in the library as {name}.").format(
             rows=number(written.rows), gaps=number(written.gaps), name=name.strip()
@@ -233,5 +221,14 @@ def _convert(inspected: InspectedFiles) -> None:
     st.button(_("Show it in the list"), key="upload:again")
 
 
-def _moved(bar: Any, share: float, text: str) -> None:
-    bar.progress(share, text=text)
+def _written(
+    inspected: InspectedFiles, name: str, market: str, moved: Callable[[float], object], *, about: str = ""
+) -> FileSummary | None:
+    """Converts the files; None, after an error box, where they could not be."""
+    try:
+        return recordings.convert(
+            permissions.visitor(), inspected.paths, name, inspected.inspection, market=market, progress=moved
+        )
+    except (FormatError, OSError, NotAllowed) as error:
+        controls.error_box(f"{about}{error}")
+        return None

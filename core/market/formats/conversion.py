@@ -25,7 +25,7 @@ from core.messages import Message, compose
 SHOWN_PROBLEMS: Final = 50
 """Problems that are kept with their rows; further ones are counted."""
 
-Progress = Callable[[float], None]
+Progress = Callable[[float], object]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from core.market.book import LEVELS, STEP_MS, FloatArray, whole_levels
 from core.market.feeds.protocol import Trade
 from core.market.formats import protocol
 from core.market.store.index import market_of
-from core.messages import Message, compose
+from core.messages import Message, compose, first_line
 
 
 class OneFile:
@@ -162,7 +162,7 @@ def _parquet_lines(path: Path, columns: list[str]) -> Iterator[protocol.NumberLi
     except protocol.FormatError:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-        why = str(error).splitlines()[0]
+        why = first_line(error)
         raise protocol.FormatError("{file} cannot be read: {reason}", file=path.name, reason=why) from error
 
 
@@ -679,7 +679,7 @@ class HftbacktestFormat:
         except protocol.FormatError:
             raise
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            why = first_line(error)
             raise protocol.FormatError("{file} cannot be read: {reason}", file=path.name, reason=why) from error
         if missing := [name for name in FIELDS if name not in (events.dtype.names or ())]:
             raise protocol.FormatError(

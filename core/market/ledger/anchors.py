@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from core.files import write_bytes
 from core.market.ledger.chain import ChainHead, LedgerError
-from core.messages import Message, compose
+from core.messages import Message, compose, first_line
 
 ANCHORS_VARIABLE: Final = "OBSERVATORY_ANCHORS"
 """Environment variable: where heads go, separated by blanks: rfc3161+URL, ots+URL, webhook+URL or file:PATH."""
@@ -85,7 +85,7 @@ def put_down(folder: Path, market: str, head: ChainHead, places: Iterable[tuple[
         try:
             _SEND[kind](folder / FOLDER, market, head, address)
         except Exception as error:  # whatever a server, a package or the network does
-            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            why = first_line(error)
             problems.append(compose("{place} did not take the head: {reason}", place=address, reason=why[:200]))
     return problems
 
@@ -217,7 +217,7 @@ def read_anchors(folder: Path, *, certificates: Sequence[Path] = ()) -> list[Anc
             why = compose("the package {package} is needed to read it", package=error.name)
             anchors.append(Anchor(head=head, kind=kind, by=server, remark=why))
         except Exception as error:  # a file may hold anything
-            why = compose("it cannot be read: {reason}", reason=(str(error).splitlines() or [type(error).__name__])[0][:200])
+            why = compose("it cannot be read: {reason}", reason=first_line(error)[:200])
             anchors.append(Anchor(head=head, kind=kind, by=server, remark=why, holds=False))
     return anchors
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from core.market.book import FILE_COLUMNS
 from core.market.labels import LABEL_KINDS, Head
 from core.market.store.segments import HOUR_MS, hour_of
-from core.messages import Refusal, compose
+from core.messages import Refusal, compose, first_line
 
 FORMAT: Final = 3
 UNNAMED: Final = 2
@@ -415,7 +415,7 @@ def _footer(path: Path) -> SegmentFile:
 
 
 def _unreadable(path: Path, error: Exception) -> LedgerError:
-    why = (str(error).splitlines() or [type(error).__name__])[0]
+    why = first_line(error)
     return LedgerError("{name} is no readable segment of a ledger: {reason}", name=path.name, reason=why)
 
 

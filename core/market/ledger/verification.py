@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 import time
 import zipfile
 from collections import Counter
@@ -751,7 +750,8 @@ def unpack(file: IO[bytes], folder: Path) -> Path:
                     most=MAX_UNPACKED >> 20,
                 )
             for one in inside:
-                _unpack_one(packed, one, folder)
+                _check_name(one)
+            packed.extractall(folder, inside)  # which reads no more of each than the size that it gives
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
         if isinstance(error, chain.LedgerError):
             raise
@@ -762,13 +762,10 @@ def unpack(file: IO[bytes], folder: Path) -> Path:
     return headers[0].parent if len(headers) == 1 else headers[0].parent.parent
 
 
-def _unpack_one(packed: zipfile.ZipFile, one: zipfile.ZipInfo, folder: Path) -> None:
+def _check_name(one: zipfile.ZipInfo) -> None:
+    """Refuses a file that would lie elsewhere, or is larger than any of a ledger."""
     parts = PurePosixPath(one.filename).parts
     if not parts or one.filename.startswith("/") or any(part in ("..", ".") or set(part) & set(":\\\0") for part in parts):
         raise chain.LedgerError("it names a file outside of itself: {name}", name=repr(one.filename[:80]))
     if one.file_size > chain.MAX_JOURNAL:
         raise chain.LedgerError("{name} is too large for a file of a ledger", name=parts[-1][:80])
-    path = folder.joinpath(*parts)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with packed.open(one) as source, path.open("wb") as target:  # which reads no more than the size that it gives
-        shutil.copyfileobj(source, target)

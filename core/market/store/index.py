@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
@@ -26,15 +24,13 @@ import pyarrow.parquet as pq
 from core.market.book import LEVELS, STEP_MS
 from core.market.store.places import RecordingPlace, StoredFile, library_folder
 from core.market.store.writer import POINTS, FileSummary, footer_summary, summary_of
-from core.messages import BadValue, Refusal, compose
+from core.messages import BadValue, Refusal, compose, first_line
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "recordings"
 """Folder of the recordings that come with the app."""
 INDEX: Final = "recordings.json"
 READERS: Final = 2
 """Threads that read recordings at once."""
-MAX_KEPT: Final = 4_096
-"""Most files whose numbers are kept in memory."""
 NEEDED: Final = ("timestamp", "ask_price_1", "bid_price_1")
 
 _SEGMENT: Final = re.compile(r"(?P<day>.*(?:^|/)\d{4}-\d{2}-\d{2})/\d{2}/rows_\d+(_\d+)?\.parquet$")
@@ -156,7 +152,7 @@ def bundled_recordings() -> list[Recording]:
     """
     place = RecordingPlace(str(FOLDER))
     sizes = {one.name: sum(file.size for file in place.at(one.path, FOLDER / "trades" / one.path.name)) for one in recordings()}
-    return [_read(place, replace(one, size=sizes[one.name]), place.at(one.path)) for one in recordings()]
+    return [_read(replace(one, size=sizes[one.name]), place.at(one.path)) for one in recordings()]
 
 
 def find_recording(name: str) -> Recording:
@@ -194,7 +190,7 @@ def entry_of(folder: Path, name: str) -> Recording | None:
     files = place.at(*paths)
     if not files or any(recording_of(file.relative) != name for file in files):
         return None
-    return _read(place, Recording(name=name, market="", files=(), size=sum(file.size for file in files)), files)
+    return _read(Recording(name=name, market="", files=(), size=sum(file.size for file in files)), files)
 
 
 def list_recordings(place: RecordingPlace | Path | str, *, progress: Callable[[int, int], None] | None = None) -> list[Recording]:
@@ -223,7 +219,7 @@ def list_recordings(place: RecordingPlace | Path | str, *, progress: Callable[[i
 
     def read(name: str) -> Recording:
         sealed = any(name.startswith(ledger) for ledger in ledgers)
-        return _read(where, Recording(name=name, market="", files=(), size=sizes.get(name, 0), sealed=sealed), groups[name])
+        return _read(Recording(name=name, market="", files=(), size=sizes.get(name, 0), sealed=sealed), groups[name])
 
     listed: list[Recording] = []
     with ThreadPoolExecutor(READERS) as pool:
@@ -234,14 +230,14 @@ def list_recordings(place: RecordingPlace | Path | str, *, progress: Callable[[i
     return listed
 
 
-def _read(place: RecordingPlace, one: Recording, files: list[StoredFile]) -> Recording:
+def _read(one: Recording, files: list[StoredFile]) -> Recording:
     """A recording with its files and the numbers that they hold."""
     files = sorted(files, key=lambda file: file.relative)
     one = replace(one, files=tuple(file.address for file in files))
     try:
-        parts = sorted((_summary(place, file) for file in files), key=lambda part: part.start_ms)
+        parts = sorted(map(_summary, files), key=lambda part: part.start_ms)
     except Exception as error:  # Arrow raises a dozen kinds for a file that is not what its name says, and a store its own
-        why = (str(error).splitlines() or [type(error).__name__])[0]
+        why = first_line(error)
         problem = compose("{name} cannot be read: {reason}", name=one.name, reason=why)
         return replace(one, market=one.market or market_of(one.name), problem=problem)
     mids = [mid for part in parts for mid in part.mids]
@@ -257,22 +253,10 @@ def _read(place: RecordingPlace, one: Recording, files: list[StoredFile]) -> Rec
     )
 
 
-_kept: OrderedDict[StoredFile, FileSummary] = OrderedDict()
-_lock = threading.Lock()
-
-
-def _summary(place: RecordingPlace, file: StoredFile) -> FileSummary:
-    with _lock:
-        if file in _kept:
-            _kept.move_to_end(file)
-            return _kept[file]
-    with place.open(file) as opened:
-        made = _csv_summary(opened) if file.relative.lower().endswith(".csv") else _parquet_summary(opened)
-    with _lock:
-        _kept[file] = made
-        while len(_kept) > MAX_KEPT:
-            _kept.popitem(last=False)
-    return made
+@lru_cache(4_096)
+def _summary(file: StoredFile) -> FileSummary:
+    with file.open() as opened:
+        return _csv_summary(opened) if file.relative.lower().endswith(".csv") else _parquet_summary(opened)
 
 
 def _csv_summary(opened: IO[bytes]) -> FileSummary:

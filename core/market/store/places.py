@@ -15,14 +15,14 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from core.market.book import BookError
 from core.market.store.segments import ROWS
-from core.messages import Message, compose
+from core.messages import Message, compose, first_line
 
 FOLDER_VARIABLE: Final = "OBSERVATORY_RECORDINGS"
 """Environment variable: the folder or the store of the library, where the app records and converts to."""
@@ -88,6 +88,15 @@ class StoredFile:
     address: str
     size: int
     stamp: str
+    place: RecordingPlace = field(compare=False, repr=False)
+
+    def open(self) -> IO[bytes]:
+        """The file, for reading at any position; whole in memory where a web server cannot send parts of it."""
+        system = self.place.system
+        if is_address(self.address) and not is_store(self.address) and not system.info(self.address).get("partial"):
+            return io.BytesIO(system.cat_file(self.address))
+        opened: IO[bytes] = system.open(self.address, "rb")
+        return opened
 
 
 class RecordingPlace:
@@ -113,7 +122,7 @@ class RecordingPlace:
         try:
             self.system, root = _opened(self.address)
         except (ValueError, ImportError, OSError) as error:
-            raise BookError("{place} cannot be used: {reason}", place=self.address, reason=_line(error)) from error
+            raise BookError("{place} cannot be used: {reason}", place=self.address, reason=first_line(error)) from error
         self.root = root.rstrip("/") or "/"
         self._top = f"{self.root}/" if self.remote and not self._store else self.root
 
@@ -132,7 +141,7 @@ class RecordingPlace:
         except BookError:
             raise
         except Exception as error:  # whatever the store, the web server or the network does
-            why = compose("it is not there") if isinstance(error, FileNotFoundError) else _line(error)
+            why = compose("it is not there") if isinstance(error, FileNotFoundError) else first_line(error)
             raise BookError("{place} does not list its files: {reason}", place=self.address, reason=why) from error
 
     def at(self, *paths: Path) -> list[StoredFile]:
@@ -168,13 +177,7 @@ class RecordingPlace:
             return None
         stamp = next((str(about[key]) for key in ("mtime", "LastModified", "ETag", "created") if about.get(key)), "")
         relative = unquote(relative) if self.remote and not self._store else relative
-        return StoredFile(relative=relative, address=address, size=int(about.get("size") or 0), stamp=stamp)
-
-    def open(self, file: StoredFile) -> IO[bytes]:
-        """The file, for reading at any position; whole in memory where a web server cannot send parts of it."""
-        if self.remote and not self._store and not self.system.info(file.address).get("partial"):
-            return io.BytesIO(self.system.cat_file(file.address))
-        return self.system.open(file.address, "rb")
+        return StoredFile(relative=relative, address=address, size=int(about.get("size") or 0), stamp=stamp, place=self)
 
     def fetch(self, file: StoredFile, folder: Path) -> None:
         """Copy a file into a folder, below which it has the path that it has here.
@@ -192,7 +195,7 @@ class RecordingPlace:
             part.replace(path)
         except Exception as error:
             part.unlink(missing_ok=True)
-            raise BookError("{name} could not be fetched: {reason}", name=file.relative, reason=_line(error)) from error
+            raise BookError("{name} could not be fetched: {reason}", name=file.relative, reason=first_line(error)) from error
 
     def put(self, relative: str, data: bytes) -> None:
         """Write a file, whole, unless it is there; none is replaced.
@@ -303,7 +306,9 @@ class SegmentSender:
                 except FileNotFoundError:  # another process has sent it
                     continue
                 except (OSError, BookError) as error:
-                    self.problem = compose("{place} does not take recordings: {reason}", place=self.address, reason=_line(error))
+                    self.problem = compose(
+                        "{place} does not take recordings: {reason}", place=self.address, reason=first_line(error)
+                    )
                     log.info("%s waits: %r", path.name, error)
                     return False
                 path.unlink(missing_ok=True)
@@ -384,7 +389,3 @@ def _check(address: str) -> None:
             fine = False
     if not fine:
         raise BookError("{host} may not be asked: name the hosts of recordings in {variable}", host=host, variable=HOSTS_VARIABLE)
-
-
-def _line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -14,8 +14,10 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -167,15 +169,6 @@ def _groups(blocks: Iterable[RowBlock], width: int) -> Iterator[RowBlock]:
         yield times, rows
 
 
-@dataclass
-class _Hour:
-    """The times of one segment's rows, and of each kind what it gained since the last save, a tuple of columns each."""
-
-    first_ms: int | None = None
-    last_ms: int = 0
-    new: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: {kind: [] for kind in segments.KINDS})
-
-
 class SegmentWriter(segments.StreamWriter):
     """Gathers rows and writes a segment at the end of each hour, or where time runs back.
 
@@ -200,7 +193,9 @@ class SegmentWriter(segments.StreamWriter):
         self.rows = self.gaps = self._sealed = 0
         self._saves = saves
         self._lock, self._saving = threading.Lock(), threading.Lock()
-        self._hours = [_Hour()]  # one a segment, the last of which is being gathered
+        self._new: list[tuple[int, str, tuple[Any, ...]]] = []  # since the last save: number of the segment, kind, columns
+        self._segment = self._saved = 0  # the segment that is gathered, and the one whose journal is open
+        self._begins_ms: int | None = None  # its first row
         self._journal_due = 0.0
         self._first_ms: int | None = None
         self._last_ms: int | None = None
@@ -224,23 +219,21 @@ class SegmentWriter(segments.StreamWriter):
         """
         timestamp = row.timestamp
         with self._lock:
-            hour = self._hours[-1]
             if self._last_ms is not None and timestamp > self._last_ms + STEP_MS:
                 self.gaps += 1
-                hour.new[segments.EVENTS].append((self._last_ms + STEP_MS, "gap", timestamp, ""))
-            if (
-                hour.first_ms is not None
-                and not hour.last_ms < timestamp < (hour.first_ms // segments.HOUR_MS + 1) * segments.HOUR_MS
-            ):
-                self._hours.append(hour := _Hour())
-            hour.first_ms = timestamp if hour.first_ms is None else hour.first_ms
-            hour.last_ms = self._last_ms = timestamp
+                self._new.append((self._segment, segments.EVENTS, (self._last_ms + STEP_MS, "gap", timestamp, "")))
+            if self._begins_ms is not None and self._last_ms is not None:
+                end = (self._begins_ms // segments.HOUR_MS + 1) * segments.HOUR_MS
+                if not self._last_ms < timestamp < end:
+                    self._segment, self._begins_ms = self._segment + 1, None
+            self._begins_ms = timestamp if self._begins_ms is None else self._begins_ms
+            self._last_ms = timestamp
             self._first_ms = timestamp if self._first_ms is None else min(timestamp, self._first_ms)
-            hour.new[segments.ROWS].append((timestamp, row.levels[: 4 * RECORDED_LEVELS]))
+            self._new.append((self._segment, segments.ROWS, (timestamp, row.levels[: 4 * RECORDED_LEVELS])))
             if bands is not None:
-                hour.new[segments.DEPTH].append(depth_row(timestamp, *bands))
+                self._new.append((self._segment, segments.DEPTH, depth_row(timestamp, *bands)))
             self.rows += 1
-            due = len(self._hours) > 1 or time.monotonic() >= self._journal_due
+            due = self._segment != self._saved or time.monotonic() >= self._journal_due
         if self._saves and due:
             self.save_journal()
 
@@ -266,7 +259,7 @@ class SegmentWriter(segments.StreamWriter):
 
     def _note(self, kind: str, items: list[tuple[Any, ...]]) -> None:
         with self._lock:
-            self._hours[-1].new[kind] += items
+            self._new += [(self._segment, kind, item) for item in items]
 
     def save_journal(self) -> None:
         """Write what has come since the last call to the journal, and the files of the hours that are over.
@@ -284,21 +277,23 @@ class SegmentWriter(segments.StreamWriter):
             self._save()
 
     def _save(self) -> None:
-        while True:
+        with self._lock:
+            new, newest = self._new[:], self._segment
+        for number, group in groupby(new, itemgetter(0)):
+            self._turn_to(number)
+            items = [(kind, item) for _, kind, item in group]
+            parts = ((kind, [item for one, item in items if one == kind]) for kind in segments.KINDS)
+            self._journal = self._journal or self._begun()
+            self._append(_framed(b"".join(_part(kind, some) for kind, some in parts if some)))
             with self._lock:
-                hour, over = self._hours[0], len(self._hours) > 1
-                new = {kind: items[:] for kind, items in hour.new.items() if items}
-            if new:
-                self._journal = self._journal or self._begun()
-                self._journal.append(_framed(b"".join(_part(kind, items) for kind, items in new.items())))
-                with self._lock:
-                    for kind, items in new.items():
-                        del hour.new[kind][: len(items)]
-            if not over:
-                return
+                del self._new[: len(items)]
+        self._turn_to(newest)
+
+    def _turn_to(self, number: int) -> None:
+        """Seal the segment before this one, where its journal is still open."""
+        if number != self._saved:
             self._seal()
-            with self._lock:
-                del self._hours[0]
+            self._saved = number
 
     def _begun(self) -> segments.Journal:
         """A new journal, which says first what market it is of."""
@@ -315,8 +310,7 @@ class SegmentWriter(segments.StreamWriter):
         with self._saving:
             self._save()
             self._seal()
-            with self._lock:
-                self._hours = [_Hour()]
+            self._begins_ms = None
 
     def _restore(self) -> None:
         """Make segments of the journals of killed processes, and remove the half-written files they left."""
