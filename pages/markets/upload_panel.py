@@ -151,27 +151,18 @@ def _inspect(uploads: list[Any]) -> InspectedFiles:
 
 def _describe(inspection: Inspection) -> None:
     begins, ends = (moment(datetime.fromtimestamp(when / 1e3, UTC)) for when in (inspection.start_ms, inspection.end_ms))
-    stat_strip(
-        [
-            Stat(name=_("Format"), value=inspection.form.name, note=inspection.market),
-            Stat(name=_("Books"), value=number(inspection.books)),
-            Stat(name=_("Levels a side"), value=number(inspection.levels)),
-            Stat(name=_("Span"), value=duration((inspection.end_ms - inspection.start_ms) / 1e3), note=f"{begins} – {ends}"),
-            Stat(
-                name=_("Time between two books"),
-                value=_("{count} ms").format(count=number(inspection.sampling_ms)),
-                note=_("median; a book is carried for {time} at most").format(
-                    time=duration((inspection.carry_ms or STEP_MS) / 1e3)
-                ),
-            ),
-            Stat(name=_("Trades"), value=number(inspection.trades)),
-            Stat(
-                name=_("Rows left out"),
-                value=number(inspection.problem_count),
-                tone="warning" if inspection.problem_count else "plain",
-            ),
-        ]
+    carried = _("median; a book is carried for {time} at most").format(time=duration((inspection.carry_ms or STEP_MS) / 1e3))
+    values = (
+        (_("Format"), inspection.form.name, inspection.market),
+        (_("Books"), number(inspection.books), ""),
+        (_("Levels a side"), number(inspection.levels), ""),
+        (_("Span"), duration((inspection.end_ms - inspection.start_ms) / 1e3), f"{begins} – {ends}"),
+        (_("Time between two books"), _("{count} ms").format(count=number(inspection.sampling_ms)), carried),
+        (_("Trades"), number(inspection.trades), ""),
     )
+    left_out = number(inspection.problem_count)
+    last = Stat(name=_("Rows left out"), value=left_out, tone="warning" if inspection.problem_count else "plain")
+    stat_strip([*(Stat(name=name, value=value, note=note) for name, value, note in values), last])
     if inspection.form.remark:
         st.caption(translate(inspection.form.remark))
     if inspection.problems:

@@ -19,6 +19,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -293,8 +294,9 @@ class Anchorer:
                 log.warning("%s: %s", market, problem)
 
 
-_one: Anchorer | None = None
-_lock = threading.Lock()
+@cache
+def _anchorer(spelling: str) -> Anchorer | None:
+    return Anchorer(places) if (places := destinations(spelling)) else None
 
 
 def anchorer() -> Anchorer | None:
@@ -303,8 +305,4 @@ def anchorer() -> Anchorer | None:
     Raises:
         LedgerError: where the environment names no place that is known.
     """
-    global _one
-    with _lock:
-        if _one is None and (places := destinations()):
-            _one = Anchorer(places)
-        return _one
+    return _anchorer(os.environ.get(ANCHORS_VARIABLE, ""))

@@ -12,6 +12,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, Literal
@@ -272,22 +273,22 @@ def _wrong_call(record: Any, market: MarketCard) -> int | None:
 
 def known_predictors(*folders: Path) -> Predictors:
     """Looks a checkpoint up by its identity's two hashes: in these folders, else among the shipped ones and in `trained/`."""
-    cache: dict[tuple[str, str], Predictor | None] = {}
-    there: dict[tuple[str, str], list[tuple[str, Path]]] = {}
 
+    @cache  # a ledger may name as many weights as it has predictions
+    def there() -> dict[tuple[str, str], list[tuple[str, Path]]]:
+        known: dict[tuple[str, str], list[tuple[str, Path]]] = {}
+        for folder in folders or (checkpoints.FOLDER, TRAINED):
+            for name in checkpoints.names(folder=folder):
+                with contextlib.suppress(checkpoints.CheckpointError):
+                    known.setdefault(identity(checkpoints.read_card(name, folder=folder)), []).append((name, folder))
+        return known
+
+    @cache
     def find(weights: str, card: str) -> Predictor | None:
-        if not cache:  # once: a ledger may name as many weights as it has predictions
-            for folder in folders or (checkpoints.FOLDER, TRAINED):
-                for name in checkpoints.names(folder=folder):
-                    with contextlib.suppress(checkpoints.CheckpointError):
-                        there.setdefault(identity(checkpoints.read_card(name, folder=folder)), []).append((name, folder))
-        if (weights, card) not in cache:
-            cache[weights, card] = None
-            for name, folder in there.get((weights, card), ()):
-                with contextlib.suppress(checkpoints.CheckpointError):  # damaged, or of another model
-                    cache[weights, card] = Predictor(checkpoints.load(name, folder=folder))
-                    break
-        return cache[weights, card]
+        for name, folder in there().get((weights, card), ()):
+            with contextlib.suppress(checkpoints.CheckpointError):  # damaged, or of another model
+                return Predictor(checkpoints.load(name, folder=folder))
+        return None
 
     return find
 

@@ -61,6 +61,8 @@ class LedgerWriter(StreamWriter):
         OSError: where the disk refuses.
     """
 
+    _journal: Journal
+
     def __init__(
         self, root: Path, header: chain.LedgerHeader, *, size_limit: int = SIZE_LIMIT, clock_ms: Callable[[], int] = CLOCK.now_ms
     ) -> None:
@@ -153,11 +155,11 @@ class LedgerWriter(StreamWriter):
                     self._confirmed_ms = max(self._confirmed_ms, item.timestamp)
                 new += self._row(item, answer) if isinstance(item, Row) else self._gap()
                 if self._hour_is_over():
-                    self._append(new)
+                    self._journal.append(new)
                     new = b""
                     self._seal()
             if new:
-                self._append(new)
+                self._journal.append(new)
 
     def _gap(self) -> bytes:
         """A gap, unless nothing came since the one before."""
@@ -226,8 +228,7 @@ class LedgerWriter(StreamWriter):
 
     def release(self) -> None:
         """Leave the folder to others as it is: what was written stays in the journal, where the next writer finds it."""
-        if self._journal is not None:
-            self._journal.close()
+        self._journal.close()
         self._held.close()
 
 

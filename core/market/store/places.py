@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -326,16 +327,10 @@ class SegmentSender:
                 wait = min(2 * wait, RETRY_S[1])
 
 
-_senders: dict[str, SegmentSender] = {}
-_senders_lock = threading.Lock()
-
-
+@cache
 def sender(address: str) -> SegmentSender:
-    """The process's one sender to an address, at work."""
-    with _senders_lock:
-        if address not in _senders:
-            _senders[address] = SegmentSender(address).start()
-        return _senders[address]
+    """The process's sender to an address, at work."""
+    return SegmentSender(address).start()
 
 
 def _opened(address: str) -> tuple[Any, str]:

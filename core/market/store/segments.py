@@ -121,21 +121,16 @@ class StreamWriter(ABC):
     def _renew(self, journal: Journal) -> Journal | None:
         """End a journal of which files were made; returns the one with what is in no file yet, None where that is nothing."""
 
-    def _append(self, data: bytes) -> None:
-        """Put bytes into the journal, of which there is one."""
-        assert self._journal is not None
-        self._journal.append(data)
-
     def _seal(self) -> None:
         """Make files of the hour that is over."""
-        if (journal := self._journal) is not None:
+        if self._journal is not None:
             again, self._again = self._again, True
-            self._make_files(journal, again=again)
-            self._journal, self._again = self._renew(journal), False
+            self._journal, self._again = self._make_files(self._journal, again=again), False
 
-    def _make_files(self, journal: Journal, *, again: bool) -> None:
+    def _make_files(self, journal: Journal, *, again: bool) -> Journal | None:
         for path, write in self._files(journal, again=again):
             write(path)
+        return self._renew(journal)
 
     @abstractmethod
     def close(self) -> None:

@@ -14,6 +14,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -284,7 +285,7 @@ class SegmentWriter(segments.StreamWriter):
             items = [(kind, item) for _, kind, item in group]
             parts = ((kind, [item for one, item in items if one == kind]) for kind in segments.KINDS)
             self._journal = self._journal or self._begun()
-            self._append(_framed(b"".join(_part(kind, some) for kind, some in parts if some)))
+            self._journal.append(_framed(b"".join(_part(kind, some) for kind, some in parts if some)))
             with self._lock:
                 del self._new[: len(items)]
         self._turn_to(newest)
@@ -319,7 +320,6 @@ class SegmentWriter(segments.StreamWriter):
             try:
                 if journal.locked:
                     self._make_files(journal, again=True)
-                    self._renew(journal)
             except (KeyError, ValueError, TypeError, OverflowError, pa.ArrowException) as error:
                 log.warning("the journal %s is damaged: %r", path.name, error)
                 path.replace(path.with_name(f"{path.name}.damaged"))  # so that it is not taken up again
@@ -399,8 +399,8 @@ def _read_journal(path: Path) -> tuple[str, str, dict[str, pa.Table]]:
     tables: dict[str, list[pa.Table]] = {kind: [] for kind in segments.KINDS}
     sound = dict.fromkeys(segments.KINDS, True)
     for number, entry in enumerate(_entries(path)):
-        if number == 0:
-            about = _about(entry)
+        with suppress(ValueError):  # where it is damaged, the rows may be whole nevertheless
+            about = json.loads(entry) if number == 0 else about
         rest = b"" if entry.startswith(b"{") else entry
         while len(rest) >= 16:
             kind, end = rest[:8].rstrip().decode("latin-1"), 16 + int.from_bytes(rest[8:16], "little")
@@ -409,7 +409,7 @@ def _read_journal(path: Path) -> tuple[str, str, dict[str, pa.Table]]:
                 sound[kind] = table is not None
                 tables[kind] += [table] if table is not None else []
             rest = rest[end:]
-    market, name = (str(about.get(key, "")) for key in ("market", "name"))
+    market, name = (str(about.get(key, "")) if isinstance(about, dict) else "" for key in ("market", "name"))
     return market, name, {kind: pa.concat_tables(parts) for kind, parts in tables.items() if parts}
 
 
@@ -422,14 +422,6 @@ def _entries(path: Path) -> Iterator[bytes]:
             if left < 0:
                 return
             yield file.read(length)
-
-
-def _about(entry: bytes) -> dict[str, Any]:
-    try:
-        about = json.loads(entry)
-    except ValueError:  # damaged: the rows may be whole nevertheless
-        return {}
-    return about if isinstance(about, dict) else {}
 
 
 def _table(kind: str, data: bytes) -> pa.Table | None:
