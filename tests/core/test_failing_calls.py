@@ -1,6 +1,7 @@
 """Every call that writes made to fail once, at every place, while recording, writing the ledger, converting and training.
 
-As SQLite tests itself: afterwards every file reads, nothing that was acknowledged is lost, and the next start goes on.
+As SQLite tests itself: afterwards every file reads, nothing that was acknowledged is lost, and the next start goes on. The same
+where the process is killed in the middle of that call, which gives it no chance to clean up.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ from tests.core.training.test_loop import CPU, Regression, equal, network
 PLAIN = ("fsync", "replace", "unlink", "mkdir")
 
 
+class Killed(Exception):
+    """Stands for kill -9."""
+
+
 class Faults:
     """Counts calls that write, and makes the one of this number fail; a write that fails has written its first half."""
 
@@ -58,6 +63,8 @@ class Faults:
         return sorted({number for calls in self.places.values() for number in (*calls[:2], calls[-1])})
 
     def fail(self) -> None:
+        if self.error is Killed:
+            os._exit(9)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) if self.error is OSError else self.error()
 
 
@@ -122,19 +129,49 @@ Work = Callable[[Path], Any]
 
 
 def at_every_place(
-    folder: Path, work: Callable[[Path, list[int]], None], check: Callable[[Path, int], None], *, least: int
+    folder: Path, work: Callable[[Path, list[int]], None], check: Callable[[Path, int], None], *, least: int, kills: bool = False
 ) -> None:
     """Work that notes what was acknowledged, with each of its calls failing once, and the state afterwards checked."""
     with failing(-1, OSError) as whole:
         work(folder / "whole", acknowledged := [0])
     check(folder / "whole", acknowledged[-1])
     assert whole.count >= least
-    for error in (OSError, MemoryError):
-        for number in whole.chosen:
+    for error in (OSError, MemoryError, Killed) if kills else (OSError, MemoryError):
+        for number in whole.chosen[:: 2 if kills and error is MemoryError else 1]:
             place, acknowledged = folder / f"{error.__name__}_{number}", [0]
-            with failing(number, error), suppress(error):
-                work(place, acknowledged)
+            if error is Killed:
+                acknowledged = [killed_at(number, work, place)]
+            else:
+                with failing(number, error), suppress(error):
+                    work(place, acknowledged)
             check(place, acknowledged[-1])
+
+
+class Told(list[int]):
+    """Numbers that another process is told as well."""
+
+    def __init__(self, pipe: int) -> None:
+        super().__init__([0])
+        self._pipe = pipe
+
+    def append(self, number: int) -> None:
+        os.write(self._pipe, number.to_bytes(4, "little"))
+        super().append(number)
+
+
+def killed_at(number: int, work: Callable[[Path, list[int]], None], place: Path) -> int:
+    """Work of a process that is killed in its call of this number; returns the last that it acknowledged."""
+    read, write = os.pipe()
+    if not (child := os.fork()):
+        try:
+            with failing(number, Killed):
+                work(place, Told(write))
+        finally:
+            os._exit(0)
+    os.close(write)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    with open(read, "rb") as told:
+        return int.from_bytes(told.read()[-4:], "little")
 
 
 ROWS = random_book(16, 3)
@@ -168,7 +205,7 @@ def test_a_recording(tmp_path: Path, goes_on: bool) -> None:
         sizes = [size for path in sorted(folder.rglob("trades_*.parquet")) for size in pq.read_table(path)["size"].to_pylist()]
         assert sorted(sizes) == list(range(1, len(sizes) + 1)) and len(sizes) >= acknowledged
 
-    at_every_place(tmp_path, work, check, least=30)
+    at_every_place(tmp_path, work, check, least=30, kills=goes_on)
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +242,7 @@ def test_a_ledger(tmp_path: Path, shelf: Path, predictor: Predictor, monkeypatch
         result = verify(folder, known_predictors(shelf), heads=[str(again.head)])
         assert result.state != "broken" and result.total("recomputed") == again.count
 
-    at_every_place(tmp_path, work, check, least=30)
+    at_every_place(tmp_path, work, check, least=30, kills=True)
 
 
 def test_a_conversion(tmp_path: Path) -> None:
