@@ -146,9 +146,3 @@ def naive_class(move: float, alpha: float) -> int:
     if np.isnan(move):
         return -1
     return 2 if move > alpha else 0 if move < -alpha else 1
-
-
-def read_trades(book: Path) -> list[Trade]:
-    """The trades of a book file in time order; an empty list where it has none."""
-    columns = TradeColumns([book])
-    return columns.between(0, len(columns.times))
