@@ -34,7 +34,7 @@ from core.market.ledger.writer import LedgerItem, LedgerKeeper
 from core.market.marks import Mark, SizeMarks
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.session_view import LatencyLog, Status, View
-from core.market.stream import FrameContent, FrameKind, SessionPresent, StepCollector, encode, score_rows
+from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose
 from core.scores import matthews
@@ -332,7 +332,7 @@ class MarketSession:
                     used += whole
             if predictions is not None and fresh is not None:
                 self._time(fresh, predictions, done_ns)
-            self.frames.publish(self._present, self._board.log.dtype)
+            self.frames.publish(self._scored, self._board.log.dtype)
             self._snapshot = None
 
     def _to_write_down(
@@ -408,35 +408,45 @@ class MarketSession:
     def view(self, rows: int = 1_200) -> View:
         """The last `rows` rows and their predictions, provisional ones included."""
         with self._lock:
-            return self._view(rows)
+            return self._view(rows, message=self._message or self._lag_fault())
 
-    def _view(self, rows: int) -> View:
+    def _view(self, rows: int, **more: Any) -> View:
         tail = self._rows.tail(rows)
         timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
         predictions = np.concatenate([self._board.log.tail(rows), self._provisional_predictions()])
-        warm = min(self._since_gap, self.predictor.window)
         first = int(timestamps[0]) if len(timestamps) else 0
         trades = list(takewhile(lambda trade: trade[0] > first - STEP_MS, reversed(self._trades)))[::-1]
-        age_ms = self._age_ms()
-        return View(
-            status=self._status(self._state, age_ms, warm),
-            message=self._message or self._lag_fault(),
-            step=self._step,
-            warm=warm,
-            provisional=min(len(self._provisional), len(timestamps)),
+        return self._state_with(
             timestamps=timestamps,
             levels=levels,
             trades=np.array(trades, dtype=np.float64).reshape(-1, 4),
             predictions=predictions[predictions["timestamp"] >= first],
-            age_ms=age_ms,
-            received_ms=self._row_received_ns / 1e6,
+            **more,
         )
+
+    def _state_with(self, **content: Any) -> View:
+        """What the session is now, and this content, fields of a view."""
+        log, age_ms, warm = self._board.log, self._age_ms(), min(self._since_gap, self.predictor.window)
+        return View(
+            status=self._status(self._state, age_ms, warm),
+            step=self._step,
+            warm=warm,
+            provisional=len(self._provisional),
+            received_ms=self._row_received_ns / 1e6,
+            age_ms=age_ms,
+            began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
+            tick=self._price_tick,
+            ladder=self._depth.ladder,
+            **content,
+        )
+
+    def _scored(self, **content: Any) -> View:
+        return self._state_with(scores=score_rows(self._board), **content)
 
     def status_now(self) -> tuple[Status, str]:
         """The status, and the feed's message."""
         with self._lock:
-            status = self._status(self._state, self._age_ms(), min(self._since_gap, self.predictor.window))
-            return status, self._message or self._lag_fault()
+            return self._status_now(), self._message or self._lag_fault()
 
     @property
     def lag_ms(self) -> float | None:
@@ -463,20 +473,6 @@ class MarketSession:
         rows = [log.record(row.timestamp, row.mid, p, which) for row, p, which in predicted if p]
         return np.array(rows, dtype=log.dtype)
 
-    def _present(self) -> SessionPresent:
-        log = self._board.log
-        return SessionPresent(
-            step=self._step,
-            status=self._status(self._state, self._age_ms(), warm := min(self._since_gap, self.predictor.window)),
-            warm=warm,
-            scores=score_rows(self._board),
-            received_ms=self._row_received_ns / 1e6,
-            provisional=len(self._provisional),
-            began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
-            tick=self._price_tick,
-            ladder=self._depth.ladder,
-        )
-
     @property
     def _price_tick(self) -> float:
         return self.feed.tick or self._rows.tick(self.predictor.window)
@@ -484,23 +480,17 @@ class MarketSession:
     def snapshot(self, rows: int) -> tuple[bytes, int]:
         """The last `rows` rows as one frame that replaces everything a viewer has, and its version; made once for all viewers."""
         with self._lock:
-            version, present = self.frames.stream.version, self._present()
-            key = version, rows, present.status
+            version, status = self.frames.stream.version, self._status_now()
+            key = version, rows, status
             if self._snapshot is None or self._snapshot[0] != key:
-                view = self._view(rows)
-                content = FrameContent(
-                    kind=FrameKind.SNAPSHOT,
-                    timestamps=view.timestamps,
-                    levels=view.levels,
-                    bands=self._depth.snapshot(rows),
-                    predictions=view.predictions,
-                    trades=view.trades,
-                    marks=np.array([mark for mark in self._marks if mark.time >= view.timestamps[0]]).reshape(-1, 5),
-                    outcomes=np.zeros((0, 3)),
-                    present=present,
-                )
-                self._snapshot = key, encode(content)
+                first = self._rows.timestamps[self._rows.tail(rows)][:1]
+                marks = np.array([mark for mark in self._marks if mark.time >= first[0]]).reshape(-1, 5)
+                view = self._view(rows, scores=score_rows(self._board), bands=self._depth.snapshot(rows), marks=marks)
+                self._snapshot = key, encode(view, FrameKind.SNAPSHOT)
             return self._snapshot[1], version
+
+    def _status_now(self) -> Status:
+        return self._status(self._state, self._age_ms(), min(self._since_gap, self.predictor.window))
 
     def _status(self, state: FeedState, age_ms: float, warm: int) -> Status:
         if state is FeedState.LIVE and STALE_MS < age_ms < math.inf:

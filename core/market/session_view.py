@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import FloatArray
+from core.market.depth import BandChange, Ladder
 
 
 class Status(StrEnum):
@@ -33,30 +35,43 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A consistent copy of a session's state.
+    """A consistent copy of a session's state: its newest rows, or what a step has changed.
 
     Attributes:
-        step: rows since the session began; two viewers with the same step see the same.
+        step: number of the newest row since the session began, which everything drawn from it carries.
         warm: rows since the last gap, up to the window.
         provisional: how many of the newest rows the venue has not confirmed yet; they and their predictions may be dropped (D27).
+        received_ms: when the newest row's book arrived, milliseconds since the epoch; 0 before the first.
         timestamps: (n,) milliseconds; levels: (n, 40); both oldest first.
         trades: (m, 4) time in ms, price, size, and 1 for an aggressive buy, -1 for a sell, 0 unknown.
-        predictions: structured rows of `core.market.answers.scoreboard.PredictionLog`, oldest first.
-        age_ms: since the last book arrived; infinite before the first.
-        received_ms: when the newest row's book arrived, milliseconds since the epoch.
+        predictions: structured rows of `core.market.answers.scoreboard.PredictionLog`, oldest first, for any of these timestamps.
+        age_ms: since the last book arrived; infinite before the first. message: the feed's, or "".
+        scores: (heads, SCORES), see `core.market.stream.score_rows`; none where they were not asked for.
+        began_ms: timestamp from which the scores count; 0 before the first.
+        tick: the market's smallest step of price, quote currency; 0 where it is not known yet.
+        ladder: steps of price of the bands; None where there are none. bands: what changed in those of the last rows, a row each;
+            None for one that has none.
+        outcomes: (k, 3) timestamp, head, class of earlier predictions. marks: (j, 5), see `core.market.marks.Mark`.
     """
 
     status: Status
-    message: str
     step: int
     warm: int
     provisional: int
+    received_ms: float
     timestamps: NDArray[np.int64]
     levels: FloatArray
     trades: FloatArray
     predictions: NDArray[np.void]
-    age_ms: float
-    received_ms: float
+    age_ms: float = math.inf
+    message: str = ""
+    scores: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    began_ms: float = 0.0
+    tick: float = 0.0
+    ladder: Ladder | None = None
+    bands: Sequence[BandChange | None] = ()
+    outcomes: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+    marks: FloatArray = field(default_factory=lambda: np.zeros((0, 5)))
 
 
 STAGES = ("feed", "features", "model", "total")

@@ -18,21 +18,19 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core import scores
 from core.market.answers.scoreboard import RULES, Scoreboard
 from core.market.book import FEATURES, LEVELS, FloatArray
-from core.market.depth import BandChange, Ladder
+from core.market.depth import BandChange
 from core.market.grid import Row
 from core.market.labels import Head
 from core.market.marks import KINDS, Mark
-from core.market.session_view import Status
+from core.market.session_view import Status, View
 
 STATUSES = tuple(Status)
 """A frame names a status by its place here."""
@@ -72,59 +70,9 @@ class FrameKind(IntEnum):
     STEP = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionPresent:
-    """State of a session at one step.
-
-    Attributes:
-        step: number of the newest row; everything drawn from this frame carries it.
-        warm: rows since the last gap, up to the window.
-        scores: (heads, SCORES), see `score_row`.
-        received_ms: when the newest row's book came, by this machine's clock; 0 before the first.
-        provisional: how many of the newest rows still wait to be confirmed (D27).
-        began_ms: timestamp from which the scores count; 0 before the first.
-        tick: the market's smallest step of price, quote currency; 0 where it is not known yet.
-        ladder: steps of price of the bands; None where there are none.
-    """
-
-    step: int
-    status: Status
-    warm: int
-    scores: FloatArray
-    received_ms: float
-    provisional: int
-    began_ms: float
-    tick: float
-    ladder: Ladder | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class FrameContent:
-    """Content of one frame.
-
-    Attributes:
-        timestamps: (n,) milliseconds; levels: (n, 40).
-        bands: what changed in the price bands of the last of these rows; None for one that has none.
-        predictions: structured rows of `PredictionLog`, for any of these timestamps.
-        trades: (m, 4) time in ms, price, size, side. outcomes: (k, 3) timestamp, head, class.
-        marks: (j, 5), see `core.market.marks.Mark`.
-    """
-
-    kind: FrameKind
-    timestamps: NDArray[np.int64]
-    levels: FloatArray
-    bands: Sequence[BandChange | None] = ()
-    predictions: NDArray[np.void]
-    trades: FloatArray
-    outcomes: FloatArray
-    marks: FloatArray
-    present: SessionPresent
-
-
-def encode(content: FrameContent) -> bytes:
-    """A frame's bytes."""
-    now = content.present
-    heads = len(now.scores)
+def encode(content: View, kind: FrameKind) -> bytes:
+    """The bytes of a frame of a view with scores."""
+    heads = len(content.scores)
     rows = np.zeros((len(content.timestamps), ROW_FIXED + 6 * heads))
     rows[:, 0], rows[:, len(ROW) : ROW_FIXED] = content.timestamps, content.levels
     rows[:, ROW.index("changes")] = rows[:, ROW_FIXED + 5 * heads :] = -1
@@ -147,23 +95,23 @@ def encode(content: FrameContent) -> bytes:
             start = ROW_FIXED + (3 + i) * heads
             rows[at, start : start + heads] = p[name]
     header = [
-        content.kind,
-        now.step,
+        kind,
+        content.step,
         heads,
         len(rows),
         len(content.trades),
         len(content.outcomes),
-        now.received_ms,
-        STATUSES.index(now.status),
-        now.warm,
-        now.provisional,
-        now.began_ms,
-        now.tick,
-        *(now.ladder or (0.0, 0.0)),
+        content.received_ms,
+        STATUSES.index(content.status),
+        content.warm,
+        content.provisional,
+        content.began_ms,
+        content.tick,
+        *(content.ladder or (0.0, 0.0)),
         len(keys),
         len(content.marks),
     ]
-    parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, content.marks, now.scores]
+    parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, content.marks, content.scores]
     return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), keys.tobytes(), sizes.tobytes()])
 
 
@@ -264,24 +212,26 @@ class StepCollector:
         """Rows were taken back or begin again: the next frame is no continuation."""
         self._anew = True
 
-    def publish(self, present: Callable[[], SessionPresent], dtype: np.dtype[np.void]) -> None:
-        """Encode what has changed for everybody who watches, and begin collecting again; `present` is asked only for viewers."""
+    def publish(self, view: Callable[..., View], dtype: np.dtype[np.void]) -> None:
+        """Encode what has changed for everybody who watches, and begin collecting again.
+
+        Args:
+            view: makes a view with these rows, predictions, trades, outcomes and marks; asked only where somebody watches.
+            dtype: of a prediction.
+        """
         frame = None
         if self.stream.viewers and not self._anew:
             predicted = [prediction for _, prediction, _ in self.rows if prediction is not None]
-            frame = encode(
-                FrameContent(
-                    kind=FrameKind.STEP,
-                    timestamps=np.array([row.timestamp for row, *_ in self.rows], dtype=np.int64),
-                    levels=np.array([row.levels[:40] for row, *_ in self.rows]).reshape(-1, 40),
-                    bands=[bands for *_, bands in self.rows],
-                    predictions=np.array(predicted, dtype=dtype),
-                    trades=np.array(self.trades).reshape(-1, 4),
-                    outcomes=np.array(self.outcomes, dtype=np.float64).reshape(-1, 3),
-                    marks=np.array(self.marks).reshape(-1, 5),
-                    present=present(),
-                )
+            content = view(
+                timestamps=np.array([row.timestamp for row, *_ in self.rows], dtype=np.int64),
+                levels=np.array([row.levels[:40] for row, *_ in self.rows]).reshape(-1, 40),
+                bands=[bands for *_, bands in self.rows],
+                predictions=np.array(predicted, dtype=dtype),
+                trades=np.array(self.trades).reshape(-1, 4),
+                outcomes=np.array(self.outcomes, dtype=np.float64).reshape(-1, 3),
+                marks=np.array(self.marks).reshape(-1, 5),
             )
+            frame = encode(content, FrameKind.STEP)
         self.stream.publish(frame)
         self._anew = False
         self.rows, self.trades, self.outcomes, self.marks = [], [], [], []

@@ -13,8 +13,8 @@ import playwright
 
 from core.market.depth import BandChange, Ladder
 from core.market.marks import Mark
-from core.market.session_view import Status
-from core.market.stream import SCHEMA, SCORES, STATUSES, FrameContent, FrameKind, SessionPresent, encode
+from core.market.session_view import Status, View
+from core.market.stream import SCHEMA, SCORES, STATUSES, FrameKind, encode
 from tests.core.market.helpers import random_book
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
@@ -44,7 +44,7 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         None if key is None else BandChange(1.5, 2.5, i == 0, key, rng.random(len(key)).astype(np.float32))
         for i, key in enumerate(keys)
     ]
-    present = SessionPresent(
+    content = View(
         step=7,
         status=Status.REPLAYING,
         warm=5,
@@ -54,9 +54,6 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         began_ms=3.0,
         tick=0.01,
         ladder=Ladder(1.0, 20.0),
-    )
-    content = FrameContent(
-        kind=kind,
         timestamps=times,
         levels=levels,
         bands=changes,
@@ -64,7 +61,6 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         trades=taken,
         outcomes=told,
         marks=marks,
-        present=present,
     )
     made: list[dict[str, Any]] = []
     for i in range(rows):
@@ -93,7 +89,7 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         "receivedMs": 1.5, "status": STATUSES.index(Status.REPLAYING), "warm": 5, "provisional": 2, "beganMs": 3.0, "tick": 0.01,
         "fine": 1.0, "coarse": 20.0,
     }  # fmt: skip
-    return encode(content), expected
+    return encode(content, kind), expected
 
 
 def test_the_browsers_modules(tmp_path: Path) -> None:
