@@ -1,32 +1,33 @@
 """Measures a class on a running app: a teacher in Chromium moves a dial, and so many phones get each state over their websockets.
 
     python -m scripts.class_phones http://localhost:8501 --pid PID [--phones 60] [--moves 30] [--chromium PATH]
-    python -m scripts.class_phones http://localhost:8501 --pid PID --phones 30 --teach validation.parquet
+    python -m scripts.class_phones http://localhost:8501 --pid PID --phones 30 --teach digits
 
 Prints the app's processor time a second (with PID), the milliseconds from the key press to the phones (first, median, 95th
 percentile, last), and the size of a view. The key press includes the teacher's own run of the page. With `--teach` the phones
-teach three kinds with photographs of the file, none of them twice, and the held-out score is printed as it rises.
+teach five signs of a folder of photographed digits, a signer each, and the held-out score is printed as it rises.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import csv
 import json
 import re
 import shutil
 import statistics
 import time
+from collections import defaultdict
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
 import psutil
-import pyarrow.parquet as pq
 from playwright.async_api import Page, async_playwright
 
 LESSON = "/attention-steps?part=softmax&ask=true&lang=en"
-KINDS = ("t-shirt", "pants", "longsleeve")
+SIGNS = ("0", "1", "2", "5", "8")
 PAUSE_S = 1.0
 TEACH_S = 4.0
 LAST_S = 15.0
@@ -55,14 +56,15 @@ async def opened(page: Page, url: str) -> str:
     return f"ws://{urlsplit(url).netloc}/class/{code[1] if code else ''}/socket?lang="
 
 
-def lessons(file: Path, phones: int) -> list[list[tuple[int, bytes]]]:
-    """Two photographs at most of each kind for each phone, none of them twice."""
-    table = pq.read_table(file, columns=["kind", "jpeg"]).to_pylist()
-    given: list[list[tuple[int, bytes]]] = [[] for _ in range(phones)]
-    for row, kind in enumerate(KINDS):
-        for place, jpeg in enumerate([one["jpeg"] for one in table if one["kind"] == kind][: 2 * phones]):
-            given[place % phones].append((row, jpeg))
-    return given
+def lessons(folder: Path, phones: int) -> list[list[tuple[int, bytes]]]:
+    """A photograph of each sign for each phone, of one signer each; each phone begins with another sign."""
+    by_signer: dict[str, list[tuple[int, bytes]]] = defaultdict(list)
+    with (folder / "manifest.csv").open(encoding="utf-8", newline="") as file:
+        for one in csv.DictReader(file):
+            if one["digit"] in SIGNS:
+                by_signer[one["run_id"]].append((SIGNS.index(one["digit"]), (folder / one["path"]).read_bytes()))
+    given = list(by_signer.values())[:phones]
+    return [one[place % len(one) :] + one[: place % len(one)] for place, one in enumerate(given)]
 
 
 async def teach(address: str, pictures: list[tuple[int, bytes]], waits: list[float], scores: dict[int, str]) -> None:
@@ -93,9 +95,9 @@ async def teach(address: str, pictures: list[tuple[int, bytes]], waits: list[flo
 async def teaching(asked: argparse.Namespace, page: Page) -> None:
     """Have the phones teach, and print what it took."""
     await page.goto(asked.url + "/own-classes?lang=en")
-    await page.get_by_role("textbox", name="Names of your classes").fill(", ".join(KINDS))
+    await page.get_by_role("textbox", name="Names of your classes").fill(", ".join(SIGNS))
     await page.keyboard.press("Enter")
-    await page.get_by_text("longsleeve: 0 pictures").wait_for(timeout=90_000)
+    await page.get_by_text(f"{SIGNS[0]}: 0 pictures").wait_for(timeout=90_000)
     address, process = await opened(page, asked.url), psutil.Process(asked.pid) if asked.pid else None
     await asyncio.sleep(5)
     before, began = sum(process.cpu_times()[:2]) if process else 0.0, time.perf_counter()
@@ -152,7 +154,7 @@ async def main() -> None:
     options.add_argument("--pid", type=int)
     options.add_argument("--phones", type=int, default=60)
     options.add_argument("--moves", type=int, default=30)
-    options.add_argument("--teach", type=Path, metavar="PARQUET")
+    options.add_argument("--teach", type=Path, metavar="DIR")
     options.add_argument("--chromium", default=shutil.which("chromium-headless-shell"))
     asked = options.parse_args()
     async with async_playwright() as playwright:
