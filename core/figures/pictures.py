@@ -168,20 +168,16 @@ def overlay_figure(
         hover = _("patch {number}: {value}").format(number="%{customdata}", value="%{z:+.3~g}" if signed else "%{z:.3~g}")
         glow |= {"name": "patches", "customdata": numbers, "hovertemplate": hover + "<extra></extra>"}
         traces.append(glow | {"showscale": True, "colorbar": bar})
-    layout = (
-        base_layout(keep="overlay", legend=False, height=height) | _frame(side) | {"margin": {"t": 6, "b": 6, "l": 6, "r": 6}}
-    )
-    if image.ndim == 3:
-        layout["images"] = [_below(Image.fromarray(image), side, side)]
-    layout["shapes"] = [
+    shapes = [
         {"type": "line", "line": {"color": "rgba(133,140,150,0.55)", "width": 1}} | ends
         for k in range(patch, side, patch)
         for ends in ({"x0": k, "x1": k, "y0": 0, "y1": side}, {"y0": k, "y1": k, "x0": 0, "x1": side})
     ]
     if outlined is not None:
         row, column = divmod(outlined, grid)
-        layout["shapes"].append(_frame_of(column * patch, row * patch, patch))
-    return figure_of(traces, layout)
+        shapes.append(_frame_of(column * patch, row * patch, patch))
+    below = {"images": [_below(Image.fromarray(image), side, side)]} if image.ndim == 3 else {}
+    return _sheet(traces, side, side, keep="overlay", height=height, edge=6, shapes=shapes, **below)
 
 
 def _pixels(image: Bytes) -> dict[str, Any]:
@@ -273,12 +269,9 @@ def gallery_figure(
     whole[:count] = images
     sheet = whole.reshape(rows, columns, side, side).transpose(0, 2, 1, 3).reshape(rows * side, columns * side)
     trace = _cells(sheet, GREYS, low=0, high=255, step=1) | {"hoverinfo": "none", "name": "images"}
-    layout = base_layout(keep=keep, legend=False, height=height) | _frame(columns * side, rows * side)
-    layout["margin"] = {"t": 4, "b": 4, "l": 4, "r": 4}
-    if chosen is not None:
-        row, column = divmod(chosen, columns)
-        layout["shapes"] = [_frame_of(column * side, row * side, side)]
-    return figure_of([trace], layout)
+    framed = [divmod(chosen, columns)] if chosen is not None else []
+    shapes = {"shapes": [_frame_of(column * side, row * side, side) for row, column in framed]} if framed else {}
+    return _sheet([trace], columns * side, rows * side, keep=keep, height=height, edge=4, **shapes)
 
 
 def photographs_figure(
@@ -304,10 +297,7 @@ def photographs_figure(
         sheet.paste(small, (column * side + (side - small.width) // 2, row * side + (side - small.height) // 2))
     trace: dict[str, Any] = _cells(np.zeros((rows, columns)), GREYS, low=0, high=1, step=side)
     trace |= {"hoverinfo": "none", "opacity": 0, "name": "images"}
-    layout = base_layout(keep="photographs", legend=False, height=height) | _frame(columns * side, rows * side)
-    layout["margin"] = {"t": 4, "b": 4, "l": 4, "r": 4}
-    layout["images"] = [_below(sheet, columns * side, rows * side)]
-    layout["shapes"] = []
+    shapes = []
     for index, is_right in enumerate(right):
         row, column = divmod(index, columns)
         frame = _frame_of(column * side + 1, row * side + 1, side - 2)
@@ -315,8 +305,9 @@ def photographs_figure(
             "color": GREY if is_right is None else BLUE if is_right else ORANGE,
             "width": 5 if index == chosen else 1.5,
         }
-        layout["shapes"].append(frame)
-    return figure_of([trace], layout)
+        shapes.append(frame)
+    below = [_below(sheet, columns * side, rows * side)]
+    return _sheet([trace], columns * side, rows * side, keep="photographs", height=height, edge=4, images=below, shapes=shapes)
 
 
 def image_at(x: float, y: float, *, columns: int, count: int, side: int) -> int | None:
@@ -333,11 +324,12 @@ def _cells(values: NDArray[Any], scale: Scale, *, low: float, high: float, step:
     }  # fmt: skip
 
 
-def _frame(width: float, height: float | None = None) -> dict[str, Any]:
-    """Invisible axes for a picture: upright, with square pixels."""
-    tall = width if height is None else height
+def _sheet(traces: list[Trace], wide: float, high: float, *, edge: int, **layout: Any) -> go.Figure:
+    """A picture of wide x high square pixels, upright, without axes, with so many pixels around it."""
     plain = {"visible": False, "constrain": "domain", "fixedrange": True}
-    return {"xaxis": plain | {"range": [0, width]}, "yaxis": plain | {"range": [tall, 0], "scaleanchor": "x"}}
+    whole = base_layout(legend=False, **{name: layout.pop(name) for name in ("keep", "height")}) | layout
+    axes = {"xaxis": plain | {"range": [0, wide]}, "yaxis": plain | {"range": [high, 0], "scaleanchor": "x"}}
+    return figure_of(traces, whole | axes | {"margin": dict.fromkeys("tblr", edge)})
 
 
 def _frame_of(x: float, y: float, size: float) -> dict[str, Any]:
