@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,11 +21,11 @@ from pages.markets import (
     alerts_panel,
     call_value,
     forecasters_panel,
-    live_actions,
     live_controls,
     live_model,
     live_scores,
     marks_panel,
+    record_switch,
     terminal,
     toolbar,
     watched_feeds,
@@ -34,7 +35,7 @@ from pages.markets.call_rules import unknown_market
 from pages.markets.live_controls import ViewChoices
 from pages.markets.terminal import TerminalChoices
 from pages.shared import controls, permissions
-from pages.shared.language import _
+from pages.shared.language import _, number
 
 FALLBACK = "live:fallback"
 
@@ -84,7 +85,7 @@ def main() -> None:
         live_controls.levers(session.feed)
     if not controls.presenting():
         unknown_market(session.entry, str(predictor.card["name"]))
-        live_actions.show(session, start)
+        _actions(session, start)
         whole = st.container()
         _below(session, choices, view)
         live_model.show(predictor, session.entry, choices)
@@ -133,6 +134,44 @@ def _screen(session: MarketSession, choices: ViewChoices, view: TerminalChoices)
         once_a_second()
     else:
         screen(streamed=True)
+
+
+def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
+    """Freeze the window, download the predictions, record; and, of a live feed, what its ledger holds.
+
+    Args:
+        begin: makes a session of the same feed.
+    """
+    with st.container(horizontal=True, vertical_alignment="center"):
+        # A link, which the browser follows by itself: after `st.switch_page` a tick of this page's fragments, still under way,
+        # would be run last and leave the other page blank.
+        st.page_link(
+            "pages/markets/attention.py",
+            label=_("Freeze this window"),
+            icon=":material/ac_unit:",
+            help=_("Opens it on the attention page."),
+            query_params={"freeze": session.feed.key},
+        )
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        controls.download_table(
+            _("Predictions"),
+            session.export,
+            key="predictions",
+            filename=f"tlob-{stamp}",
+        )
+    record_switch.show(session, begin)
+    ledger = session.ledger
+    if ledger is None:
+        return
+    if ledger.problem:
+        controls.error_box(ledger.problem)
+    elif ledger.head:
+        st.caption(
+            _(
+                "Ledger: {count} predictions written down, {late} of them late since this session began. Newest head `{head}`. "
+                "Nothing is verified until it is recomputed: note the head, and give it to the score cards of the watch wall."
+            ).format(count=number(ledger.count), late=number(ledger.late), head=ledger.head)
+        )
 
 
 def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:

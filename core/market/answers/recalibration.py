@@ -1,19 +1,12 @@
-"""Recalibration of a market's probabilities from its own past, as outcomes become known.
+"""Recalibration of a market's probabilities from its own past, as outcomes become known (docs/value.md).
 
 Every fifty seconds each head's temperature and class biases are fitted anew to the outcomes known by then, the newest weighing
-most. What results is the mean of four `EXPERTS` by how well each has foretold so far: a third each, how often each class came,
-the prediction as written, and the fitted one. While outcomes are few, and where the model does not speak for itself, it leans on
-the first two. What was predicted, and the calls, stay as they are: all of this is derived from them.
-An outcome at row t is known at row t + h, and used from that row on.
+most. What results is the mean of four `EXPERTS` by how well each has foretold so far. What was predicted, and the calls, stay as
+they are. An outcome at row t is known at row t + h, and used from that row on.
 
-The weights are those of the exponentially weighted average forecaster for the log-loss (Cesa-Bianchi and Lugosi 2006, sections
-3.3 and 9.2; an outcome of a horizon of h steps counts `PACE_OF_WEIGHTS` / h, since outcomes overlap): whatever comes, the sum of
-its losses is above that of the best expert by at most ln 4 times h / `PACE_OF_WEIGHTS`, outcomes still awaited aside.
-
-Adaptive conformal sets say which classes to name so that what happens is among them at a promised rate.
-A class is in the set while 1 less its probability is at most a limit: the quantile of that score over recent outcomes, at a level
-that rises after every miss and falls after every hit (adaptive conformal inference: Gibbs and Candes 2021, equation 2). So the
-promise is kept in the long run whatever the market does; nothing is assumed about it.
+Weights are those of the exponentially weighted average forecaster for the log-loss (Cesa-Bianchi and Lugosi 2006, sections 3.3
+and 9.2). Adaptive conformal sets (Gibbs and Candes 2021, equation 2) say which classes to name so that what happens is among them
+at a promised rate, whatever the market does.
 """
 
 from __future__ import annotations

@@ -3,13 +3,8 @@
 A call is UP or DOWN; STATIONARY asks for nothing. The measures are defined in docs/value.md. Overlapping outcomes depend on one
 another: intervals resample blocks of time, a taker holds one position at a time, and luck is judged by one call a horizon.
 
-Luck is an anytime-valid test of calls against a coin that knows how often each class comes.
-The coin calls the classes in any fixed proportions, independently of what happens. Calls are taken once a horizon, so that
-outcomes do not overlap, and in groups of `GROUP`. Had a coin made them, each of a group's cyclic shifts would have been as
-likely as the order in which they came; so what exp(stake x hits) gains over its mean over the shifts is the gain of a fair bet.
-The wealth of one who makes such bets, beginning with 1, is an e-process: by Ville's inequality it ever exceeds 1/a with
-probability at most a, however often and whenever one looks (Ramdas, Gruenwald, Vovk and Shafer 2023). Nothing is assumed about
-the market: its outcomes may depend on one another in any way.
+Luck is an anytime-valid test of calls against a coin that knows how often each class comes: had a coin made a group's calls, each
+of their cyclic shifts would have been as likely (an e-process: Ramdas, Gruenwald, Vovk and Shafer 2023).
 """
 
 from __future__ import annotations
