@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Protocol
@@ -71,7 +72,7 @@ class BookFormat(Protocol):
 
     key: str
     name: str
-    remark: Message | str
+    remark: Message | str = ""
 
     def recognises(self, files: Mapping[str, Path]) -> bool:
         """Tells whether these files, by their names, are of this format."""
@@ -202,8 +203,7 @@ def number_lines(
     Raises:
         FormatError: where a column is not there.
     """
-    file = PositionedText(path)
-    try:
+    with closing(PositionedText(path)) as file:
         before = 0
         names = wanted = [str(i + 1) for i in range(columns)] if isinstance(columns, int) else list(columns)
         if not isinstance(columns, int):
@@ -234,8 +234,6 @@ def number_lines(
             good = ~bad.any(axis=1)
             problems.sort(key=lambda one: one.row)
             yield NumberLines(lines=np.array(numbers, np.int64)[good], values=values[good], problems=problems, done=file.done)
-    finally:
-        file.close()
 
 
 def _as_numbers(cells: list[list[str]], dates: list[bool], *, empty: bool) -> tuple[FloatArray, NDArray[np.bool_]]:

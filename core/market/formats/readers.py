@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -30,15 +31,10 @@ from core.market.store.index import market_of
 from core.messages import Message, compose, first_line
 
 
-class OneFile:
-    """Common part of formats of one file with a header line.
-
-    Attributes:
-        names: columns by which it is recognised. remark: see `BookFormat`.
-    """
+class OneFile(protocol.BookFormat):
+    """Common part of formats of one file with a header line, recognised by the columns `names`."""
 
     names: frozenset[str]
-    remark: Message | str = ""
 
     def recognises(self, files: Mapping[str, Path]) -> bool:
         return len(files) == 1 and self.names <= set(_columns(only(files)))
@@ -107,9 +103,7 @@ class KaggleFormat(OneFile):
 
     key, name = "kaggle", "Kaggle BTC_1sec"
     names = frozenset({"system_time", "midpoint", "asks_distance_0", "bids_notional_0"})
-    remark: Message | str = compose(
-        "Prices are midpoint times one plus distance, and sizes are amounts of quote currency divided by the price."
-    )
+    remark = compose("Prices are midpoint times one plus distance, and sizes are amounts of quote currency divided by the price.")
 
     def market(self, files: Mapping[str, Path]) -> str:
         return re.sub(r"_(1sec|1min|5min).*", "", Path(next(iter(files))).stem)
@@ -204,7 +198,7 @@ EXECUTIONS: Final = (4, 5)
 HALT: Final = 7
 
 
-class LobsterFormat:
+class LobsterFormat(protocol.BookFormat):
     """Two files of the same number of lines; the day is in their names (lobsterdata.com, "Data Structure").
 
     Prices are dollars times 10,000; a level that is empty has the price 9999999999 or -9999999999. A message has its time in
@@ -213,7 +207,7 @@ class LobsterFormat:
     """
 
     key, name = "lobster", "LOBSTER"
-    remark: Message | str = compose("The day comes from the files' names, and times are New York's.")
+    remark = compose("The day comes from the files' names, and times are New York's.")
 
     def recognises(self, files: Mapping[str, Path]) -> bool:
         kinds = sorted(_kind(path) for path in files.values())
@@ -334,7 +328,7 @@ JUMP: Final = 0.05
 """A change of the mid by more than this share is the next of the five stocks, which the files hold one after another."""
 
 
-class Fi2010Format:
+class Fi2010Format(protocol.BookFormat):
     """One text file; of its rows the first forty are read (Ntakaris et al. 2018, fairdata.fi 73eb48d7).
 
     These are ask price, ask volume, bid price, bid volume by level. Prices and volumes are normalised: with "DecPre" they are
@@ -342,9 +336,7 @@ class Fi2010Format:
     """
 
     key, name = "fi2010", "FI-2010"
-    remark: Message | str = compose(
-        "FI-2010 gives no times: each event is given 250 ms, so horizons count events. Sizes and prices are scaled."
-    )
+    remark = compose("FI-2010 gives no times: each event is given 250 ms, so horizons count events. Sizes and prices are scaled.")
 
     def recognises(self, files: Mapping[str, Path]) -> bool:
         return len(files) == 1 and bool(re.match(rb"\s*-?\d\.\d+e[+-]\d+(\s+-?\d\.\d+e[+-]\d+)+", protocol.head(only(files))))
@@ -359,7 +351,6 @@ class Fi2010Format:
             raise protocol.FormatError(
                 "{file} is normalised by z-score, which leaves no order book: the files named DecPre are right", file=path.name
             )
-        problems: list[protocol.RowProblem] = []
         mid = (values[:, 0] + values[:, 2]) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
             jumps = np.flatnonzero(np.abs(np.diff(mid) / mid[:-1]) > JUMP) + 1
@@ -373,7 +364,6 @@ class Fi2010Format:
                     timestamps=times,
                     values=values[start:end],
                     rows=np.arange(start + 1, end + 1, dtype=np.int64),
-                    problems=problems,
                     fresh=start == first,
                     done=end / len(values),
                 )
@@ -381,8 +371,7 @@ class Fi2010Format:
     def _read(self, path: Path) -> np.ndarray:
         """(events, 40); a line is a feature, so that a bad line spoils the file."""
         rows: list[np.ndarray] = []
-        file = protocol.PositionedText(path, longest=FI_LINE)
-        try:
+        with closing(protocol.PositionedText(path, longest=FI_LINE)) as file:
             for number, line in enumerate(iter(file.line, ""), 1):
                 if number > 4 * LEVELS:
                     break
@@ -399,8 +388,6 @@ class Fi2010Format:
                         count=count,
                         right=right,
                     )
-        finally:
-            file.close()
         if (count := len(rows)) < 4 * LEVELS:
             raise protocol.FormatError(
                 "{file} has {count} lines: FI-2010 has {right}, a feature each", file=path.name, count=count, right=FI_ROWS
@@ -474,7 +461,7 @@ class BookBuilder:
 LINE = re.compile(r"(\d{16,20}) (\{.*\})\s*")
 
 
-class BinanceWireFormat:
+class BinanceWireFormat(protocol.BookFormat):
     """Depth, trades and snapshots of one market, a line each of the time of receipt in nanoseconds and the JSON, packed or not.
 
     Changes of depth continue a snapshot (`lastUpdateId`) by their numbers: U and u on spot, pu on futures
@@ -483,7 +470,6 @@ class BinanceWireFormat:
     """
 
     key, name = "binance", "Binance wire"
-    remark: Message | str = ""
 
     def recognises(self, files: Mapping[str, Path]) -> bool:
         return len(files) == 1 and bool(re.match(r"\d{16,20} \{\"", protocol.first_line(only(files))))
@@ -493,10 +479,8 @@ class BinanceWireFormat:
         return market[1] if market else ""
 
     def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
-        file = protocol.PositionedText(only(files))
-        stream = _Stream()
-        number = 0
-        try:
+        stream, number = _Stream(), 0
+        with closing(protocol.PositionedText(only(files))) as file:
             for lines in file.batches():
                 for number, line in enumerate(lines, number + 1):  # noqa: B020
                     if (batch := stream.take(number, line, file.done)) is not None:
@@ -504,8 +488,6 @@ class BinanceWireFormat:
                 yield stream.batch(file.done)
             stream.builder.keep()
             yield stream.batch(1.0)
-        finally:
-            file.close()
 
 
 class _Stream:
@@ -607,7 +589,7 @@ LOCAL: Final = 1 << 30
 BUY, SELL = 1 << 29, 1 << 28
 
 
-class HftbacktestFormat:
+class HftbacktestFormat(protocol.BookFormat):
     """An array "data" of events, each with flags and two times in nanoseconds (hftbacktest's docs, "Data").
 
     Fields ev, exch_ts, local_ts, px, qty, order_id, ival, fval. The low byte of ev says what happened: 1 depth, 2 trade, 3 clear,
@@ -616,7 +598,6 @@ class HftbacktestFormat:
     """
 
     key, name = "hftbacktest", "hftbacktest .npz"
-    remark: Message | str = ""
 
     def recognises(self, files: Mapping[str, Path]) -> bool:
         try:
