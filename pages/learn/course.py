@@ -33,8 +33,8 @@ def page() -> None:
         st.header(_("How to use it"), anchor=False)
         st.markdown(prose_section(PAGE, "how"))
     st.header(_("The lessons"), anchor=False)
-    for left_lesson, right_lesson in zip(course.LESSONS[0::2], course.LESSONS[1::2], strict=True):
-        for column, one in zip(st.columns(2), (left_lesson, right_lesson), strict=True):
+    for first in range(0, len(course.LESSONS), 2):
+        for column, one in zip(st.columns(2), course.LESSONS[first : first + 2], strict=False):
             with column, st.container(border=True, height="stretch"):
                 _card(one)
     st.header(_("Beside the course"), anchor=False)
