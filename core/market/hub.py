@@ -56,7 +56,7 @@ class RunningFeed:
 
 def kind_of(key: str) -> Literal["live", "own", "shared"]:
     """Kind of a feed by its key: live, a playback of somebody's own, or one that all share."""
-    if not key.startswith(("recording/", "simulated/")):
+    if key.startswith("live/"):
         return "live"
     return "own" if "~" in key else "shared"
 

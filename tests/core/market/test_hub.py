@@ -17,7 +17,7 @@ from core.market.book import frame_from_rows
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.recording import RecordingFeed
-from core.market.hub import MAX_FEEDS, MAX_FEEDS_OF_ADDRESS, Hub, TooManyFeeds
+from core.market.hub import MAX_FEEDS, MAX_FEEDS_OF_ADDRESS, Hub, TooManyFeeds, kind_of
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
@@ -409,3 +409,11 @@ def test_a_feed_lets_go_of_its_file_while_a_page_still_holds_its_session(
     assert session.view().step > 0 and feed.length == len(feed._book)
     again = Hub(loop).watch("ann", feed.key, lambda: MarketSession(feed, predictor))  # read anew where it is played again
     wait_until(lambda: again.step > 0)
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [("live/kraken/BTC/USD", "live"), ("simulated/7", "shared"), ("another/kind", "shared"), ("another/kind~me", "own")],
+)
+def test_only_a_live_markets_key_is_live(key: str, kind: str) -> None:
+    assert kind_of(key) == kind

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.lecture import course
@@ -13,6 +14,7 @@ from pages.learn import frame
 from pages.shared import language
 from pages.shared.language import ASSETS, sections
 from pages.shared.navigation import ROOT
+from tests.pages.open_page import open_page
 
 LECTURES = sorted(path.stem for kind in ("learn", "course") for path in (ASSETS / "text" / "en").glob(f"{kind}_*.md"))
 
@@ -96,3 +98,10 @@ def test_every_part_of_a_lesson_has_its_story_in_both_languages() -> None:
         for code in ("en", "es"):
             told = sections((ASSETS / "text" / code / f"course_{lesson.code}.md").read_text(encoding="utf-8"))
             assert set(wanted) <= set(told), (lesson.code, code)
+
+
+def test_the_course_may_have_an_odd_number_of_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(course, "LESSONS", course.LESSONS[:3])
+    monkeypatch.setattr(st, "page_link", lambda *_args, **_more: None)  # a page opened alone knows no other
+    cards = [one.value for one in open_page(ROOT / "pages" / "learn" / "course.py").caption if " min · " in one.value]
+    assert len(cards) == 3
