@@ -226,28 +226,29 @@ def row_figure(
 def layers_figure(
     values: Sequence[float],
     *,
-    even: float,
+    even: float | Sequence[float],
     title: str,
     other: Sequence[float] | None = None,
     whose: str = "",
-    counted: str = "",
+    counted: str | None = None,
+    names: Sequence[str] = (),
 ) -> go.Figure:
     """One number per layer of one kind, first layer first, beside that of uniform attention.
 
     Args:
-        even: the number of uniform attention. other: the same numbers of a compared window.
-        title: of the value axis, with its unit.
-        whose: what the bars are called; "This window" where empty. counted: what is; "Pair" (of layers) where empty.
+        even: the number of uniform attention, or that of each layer. other: the same numbers of a compared window.
+        title: of the value axis, with its unit. names: of the layers; their numbers where left out.
+        whose: what the bars are called; "This window" where empty. counted: what is; "Pair" (of layers) where left out.
     """
-    names = [str(number + 1) for number in range(len(values))]
+    names = list(names) or [str(number + 1) for number in range(len(values))]
     both = ((whose or _("This window"), values, BLUE), (_("Compared window"), other, VIOLET))
     traces: list[dict[str, Any]] = [
         bars(names, np.asarray(numbers), name, colour, hover="%{y:.3f}") for name, numbers, colour in both if numbers is not None
     ]
     mark = {"symbol": "line-ew", "size": 34, "line": {"width": 2, "color": ORANGE}}
-    traces.append(marks(names, np.full(len(names), even), _("All alike"), hover="%{y:.3f}", marker=mark))
+    traces.append(marks(names, np.broadcast_to(even, len(names)).copy(), _("All alike"), hover="%{y:.3f}", marker=mark))
     return chart(traces, keep="layers", hover="x unified", legend=False, bargap=0.35, barmode="group", margin={"t": 8},
-                 xaxis={"title": {"text": counted or _("Pair")}, "type": "category"},
+                 xaxis={"title": {"text": _("Pair") if counted is None else counted}, "type": "category"},
                  yaxis={"title": {"text": title}, "rangemode": "tozero"})  # fmt: skip
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.attention import MapAxis, NamedMap, ScaleKind, layers_figure
+from core.figures.attention import MapAxis, NamedMap, ScaleKind
 from core.figures.attention import map_figure as attention_map
 from core.figures.attention import row_figure as attention_row
 from core.figures.numbers import Write, three_digits
@@ -79,21 +79,6 @@ def row_figure(one: NamedMap, *, query: int, strip: Strip = (), keep: str = "row
         figure.update_xaxes(anchor="free", position=0)
         figure.update_yaxes(domain=[0.16, 1])
         figure.update_shapes(y0=0.16)
-    return figure
-
-
-def spread_figure(values: Mapping[str, tuple[float, float]], *, title: str) -> go.Figure:
-    """One number a sub-layer, by its title: what it is, and what looking at all alike would give.
-
-    Args:
-        title: of the value axis, with its unit.
-    """
-    own, even = zip(*values.values(), strict=True)
-    figure = layers_figure(own, even=0.0, title=title)
-    bars, marks = figure.data
-    bars.update(x=list(values), name=_("This clip"))
-    marks.update(x=list(values), y=np.asarray(even))
-    figure.update_xaxes(title={"text": ""})
     return figure
 
 

@@ -79,14 +79,14 @@ class Measure:
 
     Attributes:
         key: of the plot. title, unit: translated.
-        values: first layer first. even: of uniform attention. other: of a compared input.
+        values: first layer first. even: of uniform attention, or that of each layer. other: of a compared input.
     """
 
     key: str
     title: str
     unit: str
     values: Sequence[float]
-    even: float
+    even: float | Sequence[float]
     other: Sequence[float] | None = None
 
 

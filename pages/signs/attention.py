@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from core.figures import signs as figures
 from core.figures.attention import NamedMap
 from core.signs import gloss_measures
 from core.signs.gloss_measures import ClipMeasures
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
-from pages.shared import controls, faithfulness_view, queries_keys_view, url_state
+from pages.shared import controls, faithfulness_view, map_explorer, queries_keys_view, url_state
 from pages.shared.language import _, number, prose
-from pages.shared.live_plot import live_plot
+from pages.shared.map_explorer import Measure
 from pages.signs import attention_frames, cached_results, clip_and_model, recognise_attention
 from pages.signs.cached_results import Clip
 
@@ -92,7 +90,7 @@ def _take_away(
             _("All arrays (.npz)"), arrays, key="signs_npz", filename="signs-attention.npz", mime="application/octet-stream"
         )
         if map_shown is not None:
-            _map_download(map_shown)
+            map_explorer.download_map(map_shown, keys=recognise_attention.KEYS)
         if rows_shown is not None:
             attention_frames.download(recogniser, recognition, measures, rows_shown)
         clip_and_model.link_to_view()
@@ -101,40 +99,26 @@ def _take_away(
 def _spread(recognition: Recognition, measures: ClipMeasures) -> None:
     """Spread and reach of each sub-layer's attention on the clip."""
     st.header(_("Entropy and distance"), anchor=False)
-    names, spreads = recognise_attention.titles(recognition), measures.spreads
-    entropies = {names[name]: (one.entropy, one.even_entropy) for name, one in spreads.items()}
-    distances = {names[name]: (one.distance, one.even_distance) for name, one in spreads.items()}
-    parts = (
-        ("entropy", _("Entropy"), _("nats"), entropies),
-        ("distance", _("Mean distance"), _("seconds"), distances),
-    )
-    for column, (key, text, unit, values) in zip(st.columns(2), parts, strict=True):
-        with column:
-            st.markdown(f"**{text}**")
-            live_plot(
-                figures.spread_figure(values, title=unit),
-                key=f"signs_{key}",
-                height=240,
-                filename=f"signs-{key}",
-                alt=_("{what} by sub-layer.").format(what=text),
-            )
+    names, spreads = recognise_attention.titles(recognition), measures.spreads.values()
+    map_explorer.measures(
+        [
+            Measure(
+                key="entropy", title=_("Entropy"), unit=_("nats"),
+                values=[one.entropy for one in spreads], even=[one.even_entropy for one in spreads],
+            ),
+            Measure(
+                key="distance", title=_("Mean distance"), unit=_("seconds"),
+                values=[one.distance for one in spreads], even=[one.even_distance for one in spreads],
+            ),
+        ],
+        keys=recognise_attention.KEYS, alt=_("{what} by sub-layer."), whose=_("This clip"), counted="",
+        names=[names[name] for name in measures.spreads],
+    )  # fmt: skip
     st.caption(
         _(
             "Means over all frames and heads. Entropy is 0 where a frame looks at one frame alone. The orange mark is what "
             "looking at all frames alike would give, or for intra-gloss attention at all of its window."
         )
-    )
-
-
-def _map_download(one: NamedMap) -> None:
-    """The enlarged map."""
-
-    def table() -> pd.DataFrame:
-        seconds = [round(float(second), 3) for second in one.axis.positions]
-        return pd.DataFrame(one.weights, columns=seconds, index=seconds).reset_index(names="query \\ key")
-
-    controls.download_table(
-        _("Enlarged map"), table, key="signs_map_table", filename=f"attention-{one.name}".replace(" ", "-"), formats=("csv",)
     )
 
 

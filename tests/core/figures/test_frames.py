@@ -11,7 +11,7 @@ import pytest
 from core.figures import frames as figures
 from core.figures import signs as sign_figures
 from core.figures import strip as strips
-from core.figures.attention import NamedMap
+from core.figures.attention import NamedMap, layers_figure
 from core.figures.style import BLUE, DIVERGING, GREY, ORANGE
 from core.signs.decoding import GlossSpan
 from tests.core.figures.test_signs import travels
@@ -131,7 +131,7 @@ def test_pictures_lie_along_the_keys_of_a_map_and_its_row():
 
 
 def test_spread_by_sub_layer():
-    figure = sign_figures.spread_figure({"Intra 1": (1.0, 2.0), "Inter 1": (2.5, 3.0)}, title="nats")
+    figure = layers_figure([1.0, 2.5], even=[2.0, 3.0], names=["Intra 1", "Inter 1"], title="nats", whose="This clip", counted="")
     bars, marks = figure.data
     assert list(bars.x) == list(marks.x) == ["Intra 1", "Inter 1"]
     assert list(bars.y) == [1.0, 2.5]
