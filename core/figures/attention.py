@@ -24,7 +24,6 @@ DECADES = 2.0
 """Decades that a logarithmic scale spans: weights below a hundredth of the largest have the lowest colour."""
 
 ScaleKind = Literal["own", "shared", "log"]
-SCALE_KINDS: tuple[ScaleKind, ...] = ("own", "shared", "log")
 
 
 @dataclass(frozen=True, kw_only=True)

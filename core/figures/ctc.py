@@ -18,7 +18,6 @@ from core.messages import translate as _
 from core.signs.ctc import Lattice, lattice, sources_of
 
 Quantity = Literal["gamma", "alpha", "beta"]
-QUANTITIES: tuple[Quantity, ...] = ("gamma", "alpha", "beta")
 
 READABLE = 120
 """Most cells that still carry their numbers."""

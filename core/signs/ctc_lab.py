@@ -21,7 +21,6 @@ from core.signs.ctc import Array, Lattice
 from core.signs.vocabulary import BLANK, BLANK_NAME
 
 Fill = Literal["follow", "peaks", "even", "random"]
-FILLS: Final[tuple[Fill, ...]] = ("follow", "peaks", "even", "random")
 """Follow: each label held for its share of the frames. Peaks: blanks, with one frame a label, as trained networks answer.
 Even: all alike. Random: drawn by a seed. All but even ones are whole thousandths, so that the table shows what is computed."""
 OFF: Final = 0.02

@@ -29,7 +29,6 @@ MOVING: Final = ("J", "Z")
 """Letters that a signer draws in the air; here they are read by the hand's shape, as stills show it."""
 BEFORE: Final = np.array([0, 0, 1, 2, 3, 0, 5, 6, 7, 0, 9, 10, 11, 0, 13, 14, 15, 0, 17, 18, 19])
 """Landmark before each one on the way from the wrist."""
-FINGERS: Final = ("thumb", "index", "middle", "ring", "little")
 KEYS: Final = (0, 2, 3, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 17, 18, 20)
 """Landmarks whose distances from each other are features."""
 PAIRS: Final = tuple(np.array(KEYS)[side] for side in np.triu_indices(len(KEYS), 1))

@@ -27,7 +27,6 @@ from core.signs.edits import Edit, Operation
 
 Sentence = Sequence[str]
 Smoothing = Literal["none", "floor", "add-k", "exp"]
-SMOOTHINGS: Final[tuple[Smoothing, ...]] = ("none", "floor", "add-k", "exp")
 """Ways in which sacrebleu treats an order without a match. "none" is section 12.3: BLEU is then 0."""
 MAX_ORDER: Final = 4
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from typing import Any, Final
 
 import torch
@@ -77,12 +76,6 @@ def _compare(config: IIGAConfig, shapes: dict[str, tuple[int, ...]]) -> None:
                 found=shapes[name],
                 shape=shape,
             )
-
-
-def mebibytes(config: IIGAConfig) -> float:
-    """Size of a configuration's weights in float32, MiB."""
-    with torch.device("meta"):
-        return sum(math.prod(tensor.shape) for tensor in IIGA(config).state_dict().values()) * 4 / 2**20
 
 
 STORE: Final[BoundedStore[tuple[str, Footage]]] = BoundedStore(

@@ -23,7 +23,6 @@ from PIL import Image
 from core.messages import compose
 
 Fit = Literal["crop", "pad"]
-FITS: Final[tuple[Fit, ...]] = ("crop", "pad")
 """Crop: the middle square. Pad: all of the picture, black around it."""
 
 Reason = Literal["empty", "not_a_video", "cut_off", "no_picture", "too_large", "too_narrow", "start", "slow"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import orjson
 import pytest
 
 from core.figures import attention as figures
 from core.figures import wire
-from core.figures.attention import DECADES, SCALE_KINDS, SHADES, NamedMap
+from core.figures.attention import DECADES, SHADES, NamedMap, ScaleKind
 
 SECONDS = np.arange(-127, 1) * 0.25
 
@@ -137,7 +139,7 @@ def test_layers_stand_beside_what_even_would_be():
     np.testing.assert_allclose(traces["All alike"].y, np.log(128))
 
 
-@pytest.mark.parametrize("scale", SCALE_KINDS)
+@pytest.mark.parametrize("scale", get_args(ScaleKind))
 def test_maps_travel_as_bytes_not_lists(maps, scale):
     """128 x 128 weights: 16 KiB a small map, 64 KiB a large one, a third more in base64."""
     for figure, most in ((figures.map_grid(maps[:1], scale=scale), 30_000), (figures.map_figure(maps[0], scale=scale), 200_000)):

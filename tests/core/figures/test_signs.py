@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import orjson
 import pytest
@@ -98,7 +100,7 @@ def edges(figure):
                 yield trace.x[place], trace.y[place], trace.y[place + 1]
 
 
-@pytest.mark.parametrize("quantity", ctc_figures.QUANTITIES)
+@pytest.mark.parametrize("quantity", get_args(ctc_figures.Quantity))
 @pytest.mark.parametrize(("target", "frames"), [([], 1), (["A"], 1), (["A", "A"], 30)])
 def test_every_trellis_can_be_drawn(quantity, target, frames):
     problem = ctc_lab.made(target, frames, "even")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from core.signs import ctc, ctc_lab
 from core.signs.decoding import collapse
 
 
-@pytest.mark.parametrize("fill", ctc_lab.FILLS)
+@pytest.mark.parametrize("fill", get_args(ctc_lab.Fill))
 @pytest.mark.parametrize("target", ["", "A", "A A B", "A B C D E F G H I J K L"])
 def test_every_made_problem_is_sound(fill, target):
     found = ctc_lab.made(target.split(), 24, fill, seed=3)
