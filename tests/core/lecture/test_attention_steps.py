@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,11 +63,36 @@ def test_every_step_follows_from_the_one_before() -> None:
     np.testing.assert_allclose(attention_steps.concatenate_heads(attention_steps.split_heads(X, 4)), X)
 
 
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_the_deviation_from_torch_is_that_of_the_output(temperature: float) -> None:
+    allowed = build_mask("causal", len(X))
+    allowed[0] = False  # sees nothing: left out
+    found = steps(X, WEIGHTS, heads=2, mask=allowed, temperature=temperature)
+    assert attention_steps.deviation_from_torch(found, WEIGHTS) < 1e-12
+    for by in (0.25, -0.5):
+        moved = replace(found, output=found.output + by * np.eye(len(X), 8, -2))
+        assert attention_steps.deviation_from_torch(moved, WEIGHTS) == pytest.approx(abs(by))
+
+
+def test_operands_are_the_matrices_of_a_head() -> None:
+    found = steps(X, WEIGHTS, heads=2, mask=build_mask("causal", len(X)), temperature=0.7)
+    got = found.operands(1, 3)
+    assert got["root"].tolist() == [[pytest.approx(0.7 * 2)]]
+    np.testing.assert_allclose(got["Q"] @ got["K"].T / got["root"], got["scaled"], atol=1e-12)
+    np.testing.assert_allclose(np.sum(got["row"] * got["V"], axis=0), found.mixed[1, 3], atol=1e-12)
+    np.testing.assert_allclose(got["masked"], np.where(got["mask"] > 0, got["scaled"], -np.inf))
+
+
+def test_weights_drawn_are_of_the_size_that_keeps_a_vectors_length() -> None:
+    assert attention_steps.random_weights(64)["W_K"].std() == pytest.approx(1 / 8, rel=0.05)
+
+
 def entropies(temperature: float) -> Steps:
     return steps(X[:5], WEIGHTS, temperature=temperature)  # the sixth word is the second again
 
 
 def test_temperature_goes_from_one_key_to_all() -> None:
+    assert entropies(1.0).weights.shape == (1, 5, 5)  # one head
     assert entropies(1e-3).weights.max(axis=-1).min() > 0.99
     np.testing.assert_allclose(entropies(1e6).weights, 1 / 5, atol=1e-4)
     means = [entropies(temperature).entropy.mean() for temperature in (0.3, 1.0, 3.0)]

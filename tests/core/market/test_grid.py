@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.market.book import OrderBookSnapshot
@@ -87,8 +88,8 @@ def expected_rows(times: list[int], carry_ms: int) -> list[tuple[int, int]]:
     """The sentence, grid moment by grid moment, for books in order: a row lies on a book, or between two that are near enough."""
     rows = []
     for moment in range(-(-times[0] // 250) * 250, times[-1] + 1, 250):
-        last = [i for i, at in enumerate(times) if at <= moment][-1]
-        if times[last] == moment or min(at for at in times if at > moment) - times[last] <= carry_ms:
+        last = bisect_right(times, moment) - 1
+        if times[last] == moment or times[last + 1] - times[last] <= carry_ms:
             rows.append((moment, last))
     return rows
 
@@ -110,6 +111,7 @@ def test_a_book_within_a_rows_millisecond_is_not_in_the_row() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 1_000), st.lists(st.integers(0, 1_500), max_size=40), st.sampled_from([600, 1_000, 10_000]))
+@example(0, [600], 600)  # the limit itself
 def test_a_files_rows_lie_between_books_that_are_near_enough(first: int, steps: list[int], carry_ms: int) -> None:
     times = [first, *(first + np.cumsum(steps, dtype=int)).tolist()]
     assert on_file_grid(times, carry_ms) == expected_rows(times, carry_ms)
@@ -126,6 +128,11 @@ def test_the_sampling_interval_is_blind_to_bursts_and_to_pauses() -> None:
     assert carry_ms(regular) == 4_000
     assert carry_ms(START + 250 * np.arange(50) + rng.integers(0, 90, 50)) in (1_000, 2_000)
     assert carry_ms(START + 60_000 * np.arange(50)) == 10_000  # however rarely a file was sampled
+
+
+def test_books_on_the_grid_are_the_rows_whatever_the_pauses() -> None:
+    assert on_file_grid([0, 250, 750]) == [(0, 0), (250, 1), (750, 2)]
+    assert on_file_grid([0, 250, 755]) == [(0, 0), (250, 1), (500, 1), (750, 1)]  # off the grid: books are carried
 
 
 def test_rows_on_the_grid_keep_every_pause() -> None:
@@ -172,6 +179,7 @@ gaps = st.lists(st.integers(1, 1_500), min_size=1, max_size=40)
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 1_000), gaps, st.sampled_from([600, 1_000, 10_000]))
+@example(0, [600], 600)
 def test_rows_are_the_last_book_at_every_moment(first: int, steps: list[int], carry_ms: int) -> None:
     times = [first, *(first + np.cumsum(steps)).tolist()]
     rows = pushed(Sampler(carry_ms=carry_ms), times)

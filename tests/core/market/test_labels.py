@@ -79,6 +79,10 @@ def test_smoothing_is_ten_steps_at_most() -> None:
     assert [smoothing_steps(h) for h in (1, 9, 10, 11, 100)] == [1, 9, 10, 10, 10]
 
 
+def test_horizons_are_those_of_the_paper() -> None:
+    assert [250 * steps for steps in HORIZONS] == [2_500, 5_000, 12_500, 25_000]  # milliseconds (D8)
+
+
 @pytest.mark.parametrize("horizon", [3, 10, 50])
 def test_momentum_equals_pandas(horizon: int) -> None:
     mid, alpha = random_book(200, 3).mid, 2e-4

@@ -149,7 +149,9 @@ def test_prediction_by_functions_is_what_the_modules_say(random: torch.Generator
 
 def test_what_was_joined_no_longer_follows_the_weights(random: torch.Generator) -> None:
     ours, x = MultiHeadAttention(6, 2).eval(), torch.randn(1, 3, 6, generator=random)
+    names = set(ours.state_dict())
     ours.join()
+    assert set(ours.state_dict()) == names  # a checkpoint holds each weight once
     before = ours.predict(x)
     with torch.no_grad():
         ours.v.weight.zero_()

@@ -37,6 +37,12 @@ def test_it_equals_the_formula(activation: str, output: int | None) -> None:
     assert torch.equal(x, given)
 
 
+def test_predictions_on_a_processor_take_the_sigmoid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.nn.functional, "gelu", lambda *_, **__: pytest.fail("PyTorch's GELU was called"))
+    with torch.no_grad():
+        TanhGELU()(torch.ones(2))
+
+
 def test_gradients_are_autograds_of_the_formula() -> None:
     torch.manual_seed(0)
     x = torch.randn(9, dtype=torch.float64, requires_grad=True)
