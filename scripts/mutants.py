@@ -30,7 +30,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 MARKET, ANSWERS, LEDGER = "tests/core/market", "tests/core/market/answers", "tests/core/market/ledger"
 MODULES: Final[dict[str, tuple[str, ...]]] = {
     **{f"core/market/{name}.py": (f"{MARKET}/test_{name}.py",) for name in ("labels", "grid", "calibration")},
-    "core/market/answers/table.py": (f"{ANSWERS}/test_table.py",),
+    "core/market/answers/table.py": (f"{ANSWERS}/test_table.py", f"{ANSWERS}/test_confidence_sequence.py"),
     "core/market/answers/scoreboard.py": (f"{ANSWERS}/test_scoreboard.py",),
     "core/market/answers/recalibration.py": (f"{ANSWERS}/test_adaptive.py", f"{ANSWERS}/test_conformal.py"),
     "core/market/answers/value.py": (f"{ANSWERS}/test_value.py", f"{ANSWERS}/test_running_value.py"),

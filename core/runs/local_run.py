@@ -224,14 +224,15 @@ def _progress(work: Path) -> dict[str, Any]:
 
 
 def _last_line(path: Path) -> str:
-    """The newest line of a log, where a progress bar's redrawings count as lines."""
+    """The command's own error in a log, else its newest line, where a progress bar's redrawings count as lines."""
     if not path.exists():
         return ""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 4096))
         text = file.read().decode("utf-8", "replace")
     lines = [line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()]
-    return re.sub(r"^python -m core \w+: ", "", lines[-1]) if lines else ""
+    errors = re.findall(r"python -m core \w+: ([^\r\n]+)", text)  # a bar draws itself once more after it
+    return errors[-1] if errors else lines[-1] if lines else ""
 
 
 def wait(run: LocalRun[Any], seconds: float) -> RunStatus:

@@ -70,6 +70,8 @@ class MarketPlan:
             )
         if (Path(self.folder) / f"{self.name}.json").exists():
             raise TrainError("there is a checkpoint named {name!r} already: choose another name", name=self.name)
+        if not os.access(self.folder, os.W_OK):
+            raise TrainError(compose("this app's folder of models is read-only: nothing trained here could be kept"))
 
     @property
     def card(self) -> dict[str, Any] | None:

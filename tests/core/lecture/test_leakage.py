@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import matthews_corrcoef
 from sklearn.model_selection import train_test_split
@@ -21,6 +22,16 @@ from tests.core.market.helpers import random_book, with_hole
 
 H = 20
 ROWS = random_book(2_400, 5, pace=0.2)
+
+
+def test_inputs_are_what_pandas_says() -> None:
+    inputs, mid = lab.book_inputs(ROWS), pd.Series(ROWS.mid)
+    prices, sizes = ROWS.levels[:, [0, -2]], ROWS.levels[:, [1, -1]]
+    np.testing.assert_allclose(inputs[:, [0, 38]], (prices / ROWS.mid[:, None] - 1) * 1e4, atol=1e-8)
+    np.testing.assert_allclose(np.exp(inputs[:, [1, 39]]), sizes)
+    for column, back in enumerate((1, 2, 5, 10, 20, 50), start=40):
+        np.testing.assert_allclose(inputs[:, column], mid.pct_change(back).fillna(0) * 1e4, atol=1e-8)
+    assert lab.LEANS[[0, 1, -1]] == pytest.approx([-1.0, -0.9, 3.0])
 
 
 @cache

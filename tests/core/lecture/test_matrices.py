@@ -6,9 +6,12 @@ import math
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from sklearn.preprocessing import scale
 
+from core.lecture import matrices
 from core.lecture.matrices import MATRIX_OPERATIONS
 
 A = [[1.0, -2.0, 0.5], [3.0, 0.0, -1.5]]
@@ -73,3 +76,33 @@ def test_structure_and_statistics() -> None:
     assert found("zeros")(1, 2).tolist() == [[0, 0]] and found("ones")(1, 2).tolist() == [[1, 1]]
     assert found("eye")(2).tolist() == [[1, 0], [0, 1]]
     assert found("Matrix(rows, cols)")(2, 1).tolist() == [[0], [0]] and found("Matrix(data)")(A).tolist() == A
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_pages_matrices_are_what_numpy_says(seed: int) -> None:
+    shapes = {"row": (1, 4), "product": (4, 3), "scaled": (1, 1)}
+    made = {"product": np.matmul, "difference": np.subtract, "scaled": np.multiply}
+    for operation in matrices.OPERATIONS:
+        a, b = matrices.operands(operation, first=1.5, seed=seed)
+        assert a.shape == (3, 4) and a[0, 0] == 1.5 and (a != 1.5).sum() >= 8 and b.shape == shapes.get(operation, (3, 4))
+        np.testing.assert_allclose(matrices.compute(operation, a, b), made.get(operation, np.add)(a, b))
+    x = a[:3]
+    wanted = {"transpose": x.T, "slice": x[[1, 2]][:, [1, 2]], "concatenate": np.hstack([x, x]), "eye": x}
+    for shape in matrices.SHAPES:
+        np.testing.assert_array_equal(matrices.reshaped(shape, x), wanted.get(shape, x.ravel().reshape(2, 6)))
+
+
+def test_the_pages_statistics_are_sklearns_and_a_loops() -> None:
+    low, high = matrices.example(level=0.0), matrices.example(level=2.0)
+    assert high.shape == (4, 5) and (np.round(high, 1) == high).all()
+    np.testing.assert_allclose(high - low, 2.0 * np.repeat([[0], [1], [2], [3]], 5, axis=1), atol=1e-9)  # a level a row
+    sizes = np.mean([matrices.example(level=0.0, seed=seed).std(axis=0) for seed in range(200)], axis=0)
+    np.testing.assert_allclose(sizes / sizes[1], [0.5, 1, 1, 2, 3], rtol=0.1)  # and a size a column
+    np.testing.assert_allclose(matrices.standardised(high, "rows"), scale(high, axis=1), atol=1e-4)
+    np.testing.assert_allclose(matrices.standardised(high, "columns"), scale(high, axis=0), atol=1e-4)
+    np.testing.assert_allclose(matrices.standardised(high, "whole"), scale(high.ravel()).reshape(4, 5), atol=1e-4)
+    entries = [value for row in high for value in row]
+    mean = math.fsum(entries) / 20
+    variance = math.fsum((one - mean) ** 2 for one in entries) / 20
+    wanted = {"mean": mean, "sum": math.fsum(entries), "norm": math.hypot(*entries), "variance": variance}
+    assert matrices.summary(high) == pytest.approx(wanted)

@@ -60,5 +60,7 @@ def test_rounding_is_measured_by_the_largest_finite_entry_and_what_is_no_number_
     assert not compare(before, np.array([[1e6, 1.0005, np.nan, np.inf]])).cells.any()  # a billionth of a million
     assert compare(before, np.array([[1e6, 1.002, np.nan, np.inf]])).cells.tolist() == [[False, True, False, False]]
     assert compare(before, np.array([[1e6, 1.0, 2.0, np.inf]])).cells.tolist() == [[False, False, True, False]]
+    assert compare(np.array([[1e6, 1.0]]), np.array([[-1e6, 3.0]])).most == (0, 0)  # the change, not the sum
+    assert compare(np.array([[1e-6]]), np.array([[1.001e-6]])).cells.all()  # small matrices too
     nothing = np.full((1, 2), -np.inf)
     assert not compare(nothing, nothing).cells.any()

@@ -14,6 +14,19 @@ from core.nn import BiN
 X = n.example_batch()
 
 
+def test_gaps_and_shifted_scores_are_pytorchs() -> None:
+    axis, value, slope = n.gelu_gaps()
+    x = torch.tensor(axis, requires_grad=True)
+    gap = F.gelu(x) - F.gelu(x, approximate="tanh")
+    (wanted,) = torch.autograd.grad(gap.sum(), x)
+    np.testing.assert_allclose(value, gap.detach(), atol=1e-12)
+    np.testing.assert_allclose(slope, wanted, atol=1e-12)
+    scores, safe, plain = n.softmax_pair(1.5)
+    assert scores.tolist() == [1.5, 2.5, 3.5, 2.0, 0.5]
+    for weights in (safe, plain):
+        np.testing.assert_allclose(weights, torch.tensor(scores).softmax(dim=0), atol=1e-6)
+
+
 def test_each_norm_is_pytorchs() -> None:
     channels = X.shape[-1]
     across = X.transpose(1, 2)

@@ -79,6 +79,8 @@ def test_minima_are_minima() -> None:
             np.testing.assert_allclose(surface.gradient(at), 0, atol=1e-6)
             around = at + 1e-3 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
             assert (surface.value(around) > surface.value(at)).all()
+        for x, y in (surface.start, *surface.minima):
+            assert surface.window[0] < x < surface.window[1] and surface.window[2] < y < surface.window[3]
         x, y, z = optimisers.height_map(surface, points=5)
         assert z[1, 3] == pytest.approx(float(surface.value(np.array([x[3], y[1]]))))
 
@@ -90,6 +92,9 @@ def test_clipping_is_pytorchs() -> None:
         theta.grad = torch.tensor(g)
         torch.nn.utils.clip_grad_norm_([theta], 10.0)
         np.testing.assert_allclose(optimisers.clip_by_norm(g, 10.0), theta.grad.numpy(), rtol=1e-6)
+        np.testing.assert_allclose(optimisers.clip_to(g[0], g[1], 10.0, 5 * length), theta.grad.numpy(), rtol=1e-6)
+        given, after, norm = optimisers.clipped((g[0], g[1]), 10.0)
+        assert given == tuple(g) and after == pytest.approx(theta.grad.tolist(), rel=1e-6) and norm == pytest.approx(5 * length)
     assert not optimisers.clip_by_norm(np.zeros(2), 1.0).any()
     with pytest.raises(ValueError, match="must be above 0"):
         optimisers.clip_by_norm(np.ones(2), 0.0)

@@ -84,7 +84,16 @@ def test_the_original_order_changes_nothing() -> None:
 def test_a_shuffle_is_never_the_order_it_began_with() -> None:
     orders = [permutation.random_order(3, seed) for seed in range(20)]
     assert all(sorted(order) == [0, 1, 2] and order != [0, 1, 2] for order in orders)
-    assert permutation.random_order(1, 0) == [0]
+    assert permutation.random_order(1, 0) == [0] and permutation.random_order(2, 0) == [1, 0]
+
+
+def test_operands_are_those_of_head_one() -> None:
+    found = shuffle(X, WEIGHTS, ORDER, heads=2)
+    got = found.operands
+    weights = torch.tensor(got["S'"]).softmax(dim=-1).numpy()
+    np.testing.assert_allclose(got["map_after"], weights, atol=1e-12)
+    np.testing.assert_allclose(weights @ got["V'"], got["after"][:, : got["V'"].shape[1]], atol=1e-12)
+    np.testing.assert_allclose(got["p"] @ got["Z"], got["pz"], atol=1e-12)
 
 
 def test_orders_as_people_write_them() -> None:

@@ -92,9 +92,20 @@ def test_a_fitted_shift_finds_the_rotation_and_leaves_noise() -> None:
     assert positions.fitted_shift(noise, 3).share > 0.95
 
 
+@pytest.mark.parametrize(("doubled", "exponent"), [(False, 0.5), (True, 1.0)])
+def test_an_entry_is_the_closed_form(doubled: bool, exponent: float) -> None:
+    at = positions.entry(3, 2, 8, scale=2.0, doubled_exponent=doubled)
+    frequency = 10_000**-exponent
+    assert (at.exponent, at.frequency, at.angle) == pytest.approx((exponent, frequency, 3 * frequency))
+    assert (at.wavelength, at.sine, at.cosine) == pytest.approx(
+        (2 * math.pi / frequency, 2 * math.sin(3 * frequency), 2 * math.cos(3 * frequency))
+    )
+    assert positions.turned_pair(0, -1, 1, 0, 3, 4).tolist() == [-4, 3]  # a quarter turn
+
+
 @pytest.mark.parametrize("shift", [0, 10, 11])
 def test_impossible_shifts_are_refused(shift: int) -> None:
-    with pytest.raises(ValueError, match="leaves no pair"):
+    with pytest.raises(ValueError, match="leaves no pair among 10 positions: take one from 1 to 9"):
         positions.fitted_shift(encoding(10, 4), shift)
     with pytest.raises(ValueError, match="without its cosine"):
         positions.rotation(5, 1)

@@ -67,6 +67,10 @@ def test_options_hold_the_truth_once() -> None:
         assert options[answer] == true and len(set(options)) == len(options)
 
 
+def test_options_are_the_first_others_that_are_numbers_of_something() -> None:
+    assert predictions.among(3, (3, -1, 9, 9, 0, 5, 12)) == ((0, 3, 5, 9), 1)
+
+
 def test_every_lesson_has_its_numbers_and_some_are_known() -> None:
     found = {lesson.code: numbers_of(lesson.code) for lesson in LESSONS}
     assert found["permutation"]["orders"] == 120 and found["permutation"]["means"] == 1

@@ -31,9 +31,7 @@ def logits() -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize(("spread", "temperature", "bias"), [(1, 1.0, 0.0), (1, 2.5, -0.7), (1, 0.5, 1.2), (15, 20.0, 0.3)])
-def test_planted_calibration_is_found_again(
-    logits: NDArray[np.float64], spread: float, temperature: float, bias: float
-) -> None:
+def test_planted_calibration_is_found_again(logits: NDArray[np.float64], spread: float, temperature: float, bias: float) -> None:
     """The last is so far from the start that a whole Newton step leads astray."""
     logits = spread * logits
     rule = fit_rule(logits, drawn(logits, temperature, bias, 1), maximise="macro_f1")

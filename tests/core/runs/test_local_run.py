@@ -83,6 +83,14 @@ def test_a_stopped_run_says_so_and_a_new_one_begins_afresh(tmp_path: Path) -> No
     run.close()
 
 
+def test_a_run_that_fails_says_why_whatever_its_bar_draws_after_it(tmp_path: Path) -> None:
+    code = "print('tlob: 50%\\rpython -m core train: the disk is full\\ntlob: 100%'); raise SystemExit(1)"
+    run = LocalRun[Steps](command=(sys.executable, "-c", code), folder=tmp_path / "runs")
+    run.start(Steps(steps=1))
+    assert until(run, "failed").message == "the disk is full"
+    run.close()
+
+
 def test_a_run_without_a_folder_of_its_own_leaves_nothing() -> None:
     run = made(None)
     run.start(Steps(steps=3))

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pandas as pd
 import pytest
@@ -142,6 +143,8 @@ def test_what_cannot_be_trained_is_one_sentence(plan: MarketPlan, whole: dict[st
         plan.check()
     with pytest.raises(TrainError, match="choose a recording"):
         replace(plan, name="other", files=()).check()
+    with patch("os.access", return_value=False), pytest.raises(TrainError, match="read-only: nothing trained here could be kept"):
+        replace(plan, name="other").check()  # as in the image
     with pytest.raises(TrainError, match=r"'\.\./x' cannot be a checkpoint's name"):
         replace(plan, name="../x").check()
     short = write_book(tmp_path / "short_2024-01-01.parquet", rows=500)

@@ -7,16 +7,21 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
+from sklearn.metrics import log_loss
 
 from core import scores
 from core.market.answers.recalibration import (
     EXPERTS,
+    HALF_LIFE,
+    KEPT,
+    MEMORY,
     MIN_OUTCOMES,
     PACE_OF_WEIGHTS,
     REFIT_STEPS,
     SCORED_AFTER,
     STRIDE,
     THRESHOLD_OUTCOMES,
+    AdaptiveBoard,
     AdaptiveHead,
     RecalibratedRows,
     recalibrate_rows,
@@ -153,6 +158,43 @@ def test_before_the_first_fit_there_is_no_other_prediction() -> None:
     np.testing.assert_allclose(experts["fitted"][:first], experts["written"][:first], atol=1e-12)
     assert np.abs(experts["fitted"][first] - experts["written"][first]).max() > 1e-6
     assert STRIDE < MIN_OUTCOMES
+
+
+def test_a_fit_reads_every_fourth_outcome_of_the_last_hour_the_newer_the_heavier() -> None:
+    n, horizon = KEPT + 2_003, 10
+    p = softmax(np.random.default_rng(16).normal(0, 1.5, (n, 3)), axis=1)
+    truth, head = drawn(softmax(0.5 * np.log(p) + [0.4, 0, -0.9], axis=1), 17), AdaptiveHead(horizon, 0.5, first_fit=n + 1)
+    for row, came in zip(p, truth, strict=True):
+        head.resolve(head.predict(row.tolist()), float(MOVES[came]))
+    head.predict(p[0].tolist())
+    kept = np.arange(0, n, 4)[-KEPT // 4 :]
+    weights = 0.5 ** ((kept[-1] - kept) / HALF_LIFE) * 4 * 2 / horizon
+    scale, biases = fit_class_biases(np.log(p[kept]), truth[kept], weights)
+    assert [head.scale, *head.biases] == pytest.approx([scale, *biases], rel=1e-6)
+    assert (KEPT, HALF_LIFE) == (14_400, 3_600)  # an hour and a quarter of an hour
+
+
+@pytest.mark.parametrize("asked", [(), (1_700, 2_300)])
+def test_the_board_scores_what_follows_the_first_thousand_outcomes(asked: tuple[int, ...]) -> None:
+    rng, n = np.random.default_rng(18), 2_600
+    p = softmax(rng.normal(0, 1, (n, 3)), axis=1)
+    truth, board, said = drawn(p, 19), AdaptiveBoard(1, 0.5, own_threshold=False, first_fit=REFIT_STEPS), []
+    assert board.scores().newest is None and np.isnan(board.scores().delivered)
+    for t in range(n):
+        said.append(board.predict(p[t].tolist()))
+        board.resolve(said[-1], float(MOVES[truth[t]]))
+        if t in asked:  # asking changes nothing
+            board.scores()
+    found, late = board.scores(), slice(SCORED_AFTER, None)
+    adapted, limits = np.array([one.adapted for one in said]), np.array([one.limit for one in said])
+    sets = 1 - adapted <= limits[:, None]
+    covered = sets[np.arange(n), truth]
+    assert (found.outcomes, found.scored, found.settled, found.own_threshold) == (n, n - SCORED_AFTER, True, False)
+    assert found.written.log_loss == pytest.approx(log_loss(truth[late], p[late]))
+    assert found.adapted.log_loss == pytest.approx(log_loss(truth[late], adapted[late]))
+    assert [found.delivered, found.delivered_last] == pytest.approx([covered[late].mean(), covered[-MEMORY:].mean()])
+    assert found.mean_size == pytest.approx(sets[late].sum(axis=1).mean())
+    assert found.newest == (said[-1].adapted, sets[-1].nonzero()[0].tolist())
 
 
 @pytest.mark.parametrize("sequence", ["drawn", "always down", "what is least expected"])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from core.market.answers.intervals import confidence_sequence
-from core.market.answers.table import CUT, Answered, Table, ahead
+from core.market.answers.table import CUT, Answered, Table, ahead, in_short
 from core.market.labels import UNKNOWN
 
 
@@ -76,10 +76,27 @@ def test_rows_are_taken_a_horizon_apart_in_each_recording() -> None:
     briers = [((r[at] - np.eye(3)[truth[at]]) ** 2).sum(axis=1) for r in (p, q)]
     assert line["brier"] == pytest.approx((briers[0] - briers[1]).mean(), abs=1e-12)
     assert line["log_loss_low"] < line["log_loss"] < line["log_loss_high"]
+    short = in_short(ahead(one, "a", "b"))
+    assert short == {"outcomes": len(at)} | {
+        name: [round(line[f"{name}{bound}"], 4) for bound in ("", "_low", "_high")] for name in ("log_loss", "brier")
+    }
     both = Table.joined({"x": one, "y": one})
     assert ahead(both, "a", "b").iloc[-1]["outcomes"] == 2 * len(at)
+
+
+def test_at_most_three_hundred_points_are_kept_from_the_first_outcome_to_the_last() -> None:
+    rng = np.random.default_rng(3)
+    truth, p, q = rng.integers(0, 3, 4_000), rng.dirichlet([1, 1, 1], 4_000), rng.dirichlet([1, 1, 1], 4_000)
+    p[5] = np.nan, 0.5, 0.5  # not whole
+    kept = ahead(table(truth, p, q), "a", "b")
+    assert len(kept) == 300 and kept["outcomes"].iloc[[0, -1]].tolist() == [1, 400]
+    assert kept["timestamp"].iloc[[0, -1]].tolist() == [0, 250 * 3_990]
+    losses = np.array([-np.log(np.maximum(one[np.arange(4_000), truth], CUT)) for one in (p, q)])[:, ::10]
+    means = np.cumsum(losses[0] - losses[1]) / np.arange(1, 401)
+    np.testing.assert_allclose(kept["log_loss"], means[kept["outcomes"] - 1])
 
 
 def test_there_is_nothing_without_probabilities() -> None:
     none = np.full((20, 3), np.nan)
     assert ahead(table(np.zeros(20, np.int64), none, np.full((20, 3), 1 / 3)), "a", "b").empty
+    assert in_short(pd.DataFrame()) == {}
