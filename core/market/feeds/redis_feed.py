@@ -19,7 +19,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -66,6 +66,10 @@ return {id, number}
 """
 
 log = logging.getLogger(__name__)
+
+
+Arrivals: TypeAlias = "asyncio.Queue[Sequence[FeedEvent] | Exception | None]"
+"""Events and what the grid makes of each, an error that ends the feed, None once the lease is lost."""
 
 
 class EntryError(Refusal, ValueError):
@@ -295,7 +299,7 @@ class SharedFeed:
         """Yields what the venue sends and what the grid makes of it, once it is in the stream; ends with the lease."""
         log.info("this process leads %s", self.key)
         grid = Grid(self.inner.clock)
-        queue: asyncio.Queue[Sequence[FeedEvent] | Exception | None] = asyncio.Queue(maxsize=256)
+        queue: Arrivals = asyncio.Queue(maxsize=256)
         tasks = [asyncio.create_task(self._hold(market, queue)), asyncio.create_task(self._follow(grid, queue))]
         if grid.wall:
             tasks.append(asyncio.create_task(self._tick(grid, queue)))
@@ -335,7 +339,7 @@ class SharedFeed:
             self._last_id, self._number = written
         return True
 
-    async def _follow(self, grid: Grid, queue: asyncio.Queue[Sequence[FeedEvent] | Exception | None]) -> None:
+    async def _follow(self, grid: Grid, queue: Arrivals) -> None:
         events: Any = self.inner.events()
         try:
             async with aclosing(events):
@@ -347,12 +351,12 @@ class SharedFeed:
             await queue.put([grid.gap()])  # rows that nothing confirmed
             await queue.put(error)
 
-    async def _tick(self, grid: Grid, queue: asyncio.Queue[Sequence[FeedEvent] | Exception | None]) -> None:
+    async def _tick(self, grid: Grid, queue: Arrivals) -> None:
         while True:
             await next_step()
             await queue.put(grid.tick())
 
-    async def _hold(self, market: SharedMarket, queue: asyncio.Queue[Sequence[FeedEvent] | Exception | None]) -> None:
+    async def _hold(self, market: SharedMarket, queue: Arrivals) -> None:
         """Renew the lease; None goes into the queue once it is lost, and what Redis raised where it cannot be reached."""
         try:
             while await market.renew():
