@@ -190,6 +190,7 @@ def test_a_leader_that_was_paused_forgets_what_it_could_not_write(replica: Make,
     wait_until(lambda: not leader.feed.leads)
     assert leader.shows(FIRST)
     leader.stop()
+    assert leader.session.status_now()[0] is not Status.FAILED
     redis_of(server).delete(key_of(leader, "lease"))
     other = replica(LATER).start()
     wait_until(lambda: other.shows(FIRST, LATER))  # none of what was refused
