@@ -76,7 +76,10 @@ class TextReading:
 
     def next_symbols(self, place: int, most: int = 8) -> tuple[list[str], Array]:
         """The likeliest symbols after a place, and their probabilities."""
-        row = self.probabilities[place]
+        return self.likeliest(self.probabilities[place], most)
+
+    def likeliest(self, row: Array, most: int = 8) -> tuple[list[str], Array]:
+        """The likeliest symbols of a row of chances, and those chances."""
         order = np.argsort(-row, kind="stable")[:most]
         return [self.vocabulary[int(index)] for index in order], row[order]
 
