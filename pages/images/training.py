@@ -14,7 +14,7 @@ from core.vision.gallery import enlarged, mistake_images
 from pages.images.class_names import garment
 from pages.images.model_choice import no_model, show_checkpoint_error
 from pages.shared import controls, url_state
-from pages.shared.language import _, number, percent, prose, significant
+from pages.shared.language import _, number, percent, prose, scientific, significant
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
@@ -72,8 +72,8 @@ def curves(record: TrainingRecord) -> None:
             "The report prints learning rates as 0.0000; its text gives a peak of {peak} and an end of {end}."
         ).format(
             floor=number(run.floor, 4),
-            peak=f"{history.REPORT_RATES[0]:.1e}",
-            end=f"{history.REPORT_RATES[1]:.1e}",
+            peak=scientific(history.REPORT_RATES[0]),
+            end=scientific(history.REPORT_RATES[1]),
         )
     )
     if record.teacher_accuracy is not None:

@@ -59,7 +59,7 @@ from pages.learn.plain_view import PlainView
 from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
-from pages.shared.language import LANGUAGES, _, current, number, significant, speaking
+from pages.shared.language import LANGUAGES, _, current, number, scientific, significant, speaking
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_html, stat_strip
 
@@ -196,7 +196,7 @@ def written(value: float, digits: int) -> str:
     """A number as the reader's language writes it; three significant digits where `digits` is below 0, tiny ones as 4.4e-16."""
     if digits >= 0:
         return number(round(value, digits) + 0.0, digits)
-    return significant(value) if value == 0 or abs(value) >= 1e-3 else f"{value:.1e}"
+    return significant(value) if value == 0 or abs(value) >= 1e-3 else scientific(value)
 
 
 def check(sentence: str, holds: bool) -> Show:

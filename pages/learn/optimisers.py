@@ -24,7 +24,7 @@ from core.market.store.index import RecordingError, recordings
 from pages.learn import diagram, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render, table, written
-from pages.shared.language import N_, _, number, percent, regional, significant
+from pages.shared.language import N_, _, number, percent, regional, scientific, significant
 
 PEAK: Final = 1e-3
 """Rate at the peak of every schedule."""
@@ -308,7 +308,7 @@ def scheme_names() -> dict[str, str]:
 
 def rms(size: float) -> str:
     """A size that may grow without end."""
-    return written(size, -1) if size < 1e5 else f"{size:.1e}"
+    return written(size, -1) if size < 1e5 else scientific(size)
 
 
 def initial(scheme: Scheme, activation: str, layers: int) -> PartView:

@@ -199,7 +199,7 @@ def _convert(inspected: InspectedFiles) -> None:
     if written is None:
         return
     st.success(
-        _("{rows} rows of 250 ms with {gaps} gaps are in the library as {name}.").format(
+        _("{rows} rows of 250 ms are in the library as {name}; gaps between them: {gaps}.").format(
             rows=number(written.rows), gaps=number(written.gaps), name=name.strip()
         )
     )

@@ -249,6 +249,12 @@ def significant(value: float, digits: int = 3) -> str:
     return _of_digits(float(f"{value:.{digits}g}"), digits, math.copysign(1, value) < 0, regional())
 
 
+def scientific(value: float) -> str:
+    """A number with a power of ten: 4.4e-16 or 4,4e-16."""
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{number(float(mantissa), 1)}e{exponent}"
+
+
 @lru_cache(maxsize=8192)
 def _of_digits(rounded: float, digits: int, _below_zero: bool, language: str) -> str:
     """Kept by its rounded value, which neighbouring numbers share."""
@@ -278,9 +284,11 @@ def size(count: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the largest unit that leaves 1 or more: 2.5 s, 12 min, 3.1 h."""
+    """Seconds in the largest unit that leaves 1 or more: 250 ms, 2.5 s, 12 min, 3.1 h."""
     value, unit = seconds, "second"
-    if seconds >= 5400:
+    if 0 < seconds < 1:
+        value, unit = seconds * 1e3, "millisecond"
+    elif seconds >= 5400:
         value, unit = seconds / 3600, "hour"
     elif seconds >= 90:
         value, unit = seconds / 60, "minute"

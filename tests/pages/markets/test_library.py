@@ -141,7 +141,7 @@ def test_a_file_is_shown_then_converted(folder: Path) -> None:
     app.text_input(key="upload:market").set_value("BTC/USDT")
     ran(app)
     press(app, "upload:convert")
-    assert "with 0 gaps are in the library as BTC-USDT_2024-08-08." in words(app)
+    assert "are in the library as BTC-USDT_2024-08-08; gaps between them: 0." in words(app)
     (entry,) = list_recordings(folder)
     assert (entry.market, entry.levels, entry.gaps) == ("BTC/USDT", 25, 0)
     press(app, "upload:convert")
