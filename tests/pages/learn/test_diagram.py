@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from streamlit.testing.v1 import AppTest
 
+from core.figures.learn.diagrams.drawing import fitted, label_width
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
 
@@ -77,3 +78,18 @@ def test_a_shuffle_without_positions_moves_no_words_output() -> None:
     assert "No word's output changed" in words(ran(app))
     app.toggle(key="places").set_value(True)
     assert "Most moved" in words(ran(app))
+
+
+def test_a_wires_numbers_stay_between_the_blocks() -> None:
+    """By the size of a letter: no label beside a wire of the permutation's lesson is wider than the wire is long."""
+    gap = "\u00a0"
+    label = f"−1.06{gap * 2}0.93{gap}…"
+    assert fitted(label, label_width(label)) == label and fitted(label, 60) == f"−1.06{gap}…" and fitted("PX", 1) == "PX"
+    root = ElementTree.fromstring(drawn(open_page(ROOT / "pages" / "learn" / "permutation.py"))["wide"])
+    rects = [one for one in root.iter() if one.tag.endswith("rect")]
+    boxes = [tuple(float(one.get(side, "0")) for side in ("x", "y", "width", "height")) for one in rects]
+    for group in (one for one in root.iter() if one.get("class") == "diagram-numbers"):
+        (text,) = (one for one in group if one.tag.endswith("text"))
+        x, y = float(text.get("x", "0")), float(text.get("y", "0"))
+        half = label_width("".join(text.itertext())) / 2
+        assert not any(x + half > left and x - half < left + w and y > top and y - 9 < top + h for left, top, w, h in boxes)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
+from core.figures.learn.diagrams.blocks import NO_BREAK, Block, Diagram, Wire
 from core.messages import translate as _
 
 WIDE_PX: Final = 980.0
@@ -17,6 +18,8 @@ TALL: Final = 42.0
 """Height of a block with two lines."""
 LETTER: Final = 6.6
 """Width of a letter of a label of 12 px, about."""
+ARROW: Final = 10.0
+"""Along a wire, what its head and the label's distance from the blocks take."""
 LANE: Final = 20.0
 EDGE: Final = 6.0
 SUBSCRIPT: Final = re.compile(r"_\{([^}]*)\}|_(\w)")
@@ -96,13 +99,24 @@ def svg(diagram: Diagram, look: Look, *, narrow: bool) -> str:
     for wire, route, at in lines:
         if wire.label:
             sideways = len(route) == 2 and abs(route[0][0] - route[1][0]) < 1
-            _draw_numbers(root, wire, at, narrow=narrow, paired=_paired(diagram, wire), sideways=sideways)
+            room = max(abs(a[0] - b[0]) for a, b in pairwise(route)) - ARROW
+            fits = wire if narrow or sideways else replace(wire, label=fitted(wire.label, room))
+            _draw_numbers(root, fits, at, narrow=narrow, paired=_paired(diagram, wire), sideways=sideways)
     return tostring(root, encoding="unicode")
 
 
 def label_width(label: str, size: float = 12.0) -> float:
     """Pixels that a label takes, about."""
     return len(plain(label)) * LETTER * size / 12
+
+
+def fitted(label: str, room: float) -> str:
+    """The label, without those of its last numbers that would reach into a block."""
+    numbers = label.removesuffix(f"{NO_BREAK}…").split(f"{NO_BREAK * 2}")
+    while len(numbers) > 1 and label_width(label) > room:
+        numbers.pop()
+        label = f"{NO_BREAK * 2}".join(numbers) + f"{NO_BREAK}…"
+    return label
 
 
 def block_width(diagram: Diagram, *, narrow: bool) -> float:
@@ -116,7 +130,12 @@ def block_width(diagram: Diagram, *, narrow: bool) -> float:
 def _places(diagram: Diagram, *, narrow: bool) -> dict[str, _Place]:
     columns, rows = (1 + max(block.at[axis] for block in diagram.blocks) for axis in (0, 1))
     width = block_width(diagram, narrow=narrow)
-    along, across = (TALL + 32, NARROW_PX / rows) if narrow else ((WIDE_PX - width) / max(1, columns - 1), TALL + 14)
+    columns_of = {block.code: block.at[0] for block in diagram.blocks}
+    between = any(
+        one.label and one.way == "forward" and columns_of[one.source] == columns_of[one.target] for one in diagram.wires
+    )
+    gap = 26 if between else 14  # a label stands between two rows
+    along, across = (TALL + 32, NARROW_PX / rows) if narrow else ((WIDE_PX - width) / max(1, columns - 1), TALL + gap)
     first = TALL / 2 if narrow else width / 2
     places = {}
     for block in diagram.blocks:
