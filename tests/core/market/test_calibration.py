@@ -156,6 +156,10 @@ def test_the_likeliest_class_is_called_where_the_second_half_of_validation_prefe
         assert fit_rule(logits, truth, maximise="macro_f1").kind == kind
 
 
+def test_where_both_score_alike_the_likeliest_class_is_called() -> None:
+    assert fit_rule(np.zeros((1, 3)), np.array([1]), maximise="macro_f1").kind == "likeliest"
+
+
 @settings(max_examples=80, deadline=None)
 @given(rows, st.floats(-1.5, 4))
 def test_a_move_is_called_above_the_threshold_that_is_shown(values: list[list[float]], lean: float) -> None:
