@@ -7,15 +7,18 @@ else meets a broken number. Fragments and their replacements stand in `BREAKS`: 
 from __future__ import annotations
 import __future__
 
+import copy
 import functools
 import importlib
 import inspect
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
+
+from torch import nn
 
 from core.lecture.sources import Line, function, line_of
 from core.messages import Message, compose
@@ -100,7 +103,27 @@ class Rebound:
             return self._class(thing)
         if isinstance(thing, FunctionType):
             return self._function(thing)
-        return self.of(thing.__wrapped__) if callable(thing) and hasattr(thing, "__wrapped__") else thing  # a cached one
+        return self._fresh(self.of(thing.__wrapped__)) if callable(thing) and hasattr(thing, "__wrapped__") else thing
+
+    def network(self, network: nn.Module) -> nn.Module:
+        """A copy that computes with the line broken."""
+        made = copy.deepcopy(network)
+        for layer in made.modules():
+            layer.__class__ = self.of(type(layer))
+        return made
+
+    def _fresh(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A cached function without its cache; the networks of what it makes are rebound."""
+
+        @functools.wraps(function)
+        def made(*given: Any, **named: Any) -> Any:
+            thing = function(*given, **named)
+            for name, value in vars(thing).items() if hasattr(thing, "__dict__") else ():
+                if isinstance(value, nn.Module):
+                    setattr(thing, name, self.network(value))
+            return thing
+
+        return made
 
     def _function(self, thing: FunctionType) -> FunctionType:
         names, cells = dict(thing.__globals__), tuple(CellType() for _ in thing.__closure__ or ())
@@ -133,7 +156,12 @@ class Rebound:
     def _names_it(self, member: Any) -> bool:
         if not isinstance(member, FunctionType):
             return False
-        return any(member.__globals__.get(name) is self._original for name in _mentioned(member.__code__))
+        names = _mentioned(member.__code__)
+        known = [member.__globals__.get(name) for name in names]
+        known += [
+            getattr(one, name, None) for one in known if isinstance(one, ModuleType) and _ours(one.__name__) for name in names
+        ]
+        return any(one is self._original for one in known)
 
 
 class _Module:
@@ -163,6 +191,8 @@ _LOWER: Final = ("softmax", "sum", "heads")
 _PERMUTATION: Final = "tests/core/lecture/test_permutation.py::"
 _NORMS: Final = "tests/core/lecture/test_norms.py::"
 _GRADIENTS: Final = "tests/core/lecture/test_gradients.py::"
+_TRANSFORMER: Final = "tests/core/models/test_transformer.py::"
+_DATES: Final = "tests/core/lecture/test_dates.py::"
 _OPTIMISERS: Final = "tests/core/lecture/test_optimisers.py::"
 
 BREAKS: Final = (
@@ -227,6 +257,25 @@ BREAKS: Final = (
     Break("one_product", "cost", ("growth",), compose("AV is not counted"), "core.lecture.cost:score_macs",
           "2 * queries * keys * width", "queries * keys * width",
           "tests/core/lecture/test_cost.py::test_one_layers_terms_are_pytorchs_own_layers"),
+    Break("future", "transformer", ("decode",), compose("The causal mask is missing: a symbol sees those after it"),
+          "core.nn.masks:causal_mask", ".tril()", "", f"{_TRANSFORMER}test_a_later_target_symbol_changes_nothing_before_it"),
+    Break("maps_root", "transformer", ("decode",), compose("The root of d_k is missing"), _ATTENTION, "math.sqrt(q.shape[-1])",
+          "q.shape[-1]", f"{_TRANSFORMER}test_the_maps_are_there_by_name_and_change_nothing"),
+    Break("cross_residual", "transformer", ("decode", "beam"), compose("The residual around cross-attention is missing"),
+          "core.models.transformer:DecoderLayer.forward", "self.norm2(y + self.dropout(a2))", "self.norm2(self.dropout(a2))",
+          f"{_TRANSFORMER}test_it_equals_pytorchs"),
+    Break("no_places", "transformer", ("decode", "beam"), compose("Neither text nor answer has positions"),
+          "core.models.transformer:Transformer._embed", "self.positions(self.embedding(symbols))", "self.embedding(symbols)",
+          f"{_TRANSFORMER}test_it_equals_pytorchs"),
+    Break("last_symbol", "transformer", ("beam",), compose("The beam ranks by the last symbol alone"),
+          "core.lecture.decoding:beam", "-one.score)[:width]", "-one.log_probabilities[-1])[:width]",
+          f"{_DATES}test_a_wide_enough_beam_is_exhaustive_search"),
+    Break("first_norm", "transformer", ("layer",), compose("The encoder's first norm is left out"),
+          "core.lecture.decoding:inside_encoder_layer", "chosen.norm1(x + a)", "x + a",
+          f"{_DATES}test_inside_a_layer_leads_to_its_output"),
+    Break("wrong_query", "transformer", ("layer",), compose("Cross-attention reads the answer's input instead of N1"),
+          "core.lecture.decoding:inside_decoder_layer", "chosen.cross_attention(n1, memory", "chosen.cross_attention(y, memory",
+          f"{_DATES}test_inside_a_layer_leads_to_its_output", {"tf_side": "decoder"}),
 )  # fmt: skip
 """Of every lesson of ours but CTC and metrics, whose pages are the signs'."""
 

@@ -39,6 +39,11 @@ def choose(url: str, part: str) -> Break | None:
     return broken
 
 
+def chosen() -> bool:
+    """Tells whether a line is broken, before the box is drawn."""
+    return str(st.session_state.get(KEY) or st.query_params.get(KEY, "none")) != "none"
+
+
 def banner(one: Break) -> str:
     """Says above the figure that its numbers are a broken line's."""
     told = _("**Broken on purpose: {title}.** Everything on this page is computed with {line} until you mend it.")

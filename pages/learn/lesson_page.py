@@ -211,9 +211,9 @@ def caption(sentence: str) -> Show:
     return Shown(lambda: st.caption(sentence), lambda: f'<div class="note">{plain_view.text(sentence)}</div>')
 
 
-def markdown(text: str) -> Show:
-    """A paragraph."""
-    return Shown(lambda: st.markdown(text), lambda: plain_view.text(text))
+def markdown(text: str, *, name: str = "") -> Show:
+    """A paragraph; one with a name is told of where it moves."""
+    return Shown(lambda: st.markdown(text), lambda: plain_view.text(text), name)
 
 
 def stats(*strip: Stat) -> Show:

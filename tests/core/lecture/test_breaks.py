@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
@@ -25,6 +26,18 @@ def cases(test: Any) -> Iterator[dict[str, Any]]:
         yield {name: value for row in rows for name, value in row.items()}
 
 
+def fixtures(test: Any, rebound: Rebound | None = None) -> dict[str, Any]:
+    """Networks that a test takes from its module's fixtures."""
+    module = importlib.import_module(test.__module__)
+    named = [
+        getattr(module, name)
+        for name in inspect.signature(test).parameters
+        if hasattr(getattr(module, name, None), "__wrapped__")
+    ]
+    made = {one.__name__: inspect.unwrap(one)() for one in named}
+    return {name: one if rebound is None else rebound.network(one) for name, one in made.items()}
+
+
 def fails(test: Callable[..., None], arguments: dict[str, Any]) -> bool:
     try:
         test(**arguments)
@@ -37,11 +50,12 @@ def fails(test: Callable[..., None], arguments: dict[str, Any]) -> bool:
 def test_the_named_test_fails_with_the_line_broken_and_only_then(one: Break) -> None:
     file, _, name = one.test.partition("::")
     test = getattr(importlib.import_module(file.removesuffix(".py").replace("/", ".")), name)
-    broken = Rebound(one).of(test)
+    rebound = Rebound(one)
+    broken, networks = rebound.of(test), fixtures(test, rebound)
     assert broken is not test
-    case = next((arguments for arguments in cases(test) if fails(broken, arguments)), None)
+    case = next((arguments for arguments in cases(test) if fails(broken, arguments | networks)), None)
     assert case is not None, f"{one.test} does not notice {one.code}"
-    assert not fails(test, case)
+    assert not fails(test, case | fixtures(test))
     assert one.line.text in line_of(one.place, one.old).whole and one.broken != one.line.text
 
 

@@ -27,6 +27,13 @@ def test_a_break_that_needs_another_dial_says_which() -> None:
     assert "Roto a propósito" in said and "No se mueve nada" not in said
 
 
+def test_a_broken_network_answers_otherwise_and_the_shipped_one_stays() -> None:
+    page = ROOT / "pages" / "learn" / "transformer.py"
+    said = words(open_page(page, **{"break": "no_places", "lang": "en"}))
+    assert "- So far: `199793-099`" in said and "This answer is that of the code as it is" in said
+    assert "So far: `1979-05-03`" in words(open_page(page, lang="en"))
+
+
 def test_every_break_is_of_a_part_that_there_is() -> None:
     for one in BREAKS:
         entry = next(entry for entry in ENTRIES if entry.url == one.url)
