@@ -349,6 +349,7 @@ function enlarge(layout) {
     return;
   }
   for (const note of layout.annotations ?? []) note.font = { ...note.font, size: Math.max(note.font?.size ?? 0, legiblePx()) };
+  for (const name of panels) layout[name] = { ...layout[name], title: { ...layout[name].title, standoff: 0.5 * legiblePx() } };
 }
 
 function legible(trace) {

@@ -148,7 +148,7 @@ def _layer(weights: _Weights, layer: int, x: Array) -> Iterator[tuple[Stop, Arra
 
 
 def _attended(weights: _Weights, name: str, x: Array) -> tuple[Array, dict[str, float]]:
-    """What attention adds to every row, each looking at itself and what lies before, and terms of the last row's first head."""
+    """Attention to add to each row, each looking at itself and what lies before, and terms of the last row's first head."""
     heads = weights.config.heads
     q, k, v = (weights.linear(f"{name}.{one}", x).reshape(len(x), heads, -1).transpose(1, 0, 2) for one in "qkv")
     scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1])  # (heads, n, n)

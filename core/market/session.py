@@ -425,7 +425,7 @@ class MarketSession:
         )
 
     def _state_with(self, **content: Any) -> View:
-        """What the session is now, and this content, fields of a view."""
+        """The session as it stands, and this content, fields of a view."""
         log, age_ms, warm = self._board.log, self._age_ms(), min(self._since_gap, self.predictor.window)
         return View(
             status=self._status(self._state, age_ms, warm),

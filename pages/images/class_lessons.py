@@ -51,7 +51,7 @@ def show(classifier: Classifier, names: Sequence[str], use: Callable[[OwnClasses
 
 
 def teaching() -> ClassTeaching | None:
-    """What the class of this session teaches; None where it leads none."""
+    """The learner that this session's class teaches; None where it leads none."""
     learner = CLASSES.learner(predict.led())
     return learner if isinstance(learner, ClassTeaching) else None
 

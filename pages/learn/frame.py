@@ -16,7 +16,7 @@ from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose_section, significant
 from pages.shared.url_state import Number
 
-STOPS: Final = 7
+STOPS: Final = 6
 """Places of a slider in a tour, beside its default."""
 
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -64,6 +65,8 @@ from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_html, stat_strip
 
 Show = Callable[[], object]
+_followed: ContextVar[bool] = ContextVar("followed", default=True)
+"""Numbers come from the operands that are told: not those of a broken line."""
 
 
 @dataclass(frozen=True)
@@ -183,8 +186,8 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
 
 
 def follow(key: str, matrix: Matrix) -> str:
-    """JSON of where a matrix's numbers come from, for matrix.js; empty where that is not known."""
-    told = origins.told(key, matrix.of, current())
+    """JSON of where a matrix's numbers come from, for matrix.js; empty where that is not known, and while a line is broken."""
+    told = origins.told(key, matrix.of, current()) if _followed.get() else None
     if told is None:
         return ""
     words = {"code": _("In the code"), "test": _("Held by the test"), "against": _("against"), "close": _("Close")}
@@ -279,6 +282,7 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
                 part.below(**above, **turned.values)
         with below if stage is None else stage.hidden:
             broken = break_line.choose(page.name.replace("_", "-"), part.code)
+        _followed.set(broken is None)
         view = _view(part, broken, above, turned.values)
     except tuple(page.errors) as problem:
         sentence, remedy = next(told for kind, told in page.errors.items() if isinstance(problem, kind))

@@ -169,7 +169,7 @@ def _zoomed(_model: TextReader, digest: str, text: str, kind: Kind, place: int) 
 
 
 def stop_names() -> dict[str, str]:
-    """What comes out of each kind of stop."""
+    """Names of what comes out of each kind of stop."""
     return {
         "embed": _("The symbol's row of E"), "place": _("with its position"), "norm1": _("Norm before attention"),
         "attention": _("What attention adds"), "sum1": _("Sum after attention"),

@@ -230,7 +230,11 @@ def prose_section(name: str, section: str) -> str:
 
 
 def number(value: float, digits: int = 0, *, sign: bool = False) -> str:
-    """A number with a fixed count of decimals: 1,234.50 or 1234,50."""
+    """A number with a fixed count of decimals: 1,234.50 or 1234,50; one of over fifteen digits with a power of ten."""
+    if not math.isfinite(value):
+        return significant(value)
+    if abs(value) >= 1e15:
+        return scientific(value)
     return _written(value, digits, sign, math.copysign(1, value) < 0, regional())
 
 

@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage, assert_fits
-from tests.browser.reader import PATIENCE_MS
+from tests.browser.reader import PATIENCE_MS, drawn
 from tests.browser.server import AppServer
 
 
@@ -23,6 +23,7 @@ def test_a_block_opens_its_part_and_keeps_the_session(new_page: NewPage, app: Ap
 
 def test_a_figure_plays_by_itself_and_obeys_the_keys(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/ctc")
+    drawn(page, ".st-key-ctc_trellis .live-plot")  # below the first screen
     bar = page.locator(".st-key-ctc_trellis .live-player")
     bar.wait_for(timeout=PATIENCE_MS)
     page.locator(".st-key-ctc_trellis .live-plot").focus()

@@ -107,7 +107,7 @@ def positions_diagram(
     shown = "×".join(map(str, size))
     first = (
         (
-            Block("pos", "pos", (0, 1), str(pos), "matrix", "pos n", "data"),
+            Block("pos", "pos", (0, 1), str(pos), "matrix", "pos", "data"),
             Block(
                 "omega",
                 "ω_i = base^{−2i/D}" if entry is None else "ω_i",
@@ -116,7 +116,7 @@ def positions_diagram(
                 "exponent",
                 "base d i",
             ),
-            Block("waves", "sin, cos", (2, 1), f"i = {pair}", "waves", "i"),
+            Block("waves", "sin, cos", (2, 1), f"i = {pair}", "waves", "pos base d i"),
         )
         if entry is not None
         else (
@@ -137,13 +137,13 @@ def positions_diagram(
         title=_("Block diagram of positions added to embeddings"),
         blocks=(
             *first,
-            Block("pe", "PE", (3, 1), shown, "matrix", "n d base pos", "data"),
-            Block("scale", "s · PE", (4, 1), f"s = {write(scale)}", "scale", "s"),
+            Block("pe", "PE", (3, 1), shown, "matrix", "n d base", "data"),
+            Block("scale", "s · PE", (4, 1), f"s = {write(scale)}", "scale", "s n d base"),
             Block("x", "X", (4, 0), _("content"), "without", "of", "data"),
-            Block("sum", "+", (5, 0.5), part="scale", dials="positions", kind="sum"),
-            Block("out", "X + s PE", (6, 0.5), _("to attention"), "without", "s of", "data"),
-            Block("dot", f"PE_{{{pos}}} · PE_{{{other}}}", (4, 2), write(product), "similarity", "pos"),
-            Block("turn", "M_k PE_{pos}", (5, 2), f"k = {shift}", "rotation", "k i"),
+            Block("sum", "+", (5, 0.5), part="scale", dials="positions s of n d base", kind="sum"),
+            Block("out", "X + s PE", (6, 0.5), _("to attention"), "without", "positions s of n d base", "data"),
+            Block("dot", f"PE_{{{pos}}} · PE_{{{other}}}", (4, 2), write(product), "similarity", "pos d base"),
+            Block("turn", "M_k PE_{pos}", (5, 2), f"k = {shift}", "rotation", "k i pos d base"),
         ),
         wires=(
             *start,

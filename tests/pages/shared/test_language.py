@@ -112,6 +112,7 @@ def test_formats_outside_a_page_are_english() -> None:
     assert language.number(3.14159, 2) == "3.14" and language.number(2, 1, sign=True) == "+2.0"
     assert language.number(-0.5, 1, sign=True) == "-0.5"
     assert language.percent(0.1234) == "12.3%" and language.scientific(-4.44e-16) == "-4.4e-16"
+    assert language.number(-2.5e29, 3) == "-2.5e+29" and language.number(float("inf"), 1) == "∞"
     assert language.size(25 * 1024**2) == "25.0 MiB" and language.size(512) == "512 B" and language.size(3 * 1024**3) == "3.0 GiB"
     assert language.moment(datetime(2024, 7, 23, 15, 39, tzinfo=UTC)).replace("\u202f", " ") == "Jul 23, 2024, 3:39:00 PM"
 
