@@ -48,7 +48,7 @@ ALLOWED = {
     "core.market": {*SHARED, "core.scores"},
     "core.vision": {*SHARED, "core.scores"},
     "core.signs": SHARED,
-    "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs"},
+    "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs", "core.vision"},
     "core.front": set[str](),
     "core.camera": {"core.messages"},
     "core.receipts": {"core.checkpoints", "core.messages"},

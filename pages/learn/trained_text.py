@@ -1,4 +1,4 @@
-"""A trained model over the reader's own sentence: what its heads look at, and what it expects next, beside random weights."""
+"""Trained attention: over the reader's own sentence, beside random weights, and in the app's three models at one temperature."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.lecture.notebooks import on_screen
 from core.lecture.text_reader import LONGEST, Kind, TextError, TextReader, TextReading
 from core.lecture.text_zoom import Stop
 from core.lecture.tokens import unique_names
-from pages.learn import frame
+from pages.learn import frame, three_models
 from pages.learn.frame import Dial, passage, tex
 from pages.learn.lesson_page import (
     Item,
@@ -324,13 +324,15 @@ render(
         [
             Part("words", _("Between words"), dials, show, "tdial", "weights"),
             Part("zoom", _("Zoom: a letter on its way"), zoom_dials, zoom, "zdial", "stop"),
+            Part("three", _("Three models, one dial"), three_models.dials, three_models.show, "mdial"),
         ],
         _(
             "vit-report 2.2 and 2.6, sequence-modelling (general architecture: the masked decoder); Radford et al. 2019; "
-            "baselines: Witten and Bell 1991. The documents have no trained model of text: this one is ours."
+            "baselines: Witten and Bell 1991. The documents have no trained model of text: this one is ours. Three models: "
+            "tlob-architecture 3.2, iiga-equations 5; temperature: Hinton et al. 2015."
         ),
         {
-            CheckpointError: ("", _("Train it: `python -m core train text --folder assets/checkpoints`.")),
+            CheckpointError: ("", _("Train it: `python -m core train NAME --folder assets/checkpoints`.")),
             TextError: ("", ""),
         },
     )

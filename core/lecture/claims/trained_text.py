@@ -1,0 +1,41 @@
+"""Claims of the page on trained attention: about how widely three models look at one temperature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from core.lecture.claims import Said
+from core.lecture.three_models import RowSpread, Thing
+from core.messages import Message, compose
+
+NAMES: Final[Mapping[Thing, Message]] = {
+    "book": compose("the order book's row"), "garment": compose("the garment's row"), "hand": compose("the hand's row"),
+}  # fmt: skip
+SHARP: Final = 0.99
+"""Weight from which on a row looks at one token; share of the tokens from which on it is even."""
+
+
+def three(spreads: Sequence[RowSpread]) -> Said:
+    """How widely one row of each model is spread."""
+    said: Said = {}
+    low, high = min(spreads, key=lambda one: one.share), max(spreads, key=lambda one: one.share)
+    if (largest := min(one.largest for one in spreads)) > SHARP:
+        said["one"] = compose(
+            "So cold a softmax picks one token: each of the three rows has {share:.1f} % of its weight or more on a single one.",
+            share=100 * largest,
+        )  # fmt: skip
+    elif low.share > SHARP:
+        said["even"] = compose(
+            "So warm a softmax picks nothing: each of the three rows is spread as if evenly over {share:.1f} % of its tokens or "
+            "more.",
+            share=100 * low.share,
+        )  # fmt: skip
+    else:
+        said["compared"] = compose(
+            "At this temperature {low} is the narrowest for its length, spread as if evenly over {few:.1f} of {of_low} tokens; "
+            "{high} is the widest, over {many:.1f} of {of_high}.",
+            low=NAMES[low.thing], few=low.effective, of_low=low.count, high=NAMES[high.thing], many=high.effective,
+            of_high=high.count,
+        )  # fmt: skip
+    return said
