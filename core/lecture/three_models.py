@@ -110,6 +110,11 @@ class RowSpread:
         return self.effective / self.count
 
     @property
+    def relative(self) -> float:
+        """Entropy as a share of that of even weights: 0 for one token alone, 1 for even weights, whatever the row's length."""
+        return self.entropy / self.even
+
+    @property
     def even(self) -> float:
         """Entropy of even weights, nats."""
         return even_entropy(self.count)

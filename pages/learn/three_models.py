@@ -81,8 +81,8 @@ def show(tau: float, layer: str, head: int) -> PartView:
         _("Tokens"): [number(one.count) for one in spreads],
         _("Entropy of the row (nats)"): [number(one.entropy, 3) for one in spreads],
         _("Of even weights (nats)"): [number(one.even, 3) for one in spreads],
+        _("Share of that"): [percent(one.relative) for one in spreads],
         _("As if evenly over"): [number(one.effective, 1) for one in spreads],
-        _("Of all tokens"): [percent(one.share) for one in spreads],
         _("Largest weight"): [percent(one.largest) for one in spreads],
     }
     taken = {
@@ -104,7 +104,7 @@ def show(tau: float, layer: str, head: int) -> PartView:
         ),
         figure=[
             [
-                [markdown(heading(one)), panel(look, weights, last), caption(label(look, last, head))]
+                [markdown(heading(one)), panel(look, weights, last), caption(label(look, last, head, weights))]
                 for look, weights, one in zip(shown, maps, spreads, strict=True)
             ],
             check(same.format(value=written(off, -1)), off < 1e-4),
@@ -121,7 +121,7 @@ def heading(one: RowSpread) -> str:
     return f"**{told.format(thing=names()[one.thing], few=number(one.effective, 1), all=number(one.count))}**"
 
 
-def label(look: ModelLook, last: bool, head: int) -> str:
+def label(look: ModelLook, last: bool, head: int, weights: Any) -> str:
     """Model, checkpoint, layer and head, and what a token is."""
     layer, count = LAYERS[look.thing][int(last)], len(look.heads[int(last)])
     model, token = {
@@ -134,6 +134,9 @@ def label(look: ModelLook, last: bool, head: int) -> str:
     }[look.thing]
     which = _("head {number} of {count}").format(number=number(min(head, count)), count=number(count))
     name = garment(look.name) if look.thing == "garment" else look.name
+    if look.thing == "garment":
+        kept = _("the class token keeps {share} of the weight, the picture shows the rest")
+        token += "; " + kept.format(share=percent(TokenShares.of(weights[look.query]).class_token))
     return f"{model} `{look.checkpoint}` · {layer}, {which} · {name}: {token}."
 
 

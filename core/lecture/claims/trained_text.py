@@ -19,23 +19,23 @@ SHARP: Final = 0.99
 def three(spreads: Sequence[RowSpread]) -> Said:
     """How widely one row of each model is spread."""
     said: Said = {}
-    low, high = min(spreads, key=lambda one: one.share), max(spreads, key=lambda one: one.share)
+    low, high = min(spreads, key=lambda one: one.relative), max(spreads, key=lambda one: one.relative)
     if (largest := min(one.largest for one in spreads)) > SHARP:
         said["one"] = compose(
             "So cold a softmax picks one token: each of the three rows has {share:.1f} % of its weight or more on a single one.",
             share=100 * largest,
         )  # fmt: skip
-    elif low.share > SHARP:
+    elif (share := min(one.share for one in spreads)) > SHARP:
         said["even"] = compose(
             "So warm a softmax picks nothing: each of the three rows is spread as if evenly over {share:.1f} % of its tokens or "
             "more.",
-            share=100 * low.share,
+            share=100 * share,
         )  # fmt: skip
     else:
         said["compared"] = compose(
-            "At this temperature {low} is the narrowest for its length, spread as if evenly over {few:.1f} of {of_low} tokens; "
-            "{high} is the widest, over {many:.1f} of {of_high}.",
-            low=NAMES[low.thing], few=low.effective, of_low=low.count, high=NAMES[high.thing], many=high.effective,
-            of_high=high.count,
+            "By entropy as a share of that of even weights, {low} is the narrowest at this temperature ({least:.1f} %: as if "
+            "evenly over {few:.1f} of {of_low} tokens) and {high} the widest ({greatest:.1f} %: over {many:.1f} of {of_high}).",
+            low=NAMES[low.thing], least=100 * low.relative, few=low.effective, of_low=low.count, high=NAMES[high.thing],
+            greatest=100 * high.relative, many=high.effective, of_high=high.count,
         )  # fmt: skip
     return said

@@ -24,14 +24,16 @@ def test_three_models_from_the_coldest_to_the_warmest() -> None:
             spreads.append(three_models.spread(look, one.at(tau)[look.query]))
         wide = [float(np.exp(stats.entropy(row))) for row in rows]
         shares = [many / len(row) for many, row in zip(wide, rows, strict=True)]
-        low, high = int(np.argmin(shares)), int(np.argmax(shares))
+        entropies = [float(stats.entropy(row, base=len(row))) for row in rows]  # 1 for even weights
+        low, high = int(np.argmin(entropies)), int(np.argmax(entropies))
         truth: dict[str, dict[str, Any]]
         if all(row.max() > 0.99 for row in rows):
             truth = {"one": {"share": 100 * min(row.max() for row in rows)}}
-        elif shares[low] > 0.99:
-            truth = {"even": {"share": 100 * shares[low]}}
+        elif min(shares) > 0.99:
+            truth = {"even": {"share": 100 * min(shares)}}
         else:
-            truth = {"compared": {"few": wide[low], "many": wide[high], "of_low": len(rows[low]), "of_high": len(rows[high])}}
+            truth = {"compared": {"few": wide[low], "many": wide[high], "of_low": len(rows[low]), "of_high": len(rows[high]),
+                                  "least": 100 * entropies[low], "greatest": 100 * entropies[high]}}  # fmt: skip
             assert claims.three(spreads)["compared"].values["low"] == claims.NAMES[looks[low].thing]
             assert claims.three(spreads)["compared"].values["high"] == claims.NAMES[looks[high].thing]
         walk.check((spreads,), truth, state)
