@@ -130,7 +130,7 @@ def label(look: ModelLook, last: bool, head: int, weights: Any) -> str:
             "CCT",
             _("a token is a patch of 16 × 16 pixels, and one the class token: the query, from which the class is read"),
         ),
-        "hand": ("IIGA", _("a token is a frame; query: the frame of which the model is surest")),
+        "hand": ("IIGA", _("a token is a frame; query: the frame in which the model is surest of a digit")),
     }[look.thing]
     which = _("head {number} of {count}").format(number=number(min(head, count)), count=number(count))
     name = garment(look.name) if look.thing == "garment" else look.name
