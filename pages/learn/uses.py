@@ -94,10 +94,11 @@ def heads(heads: int, word: int) -> PartView:
     """The same weights as one head and as several."""
     names, (x, weights) = words(), drawn(WIDE)
     single, multi = (attention_steps.steps(x, weights, heads=one) for one in (1, heads))
-    maps, name = range(heads), _("head {number}")
-    rows = {_("single"): single.weights[0, word]} | {name.format(number=one + 1): multi.weights[one, word] for one in maps}
-    bars = grouped_bars(rows, x_title=_("Key, in the order of the words"), y_title=_("Weight"))
-    title = _("A of head {number}")
+    maps, name, title = range(heads), _("head {number}"), _("A of head {number}")
+    by_head = Matrix(
+        values=multi.weights[:, word], name=_("“{word}” in each head").format(word=names[word]), columns=names,
+        rows=[name.format(number=one + 1) for one in maps], x_title=_("Key"), y_title=_("Head"), signed=False, top=1.0,
+    )  # fmt: skip
     shown = {"single": single.weights[0, word], "first head": multi.weights[0, word], "output": multi.output[word]}
     return PartView(
         equation=Worked(
@@ -112,8 +113,10 @@ def heads(heads: int, word: int) -> PartView:
                 [matrix(multi.weights[one], title.format(number=one + 1), f"many_{one}", names, names) for one in row]
                 for row in (maps[at : at + 4] for at in range(0, heads, 4))
             ),
-            [matrix(single.weights[0], _("A of a single head"), "many_single", names, names), None],
-            plot(bars, "many_rows", _("Weights of the chosen query in the single head and in each of several.")),
+            [
+                matrix(single.weights[0], _("A of a single head"), "many_single", names, names),
+                plot(by_head, "many_rows", _("Weights of the chosen query, one row per head.")),
+            ],
         ],
         notes=[passage("uses", "heads")],
         taken=lambda: {"X": x, **weights, "HEADS": heads, "WORD": word} | on_screen(shown),

@@ -74,7 +74,7 @@ def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit:
                  "line": {"color": GREY, "width": 1.5}}
             )  # fmt: skip
     count = len(steps)
-    every = max(1, -(-count // 30))
+    every = max(1, -(-count // (30 if max(map(len, steps)) == 1 else 12)))  # as many as a phone's width holds apart
     layout["xaxis"] = {
         "title": {"text": x_title}, "anchor": f"y{len(bands) if len(bands) > 1 else ''}", "showgrid": False, "tickmode": "array",
         "tickvals": list(range(0, count, every)), "ticktext": list(steps[::every]), "tickangle": 0,
