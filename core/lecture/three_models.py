@@ -92,7 +92,7 @@ class ModelLook:
 
 @dataclass(frozen=True, kw_only=True)
 class RowSpread:
-    """How widely a row of weights is spread: its entropy, nats, over so many tokens, and its largest weight."""
+    """Spread of a row of weights: its entropy, nats, over so many tokens, and its largest weight."""
 
     thing: Thing
     entropy: float

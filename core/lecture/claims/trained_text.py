@@ -17,7 +17,7 @@ SHARP: Final = 0.99
 
 
 def three(spreads: Sequence[RowSpread]) -> Said:
-    """How widely one row of each model is spread."""
+    """Spread of one row of each model."""
     said: Said = {}
     low, high = min(spreads, key=lambda one: one.relative), max(spreads, key=lambda one: one.relative)
     if (largest := min(one.largest for one in spreads)) > SHARP:
