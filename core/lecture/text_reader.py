@@ -18,6 +18,7 @@ from torch import Tensor
 
 from core import checkpoints
 from core.explain.queries_keys import queries_and_keys
+from core.market.calibration import softmax
 from core.messages import Refusal, compose
 from core.models.decoder_only import DecoderOnly
 from core.nn import AttentionMaps
@@ -66,8 +67,7 @@ class TextReading:
     @cached_property
     def probabilities(self) -> Array:
         """(1 + n, V), rows summing to 1."""
-        powers = np.exp(self.logits - self.logits.max(axis=1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+        return softmax(self.logits)
 
     @property
     def bits(self) -> Array:
@@ -94,8 +94,7 @@ class TextReading:
         q, k = self.q[layer], self.k[layer]
         scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
         scores = np.where(np.tril(np.ones(scores.shape[1:], dtype=bool)), scores, -np.inf)
-        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        return float(np.abs(powers / powers.sum(axis=-1, keepdims=True) - self.maps[layer]).max())
+        return float(np.abs(softmax(scores) - self.maps[layer]).max())
 
 
 class TextReader:

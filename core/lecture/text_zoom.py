@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from core.lecture.activations import gelu_tanh
+from core.market.calibration import softmax
 from core.models.decoder_only import DecoderOnly
 
 Array = NDArray[np.float64]
@@ -63,12 +64,6 @@ class _Weights:
     def ahead(self, x: Array) -> Array:
         """Chances of the next symbol where the rest of the network is left out: its last norm and its last matrix alone."""
         return softmax(self.linear("out", self.norm("norm", x)))
-
-
-def softmax(x: Array) -> Array:
-    """Of the last axis."""
-    powers = np.exp(x - x.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def zoom(model: DecoderOnly, numbers: NDArray[np.int64], place: int) -> list[Stop]:

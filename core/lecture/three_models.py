@@ -20,6 +20,7 @@ from core import checkpoints
 from core.explain.queries_keys import queries_and_keys
 from core.explain.summaries import effective_keys, even_entropy, row_entropy
 from core.market.book import read_market
+from core.market.calibration import softmax
 from core.market.predictor import load_predictor, windows_of
 from core.market.store.index import recordings
 from core.market.windows import window_ends
@@ -58,9 +59,7 @@ class Head:
 
     def at(self, tau: float) -> Array:
         """(n, n) weights at a temperature, each row summing to 1."""
-        scores = self.scores(tau)
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+        return softmax(self.scores(tau))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from statistics import NormalDist, fmean, variance
 from typing import Final
 
+from core.market.answers.intervals import student_near
+
 ARMS: Final = ("predict", "watch")
 PHASES: Final = ("before", "after", "later")
 MIN_ARM: Final = 5
@@ -37,15 +39,8 @@ class Effect:
 
 
 def quantile(probability: float, freedom: float) -> float:
-    """Quantile of Student's t by its expansion around the normal one (Abramowitz and Stegun 26.7.5), to .01 from 4 degrees on."""
-    x = NormalDist().inv_cdf(probability)
-    terms = (
-        (x**3 + x) / 4,
-        (5 * x**5 + 16 * x**3 + 3 * x) / 96,
-        (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384,
-        (79 * x**9 + 776 * x**7 + 1482 * x**5 - 1920 * x**3 - 945 * x) / 92160,
-    )
-    return x + sum(term / freedom**power for power, term in enumerate(terms, 1))
+    """Quantile of Student's t, to .01 from 4 degrees of freedom on."""
+    return student_near(NormalDist().inv_cdf(probability), freedom)
 
 
 def effect(predicting: Sequence[float], watching: Sequence[float], *, level: float = 0.95) -> Effect:

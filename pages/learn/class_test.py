@@ -14,7 +14,7 @@ from pages.shared.language import LANGUAGES, _, number, speaking
 
 WORDS: Final = ("a cat sat", "the dog runs away", "we read long old books")
 Items = Iterator[tuple[str, Question | None]]
-"""What has to be known, and the question."""
+"""Facts that have to be known, and the question."""
 
 
 def _words(form: int) -> tuple[list[str], Any, dict[str, Any]]:

@@ -398,7 +398,7 @@ def for_tour(make: Callable[[], LessonPage], state: State, kept: dict[str, Any])
                 content["question"] = {one: getattr(question, one) for one in ("text", "options", "answer", "why")}
             kept["views"][language], kept["names"][language] = content, text
             kept["sheets"][language] = take_along.sheet(
-                _taken(page, part, view, state.above, state.values), view.taken(), link=kept["address"]
+                _taken(page, part, view, state.above, state.values).handout(), view.taken(), link=kept["address"]
             )()
             kept |= {"key": dial.key if dial else "", "stops": list(dial.stops) if dial else []}
             kept["parts"] = [one.code for one in page.parts]
@@ -429,8 +429,13 @@ def _telling_break(
     url: str, part: Part, view: PartView, above: Mapping[str, Any], values: Mapping[str, Any]
 ) -> tuple[Break, Sequence[str]] | None:
     """The part's first broken line that moves something at these dials, and what; the first of all where none does."""
-    moves = [(one, list(_moved_by(one, part, view, above, values))) for one in breaks.of_part(url, part.code)]
-    return next((told for told in moves if told[1]), next(iter(moves), None))
+    first = None
+    for one in breaks.of_part(url, part.code):  # each computes the whole view anew
+        moved = list(_moved_by(one, part, view, above, values))
+        if moved:
+            return one, moved
+        first = first or (one, moved)
+    return first
 
 
 def _moved_by(one: Break, part: Part, whole: PartView, above: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:

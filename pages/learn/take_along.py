@@ -114,14 +114,13 @@ def _plain(markdown: str) -> str:
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"[*`$]|\\\\", "", markdown))
 
 
-def sheet(view: Taken, values: Mapping[str, Any], *, link: str | None = None) -> Callable[[], str]:
-    """A function that writes the handout of a view, HTML; it needs no session, as a download is made without one.
+def sheet(made: Handout, values: Mapping[str, Any], *, link: str | None = None) -> Callable[[], str]:
+    """A function that writes a view's handout, HTML; it needs no session, as a download is made without one.
 
     Args:
         link: to the view; its address where None, none where empty.
     """
     link = address() if link is None else link
-    made = view.handout()
     content = replace(
         made, lead=_plain(made.lead), look=_plain(made.look), address=link, qr=qr_code(link) if link else "",
         given={key: value for key, value in values.items() if key != ASKED}, asked=values.get(ASKED, {}),
@@ -143,8 +142,8 @@ def offer(view: Taken, values: Callable[[], Mapping[str, Any]]) -> None:
 
 
 def _downloads(view: Taken, values: Mapping[str, Any]) -> None:
-    code, write = notebooks.fill(notebooks.template(view.page, view.part), values), sheet(view, values)
     made = view.handout()
+    code, write = notebooks.fill(notebooks.template(view.page, view.part), values), sheet(made, values)
     label = f"{made.title}: {made.part}" if made.part else made.title
     name = f"{view.page}-{view.part}" if view.part else view.page
     heading = f"# {label}\n\n{address()}"

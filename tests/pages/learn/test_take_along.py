@@ -53,7 +53,7 @@ def taken() -> dict[str, tuple[str, str]]:
 
     def keep(view: Taken, values: Callable[[], Mapping[str, Any]]) -> None:
         code = notebooks.fill(notebooks.template(view.page, view.part), values())
-        found[f"{view.page}/{view.part or 'all'}"] = (code, take_along.sheet(view, values())())
+        found[f"{view.page}/{view.part or 'all'}"] = (code, take_along.sheet(view.handout(), values())())
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(take_along, "offer", keep)
