@@ -1,4 +1,4 @@
-"""Records a feed: its rows on the grid once they are confirmed, its trades, its books as they changed, and its interruptions.
+"""Records a feed: its rows on the grid once they are confirmed, its trades, and its interruptions.
 
 `core.market.store.writer` writes them.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from core.market.book import STEP_MS, OrderBookSnapshot
+from core.market.book import STEP_MS
 from core.market.depth import BandChange, DepthHistory, Ladder
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Feed, FeedEvent, FeedState, StatusChange, Trade
@@ -152,8 +152,6 @@ class EventRecorder:
         elif isinstance(event, StatusChange):
             self._state, self._message = event.state, event.message
             self.report()
-        elif self._wall and isinstance(event, OrderBookSnapshot):
-            self._writer.add_update(event)
 
     def stop(self) -> None:
         """Note the end; rows that were not confirmed are dropped."""

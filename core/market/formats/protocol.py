@@ -100,13 +100,10 @@ class PositionedText:
     """Lines of a text file, gzip or not, with the share of it that has been read.
 
     A line is read as far as it may be long, and a packed file as far as it may unpack: a small file must not fill the memory.
-
-    Args:
-        longest: bytes of a line.
     """
 
-    def __init__(self, path: Path, longest: int = MAX_LINE) -> None:
-        self.path, self.longest = path, longest
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._raw: IO[bytes] = path.open("rb")
         packed = self._raw.read(2) == GZIP
         self._raw.seek(0)
@@ -124,13 +121,12 @@ class PositionedText:
         Raises:
             FormatError: where it is too long, or the file unpacks to too much.
         """
-        line = self._data.readline(self.longest + 1)
+        line = self._data.readline(MAX_LINE + 1)
         self._unpacked += len(line)
-        if len(line) > self.longest:
-            what = compose(
-                "{file} has a line of over {most} KiB: no book is so long", file=self.path.name, most=self.longest >> 10
+        if len(line) > MAX_LINE:
+            raise FormatError(
+                "{file} has a line of over {most} KiB: no book is so long", file=self.path.name, most=MAX_LINE >> 10
             )
-            raise FormatError(what)
         if self._unpacked > self._most:
             raise FormatError(too_much(self.path))
         return line.decode("utf-8", "replace")
@@ -190,14 +186,11 @@ class NumberLines:
     done: float
 
 
-def number_lines(
-    path: Path, columns: Sequence[str] | int, *, times: Sequence[str] = (), empty: bool = False
-) -> Iterator[NumberLines]:
+def number_lines(path: Path, columns: Sequence[str] | int, *, empty: bool = False) -> Iterator[NumberLines]:
     """Columns of numbers of a CSV file; a line that cannot be read is a problem with its number.
 
     Args:
         columns: the names wanted, of a file with a header; or the number of columns of a file without one.
-        times: names of columns that hold dates and times, read as microseconds UTC.
         empty: whether a cell may be empty, which makes it NaN.
 
     Raises:
@@ -223,30 +216,17 @@ def number_lines(
                     what = compose("has {count} fields: {right} are right", count=len(fields), right=len(names))
                     problems.append(RowProblem(row=number, what=what))
             before += len(lines)
-            values, bad = _as_numbers(cells, [name in times for name in wanted], empty=empty)
+            table = pd.DataFrame(cells, columns=range(len(wanted)), dtype=str)
+            values = table.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+            bad = ~np.isfinite(values)
+            if empty:
+                bad &= (table != "").to_numpy()
             for row in np.flatnonzero(bad.any(axis=1)):
                 column = int(np.argmax(bad[row]))
                 about = {"text": cells[row][column][:40], "column": wanted[column]}
-                what = compose("has {text!r} in column {column}: a number is right", **about)
-                if wanted[column] in times:
-                    what = compose("has {text!r} in column {column}: a date and time is right", **about)
-                problems.append(RowProblem(row=numbers[row], what=what))
+                problems.append(
+                    RowProblem(row=numbers[row], what=compose("has {text!r} in column {column}: a number is right", **about))
+                )
             good = ~bad.any(axis=1)
             problems.sort(key=lambda one: one.row)
             yield NumberLines(lines=np.array(numbers, np.int64)[good], values=values[good], problems=problems, done=file.done)
-
-
-def _as_numbers(cells: list[list[str]], dates: list[bool], *, empty: bool) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """(n, columns) the numbers that the cells say, and which of them say none."""
-    table = pd.DataFrame(cells, columns=range(len(dates)), dtype=str)
-    values = np.empty(table.shape)
-    for column, date in enumerate(dates):
-        texts = table[column].str.strip()
-        if date:
-            moments = pd.to_datetime(texts, utc=True, errors="coerce", format="ISO8601")
-            stamps = moments.to_numpy(dtype="datetime64[us]").astype(np.int64)
-            values[:, column] = np.where(moments.isna().to_numpy(), np.nan, stamps)
-        else:
-            values[:, column] = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=np.float64)
-    bad = ~np.isfinite(values)
-    return values, bad & (table != "").to_numpy() if empty else bad

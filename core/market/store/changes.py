@@ -19,7 +19,7 @@ from core.market.feeds.trades import TradeColumns, trades_path, trades_table
 from core.market.store.index import Recording
 from core.market.store.places import RecordingPlace
 from core.market.store.rows import RecordedRows
-from core.market.store.segments import KINDS, is_segment, segment_path, write_table
+from core.market.store.segments import is_segment, segment_path, write_table
 from core.market.store.writer import GROUP_ROWS, RowBlock, write_rows
 
 NAME: Final = re.compile(r"\w[\w+-]*(\.[\w+-]+)*(/\w[\w+-]*(\.[\w+-]+)*)*")
@@ -62,8 +62,8 @@ def delete(folder: Path, entry: Recording) -> None:
     _own(entry)
     for path in entry.paths:
         if is_segment(path):
-            for kind in KINDS:
-                segment_path(path, kind).unlink(missing_ok=True)
+            for beside in path.parent.glob(segment_path(path, "*").name):
+                beside.unlink(missing_ok=True)
         else:
             trades_path(path).unlink(missing_ok=True)
             depth_path(path).unlink(missing_ok=True)

@@ -51,7 +51,7 @@ class Recording:
         market: ccxt's symbol, by which a checkpoint's card knows the market, or as much as the names tell.
         files: of rows, in order of their names.
         start_ms, end_ms: first and last row, milliseconds since the epoch. rows: their number. gaps: holes between them.
-        size: bytes, trades and updates included. levels: a side, at most.
+        size: bytes, with all that lies beside its rows. levels: a side, at most.
         mids: (48 or fewer) mid-prices at even steps, for a sparkline.
         bundled: whether it came with the app. sealed: whether it belongs to a ledger, which checks its files.
         problem: why its files cannot be read; "" where they can. The numbers are 0 then.

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 
 from core.files import lock, write_whole
 
-ROWS, TRADES, UPDATES, EVENTS, DEPTH = "rows", "trades", "updates", "events", "depth"
-KINDS: Final = (ROWS, TRADES, UPDATES, EVENTS, DEPTH)
+ROWS, TRADES, EVENTS, DEPTH = "rows", "trades", "events", "depth"
+KINDS: Final = (ROWS, TRADES, EVENTS, DEPTH)
 HOUR_MS: Final = 3_600_000
 FREE_SPACE: Final = 256 * 2**20
 """Bytes left free on the disk, at least: room to make files of a journal."""

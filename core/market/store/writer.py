@@ -1,4 +1,4 @@
-"""Writes a market's rows, trades, changes and interruptions as they arrive: an hour's files, each whole or absent.
+"""Writes a market's rows, trades and interruptions as they arrive: an hour's files, each whole or absent.
 
 Until an hour is complete, it lies in a journal, from which the next recording restores it if this process was killed. A file of
 rows has an hour a row group, and in its footer the summary that a listing needs.
@@ -13,7 +13,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -35,7 +35,6 @@ from core.market.book import (
     RECORDED_LEVELS,
     STEP_MS,
     FloatArray,
-    OrderBookSnapshot,
     first_fault,
 )
 from core.market.depth import SCHEMA as DEPTH_SCHEMA
@@ -58,15 +57,6 @@ MAX_MS: Final = 32_503_680_000_000
 SCHEMAS: Final = {
     segments.ROWS: pa.schema([("timestamp", pa.int64()), ("levels", pa.list_(pa.float64()))]),
     segments.TRADES: TRADES_SCHEMA,
-    segments.UPDATES: pa.schema(
-        [
-            *((name, pa.int64()) for name in ("received_ns", "exchange_ms", "sequence")),
-            ("fresh", pa.bool_()),
-            ("side", pa.int8()),
-            ("price", pa.float64()),
-            ("size", pa.float64()),
-        ]
-    ),
     segments.EVENTS: pa.schema(
         [("timestamp", pa.int64()), ("kind", pa.string()), ("until", pa.int64()), ("message", pa.string())]
     ),
@@ -74,10 +64,8 @@ SCHEMAS: Final = {
 }
 """Columns of a journal's tables; rows have a column a level in their file.
 
-An update is one changed level of one message: when it was received and sent, the venue's number, whether the whole book is sent
-anew, 1 bid or -1 ask, and its price and size; 0 for a level that is gone, or has sunk below the hundredth. Events interrupt the
-rows, ms by this machine's clock: start, gap (until the next row), reconnect, resync, lost (the venue's book is unknown), clock
-(this machine's jumped), stop.
+Events interrupt the rows, ms by this machine's clock: start, gap (until the next row), reconnect, resync, lost (the venue's book
+is unknown), clock (this machine's jumped), stop.
 """
 SUMMARY_KEY: Final = b"attention_observatory_recording"
 """Metadata key of a file of rows, under which its summary lies as JSON."""
@@ -200,7 +188,6 @@ class SegmentWriter(segments.StreamWriter):
         self._journal_due = 0.0
         self._first_ms: int | None = None
         self._last_ms: int | None = None
-        self._book: tuple[dict[float, float], dict[float, float]] | None = None
         self._restore()
 
     @property
@@ -240,27 +227,15 @@ class SegmentWriter(segments.StreamWriter):
 
     def add_trade(self, trade: Trade) -> None:
         """Take a trade in, for the segment being gathered."""
-        self._note(segments.TRADES, [(trade.exchange_ms, trade.price, trade.size, CODES[trade.side])])
-
-    def add_update(self, book: OrderBookSnapshot) -> None:
-        """Take a message's book in: the levels in which it differs from the one before, all of them after an interruption."""
-        ask, size, bid, amount = book.whole[: 4 * RECORDED_LEVELS].reshape(-1, 4).T.tolist()
-        sides = dict(zip(ask, size, strict=True)), dict(zip(bid, amount, strict=True))
-        message = book.received_ns, book.exchange_ms, book.sequence, self._book is None
-        both = zip((-1, 1), self._book or ({}, {}), sides, strict=True)
-        self._note(
-            segments.UPDATES, [(*message, side, *level) for side, before, after in both for level in _changed(before, after)]
-        )
-        self._book = sides
+        self._note(segments.TRADES, (trade.exchange_ms, trade.price, trade.size, CODES[trade.side]))
 
     def add_event(self, kind: str, timestamp: int, message: str = "") -> None:
-        """Note an interruption (`SCHEMAS`); the next book is written whole."""
-        self._book = None
-        self._note(segments.EVENTS, [(timestamp, kind, None, message)])
+        """Note an interruption (`SCHEMAS`)."""
+        self._note(segments.EVENTS, (timestamp, kind, None, message))
 
-    def _note(self, kind: str, items: list[tuple[Any, ...]]) -> None:
+    def _note(self, kind: str, item: tuple[Any, ...]) -> None:
         with self._lock:
-            self._new += [(self._segment, kind, item) for item in items]
+            self._new.append((self._segment, kind, item))
 
     def save_journal(self) -> None:
         """Write what has come since the last call to the journal, and the files of the hours that are over.
@@ -334,10 +309,10 @@ class SegmentWriter(segments.StreamWriter):
         market, name, tables = _read_journal(journal.path)
         if not tables:
             return
-        kind, first = next((kind, table.column(0)[0].as_py()) for kind, table in tables.items())
+        first = next(table.column(0)[0].as_py() for table in tables.values())
         rows = tables.pop(segments.ROWS, None)
         count = 0 if rows is None else rows.num_rows
-        path = self._free_path(name, first // 1_000_000 if kind == segments.UPDATES else first, count if again else None)
+        path = self._free_path(name, first, count if again else None)
         if path is None:
             return  # a process was killed, or a call failed, between writing the segment and removing its journal
         for kind, table in tables.items():
@@ -365,13 +340,6 @@ def restore_recordings(folder: Path) -> list[Path]:
     if not folder.is_dir() or not any(folder.glob(f".*{ENDING}")):
         return []
     return SegmentWriter(folder, "").files
-
-
-def _changed(before: Mapping[float, float], after: Mapping[float, float]) -> list[tuple[float, float]]:
-    """Levels of another size, and with size 0 those that are gone."""
-    return [(price, size) for price, size in after.items() if before.get(price) != size] + [
-        (price, 0.0) for price in before if price not in after
-    ]
 
 
 # -- the journal: entries, each preceded by its length; first the market and its folder as JSON, then a save's tables a time ----

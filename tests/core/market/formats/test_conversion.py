@@ -1,7 +1,6 @@
 """Each format: rows that come out as they went in, and bad rows named by their number.
 
-Binance's lines are real. LOBSTER's, tardis.dev's, hftbacktest's, Kaggle's and FI-2010's files are made here to their published
-descriptions, from a real book's rows.
+Binance's lines are real. LOBSTER's and tardis.dev's files are made here to their published descriptions, from a real book's rows.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from core.market.book import BookRows, frame_from_rows, read_rows, resample
@@ -57,57 +55,6 @@ def tardis(folder: Path, rows: BookRows) -> Files:
     return {path.name: path}
 
 
-def kaggle(folder: Path, rows: BookRows) -> Files:
-    """One book a second; distances are fractions of the midpoint, notionals amounts of quote currency; fifteen levels."""
-    every = rows.take(slice(2, None, 4))
-    lines = []
-    for when, levels in zip(every.timestamps, every.levels, strict=True):
-        mid = (levels[0] + levels[2]) / 2
-        cells = {
-            "system_time": datetime.fromtimestamp(when / 1e3, UTC).isoformat(" "),
-            "midpoint": mid,
-            "spread": 1,
-            "buys": 0,
-            "sells": 0,
-        }
-        for side, first in (("bids", 2), ("asks", 0)):
-            prices, sizes = levels[first::4], levels[first + 1 :: 4]
-            prices = np.append(prices, prices[-1] + np.arange(1, 6) * (prices[-1] - prices[-2]))
-            sizes = np.append(sizes, np.ones(5))
-            cells |= {f"{side}_distance_{i}": repr(float(price / mid - 1)) for i, price in enumerate(prices)}
-            cells |= {
-                f"{side}_notional_{i}": repr(float(price * size))
-                for i, (price, size) in enumerate(zip(prices, sizes, strict=True))
-            }
-        lines.append(cells)
-    pd.DataFrame(lines).to_csv(path := folder / "BTC_1sec.csv")
-    return {path.name: path}
-
-
-def hftbacktest(folder: Path, rows: BookRows) -> Files:
-    """A snapshot of the first book, then the levels that changed, then a trade; one event only the exchange saw."""
-    fields = [("ev", "<u8"), ("exch_ts", "<i8"), ("local_ts", "<i8"), ("px", "<f8"), ("qty", "<f8"), ("order_id", "<u8")]
-    kind = np.dtype([*fields, ("ival", "<i8"), ("fval", "<f8")])
-    both, buy, sell = (1 << 31) | (1 << 30), 1 << 29, 1 << 28
-    before: dict[tuple[int, float], float] = {}
-    events = []
-    for row, (when, levels) in enumerate(zip(rows.timestamps, rows.levels, strict=True)):
-        now = {(sell, price): size for price, size in zip(levels[0::4], levels[1::4], strict=True)}
-        now |= {(buy, price): size for price, size in zip(levels[2::4], levels[3::4], strict=True)}
-        ns = int(when) * 1_000_000
-        for side, price in [key for key in before if key not in now]:
-            events.append((both | side | 1, ns - 5, ns, price, 0.0, 0, 0, 0.0))
-        for (side, price), size in now.items():
-            if before.get((side, price)) != size:
-                events.append((both | side | (4 if row == 0 else 1), ns - 5, ns, price, size, 0, 0, 0.0))
-        before = now
-    last = events[-1][2]
-    events.append((both | buy | 2, last, last, 61_000.0, 0.5, 0, 0, 0.0))
-    events.append(((1 << 31) | buy | 1, last, last, 1.0, 1.0, 0, 0, 0.0))
-    np.savez_compressed(path := folder / "btcusdt_20240808.npz", data=np.array(events, dtype=kind))
-    return {path.name: path}
-
-
 def lobster(folder: Path, rows: BookRows) -> Files:
     """Books and messages of the same lines; dollars times 10,000; the eleventh level is empty."""
     stem = "GOOG_2012-06-21_34200000_57600000"
@@ -126,16 +73,6 @@ def lobster(folder: Path, rows: BookRows) -> Files:
     return {path.name: path for path in sorted(folder.glob("GOOG*.csv"))}
 
 
-def fi2010(folder: Path, rows: BookRows) -> Files:
-    """149 lines of as many numbers as there are events; two stocks, the second at twice the price."""
-    whole = np.concatenate([rows.levels[:200], rows.levels[200:] * 2.0])
-    values = np.concatenate([whole / 1e5, np.ones((len(whole), 109))], axis=1)
-    path = folder / "Train_Dst_NoAuction_DecPre_CF_1.txt"
-    np.savetxt(path, values.T, fmt="%.10e", delimiter="   ", newline="\n   ", header="", comments="")
-    path.write_text("   " + path.read_text().rstrip() + "\n")
-    return {path.name: path}
-
-
 def converted(files: Files, folder: Path, *, levels: int | None = None) -> tuple[Inspection, BookRows, Path]:
     found = inspect(files)
     path = folder / "out.parquet"
@@ -146,9 +83,7 @@ def converted(files: Files, folder: Path, *, levels: int | None = None) -> tuple
     return found, made, path
 
 
-@pytest.mark.parametrize(
-    ("write", "key"), [(own_csv, "own"), (own_parquet, "own"), (tardis, "tardis"), (hftbacktest, "hftbacktest")]
-)
+@pytest.mark.parametrize(("write", "key"), [(own_csv, "own"), (own_parquet, "own"), (tardis, "tardis")])
 def test_rows_come_out_as_they_went_in(
     tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], key: str
 ) -> None:
@@ -160,7 +95,7 @@ def test_rows_come_out_as_they_went_in(
     assert (found.start_ms, found.end_ms, found.sampling_ms) == (rows.timestamps[0], rows.timestamps[-1], 250.0)
     np.testing.assert_array_equal(made.timestamps, holed.timestamps)  # the pause stays: nothing is carried into it
     np.testing.assert_allclose(made.levels, holed.levels, rtol=1e-9)
-    assert len(read_trades(path)) == found.trades == (1 if key == "hftbacktest" else 0)
+    assert len(read_trades(path)) == found.trades == 0
 
 
 def test_rows_are_the_same_however_many_are_read_at_once(tmp_path: Path, rows: BookRows, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,15 +137,6 @@ def test_unconnected_windows_stay_apart(tmp_path: Path, rows: BookRows) -> None:
     assert age.max() < 250
 
 
-def test_kaggles_distances_and_notionals_become_prices_and_sizes(tmp_path: Path, rows: BookRows) -> None:
-    found, made, _path = converted(kaggle(tmp_path, rows), tmp_path)
-    every = rows.take(slice(2, None, 4))
-    assert (found.form.key, found.market, found.books, found.levels, found.sampling_ms) == ("kaggle", "BTC", 75, 15, 1000.0)
-    np.testing.assert_array_equal(made.timestamps[::4], every.timestamps)
-    np.testing.assert_allclose(made.levels[::4], every.levels, rtol=1e-9)
-    np.testing.assert_array_equal(made.levels[1::4], made.levels[:-1:4])  # carried for three quarters of a second
-
-
 def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: BookRows) -> None:
     found, made, path = converted(lobster(tmp_path, rows), tmp_path)
     assert (found.form.key, found.market, found.books, found.levels, found.problem_count) == ("lobster", "GOOG", 300, 10, 0)
@@ -224,14 +150,6 @@ def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: Boo
         "buy",
         found.start_ms + 1750,
     )  # 1749.7, never before it happened
-
-
-def test_fi2010_is_a_column_an_event_and_its_stocks_are_apart(tmp_path: Path, rows: BookRows) -> None:
-    found, made, _path = converted(fi2010(tmp_path, rows), tmp_path)
-    assert (found.form.key, found.books, found.levels, found.problem_count) == ("fi2010", 300, 10, 0)
-    assert [piece.stop - piece.start for piece in segments(made.timestamps)] == [200, 100]
-    np.testing.assert_allclose(made.levels[:200], rows.levels[:200] / 1e5, rtol=1e-9)
-    np.testing.assert_allclose(made.levels[200:], rows.levels[200:] * 2 / 1e5, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["spot_btcusdt_20240808", "usdm_btcusdt_20240718"])
@@ -327,8 +245,6 @@ def spoil(path: Path, line: int, text: str) -> None:
     [
         (tardis, "binance", 8, "a,b,c", "has 3 fields: 104 are right"),
         (tardis, "binance", 8, ",".join(["x"] * 104), "has 'x' in column local_timestamp: a number is right"),
-        (kaggle, "BTC", 5, "nothing", "has 1 fields: 66 are right"),
-        (kaggle, "BTC", 5, "4,yesterday" + ",1" * 64, "has 'yesterday' in column system_time: a date and time is right"),
         (lobster, "GOOG_2012-06-21_34200000_57600000_orderbook_11", 9, "1,2,3", "has 3 fields: 44 are right"),
         (lobster, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1,2", "of the messages has 2 fields: 6 are right"),
         (lobster, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1.0,1,1,1,1,1", "goes back in time: messages must be"),
@@ -342,22 +258,6 @@ def test_a_bad_line_of_each_kind_is_named(
     found = inspect(files)
     assert [one.row for one in found.problems] == [line]
     assert str(found.problems[0].what).startswith(what) and found.problem_count == 1
-
-
-def test_bad_events_of_hftbacktest_are_named(tmp_path: Path, rows: BookRows) -> None:
-    (path,) = hftbacktest(tmp_path, rows[:40]).values()
-    events = np.load(path)["data"]
-    events["px"][30], events["ev"][31] = -1.0, events["ev"][31] & ~np.uint64((1 << 29) | (1 << 28))
-    events["ev"][32] = (int(events["ev"][32]) & ~0xFF) | 77
-    np.savez(path, data=events)
-    assert [(one.row, str(one.what).split(":")[0]) for one in inspect({path.name: path}).problems[:3]] == [
-        (31, "has price -1 and size " + f"{events['qty'][30]:g}"),
-        (32, "has no side"),
-        (33, "has the event type 77"),
-    ]
-    np.savez(path, data=np.zeros(3))
-    with pytest.raises(FormatError, match="lack the field ev"):
-        inspect({path.name: path})
 
 
 def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows: BookRows) -> None:
@@ -387,17 +287,6 @@ def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows:
             inspect({name: both[name]})
     with pytest.raises(FormatError, match="the day is in the names of LOBSTER's files"):
         inspect({f"{i}.csv": path for i, path in enumerate(both.values())})
-    (path,) = fi2010(tmp_path, rows[:20]).values()
-    lines = path.read_text().splitlines()
-    for changed, why in (
-        ([lines[0], lines[1].replace("e-0", "x", 1), *lines[2:]], "line 2 of .* holds something other than numbers"),
-        ([*lines[:4], lines[4].rsplit(None, 1)[0], *lines[5:]], "line 5 of .* has 19 values, the first has 20"),
-        (lines[:20], "has 20 lines: FI-2010 has 149, a feature each"),
-        ([line.replace("   ", "  -") for line in lines], "is normalised by z-score"),
-    ):
-        path.write_text("\n".join(changed))
-        with pytest.raises(FormatError, match=why):
-            inspect({path.name: path})
     files = own_csv(tmp_path, rows[:5])
     convert(files, tmp_path / "there.parquet", market="x")
     with pytest.raises(FormatError, match="there is a recording there already"):
