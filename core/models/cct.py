@@ -135,18 +135,18 @@ class ConvolutionalViT(ViT):
         maps: Tensor = self.convolutions(x.contiguous(memory_format=torch.channels_last))  # (batch, channels, grid, grid)
         return maps.flatten(2).transpose(1, 2)  # -> (batch, patches, channels)
 
-    def _class_tokens(self, x: Tensor, *, keep: Tensor | None = None) -> Tensor:
+    def features(self, x: Tensor) -> Tensor:
         """As the ViT's; the mean with those of the mirror image where the configuration says so, in prediction."""
-        tokens = super()._class_tokens(x, keep=keep)
+        tokens = super().features(x)
         if self.training or not self.mirrored:
             return tokens
-        return (tokens + super()._class_tokens(x.flip(-1), keep=keep)) / 2
+        return (tokens + super().features(x.flip(-1))) / 2
 
-    def _beside_maps(self, logits: Tensor, x: Tensor, keep: Tensor | None) -> Tensor:
+    def _beside_maps(self, logits: Tensor, x: Tensor) -> Tensor:
         """The mean with the mirror image's where the configuration says so; maps stay those of the image itself."""
         if self.training or not self.mirrored:
             return logits
-        return (logits + self.head(super()._class_tokens(x.flip(-1), keep=keep))) / 2
+        return (logits + self.head(super().features(x.flip(-1)))) / 2
 
 
 class CCT(ConvolutionalViT):

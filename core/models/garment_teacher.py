@@ -67,12 +67,10 @@ class GarmentTeacher(nn.Module):
             if parameter.dim() == 4:
                 parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
 
-    def forward(self, x: Tensor, *, return_map: bool = False) -> Tensor | tuple[Tensor, Tensor]:
-        """See the class; with `return_map` also the middle stage's output (batch, stages[1], 7, 7), one cell per 4 x 4 patch."""
+    def forward(self, x: Tensor) -> Tensor:
+        """See the class."""
         x = F.relu(self.stem(x))
-        middle = x
-        for index, stage in enumerate(self.stages):
+        for stage in self.stages:
             x = stage(x)
-            middle = x if index == 1 else middle
         logits: Tensor = self.head(x.mean(dim=(2, 3)))
-        return (logits, middle) if return_map else logits
+        return logits

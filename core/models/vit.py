@@ -172,21 +172,10 @@ class ViT(nn.Module):
         tiles = cut.transpose(2, 3)  # -> (batch, patch row, patch column, pixel row, pixel column)
         return tiles.reshape(-1, c.patches, c.patch**2)  # -> (batch, patches, patch * patch)
 
-    def tokens(self, x: Tensor, *, keep: Tensor | None = None) -> Tensor:
-        """The input of the first layer: (batch, 1 + patches, width), the class token first, positions added.
-
-        Args:
-            x: images, as in `forward`.
-            keep: (batch, kept) indices of the patches to keep; the others are left out, each keeps its own position.
-        """
-        patches = self.patches(x)  # (batch, patches, patch * patch)
+    def tokens(self, x: Tensor) -> Tensor:
+        """The first layer's input of images as in `forward`: (batch, 1 + patches, width), class token first, positions added."""
         class_token = self.class_token + self.positions.encoding[0]  # (1, 1, width)
-        encoding = self.positions.encoding[1:]  # (patches, width)
-        if keep is None:
-            embedded = self.embedding(patches) + encoding  # (batch, patches, width)
-        else:
-            indices = keep[..., None].expand(-1, -1, patches.shape[-1])  # (batch, kept) -> (batch, kept, patch * patch)
-            embedded = self.embedding(patches.gather(1, indices)) + encoding[keep]  # (batch, kept, width)
+        embedded = self.embedding(self.patches(x)) + self.positions.encoding[1:]  # (batch, patches, width)
         return torch.cat([class_token.expand(len(x), -1, -1), embedded], dim=1)  # (batch, 1 + patches, width)
 
     def encode(
@@ -204,13 +193,12 @@ class ViT(nn.Module):
         return tokens, maps
 
     def features(self, x: Tensor) -> Tensor:
-        """(batch, 1, side, side) -> (batch, width): the class token after the last layer, which the head reads."""
-        return self._class_tokens(x)
+        """(batch, 1, side, side) -> (batch, width): the class token after the last layer, which the head reads.
 
-    def _class_tokens(self, x: Tensor, *, keep: Tensor | None = None) -> Tensor:
-        """As `features`; where nothing is trained, `CHUNK` images at a time."""
-        if torch.is_grad_enabled() or x.device.type != "cpu" or keep is not None or len(x) <= CHUNK or computes_plainly():
-            return self._read(self.tokens(x, keep=keep))
+        Where nothing is trained, `CHUNK` images at a time.
+        """
+        if torch.is_grad_enabled() or x.device.type != "cpu" or len(x) <= CHUNK or computes_plainly():
+            return self._read(self.tokens(x))
         return torch.cat([self._read(self.tokens(part)) for part in x.split(CHUNK)])
 
     def _read(self, tokens: Tensor) -> Tensor:
@@ -221,21 +209,16 @@ class ViT(nn.Module):
         return tokens[:, 0]
 
     @overload
-    def forward(self, x: Tensor, *, return_attention: Literal[False] = False, keep: Tensor | None = None) -> Tensor: ...
+    def forward(self, x: Tensor, *, return_attention: Literal[False] = False) -> Tensor: ...
     @overload
-    def forward(
-        self, x: Tensor, *, return_attention: Literal[True], keep: Tensor | None = None
-    ) -> tuple[Tensor, AttentionMaps]: ...
-    def forward(
-        self, x: Tensor, *, return_attention: bool = False, keep: Tensor | None = None
-    ) -> Tensor | tuple[Tensor, AttentionMaps]:
+    def forward(self, x: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
+    def forward(self, x: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
         """Logits of the classes.
 
         Args:
             x: (batch, 1, side, side), grey levels in normalised units (the card's mean and standard deviation).
             return_attention: also return each layer's weights, all heads (D13): name -> (batch, heads, 1 + patches,
                 1 + patches), index 0 the class token.
-            keep: (batch, kept) indices of the patches to read (patch dropout in training); all where left out.
 
         Returns:
             (batch, classes).
@@ -252,10 +235,10 @@ class ViT(nn.Module):
                 found=tuple(x.shape),
             )
         if not return_attention:
-            return cast(Tensor, self.head(self._class_tokens(x, keep=keep)))  # (batch, width) -> (batch, classes)
-        tokens, maps = self.encode(self.tokens(x, keep=keep), return_attention=True)
-        return self._beside_maps(self.head(tokens[:, 0]), x, keep), maps
+            return cast(Tensor, self.head(self.features(x)))  # (batch, width) -> (batch, classes)
+        tokens, maps = self.encode(self.tokens(x), return_attention=True)
+        return self._beside_maps(self.head(tokens[:, 0]), x), maps
 
-    def _beside_maps(self, logits: Tensor, x: Tensor, keep: Tensor | None) -> Tensor:
+    def _beside_maps(self, logits: Tensor, x: Tensor) -> Tensor:
         """Logits of the pass that maps are of; a subclass may average them with those of another view."""
         return logits

@@ -1,4 +1,4 @@
-"""The ViT of garments, from IDX files to a checkpoint: images, augmentation, patch dropout, loss, its teacher, its scores.
+"""The ViT of garments, from IDX files to a checkpoint: images, augmentation, loss, its teacher, its scores.
 
 After vit-report, section 1.8. The same recipe makes the compact convolutional transformer of 28 x 28 images (`--tokens
 convolutions`).
@@ -7,10 +7,8 @@ convolutions`).
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -31,7 +29,7 @@ from core.models.vit import CLASSES, ViT, ViTConfig
 from core.nn import EncoderLayer
 from core.scores import CALIBRATION_BINS, reliability
 from core.training.augment import Augmentation, augment
-from core.training.card import Weights, load_start, origin_entries, save_origin, training_entries
+from core.training.card import load_start, origin_entries, save_origin, training_entries
 from core.training.loop import Batch, LoopSettings, fit
 from core.training.progress import downloads_bar
 from core.training.recipe import (
@@ -66,27 +64,18 @@ class ViTTraining:
 
     Attributes:
         batch: images a step.
-        keep: patches the model sees of each training image, drawn as `drawn_patches` says; all of them where left out.
-        keep_all_last: epochs at the end that see every patch, whatever `keep` says.
-        epochs: of the run, to know which are its last.
         smoothing: label smoothing.
         soft: weight of the teacher's answer beside the labels', where there is a teacher.
         temperature: of the soft targets.
-        hints: weight of matching the teacher's middle cells; hint_depth: layers of the ViT before they are compared.
         augmentation: changes to the training images.
         split_seed: draws the validation images; the same for every run that is to be compared.
         seed: draws everything else.
     """
 
     batch: int = 128
-    keep: int | None = None
-    keep_all_last: int = 0
-    epochs: int = 1
     smoothing: float = 0.1
     soft: float = 0.8
     temperature: float = 2.0
-    hints: float = 1.0
-    hint_depth: int = 4
     augmentation: Augmentation = field(default_factory=Augmentation)
     split_seed: int = 0
     seed: int = 0
@@ -152,36 +141,11 @@ def held_out(part: IdxPart, count: int, *, seed: int) -> IdxPart:
     return IdxPart(images=part.images[rows], labels=part.labels[rows])
 
 
-PLAIN = 0.1
-"""Weight of a patch without any contrast, beside one whose grey levels spread by one normalised unit."""
-
-
-def drawn_patches(images: Tensor, patches: int, keep: int, generator: torch.Generator) -> Tensor:
-    """(batch, keep) patches of each image, drawn without replacement with a chance that grows with their contrast.
-
-    About half of a garment's picture is empty background: leaving mostly that out costs little and halves the work.
-    The draw is Efraimidis and Spirakis' (2006): the largest u^(1/weight), here log(u) / weight.
-    """
-    grid = math.isqrt(patches)
-    side = images.shape[-1] // grid
-    tiles = images.unfold(2, side, side).unfold(3, side, side).flatten(4).flatten(1, 3)
-    weights = PLAIN + tiles.std(dim=-1)
-    luck = torch.rand(len(images), patches, generator=generator).clamp_min(1e-9).log() / weights
-    return luck.topk(keep, dim=1, sorted=False).indices
-
-
 class ViTTask:
-    """Batches of augmented images in normalised units, and the loss; with a teacher, its soft answers to the same images.
+    """Batches of augmented images in normalised units, and the loss; with a teacher, its soft answers to the same images."""
 
-    A batch is (images, labels) or, under patch dropout, (images, labels, kept patches).
-    """
-
-    def __init__(
-        self, data: GarmentData, training: ViTTraining, *, patches: int = 49, teacher: GarmentTeacher | None = None
-    ) -> None:
-        if training.keep is not None and not 1 <= training.keep <= patches:
-            raise ValueError(f"{training.keep} patches cannot be kept of {patches}")
-        self.data, self.training, self.patches, self.teacher = data, training, patches, teacher
+    def __init__(self, data: GarmentData, training: ViTTraining, *, teacher: GarmentTeacher | None = None) -> None:
+        self.data, self.training, self.teacher = data, training, teacher
 
     @property
     def steps_per_epoch(self) -> int:
@@ -197,23 +161,25 @@ class ViTTask:
         t = self.training
         generator = torch.Generator().manual_seed(t.seed * 1_000_003 + epoch)
         order = torch.randperm(len(self.data.train_labels), generator=generator)
-        keep = t.keep if epoch < t.epochs - t.keep_all_last else None
         for step in range(self.steps_per_epoch):
             rows = order[step * t.batch : (step + 1) * t.batch]
-            images = self.normalise(augment(self.data.train_images[rows], t.augmentation, generator))
-            if keep is None or keep == self.patches:
-                yield images, self.data.train_labels[rows]
-            else:
-                yield images, self.data.train_labels[rows], drawn_patches(images, self.patches, keep, generator)
+            yield self.normalise(augment(self.data.train_images[rows], t.augmentation, generator)), self.data.train_labels[rows]
 
     def loss(self, model: nn.Module, batch: Batch) -> Tensor:
-        """Cross-entropy with label smoothing; with a teacher, see `imitation`."""
-        images, labels, *kept = batch
+        """Cross-entropy with label smoothing; with a teacher, (1 - soft) of it + soft * divergence from the teacher's answers.
+
+        The divergence is of both at the temperature, times its square (Hinton et al. 2015, section 2).
+        """
+        images, labels = batch
         t = self.training
-        if self.teacher is not None:
-            return imitation(model, self.teacher, images, labels, kept[0] if kept else None, t)
-        logits = model(images, keep=kept[0]) if kept else model(images)
-        return F.cross_entropy(logits, labels, label_smoothing=t.smoothing)
+        logits = model(images)
+        hard = F.cross_entropy(logits, labels, label_smoothing=t.smoothing)
+        if self.teacher is None:
+            return hard
+        with torch.no_grad():
+            target = F.softmax(self.teacher(images) / t.temperature, dim=1)
+        divergence = F.kl_div(F.log_softmax(logits / t.temperature, dim=1), target, reduction="batchmean") * t.temperature**2
+        return (1 - t.soft) * hard + t.soft * divergence
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         """Accuracy and label-smoothed loss on the validation images and on as many training images, unaugmented."""
@@ -284,51 +250,6 @@ def _turned(angles: Tensor, rows: int, columns: int) -> Tensor:
         here = slice(2 * pair, 2 * pair + 2)
         matrix[here, here] = torch.stack([torch.stack([angle.cos(), angle.sin()]), torch.stack([-angle.sin(), angle.cos()])])
     return matrix
-
-
-class Student(nn.Module):
-    """A ViT with a linear map from its tokens after `depth` layers to its teacher's cells; only the ViT is kept.
-
-    After Hinton et al. 2015 (soft targets) and Romero et al. 2015 (hints): the teacher's middle stage has one cell for each
-    4 x 4 patch, which the map has to match: 49 targets an image beside its class.
-    """
-
-    def __init__(self, vit: ViT, *, cells: int, depth: int) -> None:
-        super().__init__()
-        self.vit, self.depth = vit, depth
-        self.bridge = nn.Linear(vit.config.width, cells)
-
-    def forward(self, x: Tensor, *, keep: Tensor | None = None, return_map: bool = False) -> Tensor | tuple[Tensor, Tensor]:
-        """Logits, and with `return_map` also (batch, patches kept, cells) to be matched."""
-        middle, _ = self.vit.encode(self.vit.tokens(x, keep=keep), layers=slice(self.depth))
-        last, _ = self.vit.encode(middle, layers=slice(self.depth, None))
-        logits: Tensor = self.vit.head(last[:, 0])
-        return (logits, self.bridge(middle[:, 1:])) if return_map else logits
-
-
-def imitation(
-    model: nn.Module,
-    teacher: GarmentTeacher,
-    images: Tensor,
-    labels: Tensor,
-    kept: Tensor | None,
-    how: ViTTraining,
-) -> Tensor:
-    """(1 - soft) * cross-entropy with the labels + soft * divergence from the teacher's answers + hints * distance of the cells.
-
-    The divergence is of both at the temperature, times its square (Hinton et al. 2015, section 2); the cells are normed each.
-    """
-    with torch.no_grad():
-        answers, cells = teacher(images, return_map=True)
-        cells = cells.flatten(2).transpose(1, 2)
-        cells = F.layer_norm(cells, cells.shape[-1:])
-        target = F.softmax(answers / how.temperature, dim=1)
-    logits, mine = model(images, keep=kept, return_map=True)
-    if kept is not None:
-        cells = cells.gather(1, kept[..., None].expand(-1, -1, cells.shape[-1]))
-    hard = F.cross_entropy(logits, labels, label_smoothing=how.smoothing)
-    divergence = F.kl_div(F.log_softmax(logits / how.temperature, dim=1), target, reduction="batchmean") * how.temperature**2
-    return (1 - how.soft) * hard + how.soft * divergence + how.hints * F.mse_loss(mine, cells)
 
 
 def load_teacher(name: str, *, folder: Path) -> GarmentTeacher:
@@ -472,17 +393,16 @@ def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loo
     model = cast(ViT, MODELS[config.model][0](config))
     if config.start == "local":
         start_local(model)
-    before = None if run.start is None else load_start(model, run.start, adapt=partial(_vit_weights, model))
+    fresh = model.state_dict()
+    before = None if run.start is None else load_start(model, run.start, adapt=lambda weights: widened(weights, fresh))
     device = best_device()
     master = None if teacher is None else load_teacher(teacher, folder=run.folder).to(device)
-    pupil = model if master is None else Student(model, cells=master.config.stages[1], depth=training.hint_depth)
-    if compiled:
-        pupil.compile(dynamic=False)
-        if master is not None:
-            master.compile(dynamic=False)
-    task = ViTTask(garments, training, patches=config.patches, teacher=master)
+    for network in (model, master) if compiled else ():
+        if network is not None:
+            network.compile(dynamic=False)
+    task = ViTTask(garments, training, teacher=master)
     card: dict[str, Any] = {
-        **trained(run, pupil, task, loop, training=training, config=config, before=before),
+        **trained(run, model, task, loop, training=training, config=config, before=before),
         **data_entries(data, garments, training.split_seed),
         "classes": list(CLASSES),
         "teacher": None if teacher is None else teacher_entry(teacher, run.folder),
@@ -529,13 +449,6 @@ def held_out_of(count: int | None) -> int:
 def features(model: ViT, images: Tensor) -> Floats:
     """Features that the head reads of normalised images: (n, width)."""
     return np.asarray(in_batches(model, model.features, images).double().cpu().numpy())
-
-
-def _vit_weights(model: ViT, weights: Weights) -> Weights:
-    """An earlier run's weights for the model; the earlier feed-forward networks may be narrower (`core.training.vit`)."""
-    # a run with a teacher keeps the ViT's weights as "vit...", beside the "bridge..." that compares it with the teacher
-    own = {key.removeprefix("vit."): value for key, value in weights.items() if not key.startswith("bridge.")}
-    return widened(own, model.state_dict())
 
 
 def teacher_entry(name: str, folder: Path) -> dict[str, Any]:
@@ -594,15 +507,13 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--init", choices=("plain", "local"), default="local", help="weights before training")
     p.add_argument("--images", type=int, default=None, help="training images to use, validation included; all if left out")
     p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
-    p.add_argument("--keep", type=int, default=None, help="patches of each training image that the model sees; all if left out")
-    add_rows(p, [("keep-all-last", 0, "epochs at the end that see every patch")])
     p.add_argument("--teacher", default=None, help="checkpoint of a teacher in the same folder, whose answers are imitated")
     rows = [
         ("soft", 0.8, "weight of the teacher's answers beside the labels"),
         ("temperature", 2.0, "of the teacher's answers"),
-        ("hints", 1.0, "weight of matching, patch by patch, what the teacher sees halfway"),
     ]
     add_rows(p, rows)
+    p.add_argument("--hints", type=float, choices=(0,), help=argparse.SUPPRESS)  # the shipped card's command says 0
     p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here")
     add_test(p, part="the test images")
 

@@ -92,14 +92,6 @@ def test_a_file_of_other_sizes_is_refused(model: CCT, tmp_path: Path) -> None:
         start_from_imagenet(model, tmp_path / "other.pth")
 
 
-def test_hidden_patches_keep_their_own_cells(model: CCT) -> None:
-    everything = model.tokens(images())
-    kept = torch.tensor([[3, 10], [0, 1], [15, 2]])
-    some = model.tokens(images(), keep=kept)
-    for row, places in enumerate(kept):
-        torch.testing.assert_close(some[row], everything[row, [0, *(1 + places).tolist()]], atol=1e-5, rtol=1e-5)
-
-
 def test_the_rejection_is_one_more_output(model: CCT) -> None:
     outputs = model.logits_with_rejection(model.features(images()))
     assert outputs.shape == (3, 11)

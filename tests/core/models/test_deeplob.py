@@ -8,10 +8,7 @@ from torch.nn import functional as F
 
 from core.models import MODELS
 from core.models.deeplob import DeepLOB, DeepLOBConfig
-from core.models.folded_deeplob import FoldedDeepLOB
-from core.models.for_prediction import for_prediction
 from core.models.parameters import count
-from core.nn.plain import SWITCH
 
 
 def by_layers(model: DeepLOB, x: torch.Tensor) -> torch.Tensor:
@@ -45,23 +42,6 @@ def test_it_is_the_published_stack_of_layers() -> None:
     model = DeepLOB(DeepLOBConfig(steps=20)).eval()
     x = torch.randn(3, 20, 40)
     torch.testing.assert_close(model(x), by_layers(model, x), atol=1e-6, rtol=1e-5)
-
-
-@pytest.mark.parametrize("outputs", [1, 3])
-@torch.inference_mode()
-def test_the_folded_network_is_the_published_stack_too(outputs: int) -> None:
-    torch.manual_seed(2)
-    model = DeepLOB(DeepLOBConfig(steps=20, outputs=outputs)).double().eval()
-    x = torch.randn(3, 20, 40, dtype=torch.float64)
-    torch.testing.assert_close(FoldedDeepLOB(model)(x).flatten(1), by_layers(model, x), atol=1e-10, rtol=0)
-
-
-def test_the_switch_takes_the_network_as_it_was_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = DeepLOB(DeepLOBConfig(steps=8))
-    monkeypatch.delenv(SWITCH, raising=False)
-    assert isinstance(for_prediction(model), FoldedDeepLOB)
-    monkeypatch.setenv(SWITCH, "1")
-    assert for_prediction(model) is model
 
 
 def test_its_parameters_are_those_counted_by_hand_and_about_the_papers() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from core.models.folded_mobilenet import folded_iiga
+from core.models.for_prediction import folded_iiga
 from core.models.iiga import IIGA, IIGAConfig
 
 SMALL = IIGAConfig(

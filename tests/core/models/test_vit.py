@@ -89,20 +89,6 @@ def test_patches_run_by_rows_from_the_top() -> None:
     assert patches[0, 7, 0] == 4 * 28
 
 
-def test_keeping_every_patch_changes_nothing_and_keeping_some_keeps_their_places() -> None:
-    model = unsettled(CONFIGS[0])
-    x = torch.randn(2, 1, 28, 28)
-    everything = torch.stack([torch.randperm(49) for _ in range(2)])
-    torch.testing.assert_close(model(x, keep=everything), model(x), atol=1e-5, rtol=0)
-    some = torch.tensor([[3, 11], [48, 0]])
-    kept = model.tokens(x, keep=some)
-    whole = model.tokens(x)
-    assert kept.shape == (2, 3, 24)
-    for row in range(2):
-        torch.testing.assert_close(kept[row, 1:], whole[row, 1 + some[row]])
-        torch.testing.assert_close(kept[row, 0], whole[row, 0])
-
-
 def test_a_local_start_looks_at_one_neighbour_a_head() -> None:
     """In the middle of the picture each head's largest weight lies where its step points."""
     torch.manual_seed(0)

@@ -6,7 +6,6 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from core.models.garment_teacher import GarmentTeacher
 from core.models.vit import ViT, ViTConfig
 from core.runs.history import run_from_card, smoothing_floor
 from core.training.augment import Augmentation
-from core.training.vit import PLAIN, ViTTask, ViTTraining, drawn_patches, prepare
+from core.training.vit import ViTTask, ViTTraining, prepare
 from core.vision.classifier import classifier_names, load_classifier
 from core.vision.idx import IdxPart, read_part
 from tests.core.vision.test_idx import write
@@ -40,7 +39,7 @@ def garments(count: int) -> IdxPart:
 
 PART = garments(200)
 DATA = prepare(PART, held_out=50)
-TRAINING = ViTTraining(batch=25, keep=20, epochs=3, keep_all_last=1)
+TRAINING = ViTTraining(batch=25)
 
 
 def test_constants_come_from_the_training_images_alone() -> None:
@@ -64,73 +63,31 @@ def test_an_epoch_is_every_image_once_and_repeats_by_its_number() -> None:
     assert not torch.equal(first[0][0], other[0])
 
 
-def test_patches_are_left_out_until_the_last_epochs() -> None:
-    task = ViTTask(DATA, TRAINING)
-    assert [len(next(iter(task.batches(epoch)))) for epoch in range(3)] == [3, 3, 2]
-    kept = next(iter(task.batches(0)))[2]
-    assert kept.shape == (25, 20)
-    assert all(len(set(row.tolist())) == 20 for row in kept)
-    with pytest.raises(ValueError, match="50 patches cannot be kept of 49"):
-        ViTTask(DATA, replace(TRAINING, keep=50))
-
-
-def test_patches_are_drawn_by_their_contrast() -> None:
-    """One patch with contrast s among plain ones is the first drawn with probability (PLAIN + s) / (PLAIN + s + 48 PLAIN)."""
-    image = torch.zeros(1, 1, 28, 28)
-    image[0, 0, 4:8, 8:12] = torch.rand(4, 4, generator=torch.Generator().manual_seed(0)) * 3
-    weight = PLAIN + float(image[0, 0, 4:8, 8:12].std())
-    drawn = drawn_patches(image.expand(20_000, -1, -1, -1), 49, 1, torch.Generator().manual_seed(1))[:, 0]
-    share = float((drawn == 7 + 2).float().mean())
-    assert share == pytest.approx(weight / (weight + 48 * PLAIN), abs=0.015)
-    others = drawn.bincount(minlength=49)[torch.arange(49) != 9]
-    assert others.min() > 0.7 * others.float().mean()
-
-
 class Fixed(nn.Module):
     """Answers from its label-free input: the image's first ten pixels."""
 
-    def forward(self, x: torch.Tensor, keep: torch.Tensor | None = None) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x[:, 0, 0, :10]
 
 
 class Master(nn.Module):
-    """A teacher whose answers are twice the label-free ones, and whose cells are the patches' first two pixels."""
+    """A teacher whose answers are twice the label-free ones."""
 
-    def forward(self, x: torch.Tensor, return_map: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-        assert return_map
-        return 2 * x[:, 0, 0, :10], x[:, 0, ::4, :].unflatten(2, (7, 4))[..., :2].permute(0, 3, 1, 2)
-
-
-class Pupil(Fixed):
-    """Matches cells with zeros."""
-
-    def forward(self, x: torch.Tensor, keep: torch.Tensor | None = None, return_map: bool = False) -> Any:
-        logits = x[:, 0, 0, :10]
-        return (logits, torch.zeros(len(x), 49 if keep is None else keep.shape[1], 2)) if return_map else logits
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return 2 * x[:, 0, 0, :10]
 
 
-@pytest.mark.parametrize("some", [True, False])
-def test_the_loss_is_the_written_one(some: bool) -> None:
+def test_the_loss_is_the_written_one() -> None:
     images = torch.randn(4, 1, 28, 28)
     labels = torch.tensor([0, 3, 9, 1])
-    kept = torch.stack([torch.randperm(49)[:20] for _ in range(4)])
-    batch = (images, labels, kept) if some else (images, labels)
     logits = images[:, 0, 0, :10]
     p = logits.log_softmax(dim=1)
     by_hand = -(0.9 * p[torch.arange(4), labels] + 0.01 * p.sum(dim=1)).mean()
-    torch.testing.assert_close(ViTTask(DATA, TRAINING).loss(Fixed(), batch), by_hand)
-    taught = replace(TRAINING, soft=0.7, temperature=2.0, hints=0.4)
-    task = ViTTask(DATA, taught, teacher=Master())  # type: ignore[arg-type]
+    torch.testing.assert_close(ViTTask(DATA, TRAINING).loss(Fixed(), (images, labels)), by_hand)
+    task = ViTTask(DATA, replace(TRAINING, soft=0.7, temperature=2.0), teacher=Master())  # type: ignore[arg-type]
     target = (2 * logits / 2).softmax(dim=1)
     soft = (target * (target.log() - (logits / 2).log_softmax(dim=1))).sum(dim=1).mean() * 4
-    squares = []
-    for image in range(4):
-        for patch in kept[image].tolist() if some else range(49):
-            cell = images[image, 0, 4 * (patch // 7), 4 * (patch % 7) : 4 * (patch % 7) + 2]
-            normed = (cell - cell.mean()) / (cell.var(unbiased=False) + 1e-5).sqrt()
-            squares += normed.square().tolist()
-    expected = 0.3 * by_hand + 0.7 * soft + 0.4 * sum(squares) / len(squares)
-    torch.testing.assert_close(task.loss(Pupil(), batch), expected, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(task.loss(Fixed(), (images, labels)), 0.3 * by_hand + 0.7 * soft, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
@@ -146,7 +103,6 @@ def test_the_teacher_is_a_classifier_of_the_same_images() -> None:
     teacher = GarmentTeacher()
     x = torch.randn(3, 1, 28, 28)
     before = teacher.eval()(x)
-    assert teacher(x, return_map=True)[1].shape == (3, 64, 7, 7)
     teacher.lay_out_for_speed()
     assert before.shape == (3, 10)
     torch.testing.assert_close(teacher(x), before, atol=1e-4, rtol=1e-4)
@@ -281,7 +237,7 @@ def test_the_smallest_model_learns_the_stand_ins() -> None:
     torch.manual_seed(0)
     model = ViT(ViTConfig(patch=7, width=24, heads=2, layers=1, hidden=24))
     plain = Augmentation(flip=0, shift=0, warp=0)
-    task = ViTTask(DATA, replace(TRAINING, keep=None, augmentation=plain), patches=16)
+    task = ViTTask(DATA, replace(TRAINING, augmentation=plain))
     before = task.validate(model.eval())["validation_loss"]
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     for epoch in range(8):
