@@ -101,6 +101,9 @@ def main() -> None:
 
 
 if get_script_run_ctx(suppress_warning=True) is None:
+    # Whole before any page runs: Plotly looks these up in `sys.modules`, and fails on one that another visitor's page imports just then.
+    for name in ("pandas", "PIL.Image"):
+        import_module(name)
     # Because of the folder `pages/` Streamlit treats the app as one without st.navigation until that first runs, and shows the
     # first visitor after a start that a linked page does not exist.
     PagesManager.uses_pages_directory = False

@@ -1,0 +1,25 @@
+"""The entry point, imported as the server does it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import _plotly_utils
+import plotly
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_what_plotly_looks_up_without_importing_is_whole_before_a_page_runs() -> None:
+    """Two first visitors: one page's Plotly found `pandas` half imported by the other's, "has no attribute 'Series'"."""
+    sources = [path for package in (plotly, _plotly_utils) for path in Path(str(package.__file__)).parent.rglob("*.py")]
+    asked = {name for path in sources for name in re.findall(r'get_module\("([\w.]+)", should_load=False\)', path.read_text())}
+    assert {"numpy", "pandas"} < asked
+    there = sorted(name for name in asked if find_spec(name.partition(".")[0]))
+    shown = f"import streamlit_app, sys; print(*[name for name in {there} if name not in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", shown], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    assert ran.stdout.strip() == ""
