@@ -101,7 +101,7 @@ def main() -> None:
 
 
 if get_script_run_ctx(suppress_warning=True) is None:
-    # Whole before any page runs: Plotly looks these up in `sys.modules`, and fails on one that another visitor's page imports just then.
+    # Whole before any page runs: Plotly takes these from `sys.modules`, even while another visitor's page imports them.
     for name in ("pandas", "PIL.Image"):
         import_module(name)
     # Because of the folder `pages/` Streamlit treats the app as one without st.navigation until that first runs, and shows the
