@@ -64,7 +64,7 @@ class BookPrediction:
 
     def plot(self) -> go.Figure:
         """One stacked bar a head."""
-        return horizons_figure([f"{label} {steps}" for label, steps in self.heads], self.probabilities, chosen=None)
+        return horizons_figure([f"{label} {steps}" for label, steps in self.heads], self.probabilities)
 
 
 @dataclass(frozen=True, kw_only=True)

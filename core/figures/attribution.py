@@ -79,7 +79,6 @@ def inputs_figure(
     *,
     names: Sequence[str] = FEATURES,
     compressed: bool = True,
-    keep: str = "inputs",
     write: Write = three_digits,
 ) -> go.Figure:
     """All attributions by time and input, with each input's sum over time beside them.
@@ -126,7 +125,7 @@ def inputs_figure(
             row=row,
             col=2,
         )
-    figure.update_layout(base_layout(keep=keep, legend=False))
+    figure.update_layout(base_layout(keep="inputs", legend=False))
     figure.update_layout(
         bargap=0.15,
         coloraxis={"colorscale": DIVERGING, "cmin": -1, "cmax": 1, "colorbar": shading.bar(_("Attribution"), write)},
@@ -139,7 +138,7 @@ def inputs_figure(
     return figure
 
 
-def moments_figure(values: NDArray[np.floating], seconds: FloatArray, *, keep: str = "moments") -> go.Figure:
+def moments_figure(values: NDArray[np.floating], seconds: FloatArray) -> go.Figure:
     """Each moment's attribution, summed over its inputs, and the running sum, which ends at the total."""
     sums = values.sum(axis=1, dtype=np.float64)
     marker = {"color": np.where(sums >= 0, BLUE, ORANGE), "line": {"width": 0}}
@@ -149,7 +148,7 @@ def moments_figure(values: NDArray[np.floating], seconds: FloatArray, *, keep: s
         line(seconds, np.cumsum(sums), _("Sum so far"), hover="%{y:+.3f}<extra></extra>",
              line={"shape": "hv", "width": 1.5, "color": VIOLET}),
     ]  # fmt: skip
-    return chart(traces, x_title=_("Seconds before now"), y_title=_("Attribution"), keep=keep, bargap=0.05)
+    return chart(traces, x_title=_("Seconds before now"), y_title=_("Attribution"), keep="moments", bargap=0.05)
 
 
 def spread_over_prices(

@@ -30,10 +30,10 @@ def frames_figure(probabilities: NDArray[np.float64], names: Sequence[str], *, k
     return _table(probabilities, names, colours=SEQUENTIAL, title=_("Probability"), low=0, high=1, form=".3~f", keep=keep)
 
 
-def gradient_figure(gradient: NDArray[np.float64], names: Sequence[str], *, keep: str = "gradient") -> go.Figure:
+def gradient_figure(gradient: NDArray[np.float64], names: Sequence[str]) -> go.Figure:
     """dLoss / dLogits (T, V): orange falls and blue rises with the logit; a step of descent goes the other way."""
     end = float(np.nanmax(np.abs(gradient), initial=0.0)) or 1.0
-    return _table(gradient, names, colours=DIVERGING, title=_("Gradient"), low=-end, high=end, form="+.2f", keep=keep)
+    return _table(gradient, names, colours=DIVERGING, title=_("Gradient"), low=-end, high=end, form="+.2f", keep="gradient")
 
 
 def _table(

@@ -45,9 +45,7 @@ def curves_figure(curves: Curves, names: Mapping[str, str], *, order: Order, par
                  y={"range": [0, 1.02], "tickformat": ".0%"})  # fmt: skip
 
 
-def verdicts_figure(
-    verdicts: Mapping[str, FaithfulnessVerdict], names: Mapping[str, str], *, keep: str = "verdicts"
-) -> go.Figure:
+def verdicts_figure(verdicts: Mapping[str, FaithfulnessVerdict], names: Mapping[str, str]) -> go.Figure:
     """Draws each method's mean area below chance, with two standard errors; a method left of 0 is worse than chance."""
     shown = [method for method in names if method in verdicts]
     shown.sort(key=lambda method: verdicts[method].gain)
@@ -55,5 +53,5 @@ def verdicts_figure(
     error = {"type": "data", "array": errors, "color": GREY, "thickness": 1.5}
     bar = bars(gains, [names[one] for one in shown], colour=[COLOURS[one] for one in shown], orientation="h", error_x=error,
                hover="%{y}: %{x:+.3f}<extra></extra>")  # fmt: skip
-    return chart([bar], x_title=_("Area below chance (probability)"), keep=keep, legend=False, bargap=0.35, margin={"t": 8},
+    return chart([bar], x_title=_("Area below chance (probability)"), keep="verdicts", legend=False, bargap=0.35, margin={"t": 8},
                  shapes=[upright(0, GREY, 1)])  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
 from typing import Final
 
 import numpy as np
@@ -15,7 +13,6 @@ SIDE: Final = 100
 EDGE: Final = 8
 CHAINS: Final = ((0, 1, 2, 3, 4), (0, 5, 6, 7, 8), (5, 9, 10, 11, 12), (9, 13, 14, 15, 16), (13, 17, 18, 19, 20), (0, 17))
 """Landmarks that a line joins: the fingers, the knuckles and the palm's edge."""
-WRONG: Final = "#C0392B"
 FPS: Final = 30.0
 MAX_FRAMES: Final = 24
 """Of a moving drawing: frames that it steps through."""
@@ -32,32 +29,23 @@ def _placed(points: Floats) -> Floats:
     return (points - (low + high) / 2) * scale + SIDE / 2
 
 
-def _path(hand: Floats, chains: Sequence[Sequence[int]] = CHAINS) -> str:
-    return "".join("M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in hand[list(chain)]) for chain in chains)
+def _path(hand: Floats) -> str:
+    return "".join("M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in hand[list(chain)]) for chain in CHAINS)
 
 
-def _svg(inside: str, label: str) -> str:
+def _svg(inside: str) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}" role="img" aria-label="{escape(label)}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}">'
         f'<g fill="none" stroke-width="3" stroke-linecap="round" stroke-linejoin="round">{inside}</g></svg>'
     )
 
 
-def hand_svg(hand: Floats, *, label: str = "", differs: Sequence[int] = ()) -> str:
-    """A hand (21, 2), right and down.
-
-    Args:
-        label: says what it shows. differs: fingers drawn as another shape, 0 for the thumb.
-    """
-    placed = _placed(hand)
-    lines = f'<path stroke="{ORANGE}" d="{_path(placed)}"/>'
-    if differs:
-        wrong = [CHAINS[finger][1:] for finger in differs]
-        lines += f'<path stroke="{WRONG}" stroke-width="4" d="{_path(placed, wrong)}"/>'
-    return _svg(lines, label)
+def hand_svg(hand: Floats) -> str:
+    """A hand (21, 2), right and down."""
+    return _svg(f'<path stroke="{ORANGE}" d="{_path(_placed(hand))}"/>')
 
 
-def moving_svg(film: Floats, *, label: str = "") -> str:
+def moving_svg(film: Floats) -> str:
     """Hands (T, HANDS, 21, 2) that move over and over; a hand that is not seen is all zeros."""
     film = film[np.linspace(0, len(film) - 1, min(MAX_FRAMES, len(film))).astype(int)]
     seen = (film != 0).any(axis=(2, 3))
@@ -72,4 +60,4 @@ def moving_svg(film: Floats, *, label: str = "") -> str:
             f'<path stroke="{colour}" d="{first}"><animate attributeName="d" values="{values}" calcMode="discrete" '
             f'dur="{len(film) * 2.5 / FPS:.1f}s" repeatCount="indefinite"/></path>'
         )
-    return _svg("".join(parts), label)
+    return _svg("".join(parts))

@@ -16,16 +16,10 @@ from core.messages import translate as _
 from core.models.tlob import CLASSES
 
 
-def horizons_figure(names: list[str], probabilities: NDArray[np.floating], *, chosen: int | None) -> go.Figure:
-    """The newest probabilities (horizons, 3), one stacked bar per horizon.
-
-    Args:
-        names: of the horizons, nearest first.
-        chosen: index of the horizon to emphasise; None for none.
-    """
-    opacity = [1.0 if chosen in (i, None) else 0.45 for i in range(len(names))]
+def horizons_figure(names: list[str], probabilities: NDArray[np.floating]) -> go.Figure:
+    """The newest probabilities (horizons, 3), one stacked bar per horizon; names nearest first."""
     traces = [
-        bars(share, names, name, hover="%{x:.1%}", orientation="h", marker={"color": COLOURS[CLASSES[k]], "opacity": opacity},
+        bars(share, names, name, hover="%{x:.1%}", orientation="h", marker={"color": COLOURS[CLASSES[k]]},
              text=[f"{p:.0%}" if p >= 0.08 else "" for p in share], textposition="inside", insidetextanchor="middle",
              textfont={"color": "white", "size": 10}, constraintext="none")
         for k, name in enumerate((_("Down"), _("Stationary"), _("Up")))

@@ -213,8 +213,6 @@ def heads_figure(
     glance: NDArray[np.floating],
     *,
     chosen: tuple[int | None, int | None] = (None, None),
-    height: int = 420,
-    keep: str = "heads",
 ) -> go.Figure:
     """Small multiples: one row per layer, one column per head, each scaled from 0 to its own largest weight.
 
@@ -238,7 +236,7 @@ def heads_figure(
                 {"type": "heatmap", "z": shades, "zmin": 0, "zmax": 254, "colorscale": INFERNO, "showscale": False, **at,
                  "name": f"{layer}:{head}", "hovertemplate": words + "<extra></extra>"}
             )  # fmt: skip
-    layout = base_layout(keep=keep, legend=False, height=height) | {"margin": {"t": 8, "b": 8, "l": 8, "r": 8}}
+    layout = base_layout(keep="heads", legend=False, height=420) | {"margin": {"t": 8, "b": 8, "l": 8, "r": 8}}
 
     def axis(title: str, count: int, extent: list[float]) -> dict[str, Any]:
         places = [0.5 + one * (1 + space) for one in range(count)]
@@ -255,9 +253,7 @@ def heads_figure(
     return figure_of(traces, layout)
 
 
-def gallery_figure(
-    images: NDArray[np.uint8], *, columns: int, chosen: int | None = None, height: int = 250, keep: str = "gallery"
-) -> go.Figure:
+def gallery_figure(images: NDArray[np.uint8], *, columns: int, chosen: int | None = None) -> go.Figure:
     """Many images as one sheet, `columns` per row; one may be framed.
 
     Args:
@@ -269,9 +265,11 @@ def gallery_figure(
     whole[:count] = images
     sheet = whole.reshape(rows, columns, side, side).transpose(0, 2, 1, 3).reshape(rows * side, columns * side)
     trace = _cells(sheet, GREYS, low=0, high=255, step=1) | {"hoverinfo": "none", "name": "images"}
-    framed = [divmod(chosen, columns)] if chosen is not None else []
-    shapes = {"shapes": [_frame_of(column * side, row * side, side) for row, column in framed]} if framed else {}
-    return _sheet([trace], columns * side, rows * side, keep=keep, height=height, edge=4, **shapes)
+    shapes: dict[str, Any] = {}
+    if chosen is not None:
+        row, column = divmod(chosen, columns)
+        shapes = {"shapes": [_frame_of(column * side, row * side, side)]}
+    return _sheet([trace], columns * side, rows * side, keep="gallery", height=250, edge=4, **shapes)
 
 
 def photographs_figure(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.explain.queries_keys import HeadVectors, JointView
 from core.figures.numbers import Write, three_digits
 from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL, SERIES, base_layout, figure_of
+from core.figures.traces import Trace, marks
 from core.messages import translate as _
 
 ColourBy = Literal["kind", "position", "class"]
@@ -45,49 +46,23 @@ def joint_figure(
     """
     rows = shown_rows(len(view.q))
     names = {"query": _("Queries"), "key": _("Keys")}
-    labels = vectors.labels[rows]
-    traces: list[dict[str, Any]] = []
+    traces: list[Trace] = []
     for kind, points in (("query", view.q[rows]), ("key", view.k[rows])):
-        symbol, plain = MARKS[kind]
-        base = {"type": "scatter", "mode": "markers", "legendgroup": kind}
-        hovers = [
+        hovers = np.array([
             _("{kind}: input {number}, position {place}, {label}").format(
                 kind=names[kind], number=vectors.inputs[row] + 1, place=vectors.positions[row] + 1,
                 label=classes[vectors.labels[row]],
             )
             for row in rows
-        ]  # fmt: skip
-
-        def trace(
-            which: NDArray[np.bool_], name: str, marker: dict[str, Any], *, legend: bool = True,
-            base: dict[str, Any] = base, points: NDArray[np.float64] = points, hovers: list[str] = hovers, symbol: str = symbol,
-        ) -> dict[str, Any]:  # fmt: skip
-            return base | {
-                "name": name, "x": points[which, 0].astype(np.float32), "y": points[which, 1].astype(np.float32),
-                "customdata": [one for one, drawn in zip(hovers, which, strict=True) if drawn],
-                "hovertemplate": "%{customdata}<extra></extra>", "showlegend": legend,
-                "marker": {"symbol": symbol, "size": 6, "opacity": 0.65, "line": {"width": 0}} | marker,
-            }  # fmt: skip
-
-        every = np.ones(len(rows), dtype=bool)
-        if colour == "kind":
-            traces.append(trace(every, names[kind], {"color": plain}))
-        elif colour == "position":
+        ])  # fmt: skip
+        symbol, plain = MARKS[kind]
+        base = {"symbol": symbol, "size": 6, "opacity": 0.65, "line": {"width": 0}}
+        for which, name, marker in _groups(vectors, rows, classes, colour, highlight, names[kind], plain):
+            x, y = points[which].T.astype(np.float32)
             traces.append(
-                trace(every, names[kind], {"color": vectors.positions[rows].astype(np.float32) + 1, "coloraxis": "coloraxis"})
-            )
-        elif highlight is not None:
-            chosen = labels == highlight
-            traces.append(trace(~chosen, _("{kind}, others").format(kind=names[kind]), {"color": GREY, "opacity": 0.3}))
-            traces.append(
-                trace(
-                    chosen, _("{kind}, {label}").format(kind=names[kind], label=classes[highlight]), {"color": plain, "size": 8}
-                )
-            )
-        else:
-            for number, label in enumerate(np.unique(vectors.labels)):
-                name = _("{kind}, {label}").format(kind=names[kind], label=classes[label])
-                traces.append(trace(labels == label, name, {"color": SERIES[number % len(SERIES)]}))
+                marks(x, y, name, hover="%{customdata}<extra></extra>", legendgroup=kind, customdata=hovers[which].tolist(),
+                      showlegend=True, marker=base | marker)
+            )  # fmt: skip
     shares = [write(100 * float(share)) for share in view.shares]
     layout = base_layout(
         x_title=_("First component ({share} % of the variance)").format(share=shares[0]),
@@ -102,3 +77,27 @@ def joint_figure(
             "colorbar": {"title": {"text": position_title, "side": "right"}, "thickness": 10, "outlinewidth": 0},
         }  # fmt: skip
     return figure_of(traces, layout)
+
+
+def _groups(
+    vectors: HeadVectors, rows: NDArray[np.int64], classes: Sequence[str], colour: ColourBy, highlight: int | None,
+    kind: str, plain: str,
+) -> list[tuple[NDArray[np.bool_], str, Trace]]:  # fmt: skip
+    """Which of the rows share a marker: a mask, the name in the legend, and the marker's own properties."""
+    every, labels = np.ones(len(rows), dtype=bool), vectors.labels[rows]
+    if colour == "kind":
+        return [(every, kind, {"color": plain})]
+    if colour == "position":
+        return [(every, kind, {"color": vectors.positions[rows].astype(np.float32) + 1, "coloraxis": "coloraxis"})]
+    named = _("{kind}, {label}")
+    if highlight is not None:
+        others = _("{kind}, others").format(kind=kind)
+        chosen = named.format(kind=kind, label=classes[highlight])
+        return [
+            (labels != highlight, others, {"color": GREY, "opacity": 0.3}),
+            (labels == highlight, chosen, {"color": plain, "size": 8}),
+        ]
+    return [
+        (labels == label, named.format(kind=kind, label=classes[label]), {"color": SERIES[number % len(SERIES)]})
+        for number, label in enumerate(np.unique(vectors.labels))
+    ]

@@ -29,14 +29,14 @@ TRAIL: Final = 20
 """Frames of the past that a hand drags behind it."""
 
 
-def labels_shown(probabilities: NDArray[np.floating], *, most: int = MAX_LABELS) -> list[int]:
+def labels_shown(probabilities: NDArray[np.floating]) -> list[int]:
     """Labels for which a heatmap has room: the blank, then the likeliest of all frames, by when they peak.
 
     Args:
         probabilities: (T, V).
     """
     peaks = probabilities.max(axis=0)
-    ranked = [int(label) for label in np.argsort(-peaks, kind="stable") if label != BLANK][: most - 1]
+    ranked = [int(label) for label in np.argsort(-peaks, kind="stable") if label != BLANK][: MAX_LABELS - 1]
     return [BLANK, *sorted(ranked, key=lambda label: int(probabilities[:, label].argmax()))]
 
 

@@ -17,7 +17,7 @@ from core.messages import translate as _
 
 
 def numbers_figure(
-    values: NDArray[np.generic], *, grey: bool = False, write: Write = three_digits, height: int = 260, keep: str = "numbers"
+    values: NDArray[np.generic], *, grey: bool = False, write: Write = three_digits, height: int = 260
 ) -> go.Figure:
     """A small grid with its numbers in it: grey levels as grey, others coloured about zero.
 
@@ -39,17 +39,11 @@ def numbers_figure(
     ]
     cells = {"type": "heatmap", "z": z, "showscale": False, "xgap": 1, "ygap": 1, "hoverinfo": "skip", **colours}
     hidden = {"visible": False, "fixedrange": True}
-    return chart([cells], keep=keep, legend=False, height=height, annotations=labels, margin={"t": 4, "b": 4, "l": 4, "r": 4},
+    return chart([cells], keep="numbers", legend=False, height=height, annotations=labels, margin=dict.fromkeys("tblr", 4),
                  x={"constrain": "domain", **hidden}, y={"autorange": "reversed", "scaleanchor": "x", **hidden})  # fmt: skip
 
 
-def vectors_figure(
-    vectors: Mapping[str, NDArray[np.floating]],
-    *,
-    chosen: int | None = None,
-    height: int | None = None,
-    keep: str = "vectors",
-) -> go.Figure:
+def vectors_figure(vectors: Mapping[str, NDArray[np.floating]], *, chosen: int | None = None) -> go.Figure:
     """Vectors of the same width above each other, each as a row of bars, all to one scale.
 
     Args:
@@ -74,11 +68,10 @@ def vectors_figure(
              "text": name, "showarrow": False}
         )  # fmt: skip
     x = {"title": {"text": _("Channel")}, "anchor": f"y{rows}" if rows > 1 else "y", "range": [0.2, width + 0.8]}
-    return chart(traces, keep=keep, legend=False, height=height or 70 + 110 * rows, xaxis=x, annotations=titles, bargap=0.1,
-                 **axes)  # fmt: skip
+    return chart(traces, keep="vectors", legend=False, height=70 + 110 * rows, xaxis=x, annotations=titles, bargap=0.1, **axes)
 
 
-def sequence_figure(tokens: NDArray[np.floating], *, token: int, height: int = 380, keep: str = "sequence") -> go.Figure:
+def sequence_figure(tokens: NDArray[np.floating], *, token: int) -> go.Figure:
     """All tokens, one per row with the class token on top; the chosen one is framed.
 
     Args:
@@ -90,18 +83,13 @@ def sequence_figure(tokens: NDArray[np.floating], *, token: int, height: int = 3
     cells = heat(np.asarray(tokens, dtype=np.float32), DIVERGING, -top, top, bar={}, hover=hover + "<extra></extra>",
                  x0=1, dx=1, y0=0, dy=1)  # fmt: skip
     frame = {"type": "rect", "x0": 0.5, "x1": width + 0.5, "y0": token - 0.5, "y1": token + 0.5}
-    return chart([cells], x_title=_("Channel"), y_title=_("Token (0: the class token)"), keep=keep, legend=False, height=height,
-                 x={"range": [0.5, width + 0.5], "showgrid": False}, y={"range": [count - 0.5, -0.5], "showgrid": False},
+    return chart([cells], x_title=_("Channel"), y_title=_("Token (0: the class token)"), keep="sequence", legend=False,
+                 height=380, x={"range": [0.5, width + 0.5], "showgrid": False},
+                 y={"range": [count - 0.5, -0.5], "showgrid": False},
                  shapes=[frame | {"line": {"color": ORANGE, "width": 2}}])  # fmt: skip
 
 
-def keys_figure(
-    scores: NDArray[np.floating],
-    weights: NDArray[np.floating],
-    *,
-    height: int = 300,
-    keep: str = "keys",
-) -> go.Figure:
+def keys_figure(scores: NDArray[np.floating], weights: NDArray[np.floating]) -> go.Figure:
     """One query's scores for all keys above, and the softmax of them below.
 
     Args:
@@ -114,19 +102,12 @@ def keys_figure(
              hover=hover + "<extra></extra>"),
         bars(names, np.asarray(weights, dtype=np.float32), colour=ORANGE, hover=weight + "<extra></extra>"),
     ]  # fmt: skip
-    return chart(traces, x_title=_("Key (0: the class token)"), keep=keep, legend=False, height=height, bargap=0.15,
+    return chart(traces, x_title=_("Key (0: the class token)"), keep="keys", legend=False, height=300, bargap=0.15,
                  y={"domain": [0, 0.46], "title": {"text": _("Weight")}, "rangemode": "tozero"},
                  yaxis2={"domain": [0.54, 1], "title": {"text": _("Score")}, "anchor": "x"})  # fmt: skip
 
 
-def classes_figure(
-    names: Sequence[str],
-    logits: NDArray[np.floating],
-    probabilities: NDArray[np.floating],
-    *,
-    height: int = 360,
-    keep: str = "classes",
-) -> go.Figure:
+def classes_figure(names: Sequence[str], logits: NDArray[np.floating], probabilities: NDArray[np.floating]) -> go.Figure:
     """Logits beside their softmax, one row per class in the model's order."""
     traces = [
         bars(np.asarray(logits, dtype=np.float32), list(names), colour=np.where(logits >= 0, BLUE, GREY), orientation="h",
@@ -134,7 +115,7 @@ def classes_figure(
         bars(100 * np.asarray(probabilities, dtype=np.float64), list(names), colour=ORANGE, orientation="h", xaxis="x2",
              hover="%{y}: %{x:.3~f} %<extra></extra>"),
     ]  # fmt: skip
-    return chart(traces, keep=keep, legend=False, height=height, bargap=0.25,
+    return chart(traces, keep="classes", legend=False, height=360, bargap=0.25,
                  x={"domain": [0, 0.47], "title": {"text": _("Logit")}}, y={"autorange": "reversed", "ticks": ""},
                  xaxis2={"domain": [0.53, 1], "title": {"text": _("Probability (%)")}, "range": [0, 100],
                          "anchor": "y"})  # fmt: skip

@@ -20,7 +20,6 @@ from core.nn import causal_mask, padding_mask, scaled_dot_product_attention, win
 
 Array = NDArray[np.float64]
 Mask = Literal["none", "causal", "window", "padding", "causal_padding"]
-MASKS: Final[tuple[Mask, ...]] = ("none", "causal", "window", "padding", "causal_padding")
 MATRICES: Final = ("W_Q", "W_K", "W_V", "W_O")
 
 

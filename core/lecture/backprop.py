@@ -16,7 +16,6 @@ from core.lecture import activations
 from core.lecture import gradients as g
 
 Part = Literal["softmax", "linear", "layer_norm", "gelu", "attention", "multi_head", "ffn", "layer"]
-PARTS: Final[tuple[Part, ...]] = ("softmax", "linear", "layer_norm", "gelu", "attention", "multi_head", "ffn", "layer")
 SMOOTHING: Final = 0.1
 """Share of a label that is spread over all classes, where the scores are taken as logits."""
 

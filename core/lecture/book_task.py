@@ -90,12 +90,9 @@ def accuracy(theta: Array, inputs: Array, targets: Array) -> float:
     return float(((inputs @ theta > 0) == (targets > 0.5)).mean())
 
 
-def learn(
-    task: BookTask, name: OptimiserName, *, steps: int, rate: Rate, batch: int = 64, clip: float | None = None,
-    decay: float = 0.0, seed: int = 0,
-) -> OptimiserWalk:  # fmt: skip
-    """Train from zero weights on random mini-batches of `batch` rows; the losses are over the whole training part."""
-    picks = np.random.default_rng(seed).integers(len(task.inputs), size=(steps, batch))
+def learn(task: BookTask, name: OptimiserName, *, steps: int, rate: Rate, decay: float = 0.0) -> OptimiserWalk:
+    """Train from zero weights on random mini-batches of 64 rows; the losses are over the whole training part."""
+    picks = np.random.default_rng(0).integers(len(task.inputs), size=(steps, 64))
     return walk(
         lambda theta: loss(theta, task.inputs, task.targets),
         lambda theta, step: gradient(theta, task.inputs[picks[step]], task.targets[picks[step]]),
@@ -103,5 +100,4 @@ def learn(
         make_optimiser(name, decay=decay),
         steps=steps,
         rate=rate,
-        clip=clip,
     )

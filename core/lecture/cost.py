@@ -84,14 +84,14 @@ def crossing_attention(width: int) -> int:
     return 2 * width
 
 
-def crossing_layer(width: int, *, expansion: int = 4) -> int:
-    """The T from which scores cost more than the rest of a layer: 2 T^2 D = (4 + 2 e) T D^2 at T = (2 + e) D; 6 D for e = 4."""
-    return (2 + expansion) * width
+def crossing_layer(width: int) -> int:
+    """The T from which scores cost more than the rest of a layer: 2 T^2 D = 12 T D^2 at T = 6 D."""
+    return 6 * width
 
 
-def crossing_memory(width: int, heads: int, *, expansion: int = 4) -> float:
-    """The T from which attention's maps are larger than the feed-forward middle: N T^2 = T e D at T = e D / N."""
-    return expansion * width / heads
+def crossing_memory(width: int, heads: int) -> float:
+    """The T from which attention's maps are larger than the feed-forward middle: N T^2 = 4 T D at T = 4 D / N."""
+    return 4 * width / heads
 
 
 def attention(

@@ -1,4 +1,4 @@
-"""Beside the formulas of `core.lecture.cost`: what PyTorch counts in the built model, and how long it takes here.
+"""Beside the formulas of `core.lecture.cost`: what PyTorch counts in the built model.
 
 Models are built on the "meta" device for counting: shapes without numbers, so that even IIGA at the document's size takes
 no memory. Attention runs on its explicit path, since PyTorch's counter does not see into the fused kernel of a CPU.
@@ -6,8 +6,7 @@ no memory. Attention runs on its explicit path, since PyTorch's counter does not
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -216,22 +215,11 @@ def rows(config: AttentionConfig, tokens: int) -> list[CostRow]:
 
 
 @cache
-def layer_macs(tokens: int, width: int, heads: int, expansion: int = 4) -> int:
+def layer_macs(tokens: int, width: int, heads: int) -> int:
     """MACs that PyTorch counts in one encoder layer of T tokens and width D."""
     with torch.device("meta"):
-        layer = EncoderLayer(width, heads, expansion * width, dropout=0.0)
+        layer = EncoderLayer(width, heads, 4 * width, dropout=0.0)
         x = torch.zeros(1, tokens, width)
         with FlopCounterMode(display=False) as counter, torch.no_grad():
             layer(x, return_attention=True)
     return int(counter.get_total_flops()) // 2
-
-
-def pass_times(config: AttentionConfig, tokens: int, *, runs: int = 5) -> Iterator[float]:
-    """Seconds of one forward pass here, run by run, after one that is not timed. Weights are untrained: they cost the same."""
-    model, x = build(config), config.example_inputs(tokens)
-    with torch.inference_mode():
-        model(*x)
-        for _ in range(runs):
-            start = time.perf_counter()
-            model(*x)
-            yield time.perf_counter() - start

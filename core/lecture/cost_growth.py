@@ -76,9 +76,9 @@ class Growth:
     crossing_memory: float
 
 
-def growth(width: int, heads: int, *, most: int = TOKENS[-1], points: int = 120) -> Growth:
-    """The terms of a layer of width D for T from 1 to `most`."""
-    t = np.geomspace(1, most, points)
+def growth(width: int, heads: int) -> Growth:
+    """The terms of a layer of width D for T from 1 to the page's largest."""
+    t = np.geomspace(1, TOKENS[-1], 120)
     return Growth(
         tokens=t, projections=4 * t * width**2, scores=2 * t**2 * width, feed_forward=8 * t * width**2,
         maps=cost.BYTES * heads * t**2, middle=cost.BYTES * t * 4 * width,

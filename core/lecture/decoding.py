@@ -48,14 +48,14 @@ class DateHypothesis:
 
 
 @torch.no_grad()
-def greedy(model: Transformer, source: Tensor, *, steps: int = STEPS) -> list[DateHypothesis]:
+def greedy(model: Transformer, source: Tensor) -> list[DateHypothesis]:
     """The likeliest symbol at each step, for each source of a batch (batch, S)."""
     memory, _ = model.encode(source)
     mask = model.source_mask(source)
     target = torch.full((len(source), 1), BEGIN, dtype=torch.long, device=source.device)
     logs = torch.empty(len(source), 0, device=source.device)
     done = torch.zeros(len(source), dtype=torch.bool, device=source.device)
-    for _step in range(steps):
+    for _step in range(STEPS):
         logits, _maps = model.decode(target, memory, memory_mask=mask)
         log, symbol = logits[:, -1].log_softmax(dim=-1).max(dim=-1)
         target, logs = torch.cat([target, symbol[:, None]], dim=1), torch.cat([logs, log[:, None]], dim=1)

@@ -54,13 +54,13 @@ class NormGradients:
     beta: Tensor
 
 
-def layer_norm_gradient(x: Tensor, gamma: Tensor, grad: Tensor, *, epsilon: float = EPSILON) -> NormGradients:
+def layer_norm_gradient(x: Tensor, gamma: Tensor, grad: Tensor) -> NormGradients:
     """dgamma = sum(dy * xhat), dbeta = sum(dy), dx = (g - mean(g) - xhat mean(g xhat)) / sqrt(var + eps), g = gamma dy.
 
     The last is the chain rule through mean and variance (vit-report section 2.4), rows being (rows, width).
     """
     mean, variance = moments(x, (-1,))
-    root = torch.sqrt(variance + epsilon)
+    root = torch.sqrt(variance + EPSILON)
     standard, inner = (x - mean) / root, gamma * grad
     level = inner.mean(dim=-1, keepdim=True)
     slope = (inner * standard).mean(dim=-1, keepdim=True)

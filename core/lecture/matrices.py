@@ -60,11 +60,8 @@ MATRIX_OPERATIONS: Final[dict[str, str]] = {
 
 Array = NDArray[np.float64]
 Operation = Literal["sum", "row", "difference", "product", "scaled"]
-OPERATIONS: Final[tuple[Operation, ...]] = ("sum", "row", "difference", "product", "scaled")
 Statistic = Literal["rows", "columns", "whole"]
-STATISTICS: Final[tuple[Statistic, ...]] = ("rows", "columns", "whole")
 Shape = Literal["transpose", "reshape", "slice", "concatenate", "eye"]
-SHAPES: Final[tuple[Shape, ...]] = ("transpose", "reshape", "slice", "concatenate", "eye")
 
 
 def operands(operation: Operation, *, first: float, seed: int = 0) -> tuple[Array, Array]:

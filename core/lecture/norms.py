@@ -21,7 +21,6 @@ from core.nn import BiN, EncoderLayer
 EPSILON: Final = 1e-5
 
 Norm = Literal["none", "layer", "batch", "instance", "bin"]
-NORMS: Final[tuple[Norm, ...]] = ("none", "layer", "batch", "instance", "bin")
 
 OVER: Final[dict[Norm, tuple[int, ...]]] = {"layer": (2,), "batch": (0, 1), "instance": (1,)}
 """Axes of (batch, time, channels) that share one mean and one variance."""
@@ -47,28 +46,26 @@ def layer_norm(x: Tensor, gamma: Tensor | float = 1.0, beta: Tensor | float = 0.
     return gamma * standardise(x, (-1,), epsilon=epsilon) + beta
 
 
-def batch_norm(x: Tensor, *, epsilon: float = EPSILON) -> Tensor:
+def batch_norm(x: Tensor) -> Tensor:
     """Each channel over batch and time, x being (batch, time, channels); as in training mode."""
-    return standardise(x, OVER["batch"], epsilon=epsilon)
+    return standardise(x, OVER["batch"])
 
 
-def instance_norm(x: Tensor, *, epsilon: float = EPSILON) -> Tensor:
+def instance_norm(x: Tensor) -> Tensor:
     """Each channel of each sample over time, x being (batch, time, channels)."""
-    return standardise(x, OVER["instance"], epsilon=epsilon)
+    return standardise(x, OVER["instance"])
 
 
-def bi_norm(x: Tensor, *, epsilon: float = EPSILON, share: float = 0.5) -> Tensor:
-    """share * batch norm + (1 - share) * instance norm (tlob-architecture section 2.2; D5 fixes both at one half)."""
-    return share * batch_norm(x, epsilon=epsilon) + (1 - share) * instance_norm(x, epsilon=epsilon)
+def bi_norm(x: Tensor) -> Tensor:
+    """Half of batch norm and half of instance norm (tlob-architecture section 2.2, D5)."""
+    return 0.5 * batch_norm(x) + 0.5 * instance_norm(x)
 
 
-def normalise(x: Tensor, norm: Norm, *, epsilon: float = EPSILON) -> Tensor:
-    """One of NORMS on (batch, time, channels)."""
+def normalise(x: Tensor, norm: Norm) -> Tensor:
+    """One norm on (batch, time, channels)."""
     if norm == "none":
         return x
-    if norm == "bin":
-        return bi_norm(x, epsilon=epsilon)
-    return layer_norm(x, epsilon=epsilon) if norm == "layer" else standardise(x, OVER[norm], epsilon=epsilon)
+    return bi_norm(x) if norm == "bin" else standardise(x, OVER[norm])
 
 
 def normalise_matrix(x: Tensor) -> Tensor:
@@ -77,13 +74,14 @@ def normalise_matrix(x: Tensor) -> Tensor:
     return (x - x.mean()) / torch.where(spread > 0, spread, torch.ones_like(spread))
 
 
-def example_batch(*, samples: int = 3, steps: int = 16, channels: int = 4, level: float = 3.0, seed: int = 0) -> Tensor:
+def example_batch(*, level: float = 3.0) -> Tensor:
     """(samples, steps, channels): noisy waves whose level differs by sample and whose size differs by channel.
 
     Args:
         level: distance between the samples' levels; channels differ in size by powers of two.
     """
-    rng = np.random.default_rng(seed)
+    samples, steps, channels = 3, 16, 4
+    rng = np.random.default_rng(0)
     time = np.linspace(0, 1, steps)[None, :, None]
     phase, pace = rng.uniform(0, 2 * np.pi, (samples, 1, channels)), rng.uniform(1, 3, (samples, 1, channels))
     wave = np.sin(2 * np.pi * pace * time + phase) + 0.25 * rng.normal(size=(samples, steps, channels))
@@ -214,9 +212,9 @@ class NormExample:
     spread: dict[str, tuple[float, float]]
 
 
-def normalise_example(norm: Norm, *, level: float, seed: int = 0) -> NormExample:
+def normalise_example(norm: Norm, *, level: float) -> NormExample:
     """Normalise the example batch."""
-    x = example_batch(level=level, seed=seed)
+    x = example_batch(level=level)
     y = normalise(x, norm)
     gap = float((y - _pytorch(x, norm)).abs().max())
     return NormExample(before=x.numpy(), after=y.numpy(), gap=gap, spread=spread_by_group(y))
@@ -233,9 +231,9 @@ def _pytorch(x: torch.Tensor, norm: Norm) -> torch.Tensor:
     return x if layer is None else layer.double()(across).transpose(1, 2)
 
 
-def example_cell(norm: Norm, *, level: float, sample: int, step: int, channel: int, seed: int = 0) -> NormalisedCell:
+def example_cell(norm: Norm, *, level: float, sample: int, step: int, channel: int) -> NormalisedCell:
     """The numbers of one entry of the example batch; indices from 0 on."""
-    x = example_batch(level=level, seed=seed)
+    x = example_batch(level=level)
     samples, steps, channels = x.shape
     at = (sample, step, channel)
     y = float(normalise(x, norm)[at])

@@ -32,11 +32,6 @@ for name, shown in ON_SCREEN.items():
 """The last cell of every notebook."""
 
 
-def templates() -> list[Path]:
-    """The files of all parts, `<page>/<part>.py`."""
-    return sorted(path for path in TEMPLATES.glob("*/*.py") if path.name != BEFORE)
-
-
 @cache
 def template(page: str, part: str) -> str:
     """The template of a page's part: what the page's parts begin with, the part's own cells, and the check.
@@ -94,11 +89,6 @@ def fill(code: str, values: Mapping[str, Any]) -> str:
             raise KeyError(f"the template sets no {name}")
         code = pattern.sub(line.replace("\\", r"\\"), code, count=1)
     return code
-
-
-def code_lines(code: str) -> int:
-    """Lines of code: without blank ones, comments and marks of cells."""
-    return sum(1 for line in code.splitlines() if line.strip() and not line.lstrip().startswith("#"))
 
 
 def notebook(code: str, heading: str = "") -> str:

@@ -76,10 +76,10 @@ class Adam:
         return theta - rate * (m / (np.sqrt(v) + self.epsilon) + self.decay * theta)
 
 
-def make_optimiser(name: OptimiserName, *, momentum: float = 0.9, decay: float = 0.0) -> Optimiser:
-    """A new optimiser. Only "momentum" uses the momentum, only "adamw" the decay."""
+def make_optimiser(name: OptimiserName, *, decay: float = 0.0) -> Optimiser:
+    """A new optimiser; a momentum is 0.9, and only "adamw" uses the decay."""
     if name in ("sgd", "momentum"):
-        return SGD(momentum=momentum if name == "momentum" else 0.0)
+        return SGD(momentum=0.9 if name == "momentum" else 0.0)
     return Adam(corrected=name != "adam_plain", decay=decay if name == "adamw" else 0.0)
 
 
@@ -299,7 +299,7 @@ class AdamStep:
     """One step of Adam or AdamW on two weights; all arrays (2,).
 
     Attributes:
-        t: from 1 on. g: the gradient, clipped. m, v: after it. mc, vc: bias-corrected. before, after: the weights.
+        t: from 1 on. g: the gradient. m, v: after it. mc, vc: bias-corrected. before, after: the weights.
     """
 
     t: int
@@ -328,9 +328,7 @@ def clip_to(first: float, second: float, largest: float, norm: float) -> Array:
     return np.array([first, second]) * (min(1.0, largest / norm) if norm else 1.0)
 
 
-def adam_step(
-    surface: SurfaceName, name: OptimiserName, t: int, *, rate: Rate, clip: float | None = None, decay: float = 0.0
-) -> AdamStep:
+def adam_step(surface: SurfaceName, name: OptimiserName, t: int, *, rate: Rate, decay: float = 0.0) -> AdamStep:
     """Step t (from 1 on) of Adam from a surface's start.
 
     Raises:
@@ -344,7 +342,6 @@ def adam_step(
     for step in range(t):
         before = theta
         g = SURFACES[surface].gradient(theta)
-        g = g if clip is None else clip_by_norm(g, clip)
         theta = optimiser.step(theta, g, rate(step))
     m, v, _t = optimiser.memory or (np.zeros(2), np.zeros(2), 0)
     scale1, scale2 = (1 - optimiser.beta1**t, 1 - optimiser.beta2**t) if optimiser.corrected else (1.0, 1.0)
@@ -374,7 +371,7 @@ def clipped(gradient: tuple[float, float], largest: float) -> tuple[tuple[float,
     return gradient, (float(after[0]), float(after[1])), float(np.linalg.norm(before))
 
 
-def clipped_walk(largest: float, *, steps: int = 120, rate: float = 0.05) -> tuple[Array, Array]:
-    """Gradient norms (steps,) of SGD into the long bowl from its steep side, before and after clipping."""
-    walk = surface_walk(SURFACES["bowl"], "sgd", steps=steps, rate=constant(rate), clip=largest)
+def clipped_walk(largest: float) -> tuple[Array, Array]:
+    """Gradient norms (120,) of SGD into the long bowl from its steep side, before and after clipping."""
+    walk = surface_walk(SURFACES["bowl"], "sgd", steps=120, rate=constant(0.05), clip=largest)
     return walk.gradients, np.minimum(walk.gradients, largest)

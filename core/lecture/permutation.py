@@ -19,7 +19,6 @@ from core.messages import compose
 
 Array = NDArray[np.float64]
 Causal = Literal["none", "fixed", "permuted"]
-CAUSAL: Final[tuple[Causal, ...]] = ("none", "fixed", "permuted")
 SENTENCE: Final = compose("the dog bites the man")
 """The words that the page opens with."""
 EXACT: Final = 1e-10

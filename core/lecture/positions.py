@@ -89,10 +89,10 @@ def turned_pair(*values: float) -> Array:
     return np.asarray(np.reshape(values[:4], (2, 2)) @ np.asarray(values[4:]))
 
 
-def still_channels(matrix: Array, *, under: float = 0.01) -> int:
-    """Number of channels whose span is less than this share of the whole matrix's span: they hardly tell positions apart."""
+def still_channels(matrix: Array) -> int:
+    """Number of channels whose span is less than 1 % of the whole matrix's span: they hardly tell positions apart."""
     span = float(np.ptp(matrix)) or 1.0
-    return int((np.ptp(matrix, axis=0) < under * span).sum())
+    return int((np.ptp(matrix, axis=0) < 0.01 * span).sum())
 
 
 def dot_products(matrix: Array) -> Array:
@@ -227,9 +227,9 @@ def balance(content: Array, positions: Array) -> Balance:
     )
 
 
-def random_embeddings(length: int, width: int, *, seed: int = 0) -> Array:
+def random_embeddings(length: int, width: int) -> Array:
     """(length, width) from N(0, 1), as `nn.Embedding` initialises them."""
-    return np.asarray(np.random.default_rng(seed).normal(size=(length, width)))
+    return np.asarray(np.random.default_rng(0).normal(size=(length, width)))
 
 
 @torch.inference_mode()

@@ -48,9 +48,9 @@ def trend(before: float, after: float, *, tolerance: float = 1e-6) -> int:
     return 0 if after > before else 2
 
 
-def among(true: int, others: Sequence[int], *, most: int = 4) -> tuple[tuple[int, ...], int]:
-    """The true number and up to `most - 1` others that differ from it, in order, and the true one's place."""
-    options = sorted({true, *[one for one in dict.fromkeys(others) if one != true and one >= 0][: most - 1]})
+def among(true: int, others: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """The true number and up to three others that differ from it, in order, and the true one's place."""
+    options = sorted({true, *[one for one in dict.fromkeys(others) if one != true and one >= 0][:3]})
     return tuple(options), options.index(true)
 
 
@@ -110,7 +110,7 @@ def most_alike(matrix: Array, pos: int) -> Outcome:
 
 
 def reach(
-    x: Array, rnn: Weights, lstm: Weights, *, cell: Literal["rnn", "lstm"], factor: float = 1.0, shift: float = 0.0, seed: int = 0
+    x: Array, rnn: Weights, lstm: Weights, *, cell: Literal["rnn", "lstm"], factor: float, shift: float, seed: int
 ) -> Outcome:
     """Tells whether a cell's gradient reaches farther back once W_hh is scaled, or the forget bias moved; values: steps."""
     now = gradients_through_time(x, rnn, lstm, seed=seed).reach(cell)
@@ -199,9 +199,9 @@ def largest(amounts: Sequence[float]) -> Outcome:
     return Outcome(answer=places[0], tied=tuple(places[1:]), values=(float(best), float(sum(amounts))))
 
 
-def against_document(said: float, counted: float, *, tolerance: float = 0.1) -> Outcome:
-    """Tells if a count is below a document's number (0), equal to it within the tolerance (1) or above it (2); values: both."""
-    answer = 1 if abs(counted - said) <= tolerance * said else 0 if counted < said else 2
+def against_document(said: float, counted: float) -> Outcome:
+    """Tells if a count is below a document's number (0), equal to it within a tenth (1) or above it (2); values: both."""
+    answer = 1 if abs(counted - said) <= 0.1 * said else 0 if counted < said else 2
     return Outcome(answer=answer, values=(said, counted))
 
 

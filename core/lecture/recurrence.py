@@ -78,9 +78,9 @@ def _uniform(name: str, shape: tuple[int, ...], bound: float) -> Array:
     return np.round(bound * np.vectorize(math.erf)(normal / math.sqrt(2)), 2) + 0.0
 
 
-def random_rnn(width: int, *, hidden: int = HIDDEN, output: int = 1, seed: int = 0) -> Weights:
+def random_rnn(width: int, *, hidden: int = HIDDEN, seed: int = 0) -> Weights:
     """W_hx, W_hh, b_h, W_hy, b_y, uniform within 1 / sqrt(hidden) as PyTorch starts them."""
-    shapes = {"W_hx": (hidden, width), "W_hh": (hidden, hidden), "b_h": (hidden,), "W_hy": (output, hidden), "b_y": (output,)}
+    shapes = {"W_hx": (hidden, width), "W_hh": (hidden, hidden), "b_h": (hidden,), "W_hy": (1, hidden), "b_y": (1,)}
     return {name: _uniform(f"rnn {name} {seed}", shape, 1 / math.sqrt(hidden)) for name, shape in shapes.items()}
 
 
@@ -254,18 +254,18 @@ def forget_products(run: LSTMTrace) -> Array:
     return np.asarray(np.cumprod(after[::-1], axis=0)[::-1].mean(axis=1))
 
 
-def random_head(width: int, *, hidden: int = HIDDEN, seed: int = 0) -> Weights:
-    """q, k and v of one attention head, (width, hidden) each, drawn like the cells' weights."""
-    return {name: _uniform(f"attention {name} {seed}", (width, hidden), 1 / math.sqrt(hidden)) for name in "qkv"}
+def random_head(width: int, *, seed: int = 0) -> Weights:
+    """q, k and v of one attention head, (width, HIDDEN) each, drawn like the cells' weights."""
+    return {name: _uniform(f"attention {name} {seed}", (width, HIDDEN), 1 / math.sqrt(HIDDEN)) for name in "qkv"}
 
 
-def attention_gradients(x: Array, *, hidden: int = HIDDEN, seed: int = 0) -> Array:
+def attention_gradients(x: Array, *, seed: int = 0) -> Array:
     """(time,) Frobenius norm of d z_T / d x_t for one self-attention head over the sequence, by autograd.
 
-    z are the weighted values before any W_O, `hidden` wide; the weights are drawn like those of the cells, and there are no
+    z are the weighted values before any W_O, HIDDEN wide; the weights are drawn like those of the cells, and there are no
     positions.
     """
-    w_q, w_k, w_v = (torch.tensor(one) for one in random_head(x.shape[1], hidden=hidden, seed=seed).values())
+    w_q, w_k, w_v = (torch.tensor(one) for one in random_head(x.shape[1], seed=seed).values())
 
     def last(inputs: Tensor) -> Tensor:
         return scaled_dot_product_attention(inputs @ w_q, inputs @ w_k, inputs @ w_v, return_weights=True)[0][-1]

@@ -74,9 +74,9 @@ class TextReading:
         """(n,) -log2 of the probability that each character had before it was read."""
         return np.asarray(-np.log2(self.probabilities[np.arange(len(self.numbers) - 1), self.numbers[1:]]))
 
-    def next_symbols(self, place: int, most: int = 8) -> tuple[list[str], Array]:
+    def next_symbols(self, place: int) -> tuple[list[str], Array]:
         """The likeliest symbols after a place, and their probabilities."""
-        return self.likeliest(self.probabilities[place], most)
+        return self.likeliest(self.probabilities[place])
 
     def likeliest(self, row: Array, most: int = 8) -> tuple[list[str], Array]:
         """The likeliest symbols of a row of chances, and those chances."""

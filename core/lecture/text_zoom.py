@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,7 +21,6 @@ from core.models.decoder_only import DecoderOnly
 
 Array = NDArray[np.float64]
 Kind = Literal["embed", "place", "norm1", "attention", "sum1", "norm2", "ffn", "sum2", "norm", "logits", "softmax"]
-IN_LAYER: Final[tuple[Kind, ...]] = ("norm1", "attention", "sum1", "norm2", "ffn", "sum2")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

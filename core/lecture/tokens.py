@@ -24,15 +24,15 @@ class TokenError(Refusal, ValueError):
     """Words or numbers that a page cannot use; the message says what was wrong and what is right."""
 
 
-def split_words(sentence: str, *, most: int = MAX_TOKENS) -> list[str]:
+def split_words(sentence: str) -> list[str]:
     """The words of a sentence, separated by blanks.
 
     Raises:
-        TokenError: for none, or for more than `most`.
+        TokenError: for none, or for more than `MAX_TOKENS`.
     """
     words = sentence.split()
-    if not 1 <= len(words) <= most:
-        raise TokenError(f"there are {len(words)} words: write 1 to {most} of them, with blanks between")
+    if not 1 <= len(words) <= MAX_TOKENS:
+        raise TokenError(f"there are {len(words)} words: write 1 to {MAX_TOKENS} of them, with blanks between")
     return words
 
 

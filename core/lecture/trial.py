@@ -43,12 +43,8 @@ def quantile(probability: float, freedom: float) -> float:
     return student_near(NormalDist().inv_cdf(probability), freedom)
 
 
-def effect(predicting: Sequence[float], watching: Sequence[float], *, level: float = 0.95) -> Effect:
-    """Difference of two groups' mean gains, with Welch's interval.
-
-    Args:
-        level: share of such intervals that hold the true difference.
-    """
+def effect(predicting: Sequence[float], watching: Sequence[float]) -> Effect:
+    """Difference of two groups' mean gains, with Welch's interval of 95 %."""
     groups = (predicting, watching)
     counts = (len(predicting), len(watching))
     means = (fmean(predicting) if predicting else math.nan, fmean(watching) if watching else math.nan)
@@ -59,7 +55,7 @@ def effect(predicting: Sequence[float], watching: Sequence[float], *, level: flo
     if not sum(shares):
         return made
     freedom = sum(shares) ** 2 / sum(share**2 / (count - 1) for share, count in zip(shares, counts, strict=True))
-    half = quantile((1 + level) / 2, freedom) * math.sqrt(sum(shares))
+    half = quantile(0.975, freedom) * math.sqrt(sum(shares))
     return Effect(counts=counts, gains=means, difference=made.difference, low=made.difference - half, high=made.difference + half)
 
 

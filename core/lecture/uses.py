@@ -199,15 +199,15 @@ def cat_ids(*, as_written: bool) -> tuple[int, ...]:
     return tuple(first.setdefault(word, number) for word, number in zip(CAT, CAT_IDS, strict=True))
 
 
-def embedding(ids: Sequence[int], *, width: int = CAT_WIDTH, seed: int = 0) -> Array:
-    """(words, width): a row an id, from N(0, 1) as `nn.Embedding` starts; the same id has the same row."""
-    return np.stack([random_numbers(f"id {seed} {number}", (width,)) for number in ids])
+def embedding(ids: Sequence[int], *, seed: int = 0) -> Array:
+    """(words, CAT_WIDTH): a row an id, from N(0, 1) as `nn.Embedding` starts; the same id has the same row."""
+    return np.stack([random_numbers(f"id {seed} {number}", (CAT_WIDTH,)) for number in ids])
 
 
 # -- LayerNorm without its root -----------------------------------------------------------------------------------------------
 
 
-def without_root(x: Array, epsilon: float = 1e-5) -> tuple[Array, Array]:
+def without_root(x: Array) -> tuple[Array, Array]:
     """(x - mean) / sqrt(variance + epsilon), and the notebook's (x - mean) / (variance + epsilon) (D22)."""
-    centred = x - x.mean()
-    return centred / np.sqrt(x.var() + epsilon), centred / (x.var() + epsilon)
+    centred, variance = x - x.mean(), x.var() + 1e-5
+    return centred / np.sqrt(variance), centred / variance

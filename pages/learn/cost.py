@@ -1,10 +1,9 @@
-"""Cost of the models: parameters, multiply-adds and memory by formula, by count, and in time on this machine."""
+"""Cost of the models: parameters, multiply-adds and memory, by formula and by count."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -27,10 +26,6 @@ from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, c
 from pages.shared import controls
 from pages.shared.language import _, number, percent, significant, size
 from pages.shared.stat_strip import Stat
-
-RUNS: Final = 5
-"""Forward passes timed."""
-
 
 _rows = st.cache_data(show_spinner=False, max_entries=64)(cost_count.rows)
 _layer = st.cache_data(show_spinner=False, max_entries=512)(cost_growth.layer)
@@ -159,7 +154,7 @@ def module_dials() -> dict[str, Dial]:
 
 
 def modules(setup: str, t: int, d: int) -> PartView:
-    """One model, one row per module, with T and D to move and a forward pass to time."""
+    """One model, one row per module, with T and D to move."""
     it, name, kinds = cost_growth.sized(cost_count.setups()[setup], t, d), setup_names()[setup], kind_names()
     rows, counted = _rows(it.config, it.tokens), cost_count.count(it.config, it.tokens)
     total, sums = cost.total([row.part for row in rows]), cost.macs_by_kind([row.part for row in rows])
@@ -198,7 +193,6 @@ def modules(setup: str, t: int, d: int) -> PartView:
             ),
             numbers(lines, "modules"),
             check((differ if wrong else agree).format(count=len(rows), modules=", ".join(wrong)), not wrong),
-            lambda: timed(it, total.macs),
         ],
         notes=[passage("cost", "modules"), *told(said.modules(it))],
         drawing=drawing(t, d),
@@ -221,32 +215,6 @@ def module_sum(sums: Mapping[Kind, int], macs: int, t: int, d: int) -> Worked:
         rf"{parts} = {sum_}",
         _("T = {t}, D = {d}; the sum of the table's formulas").format(t=t, d=d),
     )
-
-
-def timed(setup: Setup, macs: int) -> None:
-    """A button that times a forward pass, and the times."""
-    kept: dict[Setup, list[float]] = st.session_state.setdefault("cost:times", {})
-    with frame.controls_block("timing"):
-        asked = st.button(_("Time a forward pass on this machine"), icon=":material/timer:", key="cost:time")
-    if asked:
-        times: list[float] = []
-        bar = st.progress(0.0, _("Building the model…"))
-        for spent in cost_count.pass_times(setup.config, setup.tokens, runs=RUNS):
-            times.append(spent)
-            bar.progress(len(times) / RUNS, _("Pass {n} of {count}").format(n=len(times), count=RUNS))
-        bar.empty()
-        kept[setup] = times
-    if setup not in kept:
-        st.caption(_("Not timed yet. The weights are untrained for this: they take the same time."))
-        return
-    spent, ends = median(kept[setup]), f"{significant(1000 * min(kept[setup]))} – {significant(1000 * max(kept[setup]))} ms"
-    note = _("median of {count}, one sample, one thread").format(count=RUNS)
-    strip = stats(
-        Stat(name=_("One forward pass here"), value=f"{significant(1000 * spent)} ms", note=note),
-        Stat(name=_("Fastest and slowest"), value=ends, note=_("other work on the machine shows here")),
-        Stat(name=_("Multiply-adds a second"), value=amount(macs / spent)),
-    )
-    strip()
 
 
 def layer_dials() -> dict[str, Dial]:

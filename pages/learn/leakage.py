@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
 
 from core.device import use_one_thread
-from core.figures.learn.leakage import lab_figure
+from core.figures.learn.experiments import lab_figure
 from core.lecture import leakage
 from core.lecture.handout import Worked
 from core.lecture.leakage import MISTAKES, FinishedLab, LabScore, Mistake, TrainedLab
@@ -24,20 +24,13 @@ WANTED: Final = "leakage:wanted"
 """Session state: whether the button was just pressed."""
 
 
-class NotTrainedYet(LookupError):
-    """The network has not been trained with these mistakes."""
+MAX_LABS: Final = 24
 
 
-@st.cache_resource(show_spinner=False, max_entries=24)
-def _kept(horizon: int, mistakes: tuple[Mistake, ...], _trained: TrainedLab | None) -> TrainedLab:
-    """A trained lab, kept for all visitors from the first call that brings it.
-
-    Raises:
-        NotTrainedYet: where none is kept and none is brought; Streamlit keeps no call that raises.
-    """
-    if _trained is None:
-        raise NotTrainedYet
-    return _trained
+@st.cache_resource(show_spinner=False)
+def _labs() -> dict[tuple[int, tuple[Mistake, ...]], TrainedLab]:
+    """Labs trained here, for all visitors, by horizon and the mistakes that change training; the newest `MAX_LABS`."""
+    return {}
 
 
 def mistake_names() -> dict[Mistake, str]:
@@ -59,40 +52,19 @@ def _example() -> FinishedLab:
 
 @st.cache_data(show_spinner=False, max_entries=256)
 def _measured(horizon: int, mistakes: tuple[Mistake, ...]) -> LabScore:
-    return leakage.measure(_kept(horizon, leakage.trained_with(mistakes), None), mistakes)
+    return leakage.measure(_labs()[horizon, leakage.trained_with(mistakes)], mistakes)
 
 
-def _score(horizon: int, mistakes: tuple[Mistake, ...]) -> LabScore:
-    """Scores with these mistakes: of what was trained here, else of the run made beforehand.
-
-    Raises:
-        NotTrainedYet: where neither has them.
-    """
-    try:
+def _score(horizon: int, mistakes: tuple[Mistake, ...]) -> LabScore | None:
+    """Scores with these mistakes: of what was trained here, else of the run made beforehand; None where neither has them."""
+    if not _untrained(horizon, [mistakes]):
         return _measured(horizon, mistakes)
-    except NotTrainedYet:
-        if horizon == _example().horizon and mistakes in _example().score:
-            return _example().score[mistakes]
-        raise
+    return _example().score.get(mistakes) if horizon == _example().horizon else None
 
 
 def _untrained(horizon: int, ways: Iterable[tuple[Mistake, ...]]) -> list[tuple[Mistake, ...]]:
     """Returns what must be trained before these can be measured here."""
-    missing = []
-    for key in dict.fromkeys(leakage.trained_with(way) for way in ways):
-        try:
-            _kept(horizon, key, None)
-        except NotTrainedYet:
-            missing.append(key)
-    return missing
-
-
-def _missing(horizon: int, ways: Iterable[tuple[Mistake, ...]]) -> bool:
-    """Tells whether one of these has no scores yet."""
-    try:
-        return not all(_score(horizon, way) for way in ways)
-    except NotTrainedYet:
-        return True
+    return [key for key in dict.fromkeys(map(leakage.trained_with, ways)) if (horizon, key) not in _labs()]
 
 
 def _want() -> None:
@@ -111,7 +83,10 @@ def _train(horizon: int, missing: list[tuple[Mistake, ...]]) -> None:
             text = _("Network {n} of {all}").format(n=number(count + 1), all=number(len(missing)))
             bar.progress((count + done / total) / len(missing), text=text)
 
-        _kept(horizon, key, leakage.run(rows, horizon, key, progress=moved))
+        labs = _labs()
+        labs[horizon, key] = leakage.run(rows, horizon, key, progress=moved)
+        while len(labs) > MAX_LABS:
+            labs.pop(next(iter(labs)))
     st.rerun()
 
 
@@ -128,8 +103,8 @@ def mistakes() -> dict[str, Any]:
     return {"made": tuple(made)}
 
 
-def _table(measured: list[tuple[str, LabScore]]) -> pd.DataFrame:
-    honest = measured[0][1]
+def _table(scores: Mapping[str, LabScore]) -> pd.DataFrame:
+    honest = next(iter(scores.values()))
     return pd.DataFrame(
         {
             _("Measured"): name,
@@ -140,38 +115,36 @@ def _table(measured: list[tuple[str, LabScore]]) -> pd.DataFrame:
             _("Lead over the peer"): number(float(score.lead.mean()), 3),
             _("Momentum rule"): number(score.momentum, 3),
         }
-        for name, score in measured
+        for name, score in scores.items()
     )
 
 
-def results(horizon: int, ways: dict[str, tuple[Mistake, ...]], made: tuple[Mistake, ...]) -> PartView:
-    """The scores, and what each mistake moves."""
-    measured = [(name, _score(horizon, way)) for name, way in ways.items()]
-    honest, names = measured[0][1], mistake_names()
-    untrained = _untrained(horizon, ways.values())
-    if () in untrained:
-        alpha, learnt_from = _example().alpha, _example().learnt_from
-    else:
-        data = _kept(horizon, (), None).data
-        alpha, learnt_from = data.alpha, len(data.rows["train"])
+def results(
+    horizon: int, scores: Mapping[str, LabScore], made: tuple[Mistake, ...], untrained: list[tuple[Mistake, ...]]
+) -> PartView:
+    """The scores, the honest one first, and what each mistake moves."""
+    honest, names = next(iter(scores.values())), mistake_names()
+    alpha, learnt_from = _example().alpha, _example().learnt_from
+    if (lab := _labs().get((horizon, ()))) is not None:
+        alpha, learnt_from = lab.data.alpha, len(lab.data.rows["train"])
 
     def moves(mistake: Mistake) -> Show:
-        score = _score(horizon, (mistake,))
+        score = scores[names[mistake]]
         before, after = (honest.lead, score.lead) if mistake == "peers" else (honest.network, score.network)
         said = _("Lead over the peer {before} → {after}.") if mistake == "peers" else _("Matthews {before} → {after}.")
         said = said.format(before=number(float(before.mean()), 3), after=number(float(after.mean()), 3))
         return markdown(f"**{names[mistake]}.** {said} {frame.passage('leakage', mistake)}")
 
     alt = _("Matthews correlation on the test part, honest and with each mistake, beside the linear peer and the momentum rule.")
-    matrices = {name: score.called for name, score in measured} | {_("Linear peer"): honest.peer_called}
-    shown = {name: float(score.network.mean()) for name, score in measured} | {_("Linear peer"): float(honest.peer.mean())}
+    matrices = {name: score.called for name, score in scores.items()} | {_("Linear peer"): honest.peer_called}
+    shown = {name: float(score.network.mean()) for name, score in scores.items()} | {_("Linear peer"): float(honest.peer.mean())}
     return PartView(
         equation=Worked(
             r"l = \frac{\frac1h \sum_{k=1}^{h} p_{t+k} - p_t}{p_t} \quad\text{(D8, forward)},\qquad |l| > \alpha",
             rf"h = {horizon},\quad \alpha = {frame.tex(alpha * 1e4)} \cdot 10^{{-4}}",
             _("the honest label and its threshold, from {count} rows of the training part").format(count=number(learnt_from)),
         ),
-        figure=[plot(lab_figure(measured), "leakage_scores", alt), table(_table(measured), height="content")],
+        figure=[plot(lab_figure(scores), "leakage_scores", alt), table(_table(scores), height="content")],
         notes=[frame.passage("leakage", "look")],
         more=[
             *(moves(mistake) for mistake in made or MISTAKES),
@@ -187,9 +160,11 @@ def lab(horizon: int, made: tuple[Mistake, ...]) -> PartView:
     ways |= {name: (mistake,) for mistake, name in mistake_names().items()}
     if len(made) > 1:
         ways[_("those chosen, together")] = made
-    if _missing(horizon, ways.values()):
-        return PartView(figure=[_trainer(horizon, _untrained(horizon, ways.values()))])
-    return results(horizon, ways, made)
+    scores = {name: score for name, way in ways.items() if (score := _score(horizon, way)) is not None}
+    untrained = _untrained(horizon, ways.values())
+    if len(scores) < len(ways):
+        return PartView(figure=[_trainer(horizon, untrained)])
+    return results(horizon, scores, made, untrained)
 
 
 def _trainer(horizon: int, untrained: list[tuple[Mistake, ...]], *, again: bool = False) -> Show:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.figures.learn.pairs import pairs_figure
+from core.figures.learn.experiments import pairs_figure
 from core.lecture import pairs_experiment
 from core.lecture.notebooks import on_screen
 from core.lecture.pairs_experiment import CLAIMED, ExperimentError, PairsExperiment

@@ -112,7 +112,7 @@ def _header(window: FrozenWindow, answered: WindowAnswer) -> None:
         with column:
             st.markdown(_("**{label}**, probabilities by horizon").format(label=names[kind]))
             live_plot(
-                market_figures.horizons_figure(horizons, answered.probabilities[heads], chosen=None),
+                market_figures.horizons_figure(horizons, answered.probabilities[heads]),
                 key=f"attention_{kind}",
                 height=190,
                 filename=f"probabilities-{kind}",

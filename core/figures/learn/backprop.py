@@ -5,6 +5,7 @@ Sources: vit-report 2.5 and 4; D14.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import pairwise
 
 import numpy as np
@@ -70,49 +71,41 @@ def backprop_diagram(part: str, example: Example, name: str, *, write: Write) ->
         name: of the gradient on display.
     """
     value = next(iter(example.inputs.values()))
-    forward = {part: (write(float(value[0, 0])), write(float(example.output[0, 0])))}
-    back = {part: (f"∇{plain(name)} {write(float(example.written[name][0, 0]))}", write(float(example.inputs["upstream"][0, 0])))}
+    ahead, behind = (defaultdict[str, tuple[str, str]](lambda: ("", "")) for _way in range(2))
+    ahead[part] = (write(float(value[0, 0])), write(float(example.output[0, 0])))
+    gradient, upstream = (write(float(one[0, 0])) for one in (example.written[name], example.inputs["upstream"]))
+    behind[part] = (f"∇{plain(name)} {gradient}", upstream)
     chain = (
-        ("x", "x", (0, 0), "layer", "data"),
-        ("multi_head", _("Heads"), (1, 0), "multi_head", "step"),
-        ("attention", "AV", (2, 0), "attention", "step"),
-        ("softmax", _("softmax"), (2, 1), "softmax", "step"),
-        ("norm", "LayerNorm", (3, 0), "layer_norm", "step"),
-        ("ffn", "FFN", (4, 0), "ffn", "step"),
-        ("linear", "xW + b", (4, 1), "linear", "step"),
-        ("gelu", "GELU", (5, 1), "gelu", "step"),
-        ("last", "LayerNorm", (5, 0), "", "step"),
-        ("loss", "ℒ", (6, 0), "layer", "data"),
+        ("x", "x", (0, 0), "layer"),
+        ("multi_head", _("Heads"), (1, 0), "multi_head"),
+        ("attention", "AV", (2, 0), "attention"),
+        ("softmax", _("softmax"), (2, 1), "softmax"),
+        ("norm", "LayerNorm", (3, 0), "layer_norm"),
+        ("ffn", "FFN", (4, 0), "ffn"),
+        ("linear", "xW + b", (4, 1), "linear"),
+        ("gelu", "GELU", (5, 1), "gelu"),
+        ("last", "LayerNorm", (5, 0), ""),
+        ("loss", "ℒ", (6, 0), "layer"),
     )
+    lit = "first seed rows of"
     blocks = tuple(
-        Block(
-            code,
-            label,
-            at,
-            part=opened,
-            dials="first seed rows of" if opened == part else "",
-            kind="data" if kind == "data" else "step",
-        )
-        for code, label, at, opened, kind in chain
+        Block(code, label, at, part=of, dials=lit if of == part else "", kind="data" if code in ("x", "loss") else "step")
+        for code, label, at, of in chain
     )
-    row = ("x", "multi_head", "attention", "norm", "ffn", "last", "loss")
-    opened = {code: of for code, _label, _at, of, _kind in chain}
+    opened = {code: of for code, _label, _at, of in chain}
     wires: list[Wire] = []
-    for a, b in pairwise(row):
-        ahead = forward.get(opened[b], ("", ""))[0] if b != "loss" else ""
-        ahead = ahead or (
-            forward.get(opened[a], ("", ""))[1] if a != "x" else forward.get("layer", ("", ""))[0] if a == "x" else ""
-        )
-        behind = back.get(opened[b], ("", ""))[0] if b != "loss" else back.get("layer", ("", ""))[1]
-        behind = behind or (back.get(opened[a], ("", ""))[1] if a != "x" else back.get("layer", ("", ""))[0])
-        wires += [Wire(a, b, ahead), Wire(b, a, behind, "back")]
+    for a, b in pairwise(("x", "multi_head", "attention", "norm", "ffn", "last", "loss")):
+        side = 0 if a == "x" else 1  # of what goes into the whole layer, or comes out of a part
+        into, by = ("", behind["layer"][1]) if b == "loss" else (ahead[opened[b]][0], behind[opened[b]][0])
+        wires += [Wire(a, b, into or ahead[opened[a]][side]), Wire(b, a, by or behind[opened[a]][side], "back")]
+    share = ahead["softmax"][1]
     wires += [
         Wire("x", "norm", _("x, unchanged"), "over"),
         Wire("norm", "last", _("N_1, unchanged"), "over"),
-        Wire("softmax", "attention", forward.get("softmax", ("", ""))[1] and f"A_{{11}} = {forward['softmax'][1]}"),
-        Wire("linear", "ffn", forward.get("linear", ("", ""))[1]),
-        Wire("linear", "gelu", forward.get("gelu", ("", ""))[0]),
-        Wire("gelu", "linear", back.get("gelu", ("", ""))[0], "back"),
+        Wire("softmax", "attention", share and f"A_{{11}} = {share}"),
+        Wire("linear", "ffn", ahead["linear"][1]),
+        Wire("linear", "gelu", ahead["gelu"][0]),
+        Wire("gelu", "linear", behind["gelu"][0], "back"),
     ]
     return Diagram(title=_("Block diagram of a layer, forward and backward"), blocks=blocks, wires=tuple(wires))
 

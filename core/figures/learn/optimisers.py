@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few
 from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET
-from core.figures.traces import bars, chart, line, marks, upright
+from core.figures.traces import across, bars, chart, line, marks, upright
 from core.lecture.optimisers import AdamStep
 from core.messages import translate as _
 
@@ -158,26 +158,8 @@ def norms_figure(before: Array, after: Array, largest: float) -> go.Figure:
             (before, _("gradient norm"), ORANGE, "solid"), (after, _("clipped"), BLUE, "dash")
         )
     ]  # fmt: skip
-    return chart(
-        traces,
-        x_title=_("Step"),
-        y_title=_("Norm"),
-        keep="norms",
-        hover="x unified",
-        height=280,
-        y={"type": "log", "exponentformat": "power"},
-        shapes=[
-            {
-                "type": "line",
-                "xref": "paper",
-                "x0": 0,
-                "x1": 1,
-                "y0": largest,
-                "y1": largest,
-                "line": {"color": GREY, "dash": "dot"},
-            }
-        ],
-    )
+    return chart(traces, x_title=_("Step"), y_title=_("Norm"), keep="norms", hover="x unified", height=280,
+                 y={"type": "log", "exponentformat": "power"}, shapes=[across(largest, GREY, 2, dash="dot")])  # fmt: skip
 
 
 def optimiser_diagram(step: AdamStep, *, write: Write, clip: str = "", rate: str = "") -> Diagram:

@@ -19,19 +19,14 @@ from core.messages import translate as _
 Array = NDArray[np.float64]
 
 
-def waves_figure(matrix: Array, channels: Sequence[int], *, at: int | None = None) -> go.Figure:
-    """Some channels of an encoding along the positions, one line each.
-
-    Args:
-        matrix: (length, width). channels: counted from 0. at: a position to mark.
-    """
+def waves_figure(matrix: Array, channels: Sequence[int]) -> go.Figure:
+    """Some channels (from 0) of an encoding (length, width) along the positions, one line each."""
     traces: list[dict[str, Any]] = [
         line(np.arange(len(matrix)), matrix[:, channel], _("channel {number}").format(number=channel),
              SERIES[index % len(SERIES)], width=2, hover="%{y:.3f}", mode="lines+markers", marker={"size": 4})
         for index, channel in enumerate(channels)
     ]  # fmt: skip
-    return chart(traces, x_title=_("Position"), y_title=_("Value"), height=320, hover="x unified", keep="waves",
-                 shapes=[] if at is None else [upright(at, ORANGE)])  # fmt: skip
+    return chart(traces, x_title=_("Position"), y_title=_("Value"), height=320, hover="x unified", keep="waves")
 
 
 def from_one_figure(rows: Sequence[tuple[str, Array]], *, at: int, y_title: str) -> go.Figure:
@@ -105,38 +100,24 @@ def positions_diagram(
         other, product: the position that this one is compared with, and the dot product of both.
     """
     shown = "×".join(map(str, size))
-    first = (
-        (
-            Block("pos", "pos", (0, 1), str(pos), "matrix", "pos", "data"),
-            Block(
-                "omega",
-                "ω_i = base^{−2i/D}" if entry is None else "ω_i",
-                (1, 1),
-                "" if entry is None else write(entry.frequency),
-                "exponent",
-                "base d i",
-            ),
+    if entry is None:
+        encoding: tuple[Block, ...] = (Block("waves", _("learned"), (2, 1), shown, "waves", "i"),)
+        start: tuple[Wire, ...] = (Wire("pos", "waves", str(pos)), Wire("waves", "pe", shown))
+    else:
+        encoding = (
+            Block("omega", "ω_i", (1, 1), write(entry.frequency), "exponent", "base d i"),
             Block("waves", "sin, cos", (2, 1), f"i = {pair}", "waves", "pos base d i"),
         )
-        if entry is not None
-        else (
-            Block("pos", "pos", (0, 1), str(pos), "matrix", "pos", "data"),
-            Block("waves", _("learned"), (2, 1), shown, "waves", "i"),
-        )
-    )
-    start = (
-        (
+        start = (
             Wire("pos", "omega", str(pos)),
             Wire("omega", "waves", f"pos·ω_i = {write(entry.angle)}"),
             Wire("waves", "pe", f"{write(entry.sine)}\u00a0\u00a0{write(entry.cosine)}"),
         )
-        if entry is not None
-        else (Wire("pos", "waves", str(pos)), Wire("waves", "pe", shown))
-    )
     return Diagram(
         title=_("Block diagram of positions added to embeddings"),
         blocks=(
-            *first,
+            Block("pos", "pos", (0, 1), str(pos), "matrix", "pos", "data"),
+            *encoding,
             Block("pe", "PE", (3, 1), shown, "matrix", "n d base", "data"),
             Block("scale", "s · PE", (4, 1), f"s = {write(scale)}", "scale", "s n d base"),
             Block("x", "X", (4, 0), _("content"), "without", "of", "data"),

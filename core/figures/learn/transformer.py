@@ -26,13 +26,13 @@ def visible(characters: Sequence[str]) -> list[str]:
     return [SPACE if one == " " else one for one in characters]
 
 
-def next_figure(probabilities: NDArray[np.floating], symbols: Sequence[str], *, chosen: int, most: int = 8) -> go.Figure:
+def next_figure(probabilities: NDArray[np.floating], symbols: Sequence[str], *, chosen: int) -> go.Figure:
     """The likeliest next symbols at one step, the chosen one in blue.
 
     Args:
         probabilities: (vocabulary,). symbols: their signs. chosen: number of the one that was taken.
     """
-    order = np.argsort(probabilities)[::-1][:most]
+    order = np.argsort(probabilities)[::-1][:8]
     labels = visible([symbols[int(index)] for index in order])
     colours = [BLUE if int(index) == chosen else GREY for index in order]
     trace = bars(labels, probabilities[order], colour=colours, hover="%{x}: %{y:.4~g}<extra></extra>",

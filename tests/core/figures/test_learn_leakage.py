@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.figures.learn.leakage import lab_figure
+from core.figures.learn.experiments import lab_figure
 from core.lecture.leakage import LabScore
 
 
@@ -24,7 +24,7 @@ def score(first: float, momentum: float) -> LabScore:
 
 
 def test_bars_are_means_and_marks_are_seeds_peer_and_momentum() -> None:
-    figure = lab_figure([("honest", score(0.0, 0.02)), ("shuffled", score(0.5, 0.07))])
+    figure = lab_figure({"honest": score(0.0, 0.02), "shuffled": score(0.5, 0.07)})
     bars, seeds, peer, momentum = figure.data
     np.testing.assert_allclose(bars.x, [0.1, 0.6])
     assert list(bars.y) == ["honest", "shuffled"] and bars.marker.color[0] != bars.marker.color[1]

@@ -70,7 +70,7 @@ def test_bars_keep_their_numbers() -> None:
 
 def test_waves_and_curves() -> None:
     matrix = np.arange(12.0).reshape(4, 3)
-    figure = positions.waves_figure(matrix, [0, 2], at=1)
+    figure = positions.waves_figure(matrix, [0, 2])
     assert list(figure.data[1].y) == [2, 5, 8, 11] and figure.data[1].name == "channel 2"
     curve = positions.from_one_figure([("row", matrix[:, 0])], at=2, y_title="Dot product")
     assert list(curve.data[0].y) == [0, 3, 6, 9] and curve.layout.shapes[0].x0 == 2

@@ -27,8 +27,8 @@ def test_decoding_shows_nothing_of_later_steps() -> None:
 
 
 def test_the_likeliest_symbols_come_first() -> None:
-    figure = transformer.next_figure(np.array([0.1, 0.7, 0.2]), ["a", " ", "c"], chosen=1, most=2)
-    assert list(figure.data[0].x) == ["␣", "c"] and list(figure.data[0].y) == [0.7, 0.2]
+    figure = transformer.next_figure(np.array([0.1, 0.7, 0.2]), ["a", " ", "c"], chosen=1)
+    assert list(figure.data[0].x) == ["␣", "c", "a"] and list(figure.data[0].y) == [0.7, 0.2, 0.1]
 
 
 def test_certainty_is_in_shares_of_each_kind() -> None:

@@ -18,7 +18,7 @@ BINS = reliability([0.35, 0.36, 0.81, 1.0], [True, False, True, True])
 CONFUSION = np.array([[6, 3, 1], [0, 0, 0], [2, 2, 0]])
 
 DRAWN: dict[str, Callable[[], go.Figure]] = {
-    "horizons": lambda: figures.horizons_figure(["10", "20"], np.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]), chosen=1),
+    "horizons": lambda: figures.horizons_figure(["10", "20"], np.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])),
     "confusion": lambda: figures.confusion_figure(CONFUSION),
     "reliability": lambda: figures.reliability_figure({"TLOB": BINS}),
 }
@@ -64,13 +64,9 @@ def test_a_quote_shows_its_half_tick_where_the_levels_of_a_side_are_further_apar
     assert f"{quote.mid:.{quote.digits}f}" == "100.105"
 
 
-def test_the_chosen_horizon_stands_out() -> None:
-    figure = DRAWN["horizons"]()
-    for k, bars in enumerate(figure.data):
+def test_each_horizon_has_its_bar() -> None:
+    for k, bars in enumerate(DRAWN["horizons"]().data):
         assert bars.x.tolist() == pytest.approx([[0.2, 0.5, 0.3][k], [0.1, 0.1, 0.8][k]])
-        assert bars.marker.opacity[1] == 1 > bars.marker.opacity[0]
-    everyone = figures.horizons_figure(["10"], np.array([[0.2, 0.5, 0.3]]), chosen=None)
-    assert everyone.data[0].marker.opacity == (1.0,)
 
 
 def test_confusion_shows_counts_and_shares_of_what_happened() -> None:

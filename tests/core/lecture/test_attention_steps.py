@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from core.lecture import attention_steps, tokens
-from core.lecture.attention_steps import MASKS, Steps, build_mask, steps
+from core.lecture.attention_steps import Mask, Steps, build_mask, steps
 from core.lecture.tokens import TokenError
 from core.nn import MultiHeadAttention
 
@@ -21,7 +22,7 @@ WEIGHTS = attention_steps.random_weights(8, seed=2)
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4])
-@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("mask", get_args(Mask))
 def test_the_steps_end_where_pytorchs_layer_ends(heads: int, mask: attention_steps.Mask) -> None:
     allowed = build_mask(mask, len(X), window=1, kept=4)
     found = steps(X, WEIGHTS, heads=heads, mask=allowed)

@@ -128,14 +128,11 @@ def test_a_checkpoint_without_formulas_is_left_out(monkeypatch: pytest.MonkeyPat
     assert "shipped-vit" not in cost_count.setups()
 
 
-def test_setups_and_times(tmp_path: Path) -> None:
+def test_setups_leave_a_broken_card_out(tmp_path: Path) -> None:
     found = cost_count.setups()
     assert {"tlob", "vit", "iiga", "dates", "shipped-tlob"} <= found.keys()
     (tmp_path / "broken.json").write_text("{")
     assert "shipped-broken" not in cost_count.setups(tmp_path)
-    times = list(cost_count.pass_times(ViTConfig(width=16, heads=2, layers=1, hidden=16), 0, runs=3))
-    assert len(times) == 3 and min(times) > 0
-    assert len(list(cost_count.pass_times(TransformerConfig(vocabulary=47), 5, runs=1))) == 1
 
 
 def test_shapes_are_those_of_the_documents_tables() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -82,13 +82,13 @@ def test_structure_and_statistics() -> None:
 def test_the_pages_matrices_are_what_numpy_says(seed: int) -> None:
     shapes = {"row": (1, 4), "product": (4, 3), "scaled": (1, 1)}
     made = {"product": np.matmul, "difference": np.subtract, "scaled": np.multiply}
-    for operation in matrices.OPERATIONS:
+    for operation in get_args(matrices.Operation):
         a, b = matrices.operands(operation, first=1.5, seed=seed)
         assert a.shape == (3, 4) and a[0, 0] == 1.5 and (a != 1.5).sum() >= 8 and b.shape == shapes.get(operation, (3, 4))
         np.testing.assert_allclose(matrices.compute(operation, a, b), made.get(operation, np.add)(a, b))
     x = a[:3]
     wanted = {"transpose": x.T, "slice": x[[1, 2]][:, [1, 2]], "concatenate": np.hstack([x, x]), "eye": x}
-    for shape in matrices.SHAPES:
+    for shape in get_args(matrices.Shape):
         np.testing.assert_array_equal(matrices.reshaped(shape, x), wanted.get(shape, x.ravel().reshape(2, 6)))
 
 

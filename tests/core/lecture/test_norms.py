@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import torch
@@ -37,11 +39,11 @@ def test_each_norm_is_pytorchs() -> None:
     gamma, beta = torch.rand(channels, dtype=torch.float64), torch.rand(channels, dtype=torch.float64)
     torch.testing.assert_close(n.layer_norm(X, gamma, beta), F.layer_norm(X, (channels,), gamma, beta))
     assert n.normalise(X, "none") is X
-    for name in n.NORMS:
+    for name in get_args(n.Norm):
         assert n.normalise(X, name).shape == X.shape
 
 
-@pytest.mark.parametrize("norm", n.NORMS)
+@pytest.mark.parametrize("norm", get_args(n.Norm))
 def test_one_entry_by_its_own_numbers_is_the_layers(norm: n.Norm) -> None:
     """Mean and variance of the members that `group` names, by NumPy; the entry by PyTorch's layer."""
     sample, step, channel = 1, 5, 2
@@ -98,7 +100,7 @@ def test_a_norm_settles_its_own_groups_and_no_others() -> None:
 
 def test_a_constant_channel_stays_finite() -> None:
     flat = torch.zeros(2, 5, 3, dtype=torch.float64)
-    for name in n.NORMS:
+    for name in get_args(n.Norm):
         assert torch.isfinite(n.normalise(flat, name)).all()
 
 

@@ -88,7 +88,9 @@ def test_the_zoom_is_the_models_own_pass_and_pytorchs(reader: TextReader) -> Non
     stops = text_zoom.zoom(model, read.numbers, place)
     with torch.no_grad():
         numbers = torch.tensor(read.numbers[: place + 1])[None]
-        assert [one.kind for one in stops[2:8]] == list(text_zoom.IN_LAYER) and len(stops) == 2 + 6 * model.config.layers + 3
+        assert [one.kind for one in stops[2:8]] == ["norm1", "attention", "sum1", "norm2", "ffn", "sum2"] and len(
+            stops
+        ) == 2 + 6 * model.config.layers + 3
         np.testing.assert_allclose(stops[-2].values, model(numbers)[0, -1].numpy(), rtol=1e-5, atol=1e-6)  # positions are float32
         np.testing.assert_allclose(stops[-1].values, model(numbers)[0, -1].softmax(0).numpy(), rtol=1e-5, atol=1e-7)
         x = model.positions(model.embedding(numbers))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -21,7 +22,7 @@ PARTS = {
     "transformer": ("decode", "beam", "nonsense", "layer", "card"),
     "norms": ("norms", "activations", "softmax", "dropout", "depth"),
     "optimisers": ("surface", "book", "schedules", "clipping", "init"),
-    "backprop": backprop.PARTS,
+    "backprop": get_args(backprop.Part),
 }
 CASES = [(page, part) for page, parts in PARTS.items() for part in parts]
 

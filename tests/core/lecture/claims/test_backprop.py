@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional as F
 
 from core.lecture import backprop
-from core.lecture.backprop import PARTS, Example, Part
+from core.lecture.backprop import Example, Part
 from core.lecture.claims import backprop as claims
 from tests.core.lecture.claims.walk import Walk, states
 
@@ -57,7 +57,7 @@ def test_what_is_said_of_a_part(part: Part) -> None:
     walk.end()
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", get_args(Part))
 def test_what_the_passages_say_holds_at_every_end_of_the_dials(part: Part) -> None:
     for state, one in examples(part):
         by, up = one.autograd, one.inputs["upstream"]
