@@ -43,7 +43,7 @@ def test_what_is_read_is_what_the_network_gives(reader: TextReader) -> None:
     np.testing.assert_allclose(found.probabilities, logits.softmax(dim=1).numpy(), rtol=1e-3, atol=1e-6)
     wanted = torch.nn.functional.cross_entropy(logits[:-1], numbers[0, 1:], reduction="none").numpy() / np.log(2)
     np.testing.assert_allclose(found.bits, wanted, rtol=1e-3)
-    assert found.next_symbols(4, 1)[0][0] == (BEGIN, *SYMBOLS[1:])[int(logits[4].argmax())]
+    assert found.next_symbols(4)[0][0] == (BEGIN, *SYMBOLS[1:])[int(logits[4].argmax())]
     assert max(found.deviation(layer) for layer in reader.layers) < 1e-5
 
 
@@ -67,7 +67,7 @@ def test_the_untrained_twin_is_the_network_that_the_seed_draws(reader: TextReade
 def test_a_continuation_takes_the_likeliest_each_time(reader: TextReader) -> None:
     text = "la red"
     for mark in reader.continued(text, most=5):
-        likeliest = reader.read(text).next_symbols(len(text), 1)[0][0]
+        likeliest = reader.read(text).next_symbols(len(text))[0][0]
         assert likeliest == mark or mark == " "
         if mark == " ":  # a blank at the end would be trimmed
             break
