@@ -112,7 +112,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
     routes = [
         Mount("/assets", Assets()),
         WebSocketRoute(navigation.MARKET_STREAM, later("pages.markets.stream_route", "market_stream")),
-        WebSocketRoute(navigation.HANDS_STREAM, later("pages.signs.live_route", "hands_stream")),
+        WebSocketRoute(navigation.HANDS_STREAM, later("pages.signs.live_camera", "hands_stream")),
         WebSocketRoute(navigation.GARMENTS_STREAM, later("pages.images.live_camera", "garments_stream")),
         *(Route(url, later("pages.learn.class_route", "class_page")) for url in ("/class", "/class/{code}")),
         WebSocketRoute("/class/{code}/socket", later("pages.learn.class_route", "class_socket")),

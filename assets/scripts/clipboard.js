@@ -1,46 +1,29 @@
 // Pictures from the clipboard: a press of Ctrl+V anywhere on the page, or of the button, sends the picture to the server as a data
 // URL. A picture larger than SIDE is made smaller first.
 
+import { element, mounted } from "./dom.js";
+
 const SIDE = 1024;
 
-const listeners = new WeakMap();
-
-export function receive(component) {
-  const { parentElement, data } = component;
-  let paste = listeners.get(parentElement);
-  if (!paste) {
-    paste = new Paste(parentElement);
-    listeners.set(parentElement, paste);
-  }
-  paste.send = (picture) => component.setStateValue("picture", picture);
-  paste.name(data.labels);
-  return () => {
-    listeners.delete(parentElement);
-    paste.end();
-  };
-}
+export const receive = mounted((parent) => new Paste(parent));
 
 class Paste {
   constructor(parent) {
-    this.root = document.createElement("div");
-    this.root.className = "clipboard";
-    this.button = document.createElement("button");
-    this.button.type = "button";
-    this.said = document.createElement("span");
+    this.root = element("div", "clipboard", parent);
+    this.button = element("button", "", this.root);
+    this.said = element("span", "", this.root);
     this.said.setAttribute("role", "status");
-    this.root.append(this.button, this.said);
-    parent.append(this.root);
     this.button.addEventListener("click", () => this.read());
     this.listen = (event) => this.pasted(event);
     document.addEventListener("paste", this.listen);
   }
 
-  name(labels) {
+  show({ labels }) {
     this.labels = labels;
     this.button.textContent = labels.paste;
   }
 
-  end() {
+  close() {
     document.removeEventListener("paste", this.listen);
     this.root.remove();
   }
@@ -73,7 +56,7 @@ class Paste {
       canvas.height = Math.max(1, Math.round(bitmap.height * scale));
       canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
       this.said.textContent = "";
-      this.send(canvas.toDataURL("image/png"));
+      this.component.setStateValue("picture", canvas.toDataURL("image/png"));
     } catch {
       this.said.textContent = this.labels.damaged;
     }

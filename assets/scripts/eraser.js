@@ -1,35 +1,21 @@
 // A picture cut into patches and an eraser: a drag rubs patches out, one that begins on a rubbed-out patch brings them back.
 // When the pointer is released the server gets the numbers, from 1, of all patches that are rubbed out.
 
-const SIDE = 400;
-const views = new WeakMap();
+import { element, mounted } from "./dom.js";
 
-export function receive(component) {
-  const { parentElement, data } = component;
-  let view = views.get(parentElement);
-  if (!view) {
-    view = new Eraser(parentElement);
-    views.set(parentElement, view);
-  }
-  view.send = (hidden) => component.setStateValue("hidden", hidden);
-  view.show(data);
-  return () => {
-    views.delete(parentElement);
-    view.canvas.remove();
-  };
-}
+const SIDE = 400;
+
+export const receive = mounted((parent) => new Eraser(parent));
 
 class Eraser {
   constructor(parent) {
-    this.canvas = document.createElement("canvas");
-    this.canvas.className = "eraser";
+    this.canvas = element("canvas", "eraser", parent);
     this.canvas.width = this.canvas.height = SIDE;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
     this.picture = new Image();
     this.picture.addEventListener("load", () => this.draw());
     this.at = 0;
-    parent.append(this.canvas);
     this.canvas.addEventListener("pointerdown", (event) => this.down(event));
     this.canvas.addEventListener("pointermove", (event) => this.rub(event));
     for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, () => this.up());
@@ -44,6 +30,10 @@ class Eraser {
     if (!this.rubbing) this.hidden = new Set(hidden);
     if (this.picture.src === image) this.draw();
     else this.picture.src = image;
+  }
+
+  close() {
+    this.canvas.remove();
   }
 
   draw() {
@@ -109,6 +99,6 @@ class Eraser {
   }
 
   tell() {
-    this.send([...this.hidden].sort((one, other) => one - other));
+    this.component.setStateValue("hidden", [...this.hidden].sort((one, other) => one - other));
   }
 }

@@ -1,26 +1,12 @@
 // A film's frames played with what the model read: landmarks on the picture, the gloss of each frame, and where it attends.
 
-const views = new WeakMap();
+import { element, mounted } from "./dom.js";
+import { drawAttention, drawHands } from "./live_signs.js";
 
-export async function receive(component) {
-  const { parentElement, data } = component;
-  let view = views.get(parentElement);
-  if (!view) {
-    const shared = { ...(await import(data.drawing)), ...(await import(data.camera)) };
-    view = new FilmPlayer(parentElement, shared);
-    views.set(parentElement, view);
-  }
-  view.open(data);
-  return () => {
-    views.delete(parentElement);
-    view.pause();
-    view.root.remove();
-  };
-}
+export const receive = mounted((parent) => new FilmPlayer(parent));
 
 class FilmPlayer {
-  constructor(parent, { element, drawHands, drawAttention }) {
-    Object.assign(this, { drawHands, drawAttention });
+  constructor(parent) {
     this.root = element("section", "live-signs film-player", parent);
     this.root.player = this;
     const body = element("div", "film-player-body", this.root);
@@ -33,7 +19,6 @@ class FilmPlayer {
     this.attention.height = 72;
     this.keys = element("p", "live-signs-keys", read);
     this.button = element("button", "live-signs-button", this.keys);
-    this.button.type = "button";
     this.slider = element("input", "film-player-slider", this.keys);
     this.slider.type = "range";
     this.slider.min = 0;
@@ -47,7 +32,12 @@ class FilmPlayer {
     });
   }
 
-  open(data) {
+  close() {
+    this.pause();
+    this.root.remove();
+  }
+
+  show(data) {
     this.data = data;
     this.second = new Intl.NumberFormat(data.language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
     this.caption.textContent = data.words.attention;
@@ -92,13 +82,13 @@ class FilmPlayer {
     this.canvas.width = picture.naturalWidth || 320;
     this.canvas.height = picture.naturalHeight || 320;
     if (picture.complete && picture.naturalWidth) context.drawImage(picture, 0, 0);
-    this.drawHands(context, hands[at] ?? [], this.canvas.width, this.canvas.height);
+    drawHands(context, hands[at] ?? [], this.canvas.width, this.canvas.height);
     const said = glosses.filter(([, first]) => first <= at).map(([gloss, first, last]) => (last >= at ? `[${gloss}]` : gloss));
     this.said.textContent = said.join(" ") || words.nothing;
     const steps = frames.length;
     const row = [...this.weights.subarray(at * steps, (at + 1) * steps)];
     const colour = getComputedStyle(this.root).getPropertyValue("--live-bar") || "#6A5FD9";
-    this.drawAttention(this.attention, row, colour, at);
+    drawAttention(this.attention, row, colour, at);
     this.note.textContent = words.at.replace("{second}", this.second.format(seconds[at]));
   }
 }

@@ -1,17 +1,12 @@
 // A live camera: frames go to the app one at a time, and each is drawn with the app's answer to it, so that nothing trails behind.
 // A page's own script extends LiveCamera: `paint` draws on the frame, `tell` says what was read. `pages/shared/camera_route.py` answers.
 
+import { element } from "./dom.js";
+
 const SIDE = 480; // pixels of a frame's longer side, as it is sent
 const QUALITY = 0.75;
 const EVERY_MS = 100; // ten frames a second at most
 const RATE_OVER = 20; // frames over which the rate shown is measured
-
-export function element(tag, name, parent) {
-  const made = document.createElement(tag);
-  made.className = name;
-  parent?.append(made);
-  return made;
-}
 
 export class LiveCamera {
   constructor(parent) {
@@ -20,7 +15,6 @@ export class LiveCamera {
     this.keys = element("p", "live-signs-keys", this.root);
     this.button = element("button", "live-signs-button", this.keys);
     this.turn = element("button", "live-signs-button", this.keys);
-    this.button.type = this.turn.type = "button";
     this.note = element("span", "live-signs-note", this.keys);
     this.answer = element("p", "live-signs-answer", this.root);
     this.answer.setAttribute("aria-live", "polite");
@@ -43,7 +37,12 @@ export class LiveCamera {
 
   tell(_found) {}
 
-  configure({ address, words, language, wish }) {
+  close() {
+    this.stop();
+    this.root.remove();
+  }
+
+  show({ address, words, language, wish }) {
     this.rate = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
     this.address = address;
     this.words = words;

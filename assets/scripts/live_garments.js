@@ -1,165 +1,150 @@
 // What stands before the live camera: its class with a bar for each, the patches that it came from, stills, a film, and shots of
 // own classes while their button is held.
 
+import { element, mounted, save } from "./dom.js";
+import { LiveCamera } from "./live_camera.js";
+
 const FILM_MS = 10_000;
 const BARS = 4;
 const SHOT_MS = 250; // between two shots while a button is held
 const MAX_SHOTS = 40; // of one press
-const views = new WeakMap();
 
-export async function receive(component) {
-  const { parentElement, data } = component;
-  let view = views.get(parentElement);
-  if (!view) {
-    view = makeView(await import(data.camera), parentElement);
-    views.set(parentElement, view);
+export const receive = mounted((parent) => new LiveGarments(parent));
+
+class LiveGarments extends LiveCamera {
+  constructor(parent) {
+    super(parent);
+    this.facing = "environment";
+    const button = (press) => {
+      const made = element("button", "live-signs-button", this.keys);
+      made.addEventListener("click", press);
+      return made;
+    };
+    this.still = button(() => this.give("still", this.sheet.toDataURL("image/jpeg", 0.9)));
+    this.film = button(() => this.record());
+    this.keys.append(this.note);
+    this.bars = element("ol", "live-garments-bars", this.root);
+    this.stage.after(this.bars);
+    this.hold = element("p", "live-signs-keys", this.root);
+    this.stage.before(this.hold);
   }
-  view.give = (name, value) => component.setTriggerValue(name, value);
-  view.configure(data);
-  return () => {
-    views.delete(parentElement);
-    view.stop();
-    view.root.remove();
-  };
-}
 
-function makeView({ LiveCamera, element }, parent) {
-  class LiveGarments extends LiveCamera {
-    constructor(parent) {
-      super(parent);
-      this.facing = "environment";
-      const button = (press) => {
-        const made = element("button", "live-signs-button", this.keys);
-        made.type = "button";
-        made.addEventListener("click", press);
-        return made;
+  give(name, value) {
+    this.component.setTriggerValue(name, value);
+  }
+
+  show(data) {
+    this.names = data.names;
+    const classes = data.record ?? [];
+    this.film.hidden = this.still.hidden = classes.length > 0;
+    if (classes.join("\n") !== this.classes?.join("\n")) this.offer(classes, data.words);
+    super.show(data);
+  }
+
+  label() {
+    super.label();
+    this.still.textContent = this.words.still;
+    this.film.textContent = this.recorder ? this.words.filming : this.words.film;
+    this.still.disabled = !this.running;
+    this.film.disabled = !this.running || Boolean(this.recorder) || !window.MediaRecorder;
+    for (const one of this.hold.children) one.disabled = !this.running;
+  }
+
+  // -- own classes: a button each, held while shots are taken -----------------------------------------------------------------
+
+  offer(classes, words) {
+    this.classes = classes;
+    this.hold.replaceChildren();
+    classes.forEach((name, row) => {
+      const one = element("button", "live-signs-button", this.hold);
+      one.textContent = words.hold.replace("{name}", name);
+      const down = (event) => {
+        event.preventDefault();
+        this.shoot(row, one);
       };
-      this.still = button(() => this.give("still", this.sheet.toDataURL("image/jpeg", 0.9)));
-      this.film = button(() => this.record());
-      this.keys.append(this.note);
-      this.bars = element("ol", "live-garments-bars", this.root);
-      this.stage.after(this.bars);
-      this.hold = element("p", "live-signs-keys", this.root);
-      this.stage.before(this.hold);
-    }
+      one.addEventListener("pointerdown", down);
+      one.addEventListener("keydown", (event) => (event.key === " " || event.key === "Enter") && !event.repeat && down(event));
+      for (const end of ["pointerup", "pointerleave", "pointercancel", "keyup", "blur"]) one.addEventListener(end, () => this.shot());
+    });
+  }
 
-    configure(data) {
-      this.names = data.names;
-      const classes = data.record ?? [];
-      this.film.hidden = this.still.hidden = classes.length > 0;
-      if (classes.join("\n") !== this.classes?.join("\n")) this.offer(classes, data.words);
-      super.configure(data);
-    }
+  shoot(row, button) {
+    if (!this.running || this.taking) return;
+    const shots = [];
+    const take = () => {
+      shots.push(this.sheet.toDataURL("image/jpeg", 0.85));
+      button.textContent = this.words.taken.replace("{count}", shots.length);
+      if (shots.length >= MAX_SHOTS) this.shot();
+    };
+    this.taking = { row, button, shots, timer: setInterval(take, SHOT_MS) };
+    take();
+  }
 
-    label() {
-      super.label();
-      this.still.textContent = this.words.still;
-      this.film.textContent = this.recorder ? this.words.filming : this.words.film;
-      this.still.disabled = !this.running;
-      this.film.disabled = !this.running || Boolean(this.recorder) || !window.MediaRecorder;
-      for (const one of this.hold.children) one.disabled = !this.running;
-    }
+  shot() {
+    if (!this.taking) return;
+    const { row, button, shots, timer } = this.taking;
+    clearInterval(timer);
+    this.taking = null;
+    button.textContent = this.words.hold.replace("{name}", this.classes[row]);
+    this.give("shots", { row, shots });
+  }
 
-    // -- own classes: a button each, held while shots are taken -----------------------------------------------------------------
+  // -- what was seen ----------------------------------------------------------------------------------------------------------
 
-    offer(classes, words) {
-      this.classes = classes;
-      this.hold.replaceChildren();
-      classes.forEach((name, row) => {
-        const one = element("button", "live-signs-button", this.hold);
-        one.type = "button";
-        one.textContent = words.hold.replace("{name}", name);
-        const down = (event) => {
-          event.preventDefault();
-          this.shoot(row, one);
-        };
-        one.addEventListener("pointerdown", down);
-        one.addEventListener("keydown", (event) => (event.key === " " || event.key === "Enter") && !event.repeat && down(event));
-        for (const end of ["pointerup", "pointerleave", "pointercancel", "keyup", "blur"]) one.addEventListener(end, () => this.shot());
-      });
-    }
+  paint(context, seen) {
+    if (!seen.relevance || this.classes.length) return;
+    const { width, height } = this.over;
+    const whole = Math.max(width, height); // the frame stands in the middle of a square
+    const side = whole / seen.relevance.length;
+    seen.relevance.forEach((row, y) =>
+      row.forEach((value, x) => {
+        context.fillStyle = `rgba(255, 140, 30, ${(0.65 * value).toFixed(2)})`;
+        if (value > 0.1) context.fillRect((width - whole) / 2 + x * side, (height - whole) / 2 + y * side, side, side);
+      }),
+    );
+  }
 
-    shoot(row, button) {
-      if (!this.running || this.taking) return;
-      const shots = [];
-      const take = () => {
-        shots.push(this.sheet.toDataURL("image/jpeg", 0.85));
-        button.textContent = this.words.taken.replace("{count}", shots.length);
-        if (shots.length >= MAX_SHOTS) this.shot();
-      };
-      this.taking = { row, button, shots, timer: setInterval(take, SHOT_MS) };
-      take();
-    }
+  tell(seen) {
+    if (this.classes.length && seen.relevance) return this.say(this.words.teach); // nothing of one's own is taught yet
+    const order = seen.probabilities.map((share, row) => [share, row]).sort(([a], [b]) => b - a);
+    const percent = (share) => `${Math.round(100 * share)} %`;
+    const [best, label] = order[0];
+    this.root.dataset.label = label;
+    this.answer.textContent = seen.familiar ? `${this.names[label]}, ${percent(best)}` : this.words.unsure;
+    const shown = seen.relevance ? order.slice(0, BARS) : seen.probabilities.map((share, row) => [share, row]);
+    while (this.bars.children.length > shown.length) this.bars.lastChild.remove();
+    shown.forEach(([share, row], place) => {
+      const bar = this.bars.children[place] ?? element("li", "", this.bars);
+      bar.textContent = `${this.names[row]} ${percent(share)}`;
+      bar.style.setProperty("--share", percent(share).replace(" ", ""));
+    });
+    this.say(seen.relevance ? this.words.told : "");
+  }
 
-    shot() {
-      if (!this.taking) return;
-      const { row, button, shots, timer } = this.taking;
-      clearInterval(timer);
-      this.taking = null;
-      button.textContent = this.words.hold.replace("{name}", this.classes[row]);
-      this.give("shots", { row, shots });
-    }
+  // -- a film to take away ----------------------------------------------------------------------------------------------------
 
-    // -- what was seen ----------------------------------------------------------------------------------------------------------
-
-    paint(context, seen) {
-      if (!seen.relevance || this.classes.length) return;
-      const { width, height } = this.over;
-      const whole = Math.max(width, height); // the frame stands in the middle of a square
-      const side = whole / seen.relevance.length;
-      seen.relevance.forEach((row, y) =>
-        row.forEach((value, x) => {
-          context.fillStyle = `rgba(255, 140, 30, ${(0.65 * value).toFixed(2)})`;
-          if (value > 0.1) context.fillRect((width - whole) / 2 + x * side, (height - whole) / 2 + y * side, side, side);
-        }),
-      );
-    }
-
-    tell(seen) {
-      if (this.classes.length && seen.relevance) return this.say(this.words.teach); // nothing of one's own is taught yet
-      const order = seen.probabilities.map((share, row) => [share, row]).sort(([a], [b]) => b - a);
-      const percent = (share) => `${Math.round(100 * share)} %`;
-      const [best, label] = order[0];
-      this.root.dataset.label = label;
-      this.answer.textContent = seen.familiar ? `${this.names[label]}, ${percent(best)}` : this.words.unsure;
-      const shown = seen.relevance ? order.slice(0, BARS) : seen.probabilities.map((share, row) => [share, row]);
-      while (this.bars.children.length > shown.length) this.bars.lastChild.remove();
-      shown.forEach(([share, row], place) => {
-        const bar = this.bars.children[place] ?? element("li", "", this.bars);
-        bar.textContent = `${this.names[row]} ${percent(share)}`;
-        bar.style.setProperty("--share", percent(share).replace(" ", ""));
-      });
-      this.say(seen.relevance ? this.words.told : "");
-    }
-
-    // -- a film to take away ----------------------------------------------------------------------------------------------------
-
-    record() {
-      const type = MediaRecorder.isTypeSupported("video/mp4") ? "video/mp4" : "video/webm";
-      const parts = [];
-      this.recorder = new MediaRecorder(this.over.captureStream(10), { mimeType: type });
-      this.recorder.ondataavailable = (event) => parts.push(event.data);
-      this.recorder.onstop = () => {
-        this.recorder = null;
-        this.label();
-        const link = document.createElement("a");
-        link.href = URL.createObjectURL(new Blob(parts, { type }));
-        link.download = `garment.${type.split("/")[1]}`;
-        link.click();
-        setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-      };
-      this.recorder.start();
+  record() {
+    const type = MediaRecorder.isTypeSupported("video/mp4") ? "video/mp4" : "video/webm";
+    const parts = [];
+    this.recorder = new MediaRecorder(this.over.captureStream(10), { mimeType: type });
+    this.recorder.ondataavailable = (event) => parts.push(event.data);
+    this.recorder.onstop = () => {
+      this.recorder = null;
       this.label();
-      setTimeout(() => this.recorder?.stop(), FILM_MS);
-    }
-
-    async stop() {
-      if (this.recorder?.state === "recording") this.recorder.stop();
-      this.shot();
-      this.bars.replaceChildren();
-      this.answer.textContent = "";
-      await super.stop();
-    }
+      const address = URL.createObjectURL(new Blob(parts, { type }));
+      save(address, `garment.${type.split("/")[1]}`);
+      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    };
+    this.recorder.start();
+    this.label();
+    setTimeout(() => this.recorder?.stop(), FILM_MS);
   }
-  return new LiveGarments(parent);
+
+  async stop() {
+    if (this.recorder?.state === "recording") this.recorder.stop();
+    this.shot();
+    this.bars.replaceChildren();
+    this.answer.textContent = "";
+    await super.stop();
+  }
 }

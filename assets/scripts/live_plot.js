@@ -1,5 +1,5 @@
 // A plot that is updated by frames and keeps its DOM node, its zoom and the reader's choices.
-// A frame is JSON: {traces: [{name, value?}], layout: {name, value?}, chrome, sentAt?}; a part without a value was sent before
+// A frame is JSON: {traces: [{name, value?}], layout: {name, value?}, chrome, play?}; a part without a value was sent before
 // (core/figures/wire.py). Plots are drawn by plotly.js, which the app serves from the installed Python package.
 
 let plotly = null; // a promise of the library, shared by all plots of the page
@@ -37,8 +37,6 @@ class LivePlot {
     this.figure.livePlot = this;
     this.parts = new Map();
     this.updates = 0;
-    this.delays = []; // ms from the server's stamp to the drawn frame, the last 200
-    this.sampledAt = performance.now();
     this.resizer = new ResizeObserver(() => this.fit());
     this.resizer.observe(this.figure);
     this.onVisible = () => document.hidden || this.draw();
@@ -82,7 +80,7 @@ class LivePlot {
     if (wanted.some((part) => !this.parts.has(part.name))) return this.askAgain();
     const names = new Set(wanted.map((part) => part.name));
     for (const name of this.parts.keys()) if (!names.has(name)) this.parts.delete(name);
-    this.next = { frame, sentAt: frame.sentAt };
+    this.next = frame;
     return this.draw();
   }
 
@@ -152,9 +150,8 @@ class LivePlot {
 
   // The newest frame, unless it looks like the one shown: a paused feed costs nothing.
   async show(Plotly) {
-    const { frame, sentAt } = this.next;
+    const frame = (this.last = this.next);
     this.next = null;
-    this.last = { frame };
     await this.prepare(frame);
     const ground = theme(this.parent);
     const { language } = this.chrome;
@@ -162,7 +159,6 @@ class LivePlot {
     const played = this.player && [this.player.at, this.player.said.length];
     const look = JSON.stringify([frame.traces.map((part) => part.name), frame.layout.name, ground, height, language, played]);
     if (look === this.look) return;
-    const started = performance.now();
     // Copies, because plotly writes into what it is given; arrays are strings here, so a copy is cheap.
     const traces = identified(frame.traces.map((part) => legible({ ...this.parts.get(part.name) })));
     const layout = this.layout(frame, ground);
@@ -172,7 +168,7 @@ class LivePlot {
     this.say();
     if (this.updates === 0) this.listen();
     await painted();
-    this.count(performance.now() - started, sentAt);
+    this.figure.dataset.updates = ++this.updates;
     this.figure.querySelector(".live-plot-missing")?.remove();
   }
 
@@ -220,36 +216,9 @@ class LivePlot {
   }
 
   listen() {
-    const send = (name) => (event) => {
-      if (this.chrome.events.includes(name) && event.points?.length) this.channel.setTriggerValue(name, describe(event.points[0]));
-    };
-    this.plot.on("plotly_click", send("click"));
-    let waiting = null; // a hover is told once the pointer rests
-    this.plot.on("plotly_hover", (event) => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => send("hover")(event), 150);
+    this.plot.on("plotly_click", ({ points }) => {
+      if (this.chrome.clicks && points?.length) this.channel.setTriggerValue("click", describe(points[0]));
     });
-    this.plot.on("plotly_unhover", () => clearTimeout(waiting));
-  }
-
-  count(drawMs, sentAt) {
-    const data = this.figure.dataset;
-    data.updates = String(++this.updates);
-    data.drawMs = drawMs.toFixed(1);
-    if (sentAt === undefined || this.updates === 1) return; // the first waited for the library
-    const delay = Math.round(Date.now() - sentAt);
-    this.delays.push(delay);
-    if (this.delays.length > 200) this.delays.shift();
-    const sorted = [...this.delays].sort((a, b) => a - b);
-    const quantile = (q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
-    data.latencyMs = String(delay);
-    data.latencyP95Ms = String(quantile(0.95));
-    const now = performance.now();
-    if (this.chrome.sampleEveryS > 0 && now - this.sampledAt > 1000 * this.chrome.sampleEveryS) {
-      this.sampledAt = now;
-      const sample = { updates: this.updates, draw_ms: drawMs, median_ms: quantile(0.5), p95_ms: quantile(0.95), draws: sorted.length };
-      this.channel.setStateValue("sample", sample);
-    }
   }
 
   async download(Plotly, format) {
@@ -307,11 +276,11 @@ class LivePlot {
 
 const plots = new WeakMap(); // by the element Streamlit gives us, the same for every frame of one key
 
-export function receive({ data, parentElement, setStateValue, setTriggerValue }) {
+export function receive({ data, parentElement, setTriggerValue }) {
   const frame = JSON.parse(new TextDecoder().decode(data));
   if (!plots.has(parentElement)) plots.set(parentElement, new LivePlot(parentElement));
   const plot = plots.get(parentElement);
-  plot.receive(frame, { setStateValue, setTriggerValue });
+  plot.receive(frame, { setTriggerValue });
   // Streamlit also calls this for a frame that a newer one overtook: only an element that left the page takes its plot along.
   return () =>
     setTimeout(() => {
@@ -373,7 +342,6 @@ export function theme(element) {
   const line = css(element, "--st-border-color", "#d8d5cc");
   const background = css(element, "--st-background-color", "#ffffff");
   const axis = { gridcolor: line, linecolor: line, tickcolor: line, zerolinecolor: line };
-  const space = { ...axis, backgroundcolor: "rgba(0,0,0,0)" };
   const grown = 0.86 * parseFloat(getComputedStyle(document.documentElement).fontSize); // grows with the page's text
   const size = presenting() ? Math.max(grown, legiblePx()) : grown;
   return {
@@ -383,8 +351,6 @@ export function theme(element) {
       plot_bgcolor: "rgba(0,0,0,0)",
       xaxis: axis,
       yaxis: axis,
-      scene: { xaxis: space, yaxis: space, zaxis: space },
-      polar: { radialaxis: axis, angularaxis: axis, bgcolor: "rgba(0,0,0,0)" },
       hoverlabel: { bgcolor: background, bordercolor: line, font: { color: text } },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: text, activecolor: css(element, "--st-primary-color", text) },
     },

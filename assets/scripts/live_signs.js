@@ -1,5 +1,8 @@
 // Signs before the live camera: the hand is drawn, glosses or the letters of a word are named, and a game asks for a sign.
 
+import { element, mounted } from "./dom.js";
+import { LiveCamera } from "./live_camera.js";
+
 const BONES = [
   [0, 1], [1, 2], [2, 3], [3, 4], [0, 5], [5, 6], [6, 7], [7, 8], [5, 9], [9, 10], [10, 11], [11, 12],
   [9, 13], [13, 14], [14, 15], [15, 16], [13, 17], [0, 17], [17, 18], [18, 19], [19, 20],
@@ -9,23 +12,7 @@ const DIFFERS = "#C0392B";
 const HELD = 4; // frames for which an asked sign must be the likeliest
 const PRAISE_MS = 1200;
 
-const views = new WeakMap();
-
-export async function receive(component) {
-  const { parentElement, data } = component;
-  let view = views.get(parentElement);
-  if (!view) {
-    const shared = await import(data.camera);
-    view = makeView(shared, parentElement);
-    views.set(parentElement, view);
-  }
-  view.configure(data);
-  return () => {
-    views.delete(parentElement);
-    view.stop();
-    view.root.remove();
-  };
-}
+export const receive = mounted((parent) => new LiveSigns(parent));
 
 // Fingers of the first hand in `differs` (0 for the thumb) are drawn as another shape than the one asked for.
 export function drawHands(context, hands, width, height, differs = []) {
@@ -68,99 +55,96 @@ export function drawAttention(canvas, weights, colour, marked = null) {
   });
 }
 
-function makeView({ LiveCamera, element }, parent) {
-  class LiveSigns extends LiveCamera {
-    constructor(parent) {
-      super(parent);
-      this.guesses = element("p", "live-signs-guesses", this.root);
-      this.answer.after(this.guesses);
-      this.attention = element("canvas", "live-signs-attention", this.root);
-      this.attention.width = 960;
-      this.attention.height = 72;
-      this.caption = element("p", "live-signs-caption", this.root);
-    }
+class LiveSigns extends LiveCamera {
+  constructor(parent) {
+    super(parent);
+    this.guesses = element("p", "live-signs-guesses", this.root);
+    this.answer.after(this.guesses);
+    this.attention = element("canvas", "live-signs-attention", this.root);
+    this.attention.width = 960;
+    this.attention.height = 72;
+    this.caption = element("p", "live-signs-caption", this.root);
+  }
 
-    configure(data) {
-      super.configure(data);
-      this.caption.textContent = data.words.attention;
-      if (data.game && data.game.round !== this.game?.round) this.begin(data.game);
-      if (!data.game) this.game = null;
-    }
+  show(data) {
+    super.show(data);
+    this.caption.textContent = data.words.attention;
+    if (data.game && data.game.round !== this.game?.round) this.begin(data.game);
+    if (!data.game) this.game = null;
+  }
 
-    // -- the game: a sign is asked for, watched, and counted ------------------------------------------------------------------
+  // -- the game: a sign is asked for, watched, and counted ------------------------------------------------------------------
 
-    begin(game) {
-      this.game = { ...game, streak: 0, best: 0, done: 0, held: 0, left: [] };
-      this.ask();
-    }
+  begin(game) {
+    this.game = { ...game, streak: 0, best: 0, done: 0, held: 0, left: [] };
+    this.ask();
+  }
 
-    ask() {
-      const game = this.game;
-      if (!game.left.length) game.left = game.signs.map((sign) => [Math.random(), sign]).sort(([a], [b]) => a - b).map(([, sign]) => sign);
-      game.asked = game.left.pop();
-      game.held = 0;
-      game.praised = 0;
-      this.wanted = { ...this.wanted, asked: game.asked };
-      this.wish({ asked: game.asked });
-      this.root.dataset.asked = game.asked;
-      this.askAloud();
-    }
+  ask() {
+    const game = this.game;
+    if (!game.left.length) game.left = game.signs.map((sign) => [Math.random(), sign]).sort(([a], [b]) => a - b).map(([, sign]) => sign);
+    game.asked = game.left.pop();
+    game.held = 0;
+    game.praised = 0;
+    this.wanted = { ...this.wanted, asked: game.asked };
+    this.wish({ asked: game.asked });
+    this.root.dataset.asked = game.asked;
+    this.askAloud();
+  }
 
-    askAloud() {
-      const { words, game } = this;
-      this.answer.textContent = words.show.replace("{sign}", game.asked);
-      this.guesses.textContent = words.streak.replace("{streak}", game.streak).replace("{done}", game.done).replace("{of}", game.of);
-      this.root.dataset.streak = game.streak;
-      if (game.of && game.done >= game.of) {
-        this.answer.textContent = words.finished.replace("{of}", game.of);
-        game.over = true;
-      }
-    }
-
-    watch(found) {
-      const { game, words } = this;
-      if (game.over) return;
-      if (game.praised) {
-        if (performance.now() > game.praised) this.ask();
-        return;
-      }
-      game.held = found.now === game.asked ? game.held + 1 : 0;
-      if (game.held >= HELD) {
-        game.streak += 1;
-        game.done += 1;
-        game.praised = performance.now() + PRAISE_MS;
-        this.askAloud();
-        if (!game.over) this.answer.textContent = words.right.replace("{sign}", game.asked);
-        return;
-      }
-      const fingers = (found.differs ?? []).map((finger) => words.fingers[finger]);
-      this.say(!found.hands.length ? words.noHand : fingers.length ? words.differs.replace("{fingers}", fingers.join(", ")) : words.alike);
-    }
-
-    // -- what was read --------------------------------------------------------------------------------------------------------
-
-    paint(context, found) {
-      const { width, height } = this.over;
-      drawHands(context, found.hands, width, height, this.game && !this.game.praised ? found.differs : []);
-      drawAttention(this.attention, found.attention, getComputedStyle(this.root).getPropertyValue("--live-bar") || "#6A5FD9");
-    }
-
-    tell(found) {
-      const { words } = this;
-      this.root.dataset.hands = found.hands.length;
-      if (this.game) return this.watch(found);
-      const said = found.spelled ? found.spelled.letters : found.said.map(([gloss]) => gloss).join(" ");
-      this.root.dataset.said = said;
-      this.answer.textContent = said ? words.answer.replace("{glosses}", said) : words.nothing;
-      if (found.spelled) {
-        const words_ = found.spelled.words.map(([word, share]) => `${word} ${Math.round(100 * share)} %`).join(" · ");
-        const done = found.spelled.done.join(" ");
-        this.guesses.textContent = [done, words_].filter(Boolean).join(" | ");
-        this.root.dataset.word = found.spelled.words[0]?.[0] ?? "";
-      }
-      const share = Math.round(100 * found.probability);
-      this.say(!found.hands.length ? words.noHand : found.now ? words.now.replace("{gloss}", found.now).replace("{share}", share) : words.between);
+  askAloud() {
+    const { words, game } = this;
+    this.answer.textContent = words.show.replace("{sign}", game.asked);
+    this.guesses.textContent = words.streak.replace("{streak}", game.streak).replace("{done}", game.done).replace("{of}", game.of);
+    this.root.dataset.streak = game.streak;
+    if (game.of && game.done >= game.of) {
+      this.answer.textContent = words.finished.replace("{of}", game.of);
+      game.over = true;
     }
   }
-  return new LiveSigns(parent);
+
+  watch(found) {
+    const { game, words } = this;
+    if (game.over) return;
+    if (game.praised) {
+      if (performance.now() > game.praised) this.ask();
+      return;
+    }
+    game.held = found.now === game.asked ? game.held + 1 : 0;
+    if (game.held >= HELD) {
+      game.streak += 1;
+      game.done += 1;
+      game.praised = performance.now() + PRAISE_MS;
+      this.askAloud();
+      if (!game.over) this.answer.textContent = words.right.replace("{sign}", game.asked);
+      return;
+    }
+    const fingers = (found.differs ?? []).map((finger) => words.fingers[finger]);
+    this.say(!found.hands.length ? words.noHand : fingers.length ? words.differs.replace("{fingers}", fingers.join(", ")) : words.alike);
+  }
+
+  // -- what was read --------------------------------------------------------------------------------------------------------
+
+  paint(context, found) {
+    const { width, height } = this.over;
+    drawHands(context, found.hands, width, height, this.game && !this.game.praised ? found.differs : []);
+    drawAttention(this.attention, found.attention, getComputedStyle(this.root).getPropertyValue("--live-bar") || "#6A5FD9");
+  }
+
+  tell(found) {
+    const { words } = this;
+    this.root.dataset.hands = found.hands.length;
+    if (this.game) return this.watch(found);
+    const said = found.spelled ? found.spelled.letters : found.said.map(([gloss]) => gloss).join(" ");
+    this.root.dataset.said = said;
+    this.answer.textContent = said ? words.answer.replace("{glosses}", said) : words.nothing;
+    if (found.spelled) {
+      const words_ = found.spelled.words.map(([word, share]) => `${word} ${Math.round(100 * share)} %`).join(" · ");
+      const done = found.spelled.done.join(" ");
+      this.guesses.textContent = [done, words_].filter(Boolean).join(" | ");
+      this.root.dataset.word = found.spelled.words[0]?.[0] ?? "";
+    }
+    const share = Math.round(100 * found.probability);
+    this.say(!found.hands.length ? words.noHand : found.now ? words.now.replace("{gloss}", found.now).replace("{share}", share) : words.between);
+  }
 }

@@ -1,43 +1,23 @@
 // A picture with a box to drag: by its inside it moves, by a corner it changes its size, elsewhere a new one is drawn.
 // Other boxes may be pressed to take their place. When the pointer is released the box is sent to the server as its edges in percent of the picture.
 
+import { element, mounted } from "./dom.js";
+
 const LEAST = 3; // percent: a smaller box is a click
 
-const views = new WeakMap();
-
-export function receive(component) {
-  const { parentElement, data } = component;
-  let view = views.get(parentElement);
-  if (!view) {
-    view = new PictureBox(parentElement);
-    views.set(parentElement, view);
-  }
-  view.send = (box) => component.setStateValue("box", box);
-  view.show(data);
-  return () => {
-    views.delete(parentElement);
-    view.root.remove();
-  };
-}
+export const receive = mounted((parent) => new PictureBox(parent));
 
 class PictureBox {
   constructor(parent) {
-    this.root = document.createElement("div");
-    this.root.className = "picture-box";
-    this.image = document.createElement("img");
+    this.root = element("div", "picture-box", parent);
+    this.image = element("img", "", this.root);
     this.image.draggable = false;
-    this.frame = document.createElement("div");
-    this.frame.className = "picture-box-frame";
+    this.frame = element("div", "picture-box-frame", this.root);
     this.frame.tabIndex = 0;
     this.frame.setAttribute("role", "group");
     for (const corner of ["left top", "right top", "left bottom", "right bottom"]) {
-      const handle = document.createElement("i");
-      handle.dataset.corner = corner;
-      handle.className = corner;
-      this.frame.append(handle);
+      element("i", corner, this.frame).dataset.corner = corner;
     }
-    this.root.append(this.image, this.frame);
-    parent.append(this.root);
     this.root.addEventListener("pointerdown", (event) => this.down(event));
     this.root.addEventListener("pointermove", (event) => this.move(event));
     for (const name of ["pointerup", "pointercancel"]) this.root.addEventListener(name, () => this.up());
@@ -53,13 +33,18 @@ class PictureBox {
     for (const other of others) this.offer(other);
   }
 
+  close() {
+    this.root.remove();
+  }
+
+  send(box) {
+    this.component.setStateValue("box", box);
+  }
+
   offer({ label, ...box }) {
-    const button = document.createElement("button");
-    button.className = "picture-box-other";
+    const button = element("button", "picture-box-other");
     place(button, box);
-    const name = document.createElement("span");
-    name.textContent = label;
-    button.append(name);
+    element("span", "", button).textContent = label;
     button.addEventListener("click", () => this.send(box));
     this.root.insertBefore(button, this.frame);
   }

@@ -1,6 +1,8 @@
 // Plays a figure of live_plot.js by itself: frame by frame it cuts the traces and moves the marks (core/figures/play.py).
 // Space plays and pauses, left and right arrows step, up and down change the speed, Home and End go to the ends.
 
+import { element } from "./dom.js";
+
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 
 export class Player {
@@ -32,7 +34,6 @@ export class Player {
 
   button(press, sign) {
     const made = element("button", "", this.bar);
-    made.type = "button";
     made.textContent = sign;
     made.addEventListener("click", press);
     return made;
@@ -194,11 +195,4 @@ function matrix(values) {
   const [, columns] = String(values.shape).split(",").map(Number);
   const flat = array(values);
   return Array.from({ length: flat.length / columns }, (_, row) => flat.slice(row * columns, (row + 1) * columns));
-}
-
-function element(tag, name, parent) {
-  const made = document.createElement(tag);
-  if (name) made.className = name;
-  parent?.append(made);
-  return made;
 }

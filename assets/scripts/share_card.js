@@ -1,36 +1,21 @@
 // A button that makes one PNG to share, in the browser: two pictures, an answer, sentences about it, the address.
 
+import { element, mounted, save } from "./dom.js";
+
 const [WIDTH, HEIGHT] = [1200, 630]; // the shape in which links are previewed
 const [MARGIN, PICTURE] = [40, 340];
 const FONT = "'Source Sans', 'Source Sans Pro', sans-serif";
-const views = new WeakMap();
 
-export function receive(component) {
-  const { parentElement, data } = component;
-  let view = views.get(parentElement);
-  if (!view) {
-    view = { button: document.createElement("button") };
-    view.button.className = "share-card";
-    view.button.type = "button";
-    view.button.addEventListener("click", () => save(view.data));
-    parentElement.append(view.button);
-    views.set(parentElement, view);
-  }
-  view.data = data;
-  view.button.textContent = data.label;
-  return () => {
-    views.delete(parentElement);
-    view.button.remove();
+export const receive = mounted((parent) => {
+  const button = element("button", "share-card", parent);
+  return {
+    show(data) {
+      button.textContent = data.label;
+      button.onclick = async () => save((await card(data)).toDataURL("image/png"), "garment.png");
+    },
+    close: () => button.remove(),
   };
-}
-
-async function save(data) {
-  const canvas = await card(data);
-  const link = document.createElement("a");
-  link.href = canvas.toDataURL("image/png");
-  link.download = "garment.png";
-  link.click();
-}
+});
 
 export async function card({ pictures, title, lines, name, link }) {
   const canvas = document.createElement("canvas");

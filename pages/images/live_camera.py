@@ -14,7 +14,7 @@ from core.vision.live_garments import LiveGarments
 from core.vision.own_classes import OwnClasses
 from pages.images import cached_results
 from pages.images.class_names import garment
-from pages.shared import assets, camera_route
+from pages.shared import camera_route
 from pages.shared.browser_component import browser_component, sent_picture, style
 from pages.shared.language import _, current, regional
 from pages.shared.navigation import GARMENTS_STREAM
@@ -66,7 +66,6 @@ def show(
     names = head.names if head else map(garment, cached_results.photograph_classifier().class_names)
     data = {
         "address": f"{GARMENTS_STREAM}?lang={current()}",
-        "camera": assets.script("live_camera.js"),
         "language": regional(),
         "words": camera_route.words() | _words(),
         "names": list(names),

@@ -28,16 +28,13 @@ from core.figures.play import Play
 from pages.shared import assets
 from pages.shared.language import _, regional
 
-SAMPLE_EVERY_S: Final = 5.0
-"""Seconds between reports of a plot that measures its latency; each report costs one run of its fragment."""
-
 PLAYER_PX: Final = 66
 """Height of the bar under a figure that plays by itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A point of a plot that was clicked or hovered over.
+    """A point of a plot that was clicked.
 
     Attributes:
         x, y, z: its coordinates, None where it has none.
@@ -55,20 +52,6 @@ class Point:
     customdata: Any
 
 
-@dataclass(frozen=True, kw_only=True)
-class DrawSample:
-    """A browser's latency of a plot over its last draws: milliseconds from the event's time to the drawn frame.
-
-    Both ends use their own clocks, so that the numbers are right only where both run on one machine.
-    """
-
-    updates: int
-    draws: int
-    draw_ms: float
-    median_ms: float
-    p95_ms: float
-
-
 def live_plot(
     figure: go.Figure | Mapping[str, Any],
     *,
@@ -76,12 +59,10 @@ def live_plot(
     height: int,
     alt: str,
     on_click: Callable[[Point], None] | None = None,
-    on_hover: Callable[[Point], None] | None = None,
-    latency_from_ms: float | None = None,
     filename: str | None = None,
     play: Play | None = None,
     proportion: float | None = None,
-) -> DrawSample | None:
+) -> None:
     """Draw a figure, or update the one drawn under this key.
 
     Args:
@@ -90,17 +71,11 @@ def live_plot(
         height: pixels.
         alt: one sentence on what the plot shows, for screen readers.
         on_click: called with the point, before the fragment (or page) runs again.
-        on_hover: the same for a point under the pointer.
-        latency_from_ms: Unix time of the event this frame shows; where given, the plot measures event to drawn.
         filename: of downloads, without suffix; the key where None.
         proportion: width over height of a drawing that keeps its shape; where the page is narrow, it is less high then.
         play: makes it a figure that plays by itself, with a bar of controls under it.
-
-    Returns:
-        The latest latency sample of this reader's browser, None before the first (which takes a few seconds).
     """
-    callbacks = {"click": on_click, "hover": on_hover}
-    wanted: dict[str, Any] = {f"on_{name}_change": _deliver(key, name, call) for name, call in callbacks.items() if call}
+    wanted = {"on_click_change": _deliver(key, on_click)} if on_click else {}
     chrome = {
         "alt": alt,
         "height": height,
@@ -108,27 +83,21 @@ def live_plot(
         "filename": filename or key,
         "language": regional(),
         "labels": _labels(),
-        "events": [name for name, call in callbacks.items() if call],
+        "clicks": on_click is not None,
         "plotly": assets.PLOTLY,
-        "sampleEveryS": SAMPLE_EVERY_S if latency_from_ms is not None else 0,
     }
     extra: dict[str, Any] = {"chrome": chrome}
-    if latency_from_ms is not None:
-        extra["sentAt"] = latency_from_ms
     if play is not None:
         extra["play"] = {**play.message(), "script": assets.script("player.js"), "words": _player_words()}
     memory = f"{key}:sent"
     message, st.session_state[memory] = wire.frame(wire.split(figure), _already_sent(memory), extra)
-    result = _component()(
+    _component()(
         key=key,
         data=message,
         height=height + (PLAYER_PX if play else 0),  # the place it takes until the browser has the script
         on_resend_change=lambda: st.session_state.pop(memory, None),
-        on_sample_change=lambda: None,
         **wanted,
     )
-    sample = result.get("sample")
-    return DrawSample(**sample) if sample else None
 
 
 def static_plot(
@@ -174,9 +143,9 @@ def _already_sent(memory: str) -> dict[str, int]:
     return cast("dict[str, int]", st.session_state.get(memory, {}))
 
 
-def _deliver(key: str, name: str, call: Callable[[Point], None]) -> Callable[[], None]:
+def _deliver(key: str, call: Callable[[Point], None]) -> Callable[[], None]:
     def deliver() -> None:
-        event = st.session_state[key].get(name)
+        event = st.session_state[key].get("click")
         if event:
             call(Point(**{**event, "index": tuple(event["index"])}))
 
@@ -213,10 +182,6 @@ def _labels() -> dict[str, Any]:
             "Autoscale": _("Fit to the data"),
             "Reset axes": _("Reset the axes"),
             "Reset": _("Reset"),
-            "Orbital rotation": _("Orbit"),
-            "Turntable rotation": _("Turn"),
-            "Reset camera to default": _("Reset the camera"),
-            "Reset camera to last save": _("Back to the last camera"),
             "Double-click to zoom back out": _("Double-click to zoom back out"),
         },
     }

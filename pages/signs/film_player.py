@@ -6,7 +6,6 @@ import base64
 
 from core.figures import film
 from core.signs.recognition import Recognition
-from pages.shared import assets
 from pages.shared.browser_component import browser_component, style
 from pages.shared.language import _, regional
 from pages.signs import cached_results
@@ -23,8 +22,6 @@ def show(clip: Clip, recognition: Recognition, *, playing: bool = False) -> None
     data = {
         "key": clip.key,
         "playing": playing,
-        "drawing": assets.script("live_signs.js"),
-        "camera": assets.script("live_camera.js"),
         "fps": clip.fps,
         "frames": [f"data:image/jpeg;base64,{picture}" for picture in pictures],
         "seconds": [float(second) for second in recognition.seconds],

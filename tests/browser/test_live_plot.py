@@ -83,20 +83,13 @@ def test_a_plot_far_out_of_view_is_not_drawn_again_until_it_is_near(plots_page: 
     page.evaluate(f"document.querySelector('{MOVING}').style.marginTop = '5000px'")
     page.wait_for_function(f"!document.querySelector('{MOVING}').livePlot.inView")
     page.wait_for_timeout(500)  # the draw that may have begun
-    drawn, sent = updates(page), page.evaluate(f"document.querySelector('{MOVING}').livePlot.next?.sentAt ?? 0")
-    page.wait_for_function(f"document.querySelector('{MOVING}').livePlot.next?.sentAt > {sent} + 1000", timeout=60_000)
+    drawn = updates(page)
+    page.evaluate(f"void (window.waiting = document.querySelector('{MOVING}').livePlot.next)")
+    page.wait_for_function(f"document.querySelector('{MOVING}').livePlot.next !== window.waiting", timeout=60_000)
     assert updates(page) == drawn
     page.locator(MOVING).scroll_into_view_if_needed()
     wait_for_updates(page, 2)
     page.evaluate(f"document.querySelector('{MOVING}').style.marginTop = ''")
-
-
-def test_latency_is_measured_and_reported(plots_page: Page) -> None:
-    wait_for_updates(plots_page, 2)
-    plot = plots_page.locator(MOVING)
-    assert 0 <= int(plot.get_attribute("data-latency-ms") or -1) < 60_000
-    assert float(plot.get_attribute("data-draw-ms") or 0) > 0
-    expect(plots_page.get_by_text("sampled: yes")).to_be_visible(timeout=30_000)
 
 
 def test_alternative_text(plots_page: Page) -> None:

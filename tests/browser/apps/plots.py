@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -36,16 +35,14 @@ def moving(step: int) -> go.Figure:
 def live() -> None:
     """Four frames a second."""
     st.session_state.step = st.session_state.get("step", 0) + 1
-    sample = live_plot(
+    live_plot(
         moving(st.session_state.step),
         key="moving",
         height=320,
         alt="A sine wave that moves",
         on_click=lambda point: st.session_state.update(clicked=f"{point.trace} {point.x:.0f}"),
-        latency_from_ms=time.time() * 1e3,
     )
     st.text(f"clicked: {st.session_state.get('clicked', 'nothing')}")
-    st.text(f"sampled: {'yes' if sample and 0 <= sample.median_ms < 60_000 else 'no'}")
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from core.signs.live_reading import LiveReader, LiveReading, SaidGloss
 from core.signs.recogniser import LETTERS
 from pages.shared import camera_route
 from pages.shared.navigation import ROOT
-from pages.signs import live_route
+from pages.signs import cached_results, live_camera
 from tests.core.signs.hands.stub import SquareFinder
 from tests.pages.open_page import open_page
 
@@ -85,14 +85,14 @@ class Reader:
 
 
 def serve(socket: Socket) -> Socket:
-    asyncio.run(live_route.hands_stream(cast(WebSocket, socket)))
+    asyncio.run(live_camera.hands_stream(cast(WebSocket, socket)))
     return socket
 
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_route, "LiveReader", lambda *_given: Reader())
-    monkeypatch.setattr(live_route, "HandFinder", lambda: None)
+    monkeypatch.setattr(live_camera, "LiveReader", lambda *_given: Reader())
+    monkeypatch.setattr(live_camera, "HandFinder", lambda: None)
 
 
 def test_each_frame_gets_an_answer_and_a_bad_one_a_sentence(reader: None) -> None:
@@ -123,13 +123,13 @@ def test_the_fingers_that_differ_from_the_sign_asked_for_are_told(reader: None) 
 
 def test_letters_grow_to_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     hands, _ = spelling.film_of("HELLO")
-    reader = LiveReader(live_route._recogniser(LETTERS), SquareFinder())
+    reader = LiveReader(cached_results.shipped(LETTERS), SquareFinder())
     region = Region(x=0.0, y=0.0, side=1.0, angle=0.0)
     world = np.zeros((21, 3), np.float32)
     seen = iter([Hand(points=one, world=world, presence=1, right=1, region=region) for one in 60 * hands.points[:, 0] + 200])
     monkeypatch.setattr(reader._tracker, "step", lambda _picture: [one for one in [next(seen, None)] if one is not None])
-    monkeypatch.setattr(live_route, "HandFinder", lambda: None)
-    monkeypatch.setattr(live_route, "LiveReader", lambda *_given: reader)
+    monkeypatch.setattr(live_camera, "HandFinder", lambda: None)
+    monkeypatch.setattr(live_camera, "LiveReader", lambda *_given: reader)
     socket = Socket(*[jpeg(640, 480)] * (len(hands) + 16))
     socket.query_params |= {"model": "letters", "words": "en"}
     serve(socket)
@@ -161,7 +161,7 @@ def test_too_many_cameras_are_told_so_in_their_language(reader: None, monkeypatc
 
 
 def test_without_the_models_the_socket_and_the_page_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_route, "HandFinder", lambda: model_files.checked(tmp_path))
+    monkeypatch.setattr(live_camera, "HandFinder", lambda: model_files.checked(tmp_path))
     socket = serve(Socket(jpeg(8, 8)))
     assert socket.closed == camera_route.NOT_SET_UP and "run `make hands` once" in socket.got[0]["error"]
     monkeypatch.setattr(model_files, "available", lambda: False)
