@@ -1,4 +1,4 @@
-"""Decodes the probabilities of each frame to a sentence: best path, and prefix beam search with or without a bigram of glosses.
+"""Decodes the probabilities of each frame to a sentence: best path, and prefix beam search.
 
 Sources: Graves et al. 2006, section 3.2; Hannun et al. 2014 for the prefix search. All sums in log space.
 
@@ -9,9 +9,8 @@ one digit outweigh the empty sentence. The best path has no such sum. `sharpened
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +28,10 @@ class Hypothesis:
     Attributes:
         labels: indices without blanks.
         log_probability: log P(labels | frames), summed over the paths that the beam kept.
-        score: what the search ranked by: the former, and the bigram's share where there is one.
     """
 
     labels: Prefix
     log_probability: float
-    score: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,38 +48,6 @@ class GlossSpan:
     last: int
     peak: int
     probability: float
-
-
-@dataclass(frozen=True)
-class Bigram:
-    """log P(next gloss | gloss before), with start and end; index 0 stands for both ends of a sentence.
-
-    Attributes:
-        log_probabilities: (V, V), row the gloss before, column the next; rows sum to 1.
-    """
-
-    log_probabilities: NDArray[np.float64]
-
-    def step(self, prefix: Prefix, label: int) -> float:
-        """log P(label | last of the prefix)."""
-        return float(self.log_probabilities[prefix[-1] if prefix else 0, label])
-
-    def end(self, prefix: Prefix) -> float:
-        """log P(the sentence ends here)."""
-        return self.step(prefix, 0)
-
-
-def fit_bigram(sentences: Iterable[Sequence[int]], size: int, *, smoothing: float = 0.1) -> Bigram:
-    """Count pairs of neighbours; each pair is seen `smoothing` times more often than it was.
-
-    Args:
-        size: V, the blank included.
-    """
-    counts = np.full((size, size), smoothing)
-    for sentence in sentences:
-        for before, after in pairwise((0, *sentence, 0)):
-            counts[before, after] += 1
-    return Bigram(np.log(counts / counts.sum(axis=1, keepdims=True)))
 
 
 def collapse(path: Iterable[int]) -> list[int]:
@@ -145,9 +110,6 @@ def beam_search(
     log_probabilities: NDArray[np.floating],
     *,
     width: int = 16,
-    bigram: Bigram | None = None,
-    weight: float = 0.5,
-    bonus: float = 0.0,
     labels_a_frame: int = 20,
 ) -> list[Hypothesis]:
     """The most likely sentences, best first, at most `width`.
@@ -157,7 +119,6 @@ def beam_search(
     Args:
         log_probabilities: (T, V), log of the frame's softmax.
         width: prefixes kept after each frame.
-        bigram: adds `weight` * log P(gloss | gloss before) for each gloss and the end, and `bonus` for each gloss.
         labels_a_frame: only so many of the likeliest labels extend a prefix in a frame.
 
     Raises:
@@ -171,9 +132,8 @@ def beam_search(
     likely_scores, labels = np.take_along_axis(frames, likely, axis=1), likely.shape[1]
     sources, columns = np.divmod(np.arange(width * labels), max(labels, 1))  # of the candidates, flat
     column_of = np.empty(frames.shape[1], dtype=np.int64)  # of each label among the likely, -1 where it is not
-    step = None if bigram is None else weight * bigram.log_probabilities + bonus
     tree = _PrefixTree(frames.shape[1], most=1 + steps * width)
-    # of each kept prefix: its number, the shorter one's, its last label; sums (with the bigram) by last: blank, label, either
+    # of each kept prefix: its number, the shorter one's, its last label; sums by last: blank, label, either
     nodes, parents, ends = np.zeros(1, dtype=np.int64), np.full(1, -1), np.full(1, BLANK)
     blank, label, total = np.zeros(1), np.full(1, -np.inf), np.zeros(1)
     for frame, silent, added, added_scores in zip(frames, frames[:, BLANK].tolist(), likely, likely_scores, strict=True):
@@ -184,8 +144,6 @@ def beam_search(
         column_of_end = column_of[ends]
         again = (column_of_end >= 0).nonzero()[0]  # the same label again starts a new gloss only after a blank
         longer[again, column_of_end[again]] = blank[again] + added_scores[column_of_end[again]]
-        if step is not None:
-            longer += step[ends[:, None], added]
         shorter, longest = (nodes[:, None] == parents).nonzero()
         if len(shorter):  # a kept prefix that extends another
             _absorb(longer, stay_label, shorter, longest, column_of_end[longest])
@@ -198,9 +156,11 @@ def beam_search(
         parents, ends = np.concatenate([parents[old], new_parents]), np.concatenate([ends[old], new_ends])
         blank, label = np.full(len(order), -np.inf), total.copy()
         blank[:split], label[:split] = stay_blank[old], stay_label[old]
-    return _ranked(
-        [(tree.labels(node), ranked) for node, ranked in zip(nodes.tolist(), total.tolist(), strict=True)], bigram, step, weight
-    )
+    kept = [
+        Hypothesis(labels=tree.labels(node), log_probability=sums)
+        for node, sums in zip(nodes.tolist(), total.tolist(), strict=True)
+    ]
+    return sorted(kept, key=lambda one: -one.log_probability)
 
 
 def _absorb(
@@ -214,18 +174,6 @@ def _absorb(
     shorter, longest, column = shorter[column >= 0], longest[column >= 0], column[column >= 0]
     stay_label[longest] = np.logaddexp(stay_label[longest], longer[shorter, column])
     longer[shorter, column] = -np.inf
-
-
-def _ranked(
-    prefixes: list[tuple[Prefix, float]], bigram: Bigram | None, step: NDArray[np.float64] | None, weight: float
-) -> list[Hypothesis]:
-    """The prefixes that a search kept, each with what it was ranked by, as sentences: with the bigram's share of their end."""
-    hypotheses = []
-    for prefix, ranked in prefixes:
-        share = 0.0 if step is None else float(sum(step[pair] for pair in pairwise((BLANK, *prefix))))
-        end = 0.0 if bigram is None else weight * bigram.end(prefix)
-        hypotheses.append(Hypothesis(labels=prefix, log_probability=ranked - share, score=ranked + end))
-    return sorted(hypotheses, key=lambda one: -one.score)
 
 
 def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:

@@ -25,15 +25,7 @@ from core.models.for_prediction import for_prediction
 from core.models.iiga import IIGA, IIGAConfig
 from core.nn import AttentionMaps
 from core.signs import examples, letters
-from core.signs.decoding import (
-    Bigram,
-    beam_search,
-    confident,
-    fit_bigram,
-    gloss_spans,
-    greedy,
-    sharpened,
-)
+from core.signs.decoding import beam_search, confident, gloss_spans, greedy, sharpened
 from core.signs.hands import tracks as hand_tracks
 from core.signs.hands.tracker import LANDMARKS, Finder
 from core.signs.hands.tracks import HandTracks
@@ -209,10 +201,6 @@ class Recogniser:
         """(T', V): the log of each frame's softmax; see `answer`."""
         return self.answer(clip, speaker=speaker, attention=False).log_probabilities
 
-    def attention(self, clip: NDArray[Any], *, speaker: str | None = None) -> dict[str, NDArray[np.float32]]:
-        """Sub-layer's name -> (heads, T', T'); see `answer`."""
-        return self.answer(clip, speaker=speaker).attention
-
     def greedy(self, log_probabilities: NDArray[np.floating]) -> list[str]:
         """The glosses of the best path whose surest frame gives them `least_probability` or more."""
         return self.vocabulary.decode(greedy(self.confident(log_probabilities)))
@@ -221,39 +209,17 @@ class Recogniser:
         """(T', V) with the frames of the other glosses given to the blank."""
         return confident(log_probabilities, self.least_probability)
 
-    def beam(
-        self,
-        log_probabilities: NDArray[np.floating],
-        *,
-        width: int = 16,
-        power: float | None = None,
-        bigram: Bigram | None = None,
-        weight: float = 0.5,
-    ) -> list[Guess]:
+    def beam(self, log_probabilities: NDArray[np.floating], *, width: int = 16, power: float | None = None) -> list[Guess]:
         """The likeliest sentences, best first.
 
         Args:
-            power: of the frames' probabilities, `beam_power` where None. The rest: see `beam_search`.
+            width: see `beam_search`. power: of the frames' probabilities, `beam_power` where None.
         """
         frames = sharpened(self.confident(log_probabilities), self.beam_power if power is None else power)
-        hypotheses = beam_search(frames, width=width, bigram=bigram, weight=weight)
         return [
-            Guess(
-                glosses=tuple(self.vocabulary.decode(one.labels)),
-                labels=one.labels,
-                probability=float(np.exp(one.log_probability)),
-                score=one.score,
-            )
-            for one in hypotheses
+            Guess(glosses=tuple(self.vocabulary.decode(one.labels)), probability=float(np.exp(one.log_probability)))
+            for one in beam_search(frames, width=width)
         ]
-
-    @property
-    def bigram(self) -> Bigram | None:
-        """The bigram of the training sentences' glosses, where the card holds them."""
-        lines = self.card.get("training_sentences")
-        if not lines:
-            return None
-        return fit_bigram([self.vocabulary.encode(str(line).split()) for line in lines], len(self.vocabulary))
 
     def inputs(self, clip: NDArray[Any], *, speaker: str | None = None) -> Tensor:
         """A clip as `answer` takes it -> the model's input: (1, T, S, S, 3) frames or (1, T', features) of tracks.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.signs.decoding import GlossSpan, Prefix, collapse, confident, gloss_spans
+from core.signs.decoding import GlossSpan, collapse, confident, gloss_spans
 from core.signs.hands.tracks import HandTracks
 
 
@@ -66,13 +66,7 @@ class Recognition:
 
 @dataclass(frozen=True, kw_only=True)
 class Guess:
-    """A sentence of the beam, as glosses and as the vocabulary's indices.
-
-    Attributes:
-        probability: P(sentence | sharpened frames) over the paths that were kept. score: what ranked it.
-    """
+    """A sentence of the beam, and P(sentence | sharpened frames) over the paths that were kept."""
 
     glosses: tuple[str, ...]
-    labels: Prefix
     probability: float
-    score: float

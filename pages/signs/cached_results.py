@@ -108,15 +108,9 @@ def read(recogniser: Recogniser, clip: Clip) -> Recognition:
 
 
 @kept(64, HASHES)
-def beam(recogniser: Recogniser, clip: Clip, *, width: int, power: float, weight: float | None) -> list[Guess]:
-    """The likeliest sentences by beam search.
-
-    Args:
-        power: to which the frames' probabilities are raised. weight: of the bigram, None without one.
-    """
-    bigram = recogniser.bigram if weight is not None else None
-    table = read(recogniser, clip).log_probabilities
-    return recogniser.beam(table, width=width, power=power, bigram=bigram, weight=weight or 0.0)[:MAX_GUESSES]
+def beam(recogniser: Recogniser, clip: Clip, *, width: int, power: float) -> list[Guess]:
+    """The likeliest sentences by beam search over the frames' probabilities to a power."""
+    return recogniser.beam(read(recogniser, clip).log_probabilities, width=width, power=power)[:MAX_GUESSES]
 
 
 @kept(16, HASHES)

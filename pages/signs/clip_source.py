@@ -1,4 +1,4 @@
-"""Picks the clip to recognise: a bundled one, a film, pictures, the camera, or a tracked sentence."""
+"""Picks the clip to recognise: a bundled one, a film, pictures, or a tracked sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.signs.video import Fit, Footage, VideoError
 from core.vision.pictures import SUFFIXES as PICTURES
 from core.vision.pictures import PictureError, decode
 from pages.shared import controls, url_state
-from pages.shared.language import _, duration, ngettext, number
+from pages.shared.language import _, duration, number
 from pages.signs.cached_results import Clip
 
 MAX_FILE_MB: Final = 200
@@ -27,7 +27,6 @@ MAX_PICTURES: Final = 128
 STOPPED: Final = "signs:stopped"
 READ: Final = "signs:read"
 """Session key of the films already decoded: (file, settings) -> footage."""
-SHOTS: Final = "signs:shots"
 FILE: Final = "file"
 """URL parameter that names the visitor's own clip in the store."""
 
@@ -38,7 +37,6 @@ def pick_source() -> str:
         "digits": _("Bundled clip"),
         "video": _("Video file"),
         "pictures": _("Pictures"),
-        "camera": _("Camera"),
         "tracks": _("Tracked ASL sentence"),
     }
     return url_state.choice(st.segmented_control, _("Clip from"), sources, key="input", required=True, on_change=_forget_clip)
@@ -56,7 +54,7 @@ def pick(source: str, recogniser: Recogniser) -> Clip | None:
     """
     if source in ("tracks", "digits"):
         return bundled(front_of(source), recogniser)
-    chosen, clip = {"video": _film, "pictures": _pictures, "camera": _camera}[source](recogniser)
+    chosen, clip = {"video": _film, "pictures": _pictures}[source](recogniser)
     if not chosen:
         return _linked(recogniser)
     if clip is None:
@@ -119,11 +117,11 @@ def sample(recogniser: Recogniser, one: ClipSample) -> Clip | None:
     return replace(_clip(one.name, footage), glosses=one.glosses, note=note.format(licence=one.licence))
 
 
-# -- files, the camera ---------------------------------------------------------------------------------------------------------
+# -- files -------------------------------------------------------------------------------------------------------------------
 
 
 def _film(recogniser: Recogniser) -> tuple[bool, Clip | None]:
-    """Tells whether a film was chosen, and its clip; likewise `_pictures` and `_camera`."""
+    """Tells whether a film was chosen, and its clip; likewise `_pictures`."""
     file = st.file_uploader(
         _("Video: mp4, mov, webm, mkv, avi or gif, of any size, rate and rotation"),
         type=list(video.SUFFIXES),
@@ -160,7 +158,12 @@ def _pictures(recogniser: Recogniser) -> tuple[bool, Clip | None]:
         max_upload_size=50,
         on_change=_forget_clip,
     )
-    hold, fit = _still_settings(default=4)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        hold = url_state.slider(
+            _("Frames that each picture is held"), 1, 16, key="hold", default=4, width=320,
+            help=_("The model saw signs held for several frames. Use 1 for the frames of a film."),
+        )  # fmt: skip
+        fit = _fit()
     if not files:
         return False, None
     ordered = sorted(files, key=lambda file: str(file.name))[:MAX_PICTURES]
@@ -169,41 +172,11 @@ def _pictures(recogniser: Recogniser) -> tuple[bool, Clip | None]:
     return True, _of_stills([(file.name, file) for file in ordered], recogniser, hold, fit)
 
 
-def _camera(recogniser: Recogniser) -> tuple[bool, Clip | None]:
-    """One still per sign; each shot is added to the clip."""
-    shots: list[tuple[str, bytes]] = st.session_state.setdefault(SHOTS, [])
-    shot = st.camera_input(_("Hold a sign and take a picture; each one is added to the clip"), key="signs:camera", width=480)
-    if shot is not None and shot.file_id not in {name for name, _data in shots}:
-        shots.append((shot.file_id, shot.getvalue()))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        taken = ngettext("{count} picture taken", "{count} pictures taken", len(shots))
-        st.caption(taken.format(count=number(len(shots))))
-        if shots:
-            st.button(_("Start again"), icon=":material/restart_alt:", key="signs:restart", on_click=_start_again)
-    hold, fit = _still_settings(default=6)
-    return bool(shots), _of_stills(shots[-MAX_PICTURES:], recogniser, hold, fit) if shots else None
-
-
-def _start_again() -> None:
-    st.session_state[SHOTS].clear()
-    _forget_clip()
-
-
-def _still_settings(*, default: int) -> tuple[int, Fit]:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        hold = url_state.slider(
-            _("Frames that each picture is held"), 1, 16, key="hold", default=default, width=320,
-            help=_("The model saw signs held for several frames. Use 1 for the frames of a film."),
-        )  # fmt: skip
-        fit = _fit()
-    return hold, fit
-
-
 def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser, hold: int, fit: Fit) -> Clip | None:
     pictures, unread = [], []
     for name, file in controls.counted(files, _("Decoding…")):
         try:
-            pictures.append(decode(file if isinstance(file, bytes) else file.getvalue(), name=name).rgb)
+            pictures.append(decode(file.getvalue(), name=name).rgb)
         except PictureError as error:
             unread.append(_("{file}: {why}.").format(file=name, why=translate(str(error))))
     for sentence in unread:
@@ -305,7 +278,7 @@ def _linked(recogniser: Recogniser) -> Clip | None:
     """The clip that the URL names, while the store keeps it."""
     key = st.query_params.get(FILE)
     if not key:
-        controls.notice("empty", _("There is nothing to read yet: choose a file, take a picture, or open a bundled clip."))
+        controls.notice("empty", _("There is nothing to read yet: choose a file or open a bundled clip."))
         return None
     clip = STORE.find(key)
     if clip is None or clip[1].frames.shape[1] != recogniser.image_size:

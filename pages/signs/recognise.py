@@ -112,17 +112,7 @@ def _decodings(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> 
                 "frame first; the default was chosen on validation."
             ),
         )
-        weight: float | None = None
-        if recogniser.bigram is not None:
-            weighed = st.toggle(
-                _("With a bigram of the training sentences"),
-                key="lm",
-                bind="query-params",
-                help=_("Sentences that are like those of the training part are then preferred. Scores are reported without it."),
-            )
-            if weighed:
-                weight = url_state.slider(_("Weight of the bigram"), 0.0, 2.0, key="lmw", default=0.5, step=0.1, width=260)
-    beam = cached_results.beam(recogniser, clip, width=width, power=power, weight=weight)
+    beam = cached_results.beam(recogniser, clip, width=width, power=power)
     first = beam[0].glosses if beam else ()
     signed, greedy, beamed = st.columns(3)
     with signed:
@@ -135,12 +125,7 @@ def _decodings(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> 
     if len(beam) > 1:
         st.markdown(_("The beam's best sentences"))
         rows = [
-            {
-                _("Sentence"): " ".join(guess.glosses) or "–",
-                _("P(sentence)"): percent(guess.probability, 2),
-                _("Score"): number(guess.score, 3),
-            }
-            for guess in beam
+            {_("Sentence"): " ".join(guess.glosses) or "–", _("P(sentence)"): percent(guess.probability, 2)} for guess in beam
         ]
         st.dataframe(pd.DataFrame(rows), hide_index=True)
     return {"greedy": recognition.greedy, "beam": first}

@@ -62,18 +62,6 @@ def filming(chromium: Browser, chromium_path: str, app: AppServer, watch: Watch)
         browser.close()
 
 
-def photograph(page: Page) -> None:
-    shutter = page.get_by_role("button", name="Take Photo")
-    expect(shutter).to_be_enabled(timeout=PATIENCE_MS)
-    playing = "() => [...document.querySelectorAll('video')].some((video) => video.videoWidth && video.currentTime > 0.5)"
-    page.wait_for_function(playing, timeout=PATIENCE_MS)
-    shutter.click()
-    try:
-        expect(page.get_by_role("button", name="Clear photo")).to_be_visible(timeout=10_000)
-    except AssertionError:  # Streamlit redrew the shutter while it was pressed
-        shutter.click()
-
-
 def test_a_garment_before_the_camera_is_named_live_and_a_still_is_ranked(filming: Filming, tmp_path: Path) -> None:
     trousers = next(one for one in photograph_gallery() if one.kind == "pants")
     film = y4m([Image.fromarray(decode(trousers.data).rgb)] * 5, tmp_path / "film.y4m")
@@ -85,18 +73,6 @@ def test_a_garment_before_the_camera_is_named_live_and_a_still_is_ranked(filming
     page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
     drawn(page, OVERLAY)
     expect(page.get_by_role("heading", name="Trouser").first).to_be_visible(timeout=PATIENCE_MS)
-
-
-def test_signs_before_the_camera_become_a_clip(filming: Filming, tmp_path: Path) -> None:
-    clip = samples.clip_samples()[0]
-    still = read_video(clip.path.read_bytes(), size=224, fps=8).frames[0]
-    film = y4m([Image.fromarray(still)] * 5, tmp_path / "film.y4m")
-    page = filming(film, "/recognise?input=camera")
-    for count in ("1 picture taken", "2 pictures taken"):
-        photograph(page)
-        expect(page.get_by_text(count)).to_be_visible(timeout=PATIENCE_MS)
-        page.get_by_role("button", name="Clear photo").click()
-    drawn(page, ".st-key-signs_map .live-plot")
 
 
 def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_path: Path) -> None:

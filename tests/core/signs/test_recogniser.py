@@ -12,7 +12,6 @@ import torch
 
 from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
-from core.signs.decoding import fit_bigram
 from core.signs.recogniser import Recogniser, load_recogniser
 from core.signs.tracks import FEATURES, POOLED, Scale, features, normalised
 
@@ -53,7 +52,6 @@ def test_frames_in_probabilities_out(folder: Path) -> None:
         whole = recogniser.model(torch.from_numpy(clip)[None])
     np.testing.assert_allclose(answer.log_probabilities, whole[0].log_softmax(-1).numpy(), atol=1e-5)
     np.testing.assert_allclose(recogniser.log_probabilities(clip), answer.log_probabilities, atol=1e-5)
-    assert recogniser.bigram is None
 
 
 def test_tracks_in_probabilities_out(folder: Path) -> None:
@@ -68,19 +66,14 @@ def test_tracks_in_probabilities_out(folder: Path) -> None:
     stranger = recogniser.log_probabilities(clip, speaker="nobody")
     np.testing.assert_allclose(stranger, recogniser.log_probabilities(clip))
     assert not np.allclose(found, stranger)
-    assert list(recogniser.attention(clip)) == recogniser.layer_names == ["intra 1", "inter 1", "intra 2", "inter 2"]
+    assert list(recogniser.answer(clip).attention) == recogniser.layer_names == ["intra 1", "inter 1", "intra 2", "inter 2"]
 
 
 def test_sentences_are_glosses_of_the_card(folder: Path) -> None:
     recogniser = load_recogniser("tracks", folder=folder)
     log_probabilities = np.log(np.array([[0.1, 0.7, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.7]]))
     assert recogniser.greedy(log_probabilities) == ["A", "C"]
-    best = recogniser.beam(log_probabilities, width=50)[0]
-    assert best.glosses == ("A", "C") and best.labels == (1, 3)
-    assert recogniser.bigram is not None
-    np.testing.assert_allclose(recogniser.bigram.log_probabilities, fit_bigram([[1, 2], [1, 2, 3]], 4).log_probabilities)
-    likelier = recogniser.beam(log_probabilities, width=50, bigram=recogniser.bigram, weight=5.0)[0]
-    assert likelier.glosses == ("A", "B")
+    assert recogniser.beam(log_probabilities, width=50)[0].glosses == ("A", "C")
 
 
 def test_wrong_clips_are_refused_in_a_sentence(folder: Path) -> None:
