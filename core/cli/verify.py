@@ -88,8 +88,6 @@ def _print(result: Verification) -> None:
         for model in market.models:
             name, first = model["checkpoint"] or "weights not known here", f"{_utc(model['first_ms'])}"
             _say(f"  {model['predictions']:,} by {name} (SHA-256 {model['weights'][:12]}...), the first of {first}")
-        if not market.named_before:
-            _say("  its format is the one before: no checkpoint is named before the first prediction")
         if market.late:
             _say(f"  {market.late:,} were written too late, and are scored apart")
         if market.head:

@@ -239,9 +239,7 @@ def show_recalibrated(session: MarketSession, choices: ViewChoices) -> None:
         _describe_newest(scores, scores.newest)
     st.caption(_describe_weights(scores.weights))
     if not scores.scored:
-        controls.notice(
-            "loading", _("Scores begin in {count} outcomes.").format(count=number(max(1, SCORED_AFTER + 1 - scores.outcomes)))
-        )
+        controls.notice("loading", _("Scores begin in {count} outcomes.").format(count=number(scores.due + 1)))
         return
     st.dataframe(_recalibrated_table(scores), hide_index=True, width="stretch", height="content")
     st.caption(

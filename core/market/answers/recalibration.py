@@ -120,8 +120,40 @@ class Recalibrated:
         return self.experts[2]
 
 
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveScores:
+    """One head's probabilities as written and recalibrated, over the same outcomes after the first `SCORED_AFTER`.
+
+    Attributes:
+        outcomes: known so far. due: until the scores begin. scored: of those by the threshold in use.
+        own_threshold: whether the market's own past gives the threshold; settled: whether it does so by now (else the card's
+            stands in; scores begin anew when it settles).
+        alpha: the label threshold in use, a fraction of the price.
+        written, adapted: scores of the likeliest class, as written and recalibrated.
+        delivered, delivered_last: share of outcomes that the sets named, over all scored and the last `MEMORY` of them.
+        mean_size: classes in a set. promised: the share that shall be named.
+        newest: of the newest prediction, recalibrated: probabilities and the classes named; None before the first.
+        weights: of each of `EXPERTS`, now.
+    """
+
+    outcomes: int
+    due: int
+    scored: int
+    own_threshold: bool
+    settled: bool
+    alpha: float
+    written: Scores
+    adapted: Scores
+    delivered: float
+    delivered_last: float
+    mean_size: float
+    promised: float
+    newest: tuple[Triple, list[int]] | None
+    weights: dict[str, float]
+
+
 class AdaptiveHead:
-    """Recalibration and conformal sets of one head of one market. Not safe to call from two threads at once.
+    """Recalibration, conformal sets and their scores, of one head of one market. Not safe to call from two threads at once.
 
     Args:
         horizon: steps. alpha: the card's label threshold.
@@ -135,7 +167,7 @@ class AdaptiveHead:
 
     def __init__(self, horizon: int, alpha: float, *, own_threshold: bool = False, first_fit: int = REFIT_STEPS) -> None:
         self.horizon = horizon
-        self.alpha, self.settled = alpha, not own_threshold
+        self.alpha, self.settled, self._own_threshold = alpha, not own_threshold, own_threshold
         self._logits = np.zeros((KEPT // STRIDE, 3))
         self._moves = np.zeros(KEPT // STRIDE)
         self._first: list[float] = []  # moves of the first quarter hour
@@ -143,15 +175,21 @@ class AdaptiveHead:
         self._independent = min(1.0, 2 / horizon)  # outcomes overlap: those of half a horizon count as one in a fit
         self._pace = min(1.0, PACE_OF_WEIGHTS / horizon)
         self._until_fit = first_fit
+        self._newest: Recalibrated | None = None
         self._begin()
 
     def _begin(self) -> None:
-        """Nothing is known yet by the threshold in use."""
+        """Nothing is known yet by the threshold in use, nor scored."""
         self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
         self.sets = AdaptiveSets()
         self._counts = PRIOR.tolist()
         self._losses = [0.0] * len(EXPERTS)
         self.weights = [1 / len(EXPERTS)] * len(EXPERTS)
+        self._due = SCORED_AFTER  # outcomes until the scores begin
+        self._covered = self._named = 0
+        self._last: deque[bool] = deque(maxlen=MEMORY)
+        self._sums = [Scores.nothing(), Scores.nothing()]  # as written and recalibrated
+        self._fresh: list[tuple[int, Recalibrated]] = []  # outcomes not yet among them
 
     def predict(self, probabilities: Sequence[float]) -> Recalibrated:
         """A prediction with what is known now; every `REFIT_STEPS` predictions the calibration is fitted first."""
@@ -163,7 +201,8 @@ class AdaptiveHead:
         written = (float(down), float(stationary), float(up))
         experts = A_THIRD, _shares(*self._counts), written, self._fitted(written)
         a, b, c = (sum(w * p[k] for w, p in zip(self.weights, experts, strict=True)) for k in range(3))
-        return Recalibrated(experts, (a, b, c), self.sets.limit)
+        self._newest = Recalibrated(experts, (a, b, c), self.sets.limit)
+        return self._newest
 
     def _fitted(self, p: Triple) -> Triple:
         """softmax(scale log p + biases)."""
@@ -185,11 +224,52 @@ class AdaptiveHead:
         least = min(self._losses)
         shares = [math.exp(self._pace * (least - loss)) for loss in self._losses]
         self.weights = [share / sum(shares) for share in shares]
+        self._score(prediction, truth)
         if not self.settled:
             self._first.append(move)
             if len(self._first) == THRESHOLD_OUTCOMES:
                 self._settle()
         return truth
+
+    def _score(self, prediction: Recalibrated, truth: int) -> None:
+        """Count an outcome, unless it is among the first that the calibration begins with."""
+        if self._due:
+            self._due -= 1
+            return
+        self._fresh.append((truth, prediction))
+        if len(self._fresh) == MEMORY:
+            self._fold()
+
+    def _fold(self) -> None:
+        predictions = [one for _, one in self._fresh]
+        rows = RecalibratedRows.of(predictions, np.array([truth for truth, _ in self._fresh], dtype=np.int64), self.alpha)
+        for which, p in enumerate((np.array([one.written for one in predictions]).reshape(-1, 3), rows.adapted)):
+            self._sums[which] += Scores.of(rows.truth, Answered(calls=p.argmax(axis=1), probabilities=p))
+        self._covered += int(rows.covered.sum())
+        self._named += int(rows.sizes.sum())
+        self._last.extend(rows.covered.tolist())
+        self._fresh.clear()
+
+    def scores(self) -> AdaptiveScores:
+        """The scores so far."""
+        self._fold()
+        n, newest = self._sums[0].samples, self._newest
+        return AdaptiveScores(
+            outcomes=self._count,
+            due=self._due,
+            scored=n,
+            own_threshold=self._own_threshold,
+            settled=self.settled,
+            alpha=self.alpha,
+            written=self._sums[0],
+            adapted=self._sums[1],
+            delivered=self._covered / n if n else math.nan,
+            delivered_last=sum(self._last) / len(self._last) if n else math.nan,
+            mean_size=self._named / n if n else math.nan,
+            promised=PROMISED,
+            newest=None if newest is None else (newest.adapted, named(newest.adapted, newest.limit)),
+            weights=dict(zip(EXPERTS, self.weights, strict=True)),
+        )
 
     def _settle(self) -> None:
         """Go over to the market's own threshold: what was fitted and counted by the other one does not hold any more."""
@@ -251,107 +331,6 @@ class RecalibratedRows:
     def sizes(self) -> NDArray[np.int64]:
         """(n,) classes in each set."""
         return (1 - self.adapted <= self.limits[:, None]).sum(axis=1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdaptiveScores:
-    """One head's probabilities as written and recalibrated, over the same outcomes after the first `SCORED_AFTER`.
-
-    Attributes:
-        outcomes: known so far. scored: of these.
-        own_threshold: whether the market's own past gives the threshold; settled: whether it does so by now (else the card's
-            stands in; scores begin anew when it settles).
-        alpha: the label threshold in use, a fraction of the price.
-        written, adapted: scores of the likeliest class, as written and recalibrated.
-        delivered, delivered_last: share of outcomes that the sets named, over all scored and the last `MEMORY` of them.
-        mean_size: classes in a set. promised: the share that shall be named.
-        newest: of the newest prediction, recalibrated: probabilities and the classes named; None before the first.
-        weights: of each of `EXPERTS`, now.
-    """
-
-    outcomes: int
-    scored: int
-    own_threshold: bool
-    settled: bool
-    alpha: float
-    written: Scores
-    adapted: Scores
-    delivered: float
-    delivered_last: float
-    mean_size: float
-    promised: float
-    newest: tuple[Triple, list[int]] | None
-    weights: dict[str, float]
-
-
-class AdaptiveBoard:
-    """Recalibrates one head's predictions as their outcomes become known, and scores both.
-
-    Args:
-        own_threshold, first_fit: see `AdaptiveHead`.
-    """
-
-    def __init__(self, horizon: int, alpha: float, *, own_threshold: bool, first_fit: int) -> None:
-        self.head = AdaptiveHead(horizon, alpha, own_threshold=own_threshold, first_fit=first_fit)
-        self._own_threshold = own_threshold
-        self._newest: Recalibrated | None = None
-        self._begin(0)
-
-    def _begin(self, outcomes: int) -> None:
-        """Score anew, this many outcomes after the calibration began."""
-        self._outcomes, self._covered, self._named = outcomes, 0, 0
-        self._last: deque[bool] = deque(maxlen=MEMORY)
-        self._sums = [Scores.nothing(), Scores.nothing()]  # as written and recalibrated
-        self._fresh: list[tuple[int, Recalibrated]] = []  # outcomes not yet among them
-
-    def predict(self, probabilities: Sequence[float]) -> Recalibrated:
-        """Recalibrate a prediction by what is known now."""
-        self._newest = self.head.predict(probabilities)
-        return self._newest
-
-    def resolve(self, prediction: Recalibrated, move: float) -> None:
-        """The label's move after a prediction, a fraction of the price."""
-        settled = self.head.settled
-        truth = self.head.resolve(prediction, move)
-        self._outcomes += 1
-        if self.head.settled != settled:
-            self._begin(self._outcomes)
-            return
-        if self._outcomes <= SCORED_AFTER:
-            return
-        self._fresh.append((truth, prediction))
-        if len(self._fresh) == MEMORY:
-            self._fold()
-
-    def _fold(self) -> None:
-        predictions = [one for _, one in self._fresh]
-        rows = RecalibratedRows.of(predictions, np.array([truth for truth, _ in self._fresh], dtype=np.int64), self.head.alpha)
-        for which, p in enumerate((np.array([one.written for one in predictions]).reshape(-1, 3), rows.adapted)):
-            self._sums[which] += Scores.of(rows.truth, Answered(calls=p.argmax(axis=1), probabilities=p))
-        self._covered += int(rows.covered.sum())
-        self._named += int(rows.sizes.sum())
-        self._last.extend(rows.covered.tolist())
-        self._fresh.clear()
-
-    def scores(self) -> AdaptiveScores:
-        """The scores so far."""
-        self._fold()
-        n, newest = self._sums[0].samples, self._newest
-        return AdaptiveScores(
-            outcomes=self._outcomes,
-            scored=n,
-            own_threshold=self._own_threshold,
-            settled=self.head.settled,
-            alpha=self.head.alpha,
-            written=self._sums[0],
-            adapted=self._sums[1],
-            delivered=self._covered / n if n else math.nan,
-            delivered_last=sum(self._last) / len(self._last) if n else math.nan,
-            mean_size=self._named / n if n else math.nan,
-            promised=PROMISED,
-            newest=None if newest is None else (newest.adapted, named(newest.adapted, newest.limit)),
-            weights=dict(zip(EXPERTS, self.head.weights, strict=True)),
-        )
 
 
 def recalibrate_rows(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.market.answers.naive import BOOKLESS, CALLERS, NAIVE, RunningRates, in_turn, plain_answers
 from core.market.answers.predictions import predictions_table
-from core.market.answers.recalibration import REFIT_STEPS, AdaptiveBoard, AdaptiveScores, Recalibrated
+from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, AdaptiveScores, Recalibrated
 from core.market.answers.table import Answered, Scores, Table, ahead
 from core.market.answers.value import CallRows, Luck, TakerAccount, luck
 from core.market.grid import STEP_MS
@@ -161,7 +161,7 @@ class Scoreboard:
             (len(self.heads), ROLLING, 1 + len(RULES)), UNKNOWN
         )  # a ring each: the truth, and each rule's call
         self._adaptive = [
-            AdaptiveBoard(horizon, alpha, own_threshold=own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
+            AdaptiveHead(horizon, alpha, own_threshold=own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
             for i, ((_, horizon), alpha) in enumerate(zip(self.heads, self.alphas, strict=True))
         ]
         self._takers = [TakerAccount(horizon) for _, horizon in self.heads]
@@ -261,7 +261,7 @@ class Scoreboard:
             self._recalibrated.append(None)
             return
         written = predictions.probabilities[row].tolist()
-        self._recalibrated.append([board.predict(p) for board, p in zip(self._adaptive, written, strict=True)])
+        self._recalibrated.append([one.predict(p) for one, p in zip(self._adaptive, written, strict=True)])
 
     def adaptive(self, head: int) -> AdaptiveScores:
         """One head's probabilities as written and recalibrated, side by side."""

@@ -21,8 +21,6 @@ from core.market.store.segments import HOUR_MS, hour_of
 from core.messages import Refusal, compose, first_line
 
 FORMAT: Final = 3
-UNNAMED: Final = 2
-"""The format before, whose header names no checkpoint: read and checked as it was, never continued."""
 HEADER: Final = "ledger.json"
 HASH_BYTES: Final = 32
 NOTHING: Final = bytes(HASH_BYTES)
@@ -127,13 +125,13 @@ class LedgerHeader:
         heads: (label, horizon) of each column of a prediction.
         window: rows a prediction reads.
         model: hashes of the weights and the card that predict, by `core.market.predictor.identity`: they are in the chain before
-            its first prediction. None of a ledger of the format before.
+            its first prediction.
     """
 
     market: str
     heads: tuple[Head, ...]
     window: int
-    model: tuple[str, str] | None = None
+    model: tuple[str, str]
 
     @property
     def genesis(self) -> bytes:
@@ -142,10 +140,8 @@ class LedgerHeader:
 
     def to_json(self) -> str:
         """The header's file, on one line."""
-        values = {"format": UNNAMED, "heads": [list(head) for head in self.heads], "market": self.market, "window": self.window}
-        if self.model is not None:
-            values |= {"format": FORMAT, "weights": self.model[0], "card": self.model[1]}
-        return json.dumps(values, sort_keys=True)
+        values = {"format": FORMAT, "heads": [list(head) for head in self.heads], "market": self.market, "window": self.window}
+        return json.dumps(values | {"weights": self.model[0], "card": self.model[1]}, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str, *, name: str) -> LedgerHeader:
@@ -161,17 +157,19 @@ class LedgerHeader:
                 raise ValueError
             if values["format"] == 1:
                 raise OtherFormat(compose("it is of format 1, whose chain does not hold the rows: it is left as it is"))
-            if values["format"] not in (UNNAMED, FORMAT):
+            if values["format"] == 2:
+                raise OtherFormat(compose("it is of format 2, whose chain does not name what predicted: it is left as it is"))
+            if values["format"] != FORMAT:
                 raise OtherFormat(
                     "it is of format {other}: this version reads {known}", other=f"{values['format']:.6g}", known=FORMAT
                 )
             heads = tuple((label, int(horizon)) for label, horizon in values["heads"])
-            model = (str(values["weights"]), str(values["card"])) if values["format"] == FORMAT else None
+            model = str(values["weights"]), str(values["card"])
             header = cls(market=str(values["market"]), heads=heads, window=int(values["window"]), model=model)
             sensible = all(label in LABEL_KINDS and horizon > 0 for label, horizon in heads)
             if not (sensible and 0 < len(heads) <= MAX_HEADS and 0 < header.window <= MAX_WINDOW):
                 raise ValueError
-            if not all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in model or ()):
+            if not all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in model):
                 raise ValueError
             if text != header.to_json() or not header.market.isprintable():  # a key twice, 24.0 for 24: other readers differ
                 raise ValueError

@@ -55,16 +55,11 @@ def score_card(result: Verification, *, period: Period | None = None) -> pd.Data
 def _lines(market: MarketLedger, period: Period | None) -> Iterator[dict[str, Any]]:
     """A market's lines, by head and then by period."""
     told, header = market.told, market.header
-    assert told is not None and header is not None
+    assert told is not None and header is not None and told.predictor is not None  # as something was recomputed
     made = np.flatnonzero(told.code == RECOMPUTED)
     at, late = told.at[made], told.late[made]
     times, lost = told.rows.timestamps[at], told.lost[at]
-    truth, momentum, apart = (np.full((len(at), len(header.heads)), UNKNOWN) for _ in range(3))
-    for number in np.unique(told.model[made]).tolist():
-        predictor, mine = told.models[number], told.model[made] == number
-        assert predictor is not None
-        of_rows = _outcomes(told, header.heads, predictor.market(header.market))
-        truth[mine], momentum[mine], apart[mine] = (one[at[mine]] for one in of_rows)
+    truth, momentum, apart = (one[at] for one in _outcomes(told, header.heads, told.predictor.market(header.market)))
     begins = np.zeros(len(at), np.int64)
     if period is not None:
         begins = pd.Series(pd.to_datetime(times, unit="ms")).dt.to_period(_CODES[period]).dt.start_time.to_numpy()

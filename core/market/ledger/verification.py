@@ -37,9 +37,6 @@ TRAINED: Final = Path("trained")
 RECOMPUTED, UNKNOWN_MODEL, ROWS_MISSING, NOT_ASKED = range(4)
 """Results of recomputing a prediction that is there."""
 
-_CHANGED: Final = compose("its weights or its card are not those of the prediction before it, and no gap lies between")
-_UNNAMED: Final = compose("its weights or its card are not those that the ledger's header names")
-
 Predictors = Callable[[str, str], Predictor | None]
 """From the two hashes of `core.market.predictor.identity` to the predictor, None where it is not at hand."""
 Fault = tuple[int, str]
@@ -55,8 +52,8 @@ class Told:
             changed until then. stretch: (rows,) number of the stretch of each, between gaps. lost: (rows,) whether it was never
             confirmed (D27).
         at: (n,) the row of each prediction. late: (n,) whether it was written after the first step of its horizon (D28), by its
-            times. code, model: (n,) RECOMPUTED or why not; which of `models` made it.
-        probabilities: (n, heads, 3). calls: (n, heads). weights: SHA-256, hexadecimal, of the weights of each of `models`.
+            times. code: (n,) RECOMPUTED or why not.
+        probabilities: (n, heads, 3). calls: (n, heads). predictor: the checkpoint that the header names, None where unknown.
     """
 
     rows: BookRows
@@ -65,11 +62,9 @@ class Told:
     at: NDArray[np.int64]
     late: NDArray[np.bool_]
     code: NDArray[np.int64]
-    model: NDArray[np.int64]
     probabilities: NDArray[np.float32]
     calls: NDArray[np.int8]
-    models: tuple[Predictor | None, ...]
-    weights: tuple[str, ...]
+    predictor: Predictor | None
 
     def count(self, code: int) -> int:
         """Number of predictions that have this code."""
@@ -88,13 +83,8 @@ class Recomputation:
     """
 
     def __init__(self, header: chain.LedgerHeader, predictors: Predictors, *, since_ms: int, known: set[bytes]) -> None:
-        self._header, self._predictors, self._since_ms, self._known = header, predictors, since_ms, known
-        self._numbers: dict[bytes, int] = {}  # by the two hashes
-        self._models: list[Predictor | None] = []
-        self._running = -1  # which of them made the newest prediction; -1 after a gap, where the header names none
-        if header.model is not None:
-            self._numbers[bytes.fromhex("".join(header.model))], self._running = 0, 0
-            self._models.append(predictors(*header.model))
+        self._header, self._predictor, self._since_ms, self._known = header, predictors(*header.model), since_ms, known
+        self._named = [np.frombuffer(bytes.fromhex(digest), np.uint8) for digest in header.model]
         self._before = header.genesis  # the newest hash
         heads = len(header.heads)
         self._tail = np.zeros(0, chain.entry_type(heads))  # the entries before, one fewer than a window
@@ -105,7 +95,7 @@ class Recomputation:
         self._rows: list[tuple[NDArray[Any], ...]] = [(np.zeros(0, np.int64), np.zeros((0, 5)), np.zeros(0, np.int64))]
         self._newest = np.zeros((1, len(FILE_COLUMNS)))  # the newest row
         nothing = np.zeros(0, self._tail.dtype)
-        self._records: list[tuple[NDArray[Any], ...]] = [_record(nothing, *(np.zeros(0, np.int64) for _ in range(3)))]
+        self._records: list[tuple[NDArray[Any], ...]] = [_record(nothing, *(np.zeros(0, np.int64) for _ in range(2)))]
 
     def take(self, entries: chain.Entries, holes: NDArray[np.bool_], advance: Callable[[int], object]) -> Fault | None:
         """Take the next entries; returns the first that does not hold.
@@ -122,15 +112,16 @@ class Recomputation:
         whole = row & (place - first + 1 >= window)
         told = every["kind"] == chain.PREDICTION
         records = np.flatnonzero(told & (place >= before))
-        model = self._model_numbers(every[records])
         code = np.where(every["timestamp"][records] < self._since_ms, NOT_ASKED, RECOMPUTED)
         code[~whole[records]] = ROWS_MISSING
-        code[[self._models[number] is None for number in model]] = UNKNOWN_MODEL
-        ends = ((entries["kind"] == chain.GAP) | holes) & (self._header.model is None)
-        changed, self._running = self._changed(model, records - before, np.cumsum(ends))
+        if self._predictor is None:
+            code[:] = UNKNOWN_MODEL
+        weights, card = self._named
+        others = (every["weights"][records] != weights).any(axis=1) | (every["card"][records] != card).any(axis=1)
         faults: list[tuple[NDArray[np.bool_], str]] = [
             (~whole[records] & ~missing[first[records]], compose("its window reaches over a gap, or before the first row")),
-            (changed, _CHANGED if self._header.model is None else _UNNAMED),
+            # Else somebody could choose for each row, from several models, the one that proved right.
+            (others, compose("its weights or its card are not those that the ledger's header names")),
         ]
         fault = min(((int(records[bad][0]), why) for bad, why in faults if bad.any()), key=itemgetter(0), default=None)
         todo = (code == RECOMPUTED) & (records < (fault[0] if fault else len(every)))
@@ -146,10 +137,10 @@ class Recomputation:
             done = at
 
         if not (settled and digest in self._known):
-            fault = self._predict(every, records[todo], model[todo], reach) or fault
+            fault = self._predict(every, records[todo], reach) or fault
         kept = slice(None) if fault is None else slice(int(np.searchsorted(records, fault[0])))
         number = self._count + np.cumsum(row) - 1 - int(row[:before].sum())  # among the rows of the whole chain
-        self._records.append(_record(every[records[kept]], number[records[kept]], code[kept], model[kept]))
+        self._records.append(_record(every[records[kept]], number[records[kept]], code[kept]))
         self._keep_rows(entries, holes)
         self._tail = every[len(every) - min(window - 1, len(every)) :]
         self._tail_holes = missing[len(every) - len(self._tail) :]
@@ -159,20 +150,6 @@ class Recomputation:
         self._known.update({digest} if settled else ())
         self.unwritten += int((whole & ~told)[before:].sum())
         return None
-
-    def _changed(self, model: NDArray[np.int64], at: NDArray[np.int64], runs: NDArray[np.int64]) -> tuple[NDArray[np.bool_], int]:
-        """Finds predictions with another model than the one before in the same run; returns also the model of the run at the end.
-
-        A session has one model, and so has a chain whose header names it. Without this somebody could choose for each row, from
-        several, the one that proved right.
-
-        Args:
-            at: their places among the entries. runs: how many gaps there are up to each entry.
-        """
-        of = np.concatenate([[0], runs[at]])
-        models = np.concatenate([[self._running], model])
-        changed = (of[1:] == of[:-1]) & (models[1:] != models[:-1]) & (models[:-1] >= 0)
-        return changed, int(models[-1]) if not len(runs) or of[-1] == runs[-1] else -1
 
     def _keep_rows(self, entries: chain.Entries, holes: NDArray[np.bool_]) -> None:
         gap = entries["kind"] == chain.GAP
@@ -189,35 +166,19 @@ class Recomputation:
         self._rows.append((entries["timestamp"][~gap], np.column_stack([levels[1:, :4], changes]), stretch[~gap]))
         self._stretch, self._count = int(stretch[-1] + gap[-1]), self._count + int((~gap).sum())
 
-    def _model_numbers(self, records: chain.Entries) -> NDArray[np.int64]:
-        """Index in `_models` of the model that made each record."""
-        numbers = []
-        for weights, card in zip(records["weights"], records["card"], strict=True):
-            key = weights.tobytes() + card.tobytes()
-            if key not in self._numbers:
-                self._numbers[key] = len(self._models)
-                self._models.append(self._predictors(key[: chain.HASH_BYTES].hex(), key[chain.HASH_BYTES :].hex()))
-            numbers.append(self._numbers[key])
-        return np.array(numbers, np.int64)
-
-    def _predict(
-        self, entries: chain.Entries, at: NDArray[np.int64], model: NDArray[np.int64], reach: Callable[[int], object]
-    ) -> Fault | None:
-        """The first of the entries `at` that is not what its model makes of its window."""
+    def _predict(self, entries: chain.Entries, at: NDArray[np.int64], reach: Callable[[int], object]) -> Fault | None:
+        """The first of the entries `at` that is not what the model makes of its window."""
         for start in range(0, len(at), BATCH):
-            part, faults = slice(start, start + BATCH), list[Fault]()
-            for number in np.unique(model[part]).tolist():
-                predictor, mine = self._models[number], at[part][model[part] == number]
-                assert predictor is not None
-                fault = self._compare(predictor, entries[mine], windows_of(entries["levels"], mine, self._header.window))
-                if fault is not None:
-                    faults.append((int(mine[fault[0]]), fault[1]))
-            if faults:
-                return min(faults, key=itemgetter(0))
-            reach(int(at[part][-1]))
+            part = at[start : start + BATCH]
+            fault = self._compare(entries[part], windows_of(entries["levels"], part, self._header.window))
+            if fault is not None:
+                return int(part[fault[0]]), fault[1]
+            reach(int(part[-1]))
         return None
 
-    def _compare(self, predictor: Predictor, told: chain.Entries, windows: FloatArray) -> Fault | None:
+    def _compare(self, told: chain.Entries, windows: FloatArray) -> Fault | None:
+        predictor = self._predictor
+        assert predictor is not None  # else nothing is to be recomputed
         if (predictor.heads, predictor.window) != (self._header.heads, self._header.window):
             return 0, compose("its weights have other heads, or another window, than this ledger")
         market = predictor.market(self._header.market)
@@ -235,7 +196,7 @@ class Recomputation:
     def told(self) -> Told:
         """All rows and predictions taken, up to the first that does not hold."""
         times, best, stretch = (np.concatenate(parts) for parts in zip(*self._rows, strict=True))
-        at, late, code, model, probabilities, calls = (np.concatenate(parts) for parts in zip(*self._records, strict=True))
+        at, late, code, probabilities, calls = (np.concatenate(parts) for parts in zip(*self._records, strict=True))
         return Told(
             rows=BookRows(timestamps=times, levels=best),
             stretch=stretch,
@@ -243,19 +204,15 @@ class Recomputation:
             at=at,
             late=late,
             code=code,
-            model=model,
             probabilities=probabilities,
             calls=calls,
-            models=tuple(self._models),
-            weights=tuple(key[: chain.HASH_BYTES].hex() for key in self._numbers),
+            predictor=self._predictor,
         )
 
 
-def _record(
-    entries: chain.Entries, at: NDArray[np.int64], code: NDArray[np.int64], model: NDArray[np.int64]
-) -> tuple[NDArray[Any], ...]:
+def _record(entries: chain.Entries, at: NDArray[np.int64], code: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
     late = entries["written_ms"] > entries["timestamp"] + STEP_MS
-    return at, late, code, model, entries["probabilities"].copy(), entries["calls"].copy()
+    return at, late, code, entries["probabilities"].copy(), entries["calls"].copy()
 
 
 def _wrong_call(record: Any, market: MarketCard) -> int | None:
@@ -328,8 +285,8 @@ class MarketLedger:
         header: None where it cannot be read. rows: predictions that are there. recomputed: of them, equal to what rows and
             weights give. late: of them, written after the first step of their horizon. left_out: how many others by reason.
         gaps: how often its rows break off. coverage: share of the steps from its first row to its newest at which it predicts.
-        models: of each that predicted, in their order, weights and checkpoint (None where unknown), `predictions`, and the time
-            of the first, `first_ms`.
+        models: what predicted, one at most: its weights and checkpoint (None where unknown), `predictions`, and the time of the
+            first, `first_ms`.
         head: the newest entry. reasons: what is missing for `verified`. difference: the first record that does not hold.
         told: the predictions; None where one does not hold. anchors: of each answer that is kept (`core.market.ledger.anchors`),
             with the `entry` of its head, None where it is not in the chain.
@@ -349,11 +306,6 @@ class MarketLedger:
     difference: Difference | None = None
     told: Told | None = None
     anchors: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def named_before(self) -> bool:
-        """Tells whether the hashes of weights and card are in the chain before its first prediction."""
-        return self.header is not None and self.header.model is not None
 
     @property
     def state(self) -> State:
@@ -409,7 +361,7 @@ class Verification:
                     **{name: getattr(market, name) for name in ("state", "rows", "recomputed", "late")},
                     "left_out": dict(market.left_out),
                     "market": market.header and market.header.market,
-                    **{name: getattr(market, name) for name in ("gaps", "coverage", "named_before", "models")},
+                    **{name: getattr(market, name) for name in ("gaps", "coverage", "models")},
                     "head": market.head and asdict(market.head),
                     "anchors": market.anchors,
                 }
@@ -569,17 +521,15 @@ class _MarketCheck:
         return market
 
     def _describe(self, told: Told) -> None:
-        """Stores the share of the time that the ledger covers, its gaps, and the models that predicted."""
+        """Stores the share of the time that the ledger covers, its gaps, and what predicted."""
         times, market = told.rows.timestamps, self._market
         if len(times):
             market.gaps = int(((np.diff(times) != STEP_MS) | (np.diff(told.stretch) > 0)).sum())
             market.coverage = len(told.at) / ((int(times[-1]) - int(times[0])) // STEP_MS + 1)
-        for number, (weights, model) in enumerate(zip(told.weights, told.models, strict=True)):
-            mine = told.at[told.model == number]
-            if len(mine):
-                name = model and model.card["name"]
-                first = int(times[mine[0]])
-                market.models.append({"weights": weights, "checkpoint": name, "predictions": len(mine), "first_ms": first})
+        if len(told.at) and market.header is not None:
+            name, first = told.predictor and told.predictor.card["name"], int(times[told.at[0]])
+            weights = market.header.model[0]
+            market.models = [{"weights": weights, "checkpoint": name, "predictions": len(told.at), "first_ms": first}]
 
     def _pieces(self) -> Iterator[chain.Piece]:
         assert self._market.header is not None

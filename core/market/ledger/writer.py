@@ -68,7 +68,7 @@ class LedgerWriter(StreamWriter):
     ) -> None:
         self.root, self.header = root, header
         self.folder, self._held = _folder_for(root, header)
-        self._model = [np.frombuffer(bytes.fromhex(digest), np.uint8) for digest in header.model or ()]
+        self._model = [np.frombuffer(bytes.fromhex(digest), np.uint8) for digest in header.model]
         self._size_limit, self._clock_ms = size_limit, clock_ms
         self._lock = threading.Lock()
         self._type = chain.entry_type(len(header.heads))

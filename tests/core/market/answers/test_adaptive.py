@@ -21,7 +21,6 @@ from core.market.answers.recalibration import (
     SCORED_AFTER,
     STRIDE,
     THRESHOLD_OUTCOMES,
-    AdaptiveBoard,
     AdaptiveHead,
     RecalibratedRows,
     recalibrate_rows,
@@ -175,10 +174,10 @@ def test_a_fit_reads_every_fourth_outcome_of_the_last_hour_the_newer_the_heavier
 
 
 @pytest.mark.parametrize("asked", [(), (1_700, 2_300)])
-def test_the_board_scores_what_follows_the_first_thousand_outcomes(asked: tuple[int, ...]) -> None:
+def test_what_is_scored_is_what_follows_the_first_thousand_outcomes(asked: tuple[int, ...]) -> None:
     rng, n = np.random.default_rng(18), 2_600
     p = softmax(rng.normal(0, 1, (n, 3)), axis=1)
-    truth, board, said = drawn(p, 19), AdaptiveBoard(1, 0.5, own_threshold=False, first_fit=REFIT_STEPS), []
+    truth, board, said = drawn(p, 19), AdaptiveHead(1, 0.5), []
     assert board.scores().newest is None and np.isnan(board.scores().delivered)
     for t in range(n):
         said.append(board.predict(p[t].tolist()))

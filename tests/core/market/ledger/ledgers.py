@@ -153,16 +153,16 @@ def written(folder: Path, header: LedgerHeader, entries: Entries) -> str:
 
 
 def forged(
-    ledger: Path, change: Callable[[Entries], Entries | None] = lambda entries: None, *, naming: tuple[str, ...] | None = ()
+    ledger: Path, change: Callable[[Entries], Entries | None] = lambda entries: None, *, naming: tuple[str, str] | None = None
 ) -> str:
     """The ledger with its entries changed and everything hashed again; returns the forger's head.
 
     Args:
-        naming: weights and card for its header; None for none, as in the format before.
+        naming: other weights and another card for its header.
     """
     folder = ledger / NAME
     header, entries = read_header(folder), entries_of(folder).copy()
-    if naming != ():
+    if naming is not None:
         header = replace(header, model=naming)
     changed = change(entries)
     return written(folder, header, rehashed(entries if changed is None else changed, header))

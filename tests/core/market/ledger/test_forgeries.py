@@ -71,13 +71,9 @@ def test_an_honest_ledger_is_verified_by_its_newest_head(ledger: Path, shelf: Pa
 
 
 def test_a_checkpoint_is_in_the_chain_before_its_first_prediction(ledger: Path, shelf: Path, predictor: Predictor) -> None:
-    """The header, which the chain begins with, names its hashes; a ledger of the format before reads as it did."""
-    market = checked(ledger, shelf).markets[0]
+    """The header, which the chain begins with, names its hashes."""
     header = json.loads((ledger / NAME / HEADER).read_text())
-    assert (header["weights"], header["card"]) == identity(predictor.card) and market.named_before
-    theirs = forged(ledger, naming=None)
-    former = checked(ledger, shelf, theirs)
-    assert former.state == "verified" and former.total("recomputed") == market.recomputed and not former.markets[0].named_before
+    assert (header["weights"], header["card"]) == identity(predictor.card)
     theirs = forged(ledger, naming=("ab" * 32, header["card"]))  # other weights named than those that predicted
     assert "not those that the ledger's header names" in why(checked(ledger, shelf, theirs))
 
@@ -89,7 +85,8 @@ def test_without_a_head_nothing_vouches_for_the_end(ledger: Path, shelf: Path) -
 
 
 def test_records_rewritten_under_weights_that_nobody_has(ledger: Path, shelf: Path, head: str, predictor: Predictor) -> None:
-    before = score_card(checked(ledger, shelf, head)).set_index("head")
+    def unknown(entries: Entries) -> None:
+        entries["weights"][predictions(entries)] = 7
 
     def change(entries: Entries) -> None:
         at = predictions(entries)[37:]  # all but the first day
@@ -99,26 +96,21 @@ def test_records_rewritten_under_weights_that_nobody_has(ledger: Path, shelf: Pa
     theirs = forged(ledger, change)
     result = checked(ledger, shelf, theirs)
     assert "not those that the ledger's header names" in why(result) and result.total("recomputed") == 37
-    theirs = forged(ledger, naming=None)  # of the format before, which named no checkpoint
+    theirs = forged(ledger, unknown, naming=("07" * 32, identity(predictor.card)[1]))  # all of them, as the header says
     for given in ((), (head,), (theirs,)):
         result = checked(ledger, shelf, *given)
-        assert result.state == "incomplete" and result.total("recomputed") == 37
+        assert result.state == "incomplete" and result.total("recomputed") == 0
         assert "not known here" in reasons(result)
-        assert result.to_dict()["left_out"] == {"model_unknown": result.total("rows") - 37}
-        models = result.markets[0].models
-        assert [(model["checkpoint"], model["predictions"]) for model in models] == [("tiny", 37), (None, 74)]
-        assert models[1]["weights"] == "07" * 32
-        card = score_card(result).set_index("head")
-        assert (card["samples"] <= 37).all() and (card["samples"] < before["samples"]).all()
+        assert result.to_dict()["left_out"] == {"model_unknown": result.total("rows")}
+        (model,) = result.markets[0].models
+        assert (model["checkpoint"], model["predictions"], model["weights"]) == (None, 111, "07" * 32)
+        assert score_card(result).empty
 
 
 def test_of_several_models_the_one_that_proved_right(
     ledger: Path, shelf: Path, predictor: Predictor, rows: BookRows, tmp_path: Path
 ) -> None:
-    """Each prediction is what known weights make of its rows, and which weights was chosen once the outcome was known.
-
-    The format before could not tell, after a gap, from a checkpoint that was changed for a better one.
-    """
+    """Each prediction is what known weights make of its rows, and which weights was chosen once the outcome was known."""
     shutil.copytree(shelf, tmp_path / "shelf")
     card = {**tiny_card(rows), "weights_sha256": ""}
     checkpoints.save("second", tiny_model(tiny_config(), seed=5), card, folder=tmp_path / "shelf")
@@ -133,15 +125,10 @@ def test_of_several_models_the_one_that_proved_right(
     theirs = forged(ledger, lambda entries: put(entries, predictions(entries)[[9, 10, 30]]))
     result = checked(ledger, tmp_path / "shelf", theirs)
     assert "its weights or its card are not those" in why(result) and result.total("recomputed") == 9
-    forged(ledger, naming=None)
-    assert "of the prediction before it, and no gap" in why(checked(ledger, tmp_path / "shelf", theirs))
     (ledger / NAME).rename(tmp_path / "aside")
     write_all(ledger, three_days(predictor, rows), predictor)
     theirs = forged(ledger, lambda entries: put(entries, predictions(entries)[37:]))  # from the second day on: a run of its own
     assert "not those that the ledger's header names" in why(checked(ledger, tmp_path / "shelf", theirs))
-    theirs = forged(ledger, naming=None)
-    result = checked(ledger, tmp_path / "shelf", theirs)
-    assert result.state == "verified" and [model["checkpoint"] for model in result.markets[0].models] == ["tiny", "second"]
 
 
 def test_runs_ended_at_will_show_in_the_share_of_the_time(ledger: Path, shelf: Path, head: str, predictor: Predictor) -> None:
@@ -204,6 +191,7 @@ def test_every_record_written_before_its_row(ledger: Path, shelf: Path) -> None:
 
 def test_records_made_late_are_counted_beside_the_score(ledger: Path, shelf: Path, head: str) -> None:
     """Half of them, those that were wrong for choice: the score says what it would be with them."""
+
     before = score_card(checked(ledger, shelf, head)).set_index("head")
 
     def change(entries: Entries) -> None:
@@ -596,7 +584,6 @@ def test_a_head_of_another_day_or_of_another_market(ledger: Path, shelf: Path, h
         lambda text: "\ufeff" + text,
         lambda text: "[" * 60_000,
         lambda text: text.replace('"weights": "', '"weights": "0'),
-        lambda text: text.replace('"format": 3', '"format": 2'),
         lambda text: "null",
         lambda text: "",
     ],
@@ -617,6 +604,9 @@ def test_another_format_is_named_and_not_scored(ledger: Path, shelf: Path, head:
     (ledger / NAME / HEADER).write_text(text.replace('"format": 3', '"format": ' + "4" * 40))
     result = checked(ledger, shelf, head)
     assert result.state == "incomplete" and score_card(result).empty and len(reasons(result)) < 300
+    (ledger / NAME / HEADER).write_text(text.replace('"format": 3', '"format": 2'))
+    result = checked(ledger, shelf, head)
+    assert result.state == "incomplete" and "of format 2, whose chain does not name what predicted" in reasons(result)
 
 
 def test_links_to_what_is_elsewhere(ledger: Path, shelf: Path, head: str) -> None:

@@ -36,7 +36,6 @@ from tests.core.market.ledger.ledgers import (
     NAME,
     checked,
     entries_of,
-    forged,
     items,
     steps,
     write_all,
@@ -337,13 +336,14 @@ def test_a_ledger_whose_newest_segments_are_gone_is_not_continued(
         writer_for(tmp_path, predictor)
 
 
-def test_other_heads_or_weights_and_the_format_before_begin_another_folder(ledger: Path, predictor: Predictor) -> None:
+def test_other_heads_or_weights_and_the_formats_before_begin_another_folder(ledger: Path, predictor: Predictor) -> None:
     header = read_header(ledger / NAME)
     for other in (replace(header, heads=header.heads[:2]), replace(header, model=("ab" * 32, "cd" * 32))):
         with LedgerWriter(ledger, other) as writer:
             assert writer.folder.name == f"{NAME}_2"
         shutil.rmtree(writer.folder)
-    forged(ledger, naming=None)
+    path = ledger / NAME / HEADER
+    path.write_text(path.read_text().replace('"format": 3', '"format": 2'))
     with writer_for(ledger, predictor) as writer:
         assert writer.folder.name == f"{NAME}_2"
 
