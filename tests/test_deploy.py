@@ -113,7 +113,7 @@ def test_every_path_that_is_written_has_its_variable_in_the_image(monkeypatch: p
         ledgers.ledger_folder(),
         places.library_folder(),
         market_training.runs_folder(),
-        places.below_cache("copies", "s3://bucket/a"),
+        places.copies_folder("s3://bucket/a"),
         Path.home(),
     ]
     assert all(path is not None and path.is_relative_to("/data") for path in written)

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import contextlib
 import signal
-import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final
@@ -17,9 +16,8 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed, FeedFailed, is_cancelled
 from core.market.feeds.venues import make_exchange
 from core.market.recorder import RecordingProgress, record
-from core.market.store.places import SegmentSender, library_address, library_folder
+from core.market.store.places import library_folder
 from core.market.store.segments import market_folder
-from core.training.recipe import place
 
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -30,16 +28,16 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("symbol", help="spot like BTC/USDT, perpetual like BTC/USDT:USDT")
     p.add_argument(
         "--folder",
-        type=place,
+        type=Path,
         default=None,
-        help="the library: a folder, or a store's URL (s3://...); OBSERVATORY_RECORDINGS, or recordings, where left out",
+        help="the library's folder; OBSERVATORY_RECORDINGS, or recordings, where left out",
     )
     p.add_argument("--seconds", type=float, default=None, help="stop after this long; until interrupted where left out")
     p.set_defaults(run=_run)
 
 
 def _run(o: argparse.Namespace) -> None:
-    place = o.folder or library_address() or library_folder()
+    folder = o.folder or library_folder()
     feed = LiveFeed(o.exchange, o.symbol)
     bar = tqdm(total=o.seconds, unit="s", bar_format="{desc} {n:.0f} s {bar} {elapsed}" if o.seconds else "{desc} {elapsed}")
     latest: list[str] = []
@@ -52,11 +50,7 @@ def _run(o: argparse.Namespace) -> None:
 
     try:
         make_exchange(o.exchange)  # before anything is written
-
-        def recording(folder: Path) -> Coroutine[Any, Any, None]:
-            return record_until_signal(feed, folder, seconds=o.seconds, on_progress=show)
-
-        recorded = _into_folder(place, recording, feed.key) if isinstance(place, Path) else _into_store(place, recording)
+        recorded = _recorded(record_until_signal(feed, folder, seconds=o.seconds, on_progress=show), folder, feed.key)
     except FeedFailed as failure:
         raise ValueError(str(failure)) from failure
     finally:
@@ -65,15 +59,12 @@ def _run(o: argparse.Namespace) -> None:
         raise ValueError(f"nothing was recorded of {o.symbol} on {o.exchange} (at the end: {''.join(latest) or 'no answer'})")
 
 
-Recording = Callable[[Path], Coroutine[Any, Any, None]]
-
-
-def _into_folder(folder: Path, recording: Recording, key: str) -> bool:
+def _recorded(recording: Coroutine[Any, Any, None], folder: Path, key: str) -> bool:
     """Record into a folder; returns whether a row came. Where none did, nothing is left of the try."""
     absent = [one for one in (folder, *folder.parents) if not one.exists()]
     before = set(folder.rglob("*"))
     try:
-        asyncio.run(recording(folder))
+        asyncio.run(recording)
     finally:
         market = folder / market_folder(key)
         new = sorted({market, *market.rglob("*")} - before)
@@ -87,20 +78,6 @@ def _into_folder(folder: Path, recording: Recording, key: str) -> bool:
                 with contextlib.suppress(OSError):  # another recording writes there
                     path.rmdir()
     return bool(rows)
-
-
-def _into_store(address: str, recording: Recording) -> bool:
-    """Record into a store, by way of this disk; returns whether something was sent or waits to be."""
-    sender = SegmentSender(address).start()
-    try:
-        asyncio.run(recording(sender.folder))
-    finally:
-        waiting = sender.stop()
-        for one in sender.sent:
-            print(one)
-        if waiting:
-            print(f"{sender.problem}; {waiting} files wait in {sender.folder}: the next recording sends them", file=sys.stderr)
-    return any("rows_" in one for one in sender.sent) or waiting > 0
 
 
 async def record_until_signal(

@@ -16,7 +16,7 @@ from core.market.formats.protocol import FormatError
 from core.market.store import changes
 from core.market.store.background_recorder import RECORDER
 from core.market.store.index import Recording
-from core.market.store.places import RecordingPlace, is_address, library_address, library_folder
+from core.market.store.places import RecordingPlace, is_address, library_folder
 from core.market.store.writer import FileSummary
 from core.service.access import Action, Visitor, closed
 
@@ -43,8 +43,6 @@ def place(by: Visitor, typed: str) -> RecordingPlace:
         by.require(Action.SERVER_FOLDER)
     if is_address(typed):
         return RecordingPlace(typed)
-    if not typed and (library := library_address()):
-        return RecordingPlace(library)
     root = library_folder().resolve()
     try:
         wanted = (root / typed).resolve()

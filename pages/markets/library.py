@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.market.book import BookError
 from core.market.store.index import Recording, RecordingError, bundled_recordings, list_recordings
-from core.market.store.places import RecordingPlace, library_address, library_folder
+from core.market.store.places import RecordingPlace, library_folder
 from core.market.store.writer import restore_recordings
 from core.service import recordings
 from core.service.access import Action, NotAllowed
@@ -24,7 +24,7 @@ def place() -> RecordingPlace | None:
     typed = url_state.text(
         _("Folder or URL"),
         key="place",
-        placeholder=library_address() or str(library_folder()),
+        placeholder=str(library_folder()),
         help=_(
             "Empty: the library's folder. A folder below it, or the URL of a web server that lists its files, or of a store, as "
             "s3://bucket/folder."
@@ -97,7 +97,7 @@ def table(shown: list[Recording]) -> list[Recording]:
             "rows": column.NumberColumn(_("Rows"), format="localized"),
             "gaps": column.NumberColumn(_("Gaps"), format="localized", help=_("Holes between rows of 250 ms.")),
             "levels": column.NumberColumn(_("Levels"), help=_("A side, at most.")),
-            "size": column.TextColumn(_("Size"), help=_("With its trades and changes.")),
+            "size": column.TextColumn(_("Size"), help=_("With its trades and price bands.")),
         },
     )
     rows: list[int] = event["selection"]["rows"]

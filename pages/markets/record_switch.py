@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from core.market.book import BookError
 from core.market.hub import TooManyFeeds
 from core.market.session import MarketSession
 from core.market.store.background_recorder import RecordingStatus
@@ -32,7 +33,7 @@ def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
         key=name,
         on_change=_switch,
         args=(key, begin),
-        help=_("Rows, trades and every change of the book go to the library, and on when this page is closed, until it is off."),
+        help=_("Rows, trades and price bands go to the library, and on when this page is closed, until it is off."),
     )
     if now is not None:
         _progress(key)
@@ -60,7 +61,7 @@ def _switch(key: str, begin: Callable[[], MarketSession]) -> None:
         return
     try:
         recordings.start(permissions.visitor(), key, begin)
-    except (OSError, TooManyFeeds) as error:
+    except (BookError, OSError, TooManyFeeds) as error:
         st.toast(controls.told(str(error)), icon=":material/error:")
 
 

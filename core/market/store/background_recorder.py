@@ -22,7 +22,7 @@ from core.market.hub import TooManyFeeds, hub
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from core.market.store.places import library_address, library_folder, sender
+from core.market.store.places import library_folder
 from core.market.store.writer import SegmentWriter
 from core.messages import compose
 
@@ -49,16 +49,10 @@ class RecordingStatus:
     problem: str
 
 
-def recording_folder() -> Path:
-    """Folder of the app's recordings: the library's; where the library is a store, the one from which recordings are sent."""
-    address = library_address()
-    return sender(address).folder if address else library_folder()
-
-
 class BackgroundRecorder:
     """The app's recordings, one a feed. May be called from any thread."""
 
-    def __init__(self, folder: Callable[[], Path] = recording_folder) -> None:
+    def __init__(self, folder: Callable[[], Path] = library_folder) -> None:
         self._folder = folder
         self._lock = threading.Lock()
         self._running: dict[str, _FeedRecording] = {}

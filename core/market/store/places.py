@@ -1,7 +1,6 @@
-"""Places of recordings: a folder, a store such as `s3://bucket/folder`, a web page whose links are files; and the way to a store.
+"""Places of recordings: a folder, a store such as `s3://bucket/folder`, a web page whose links are files.
 
-fsspec knows them all; S3 is pyarrow's. An object of S3 is there whole or not at all; elsewhere a file is written under a hidden
-name first and then moved.
+fsspec knows them all; S3 is pyarrow's.
 """
 
 from __future__ import annotations
@@ -9,26 +8,22 @@ from __future__ import annotations
 import hashlib
 import io
 import ipaddress
-import logging
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from core.market.book import BookError
-from core.market.store.segments import ROWS
-from core.messages import Message, compose, first_line
+from core.messages import compose, first_line
 
 FOLDER_VARIABLE: Final = "OBSERVATORY_RECORDINGS"
-"""Environment variable: the folder or the store of the library, where the app records and converts to."""
+"""Environment variable: the folder of the library, where the app records and converts to."""
 CACHE_VARIABLE: Final = "OBSERVATORY_CACHE"
-"""Environment variable: where copies of recordings of a store lie, and recordings that wait to be sent to one."""
+"""Environment variable: where copies of recordings of a store lie."""
 HOSTS_VARIABLE: Final = "OBSERVATORY_RECORDING_HOSTS"
 """Comma-separated names of hosts, besides this machine, whose recordings may be listed and fetched; and of stores, "s3://bucket"."""
 ENDPOINT_VARIABLES: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
@@ -42,13 +37,8 @@ CONNECT_S, REQUEST_S, ATTEMPTS = 5.0, 30.0, 2
 """Limits of a store that speaks S3."""
 LISTING_S: Final = 6.0
 """Seconds that listing a folder of this machine may take; 50,000 files take one."""
-LOOK_S: Final = 1.0
-"""Seconds between two looks for files to send."""
-RETRY_S: Final = (1.0, 30.0)
-"""Shortest and longest wait after a store refused; it doubles in between."""
 
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://.+", re.IGNORECASE)
-log = logging.getLogger(__name__)
 
 
 def is_address(text: str) -> bool:
@@ -57,28 +47,30 @@ def is_address(text: str) -> bool:
 
 
 def is_store(text: str) -> bool:
-    """Tells whether a text is the URL of a store, where files can be written too: not a web page's."""
+    """Tells whether a text is the URL of a store, and not a web page's."""
     return is_address(text) and not text.strip().lower().startswith(("http://", "https://"))
 
 
-def library_address() -> str | None:
-    """Address of the store that is the library by the environment; None for a folder."""
-    named = os.environ.get(FOLDER_VARIABLE, "").strip().rstrip("/")
-    return named if is_store(named) else None
-
-
 def library_folder() -> Path:
-    """The library's folder by the environment; of a library in a store, this machine's folder for what is fetched from there."""
-    address = library_address()
-    return below_cache("library", address) if address else Path(os.environ.get(FOLDER_VARIABLE, "").strip() or DEFAULT_FOLDER)
+    """The library's folder by the environment.
+
+    Raises:
+        BookError: where the environment names a URL.
+    """
+    named = os.environ.get(FOLDER_VARIABLE, "").strip()
+    if is_address(named):
+        raise BookError(
+            "{variable} is {place}, and the library is a folder of this machine", variable=FOLDER_VARIABLE, place=named
+        )
+    return Path(named or DEFAULT_FOLDER)
 
 
-def below_cache(kind: str, address: str) -> Path:
-    """This machine's folder for an address: of `kind` "copies", "library" or "waiting"."""
+def copies_folder(address: str) -> Path:
+    """This machine's folder for copies of what lies at an address."""
     root, address = os.environ.get(CACHE_VARIABLE, "").strip(), address.strip().rstrip("/")
     name = re.sub(r"\W+", "-", address).strip("-")[-60:]
     cache = Path(root) if root else Path.home() / ".cache" / "attention-observatory"
-    return cache / kind / f"{name}-{hashlib.sha256(address.encode()).hexdigest()[:12]}"
+    return cache / "copies" / f"{name}-{hashlib.sha256(address.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,32 +190,6 @@ class RecordingPlace:
             part.unlink(missing_ok=True)
             raise BookError("{name} could not be fetched: {reason}", name=file.relative, reason=first_line(error)) from error
 
-    def put(self, relative: str, data: bytes) -> None:
-        """Write a file, whole, unless it is there; none is replaced.
-
-        Raises:
-            OSError: where the store does not take it, or has another file of that name.
-        """
-        target = f"{self.root}/{relative}"
-        if (there := self._size_of(target)) is None:
-            if self.address.lower().startswith("s3://"):
-                self.system.pipe_file(target, data)
-            else:
-                folder, _, name = target.rpartition("/")
-                self.system.makedirs(folder, exist_ok=True)
-                self.system.pipe_file(f"{folder}/.{name}.part", data)
-                self.system.mv(f"{folder}/.{name}.part", target)
-            if self._size_of(target) != len(data):
-                raise OSError(compose("{name} did not arrive whole", name=relative))
-        elif there != len(data):
-            raise OSError(compose("it has another file {name} already", name=relative))
-
-    def _size_of(self, path: str) -> int | None:
-        try:
-            return int(self.system.info(path)["size"])
-        except FileNotFoundError:
-            return None
-
 
 def copied(address: str, *, progress: Callable[[int, int], None] | None = None) -> Path:
     """This machine's copy of a store's recordings, brought up to date: what is there with the same size and age is not fetched.
@@ -237,7 +203,7 @@ def copied(address: str, *, progress: Callable[[int, int], None] | None = None) 
     Raises:
         BookError: where the store does not answer. OSError: where the disk refuses.
     """
-    place, folder = RecordingPlace(address, trusted=True), below_cache("copies", address)
+    place, folder = RecordingPlace(address, trusted=True), copies_folder(address)
     wanted = [file for file in place.files() if file.relative.lower().endswith((".parquet", ".csv"))]
     for done, file in enumerate(wanted, 1):
         path, about = folder / file.relative, f"{file.size} {file.stamp}"
@@ -252,85 +218,6 @@ def copied(address: str, *, progress: Callable[[int, int], None] | None = None) 
         if path.is_file() and not path.name.startswith(".") and path not in there:
             path.unlink()
     return folder / wanted[0].relative if len(wanted) == 1 and wanted[0].address == place.root else folder
-
-
-class SegmentSender:
-    """A thread that sends whole files of a folder to a store, and deletes them here once they are there.
-
-    The queue is the folder itself, so that it outlives the process: the next recording to the same address sends what is left.
-    Of an hour the rows come last: whoever finds them finds what lies beside them. No file of the store is overwritten.
-
-    Args:
-        address: of the store's folder. folder: where the files wait; `below_cache("waiting", address)` where None.
-
-    Attributes:
-        sent: addresses of the files sent. problem: why the last one could not be, "" where it could.
-    """
-
-    def __init__(self, address: str, folder: Path | None = None) -> None:
-        self.address, self.folder = address.strip().rstrip("/"), folder or below_cache("waiting", address)
-        self.sent: list[str] = []
-        self.problem: Message | str = ""
-        self._place: RecordingPlace | None = None
-        self._ending, self._thread = threading.Event(), threading.Thread(target=self._run, name="sender", daemon=True)
-        self._work = threading.Lock()
-
-    def start(self) -> SegmentSender:
-        """Begin to send."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._thread.start()
-        return self
-
-    def stop(self, *, timeout: float = 20.0) -> int:
-        """Send what is left, for `timeout` seconds at most; returns how many files still wait."""
-        self._ending.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout)
-        end = time.monotonic() + timeout
-        while self.waiting() and time.monotonic() < end and self.send_waiting():
-            pass
-        return len(self.waiting())
-
-    def waiting(self) -> list[Path]:
-        """The files that wait, rows last within their folder."""
-        paths = [path for path in self.folder.rglob("*.parquet") if not any(part.startswith(".") for part in path.parts[-4:])]
-        return sorted(paths, key=lambda path: (path.parent, path.name.startswith(ROWS), path.name))
-
-    def send_waiting(self) -> bool:
-        """Send all files that wait; returns whether the store took them."""
-        with self._work:
-            for path in self.waiting():
-                try:
-                    self._place = self._place or RecordingPlace(self.address, trusted=True)
-                    relative = path.relative_to(self.folder).as_posix()
-                    self._place.put(relative, path.read_bytes())
-                except FileNotFoundError:  # another process has sent it
-                    continue
-                except (OSError, BookError) as error:
-                    self.problem = compose(
-                        "{place} does not take recordings: {reason}", place=self.address, reason=first_line(error)
-                    )
-                    log.info("%s waits: %r", path.name, error)
-                    return False
-                path.unlink(missing_ok=True)
-                self.sent.append(f"{self.address}/{relative}")
-            self.problem = ""
-            return True
-
-    def _run(self) -> None:
-        wait = RETRY_S[0]
-        while not self._ending.wait(LOOK_S):
-            if self.send_waiting():
-                wait = RETRY_S[0]
-            else:
-                self._ending.wait(wait)
-                wait = min(2 * wait, RETRY_S[1])
-
-
-@cache
-def sender(address: str) -> SegmentSender:
-    """The process's sender to an address, at work."""
-    return SegmentSender(address).start()
 
 
 def _opened(address: str) -> tuple[Any, str]:
@@ -371,8 +258,8 @@ def _check(address: str) -> None:
     """
     allowed = {name.strip().rstrip("/") for name in os.environ.get(HOSTS_VARIABLE, "").split(",")} - {""}
     if is_store(address):
-        host, library = "/".join(address.split("/")[:3]), library_address() or ""
-        fine = (address == library or address.startswith(f"{library}/") or host in allowed) and "/../" not in f"{address}/"
+        host = "/".join(address.split("/")[:3])
+        fine = host in allowed and "/../" not in f"{address}/"
     else:
         try:
             host = urlsplit(address).hostname or ""

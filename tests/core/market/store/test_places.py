@@ -17,7 +17,7 @@ from core.cli import main
 from core.market.book import BookError, read_rows
 from core.market.store import changes, index, places
 from core.market.store.index import list_recordings
-from core.market.store.places import RecordingPlace, SegmentSender, copied, is_store
+from core.market.store.places import RecordingPlace, copied, is_store, library_folder
 from core.market.store.writer import write_rows
 from tests.core.market.helpers import save_tiny
 
@@ -60,15 +60,15 @@ def hours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_is_sent_is_listed_as_here_and_copied_back(server: ThreadedMotoServer, hours: Path, tmp_path: Path) -> None:
-    waiting = tmp_path / "waiting"
-    shutil.copytree(hours, waiting)
-    sender = SegmentSender(ADDRESS, waiting)
-    order = [path.name.partition("_")[0] for path in sender.waiting() if "23" in path.parts]
-    assert order == ["trades", "rows"]  # whoever finds an hour's rows finds the rest
-    assert sender.send_waiting() and not sender.waiting()
-    assert (waiting / "x-BTC-USDT/2024-08-08/23/.rows_9.parquet.part").exists()  # which is no file yet
+def put(folder: Path) -> None:
+    """What lies in a folder, hidden files aside, into the store, as another program copies it there."""
+    system = RecordingPlace(ADDRESS, trusted=True).system
+    for path in folder.rglob("[!.]*.parquet"):
+        system.pipe_file(f"bucket/library/{path.relative_to(folder).as_posix()}", path.read_bytes())
 
+
+def test_a_store_is_listed_as_a_folder_and_copied(server: ThreadedMotoServer, hours: Path, tmp_path: Path) -> None:
+    put(hours)
     here, there = list_recordings(hours), list_recordings(ADDRESS)  # "foreign" by its columns, the others by their footers
     assert [(one.name, one.rows, one.gaps, one.start_ms, one.mids, one.market) for one in here] == [
         (one.name, one.rows, one.gaps, one.start_ms, one.mids, one.market) for one in there
@@ -76,7 +76,7 @@ def test_what_is_sent_is_listed_as_here_and_copied_back(server: ThreadedMotoServ
     assert not any(one.problem for one in there) and len(there) == 2
 
     back = copied(ADDRESS)
-    wanted = sorted(path.relative_to(hours) for path in hours.rglob("*.parquet"))
+    wanted = sorted(path.relative_to(hours) for path in hours.rglob("[!.]*.parquet"))
     assert sorted(path.relative_to(back) for path in back.rglob("*.parquet")) == wanted
     assert all((back / name).read_bytes() == (hours / name).read_bytes() for name in wanted)
     stamp = (back / "foreign.parquet").stat().st_mtime_ns
@@ -89,47 +89,11 @@ def test_what_is_sent_is_listed_as_here_and_copied_back(server: ThreadedMotoServ
     assert (tmp_path / "library" / "foreign.parquet").read_bytes() == SAMPLE.read_bytes()
 
 
-def test_while_the_store_is_away_recordings_wait_and_then_arrive_whole(
-    server: ThreadedMotoServer, hours: Path, tmp_path: Path
-) -> None:
-    waiting, port = tmp_path / "waiting", server._port
-    shutil.copytree(hours, waiting)
-    server.stop()
-    sender = SegmentSender(ADDRESS, waiting)
-    before = sender.waiting()
-    assert not sender.send_waiting()
-    assert sender.waiting() == before and "does not take recordings" in sender.problem
-
-    again = ThreadedMotoServer("127.0.0.1", port, verbose=False)
-    again.start()
-    try:
-        assert sender.send_waiting() and not sender.problem
-        assert sorted(file.relative for file in RecordingPlace(ADDRESS, trusted=True).files()) == sorted(
-            path.relative_to(waiting).as_posix() for path in before
-        )
-    finally:
-        again.stop()
-
-
-def test_a_file_is_seen_whole_or_not_at_all_and_never_replaced(server: ThreadedMotoServer, tmp_path: Path) -> None:
-    store = RecordingPlace(ADDRESS, trusted=True)
-    with store.system.open("bucket/library/rows_1.parquet", "wb") as file:
-        file.write(b"half")
-        assert not store.system.exists("bucket/library/rows_1.parquet")
-    (tmp_path / "rows_1.parquet").write_bytes(b"another")
-    sender = SegmentSender(ADDRESS, tmp_path)
-    assert not sender.send_waiting()
-    assert "has another file rows_1.parquet already" in sender.problem
-    assert store.system.cat_file("bucket/library/rows_1.parquet") == b"half"
-    (tmp_path / "rows_1.parquet").write_bytes(b"half")  # sent before, and the process killed before it was deleted here
-    assert sender.send_waiting() and not sender.waiting()
-
-
 def test_a_command_reads_a_store_as_it_reads_a_folder(
     server: ThreadedMotoServer, hours: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_tiny(tmp_path / "card", read_rows(SAMPLE)[:300])
-    SegmentSender(ADDRESS, shutil.copytree(hours / "x-BTC-USDT", tmp_path / "waiting" / "x-BTC-USDT").parent).send_waiting()
+    put(hours)
     answers = []
     for place in (str(hours / "x-BTC-USDT"), f"{ADDRESS}/x-BTC-USDT"):
         words = ["evaluate", "tlob", "--data", place, "--checkpoint", "tiny", "--folder", str(tmp_path / "card"), "--json"]
@@ -142,16 +106,19 @@ def test_a_command_reads_a_store_as_it_reads_a_folder(
 def test_other_stores_of_fsspec_and_what_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_store("s3://a/b") and is_store("memory://a") and not is_store("http://a/b") and not is_store("a/b")
     store = RecordingPlace("memory://library", trusted=True)
-    store.put("a/rows_1.parquet", b"12")
+    store.system.pipe_file("/library/a/rows_1.parquet", b"12")
     assert [(file.relative, file.size) for file in store.files()] == [("a/rows_1.parquet", 2)]
     with pytest.raises(BookError, match="^nowhere://a cannot be used: "):
         RecordingPlace("nowhere://a", trusted=True)
     with pytest.raises(BookError, match=r"^s3://a may not be asked: name the hosts of recordings in OBSERVATORY_"):
         RecordingPlace("s3://a/b")
-    monkeypatch.setenv("OBSERVATORY_RECORDINGS", "s3://a/b")
+    monkeypatch.setenv("OBSERVATORY_RECORDING_HOSTS", "s3://a")
     assert RecordingPlace("s3://a/b/c").remote
     with pytest.raises(BookError):
         RecordingPlace("s3://a/b/../../c")
+    monkeypatch.setenv("OBSERVATORY_RECORDINGS", "s3://a/b")
+    with pytest.raises(BookError, match="^OBSERVATORY_RECORDINGS is s3://a/b, and the library is a folder of this machine$"):
+        library_folder()
 
 
 def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
