@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from core import checkpoints
 from core.device import best_device
 from core.models.config import ModelConfig
-from core.training.loop import LoopSettings, TrainingProgress, best_of
+from core.training.loop import LoopSettings, Task, TrainingProgress, best_of, fit
+from core.training.recipe import TrainingRun
 
 PACKAGES = ("torch", "numpy", "safetensors")
 """Packages whose versions every card names."""
@@ -65,12 +66,39 @@ def rounded_history(progress: TrainingProgress) -> list[dict[str, float]]:
     return [{key: float(f"{value:.5g}") for key, value in row.items()} for row in progress.history]
 
 
-def save_origin(state: Path | None, started_from: dict[str, Any] | None = None) -> None:
-    """Write the command and the run started from beside a run's state, for a later run that starts from this one."""
-    if state is not None:
-        state.parent.mkdir(parents=True, exist_ok=True)
-        origin = {"command": command(), "started_from": started_from}
-        state.with_suffix(".origin").write_text(json.dumps(origin), encoding="utf-8")
+def begun(run: TrainingRun, model: nn.Module, *, adapt: Callable[[Weights], Weights] = dict) -> dict[str, Any] | None:
+    """Load what the run starts from; returns the card's `started_from`.
+
+    The command and the start are written beside the run's state, for a later run that starts from this one.
+    """
+    before = None if run.start is None else load_start(model, run.start, adapt=adapt)
+    if run.state is not None:
+        run.state.parent.mkdir(parents=True, exist_ok=True)
+        origin = {"command": command(), "started_from": before}
+        run.state.with_suffix(".origin").write_text(json.dumps(origin), encoding="utf-8")
+    return before
+
+
+def trained(
+    run: TrainingRun,
+    model: nn.Module,
+    task: Task,
+    loop: LoopSettings,
+    *,
+    training: Any,
+    config: ModelConfig,
+    before: dict[str, Any] | None = None,
+    rates: Mapping[str, float] | None = None,
+    packages: tuple[str, ...] = PACKAGES,
+) -> dict[str, Any]:
+    """Train a model in place; returns the card's entries of where it comes from and how training went.
+
+    Args:
+        training: the task's settings, a dataclass. before: how the run went that it started from. rates: as `fit`.
+    """
+    progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state, rates=rates)
+    origin = origin_entries(config, seed=training.seed, started_from=before, packages=packages)
+    return origin | training_entries(training, loop, progress)
 
 
 def load_start(model: nn.Module, start: Path, *, adapt: Callable[[Weights], Weights] = dict) -> dict[str, Any]:

@@ -21,20 +21,10 @@ from torch.nn import functional as F
 from core import checkpoints
 from core.models.cct import CCT, CCTConfig, LiteBlock, Padded
 from core.training.augment import PhotographAugmentation, photograph_views
-from core.training.card import load_start
+from core.training.card import begun, trained
 from core.training.loop import Batch, LoopSettings
-from core.training.recipe import (
-    TrainingRecipe,
-    TrainingRun,
-    add_checkpoint_output,
-    add_optimiser,
-    add_rows,
-    add_run,
-    loop_of,
-    run_of,
-    taken,
-)
-from core.training.vit import in_batches, scores, trained
+from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, loop_of, run_of, taken
+from core.training.vit import in_batches, scores
 from core.vision.calibration import fit_temperature, softmax
 from core.vision.classifier import Classifier, doubt_by_position
 from core.vision.photographs import KINDS
@@ -380,12 +370,12 @@ def train(run: CCTRun, photographs: PhotographFiles, config: CCTConfig, training
     torch.manual_seed(training.seed)
     model = CCT(config)
     pretrained = None if run.imagenet is None else start_from_imagenet(model, run.imagenet)
-    before = None if run.start is None else load_start(model, run.start)
+    before = begun(run, model)
     p = photographs
     task = MixedTask(p.train, p.held_out, p.others, training, steps=loop.steps_per_epoch, lessons=p.lessons)
     learner = model if p.lessons is None else Pupil(model, p.lessons)
     card: dict[str, Any] = {
-        **trained(run, learner, task, loop, training=training, config=config, before=before),
+        **trained(run, learner, task, loop, training=training, config=config, before=before, rates=task.rates),
         "transform": {
             "mean": MEAN,
             "std": STD,
@@ -451,9 +441,10 @@ def add_options(p: argparse.ArgumentParser) -> None:
         "--others", type=Path, nargs="*", default=[], metavar="PATH",
         help="pictures of no garments: Parquet files with a column jpeg, or folders with a manifest.csv",
     )  # fmt: skip
-    add_checkpoint_output(p, name="cct")
+    add_run(p, name="cct", rate=1e-3, weight_decay=0.05, ema=0.998, warmup=100)
     t, c = MixedTraining, CCTConfig
-    rows: list[tuple[str, Any, str | None]] = [
+    add_rows(
+        p,
         ("epochs", 8, None),
         ("steps", 110, "of an epoch"),
         ("photos", t.photographs, "photographs in a batch"),
@@ -465,28 +456,19 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("layers", c.layers, "after the convolutions"),
         ("hidden", c.hidden, "middle width of the feed-forward networks"),
         ("dropout", c.dropout, None),
-    ]
-    add_rows(p, rows)
-    p.add_argument(
-        "--imagenet", type=Path, default=None, metavar="FILE",
-        help=f"begin with the convolutions of EfficientNet-Lite0: the .pth file of {PACKAGE}",
-    )  # fmt: skip
-    rows = [
         ("early", t.early, "share of the rate for the first convolutions"),
         ("convolutions", t.convolutions, "share of the rate for the others"),
-    ]
-    add_rows(p, rows)
-    p.add_argument("--start", type=Path, default=None, help="begin with this card's weights, a CCT's, or a run's state")
-    p.add_argument("--teacher", type=Path, default=None, metavar="FILE", help="of scripts/photograph_teacher.py")
-    rows = [
         ("soft", t.soft, "weight of the teacher's shares"),
         ("hints", t.hints, "weight of the teacher's features"),
         ("turned", t.turned, "share of the photographs turned by 90, 180 or 270 degrees; an output tells them"),
         ("mirrored", False, "answer with the mean of the image and its mirror image"),
-    ]
-    add_rows(p, rows)
-    add_optimiser(p, rate=1e-3, weight_decay=0.05, ema=0.998, warmup=100)
-    add_run(p)
+    )
+    p.add_argument(
+        "--imagenet", type=Path, default=None, metavar="FILE",
+        help=f"begin with the convolutions of EfficientNet-Lite0: the .pth file of {PACKAGE}",
+    )  # fmt: skip
+    p.add_argument("--start", type=Path, default=None, help="begin with this card's weights, a CCT's, or a run's state")
+    p.add_argument("--teacher", type=Path, default=None, metavar="FILE", help="of scripts/photograph_teacher.py")
 
 
 def _run(o: argparse.Namespace, files: PhotographFiles) -> Path:

@@ -8,7 +8,6 @@ from whole clips: what a change from one digit to another looks like, which no s
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -42,11 +41,11 @@ from core.signs.synthetic.photo_set import PhotoSet, separate
 from core.signs.synthetic.render import Studio
 from core.signs.vocabulary import BLANK, Vocabulary
 from core.training import iiga_tracks, recipe
-from core.training.card import origin_entries, rounded_history
+from core.training.card import begun, origin_entries, rounded_history
 from core.training.iiga_tracks import PACKAGES, TracksRun, TracksTraining
 from core.training.loop import Batch, LoopSettings, TrainingProgress
 from core.training.progress import progress_bar
-from core.training.sentences import Row, begun, collate, error_rate, sentence_loss, shrink_sublayers, stage
+from core.training.sentences import Row, collate, error_rate, sentence_loss, shrink_sublayers, stage
 
 MANIFEST: Final = "manifest.csv"
 """File of a folder of photographed digits."""
@@ -166,14 +165,10 @@ class StillsTask:
 
     def __init__(self, train: Studio, held_out: Studio, how: DigitsTraining) -> None:
         self.train, self.how = train, how
+        self.steps = max(1, len(train.photos) // how.batch)  # every photo about once
         places = np.tile(np.arange(len(held_out.photos)), 2)
         self.plain = make_stills(held_out, places, SCORING, seed=11, empty=0.0)
         self.hard = make_stills(held_out, places, TRAINING, seed=12, empty=0.0)
-
-    @property
-    def steps(self) -> int:
-        """Batches an epoch: every photo about once."""
-        return max(1, len(self.train.photos) // self.how.batch)
 
     def batches(self, epoch: int) -> Iterable[Batch]:
         """Every photo once, in a new light and framing."""
@@ -231,14 +226,9 @@ class ClipsTask:
     """The second stage: attention and decoder on encoded clips."""
 
     def __init__(self, train: Sequence[Row], held_out: Sequence[Row], how: DigitsTraining) -> None:
-        self.train, self.how = train, how
+        self.train, self.how, self.steps = train, how, -(-len(train) // CLIPS_A_BATCH)
         self.held_out = [(encoded, target) for encoded, _, target in held_out]
         self.spread = torch.cat([encoded for encoded, _, _ in train]).std(dim=0)
-
-    @property
-    def steps(self) -> int:
-        """Batches an epoch."""
-        return -(-len(self.train) // CLIPS_A_BATCH)
 
     def batches(self, epoch: int) -> Iterable[Batch]:
         """Every clip once, features with noise."""
@@ -406,26 +396,22 @@ def decoding_rules(recogniser: Recogniser, checked: PhotoSet, *, count: int) -> 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options of the command."""
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of photos or of tracked sentences")
-    recipe.add_checkpoint_output(p, name=None)
+    recipe.add_run(p, name=None, rate=None, weight_decay=None, ema=None, warmup=None)
     p.add_argument("--epochs", type=int, default=None, help="of the stills (photos), or of the sentences (tracks)")
     p.add_argument("--width", type=int, default=None, help="D")
-    recipe.add_rows(p, [("heads", 4, "N"), ("layers", 2, "L")])
+    recipe.add_rows(p, ("heads", 4, "N"), ("layers", 2, "L"))
     p.add_argument("--window", type=int, default=None, help="w of intra-gloss attention, frames to either side")
-    recipe.add_rows(p, [("expansion", 2, "hidden width of a FFN over D")])
-    p.add_argument("--residual", choices=("norm_of_sum", "sum_of_norm"), default="norm_of_sum", help="D15")
     p.add_argument("--dropout", type=float, default=None)
-    recipe.add_optimiser(p, rate=None, weight_decay=None, ema=None)
     p.add_argument("--batch", type=int, default=None, help="stills or sentences a batch")
     p.add_argument("--held-out", type=float, default=None, help="share of signers, or number of sentences, to choose on")
     recipe.add_test(p, part="dev signers or test sentences once")
-    recipe.add_run(p)
     p.add_argument(
         "--start", type=Path, default=None,
         help="begin with the weights of the run that kept its state here, "
         "or, of photos, with those of the checkpoint whose card this is and train on whole clips alone",
     )  # fmt: skip
-    p.add_argument("--warmup", type=int, default=None, help="steps to the peak of the rate")
-    rows: list[tuple[str, Any, str | None]] = [
+    recipe.add_rows(
+        p.add_argument_group("photos"),
         ("image-size", 64, None),
         ("width-multiplier", 0.5, "of MobileNetV2"),
         ("image-channels", 320, "MobileNetV2's last channels"),
@@ -438,12 +424,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("whole-hard", 0.15, "share of those clips that vary most"),
         ("whole-ema", 0.98, "decay of the weights' moving average in those"),
         ("checked", 60, "clips of the held-out signers that weights are chosen on"),
-    ]
-    recipe.add_rows(p.add_argument_group("photos"), rows)
-    tracks = p.add_argument_group("tracks")
-    recipe.add_rows(tracks, [("convolutions", 2, "of the front end, over time")])
-    tracks.add_argument("--vary", type=json.loads, default={}, metavar="JSON", help="settings of TracksTraining, as an object")
-    tracks.add_argument("--chosen-on", type=json.loads, default=None, metavar="JSON", help="for the card")
+    )
 
 
 def _settle(o: argparse.Namespace) -> None:
@@ -459,24 +440,21 @@ def _run(o: argparse.Namespace, files: DigitsFiles | None) -> Path:
 
 
 def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
-    how, stages, others = (
-        recipe.taken(DigitsTraining, o, polish_hard=o.whole_hard),
-        {},
-        {"weight_decay": 0.02, "steps_per_epoch": 1},
-    )
-    run = recipe.taken(DigitsRun, o)
+    how, run = recipe.taken(DigitsTraining, o, polish_hard=o.whole_hard), recipe.taken(DigitsRun, o)
+    stages: dict[str, LoopSettings] = {}
+    later = {"weight_decay": 0.02, "steps_per_epoch": 1}  # of the stages after the first; each counts its own steps
     if o.start is not None and o.start.suffix == ".json":
         if not o.whole_epochs:
             raise SystemExit("nothing to train: --start with a card trains on whole clips, so --whole-epochs must be 1 or more")
         config = checkpoints.read_config(checkpoints.load(o.start.stem, folder=o.start.parent).card, IIGA)
     else:
-        config = recipe.taken(IIGAConfig, o, front="frames", vocabulary=len(VOCABULARY))
+        config = recipe.taken(IIGAConfig, o, front="frames", vocabulary=len(VOCABULARY), expansion=2)
         stages["stills"] = recipe.loop_of(o, steps=1)
-        stages["attention"] = recipe.taken(LoopSettings, o, epochs=o.clip_epochs, peak_rate=1e-3, warmup=20, **others)
+        stages["attention"] = recipe.taken(LoopSettings, o, epochs=o.clip_epochs, peak_rate=1e-3, warmup=20, **later)
     if o.whole_epochs:
-        others["steps_per_epoch"] = POLISH_STEPS
+        later["steps_per_epoch"] = POLISH_STEPS
         stages["whole"] = recipe.taken(
-            LoopSettings, o, epochs=o.whole_epochs, peak_rate=o.whole_rate, ema=o.whole_ema, warmup=25, **others
+            LoopSettings, o, epochs=o.whole_epochs, peak_rate=o.whole_rate, ema=o.whole_ema, warmup=25, **later
         )
         if "stills" not in stages:
             run = replace(run, callbacks=[progress_bar(stages["whole"], title=o.name)])
@@ -484,11 +462,10 @@ def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
 
 
 def _tracks(o: argparse.Namespace) -> Path:
-    how = TracksTraining(**{"batch": o.batch, "seed": o.seed, **o.vary})
-    loop = recipe.loop_of(o, steps=1)
-    shape = {key: getattr(o, key) for key in ("width", "heads", "layers", "window", "expansion", "residual", "dropout")}
-    config = IIGAConfig(**shape, front="tracks", track_convolutions=o.convolutions)
-    return iiga_tracks.train(recipe.taken(TracksRun, o, held_out=int(o.held_out)), o.data, config, how, loop)
+    shape = {key: getattr(o, key) for key in ("width", "heads", "layers", "window", "dropout")}
+    config = IIGAConfig(**shape, front="tracks", expansion=2, track_convolutions=2)
+    run, how = recipe.taken(TracksRun, o, held_out=int(o.held_out)), TracksTraining(batch=o.batch, seed=o.seed)
+    return iiga_tracks.train(run, o.data, config, how, recipe.loop_of(o, steps=1))
 
 
 RECIPES = {

@@ -29,10 +29,10 @@ from core.signs.hands.tracker import LANDMARKS
 from core.signs.hands.tracks import HANDS, Floats
 from core.signs.vocabulary import BLANK, Vocabulary
 from core.training import recipe
-from core.training.card import origin_entries, training_entries
+from core.training.card import begun, trained
 from core.training.iiga import MANIFEST
 from core.training.loop import Batch, LoopSettings
-from core.training.sentences import IGNORED, Row, begin_local, begun, best_paths, collate, error_rate, sentence_loss, stage
+from core.training.sentences import IGNORED, Row, begin_local, best_paths, collate, error_rate, sentence_loss
 
 FILM_SIDE: Final = 240
 """Height and width, pixels, of the frames in which hands are found."""
@@ -460,11 +460,6 @@ class HandsTask:
             "false": clips(14, kinds=(0, 0, 0, 1)),
         }
 
-    @property
-    def steps(self) -> int:
-        """Batches an epoch."""
-        return self.how.steps
-
     def batches(self, epoch: int) -> Iterable[Batch]:
         """New clips."""
         random = np.random.default_rng((self.how.seed, epoch))
@@ -512,10 +507,8 @@ def train(
     torch.manual_seed(how.seed)
     model = IIGA(config)
     begin_local(model, share=0.1, gain=3.0)
-    before = begun(run, model)
-    progress = stage(run, model, task, loop)
     card: dict[str, Any] = {
-        **origin_entries(config, seed=how.seed, started_from=before, packages=("torch", "numpy", "safetensors")),
+        **trained(run, model, task, loop, training=how, config=config, before=begun(run, model)),
         "task": "digits and signs on the landmarks of hands",
         "vocabulary": list(VOCABULARY.glosses),
         "fps": FPS,
@@ -528,7 +521,6 @@ def train(
         f"of each recorded sign the last {run.held_out:.0%}",
         "clips": "synthetic sentences of landmarks: core/training/iiga_hands.py",
         "decoding": {"least_probability": 0.0, "beam_power": 3.0},
-        **training_entries(how, loop, progress),
     }
     card["training"]["held_out"] = run.held_out
     return checkpoints.save(run.name, model, card, folder=run.folder)
@@ -540,8 +532,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--signs", required=True, type=Path, metavar="FILE", help="recorded signs (.npz: frames, offsets, labels)")
     p.add_argument("--others", required=True, nargs="+", type=Path, metavar="FILE", help="hands that are no signs (.npz)")
     p.add_argument("--landmarks", type=Path, default=None, metavar="FILE", help="keep the photos' landmarks here, or read them")
-    recipe.add_checkpoint_output(p, name="iiga_hands")
-    rows = [
+    recipe.add_run(p, name="iiga_hands", rate=2e-3, weight_decay=0.02, ema=0.99, warmup=100)
+    recipe.add_rows(
+        p,
         ("epochs", 30, None),
         ("steps", 100, "batches an epoch"),
         ("batch", 32, None),
@@ -550,11 +543,8 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("layers", 2, "L"),
         ("window", 3, "w of intra-gloss attention, frames to either side"),
         ("dropout", 0.1, None),
-    ]
-    recipe.add_rows(p, rows)
-    recipe.add_optimiser(p, rate=2e-3, weight_decay=0.02, ema=0.99, warmup=100)
-    recipe.add_rows(p, [("held-out", 0.12, "share of signers and recordings to choose on")])
-    recipe.add_run(p)
+        ("held-out", 0.12, "share of signers and recordings to choose on"),
+    )
     p.add_argument("--start", type=Path, default=None, help="begin with the weights of this card, or of the run with this state")
 
 

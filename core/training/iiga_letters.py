@@ -32,10 +32,10 @@ from core.signs.hands.tracker import LANDMARKS
 from core.signs.letters import BEFORE, VOCABULARY, Floats, LetterHands
 from core.signs.vocabulary import BLANK
 from core.training import recipe
-from core.training.card import origin_entries, training_entries
+from core.training.card import begun, trained
 from core.training.iiga_hands import FILM_SIDE, FPS, read_others
 from core.training.loop import Batch, LoopSettings, fit
-from core.training.sentences import begin_local, begun, collate, sentence_loss, stage
+from core.training.sentences import begin_local, collate, sentence_loss
 
 NEAR_LETTERS: Final = (1, 2, 3)
 """Kinds of gestures that are a letter's own shape, or near to one: a fist, a pointing finger, a ring."""
@@ -204,11 +204,6 @@ class LettersTask:
         self.hands, self.others, self.how, self.unseen = LetterMaterial(sources), normalised(others), how, unseen
         self.validated = 0
 
-    @property
-    def steps(self) -> int:
-        """Batches an epoch."""
-        return self.how.steps
-
     def batches(self, epoch: int) -> Iterable[Batch]:
         """New views of hands, and new streams."""
         random = np.random.default_rng((self.how.seed, epoch))
@@ -374,10 +369,10 @@ def train(
     stills, attention = LetterStillsModel(model, how.hidden), {"iiga.layers": 0.0}
     fit(stills, LetterStillsTask(task, run.still_steps), first, device=best_device(), rates=attention)
     model.requires_grad_(True)
-    progress = stage(run, model, task, loop, rates={"front": 0.0})  # the front end rests
+    entries = trained(run, model, task, loop, training=how, config=config, rates={"front": 0.0})  # the front end rests
     shown = {name: "".join(VOCABULARY.decode(np.unique(one.letters).tolist())) for name, one in sources.items()}
     card: dict[str, Any] = {
-        **origin_entries(config, seed=how.seed),
+        **entries,
         "task": "letters of American Sign Language, spelled by a hand",
         "vocabulary": list(VOCABULARY.glosses),
         "fps": FPS,
@@ -390,7 +385,6 @@ def train(
         + (f"{without} is left out" if without else "settings were chosen before, with one source left out, then the other"),
         "still_steps": run.still_steps,
         "decoding": {"least_probability": 0.5, "beam_power": 1.0},
-        **training_entries(how, loop, progress),
     }
     if without is not None:
         card["metrics"]["left_out"] = [{"source": without, **left_out_scores(model.cpu(), task.hands, sources[without])}]
@@ -431,8 +425,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--photos", type=Path, default=None, metavar="FILE", help="landmarks kept by `train iiga-hands --landmarks`")
     p.add_argument("--left-out", nargs="*", type=Path, default=(), metavar="CARD", help="of runs --without, for this card")
     p.add_argument("--without", default=None, metavar="SOURCE", help="leave a source out and score it")
-    recipe.add_checkpoint_output(p, name="iiga_letters")
-    rows = [
+    recipe.add_run(p, name="iiga_letters", rate=2e-3, weight_decay=0.05, ema=0.99, warmup=100)
+    recipe.add_rows(
+        p,
         ("still-steps", 500, "batches of stills, from which the front end learns"),
         ("epochs", 5, "of the attention, on streams"),
         ("steps", 100, "batches an epoch"),
@@ -443,10 +438,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("layers", 2, "L"),
         ("window", 3, "w of intra-gloss attention, frames to either side"),
         ("dropout", 0.4, None),
-    ]
-    recipe.add_rows(p, rows)
-    recipe.add_optimiser(p, rate=2e-3, weight_decay=0.05, ema=0.99, warmup=100)
-    recipe.add_run(p)
+    )
 
 
 def _run(o: argparse.Namespace) -> Path:

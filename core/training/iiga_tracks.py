@@ -19,10 +19,10 @@ from core.signs.evaluation import Result, evaluate_tracks
 from core.signs.recogniser import Recogniser
 from core.signs.tracks import STRIDE, Scale, TrackSentence, features, frame_labels, normalised, scale_of
 from core.signs.vocabulary import BLANK, Vocabulary, of_sentences
-from core.training.card import origin_entries, rounded_history
+from core.training.card import begun, origin_entries, training_entries
 from core.training.loop import Batch, LoopSettings
 from core.training.recipe import TrainingRun
-from core.training.sentences import IGNORED, begin_local, begun, collate, error_rate, sentence_loss, stage
+from core.training.sentences import IGNORED, begin_local, collate, error_rate, sentence_loss, stage
 
 PACKAGES: Final = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 POOL = 4
@@ -46,7 +46,6 @@ class TracksTraining:
     """
 
     batch: int = 16
-    repeats: int = 1
     splice: float = 0.5
     rest: int = 12
     speed: float = 1.2
@@ -162,17 +161,12 @@ class TracksTask:
 
     def __init__(self, train: Sequence[PreparedTracks], validation: Sequence[PreparedTracks], how: TracksTraining) -> None:
         self.train, self.validation, self.how = list(train), list(validation), how
-        self.validated = 0
-
-    @property
-    def steps(self) -> int:
-        """Batches an epoch."""
-        return -(-len(self.train) * self.how.repeats // self.how.batch)
+        self.validated, self.steps = 0, -(-len(train) // how.batch)
 
     def batches(self, epoch: int) -> Iterable[Batch]:
-        """Every sentence `repeats` times, varied anew."""
+        """Every sentence once, varied anew."""
         random = np.random.default_rng((self.how.seed, epoch))
-        order = np.concatenate([random.permutation(len(self.train)) for _ in range(self.how.repeats)])
+        order = random.permutation(len(self.train))
         batch = self.how.batch
         for pool in np.split(order, range(POOL * batch, len(order), POOL * batch)):
             rows = []
@@ -204,11 +198,9 @@ class TracksRun(TrainingRun):
 
     Attributes:
         held_out: sentences of train to choose on; 0 trains on all of them for the epochs given and keeps the last weights.
-        chosen_on: what the settings were chosen on, for the card.
     """
 
     held_out: int = 0
-    chosen_on: dict[str, Any] | None = None
 
 
 def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, loop: LoopSettings) -> Path:
@@ -229,7 +221,6 @@ def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, l
     begin_local(model, share=how.begin_share, gain=how.begin_gain)
     before = begun(run, model)
     progress = stage(run, model, task, loop)
-    history = rounded_history(progress)
     split = f"{len(task.train)} train sentences to learn from"
     split += f", {run.held_out} to choose on" if run.held_out else ", for a number of epochs chosen before"
     card: dict[str, Any] = {
@@ -245,10 +236,9 @@ def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, l
             data / file for file in ("sentences_train.tsv", "sentences_test.tsv", "hands_condensed.csv", "train_words.csv")
         ),
         "split": f"{split}; the test sentences are read once, after training",
-        "training": {**asdict(how), **asdict(loop), "held_out": run.held_out},
-        "history": history,
-        "metrics": {"validation": run.chosen_on or history[progress.best_epoch]},
+        **training_entries(how, loop, progress),
     }
+    card["training"]["held_out"] = run.held_out
     path = checkpoints.save(run.name, model, card, folder=run.folder)
     if run.test:
         result = evaluate_tracks(Recogniser(checkpoints.load(run.name, folder=run.folder)), tracks.read_sentences(data, "test"))

@@ -7,7 +7,7 @@ fields' names (`taken`), so that an option is written once: where it is added.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -78,21 +78,11 @@ def run_of(o: argparse.Namespace, loop: LoopSettings, kind: type[R]) -> R:
     return taken(kind, o, callbacks=(bar,) if file is None else (bar, progress_file(file, loop)))
 
 
-Rows = Iterable[tuple[str, Any, str | None]]
-
-
-def add_rows(p: argparse._ActionsContainer, rows: Rows) -> None:
+def add_rows(p: argparse._ActionsContainer, *rows: tuple[str, Any, str | None]) -> None:
     """Options of a table: name, default, help. A default says the type; False makes a flag."""
     for name, default, text in rows:
         kind: dict[str, Any] = {"action": "store_true"} if default is False else {"type": type(default), "default": default}
         p.add_argument(f"--{name}", help=text, **kind)
-
-
-def add_checkpoint_output(p: argparse.ArgumentParser, *, name: str | None) -> None:
-    """`--name`, `--folder` and `--overwrite`: which checkpoint a training run writes, and where."""
-    p.add_argument("--name", default=name, help="name of the checkpoint")
-    p.add_argument("--folder", type=Path, default=MADE, help="where to write it")
-    add_overwrite(p)
 
 
 def add_overwrite(p: argparse.ArgumentParser) -> None:
@@ -100,23 +90,27 @@ def add_overwrite(p: argparse.ArgumentParser) -> None:
     p.add_argument("--overwrite", action="store_true", help="replace a file that the app ships")
 
 
-def add_run(p: argparse.ArgumentParser) -> None:
-    """`--seed` and `--state`: how a training run can be repeated and resumed."""
+def add_run(
+    p: argparse.ArgumentParser,
+    *,
+    name: str | None,
+    rate: float | None,
+    weight_decay: float | None,
+    ema: float | None,
+    warmup: int | None,
+) -> None:
+    """Options of every run: the checkpoint that it writes, how it is repeated and resumed, the optimiser with its defaults."""
+    p.add_argument("--name", default=name, help="name of the checkpoint")
+    p.add_argument("--folder", type=Path, default=MADE, help="where to write it")
+    add_overwrite(p)
+    p.add_argument("--rate", type=float, default=rate, help="AdamW's rate at the peak of warm-up cosine")
+    p.add_argument("--weight-decay", type=float, default=weight_decay)
+    p.add_argument("--ema", type=float, default=ema, help="decay of the weights' moving average, 0 for none")
+    p.add_argument("--warmup", type=int, default=warmup, help="steps to the peak of the rate")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument(
         "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
     )
-
-
-def add_optimiser(
-    p: argparse.ArgumentParser, *, rate: float | None, weight_decay: float | None, ema: float | None, warmup: int | None = None
-) -> None:
-    """`--rate`, `--weight-decay`, `--ema` and, where its default is given, `--warmup`."""
-    p.add_argument("--rate", type=float, default=rate, help="AdamW's rate at the peak of warm-up cosine")
-    p.add_argument("--weight-decay", type=float, default=weight_decay)
-    p.add_argument("--ema", type=float, default=ema, help="decay of the weights' moving average, 0 for none")
-    if warmup is not None:
-        p.add_argument("--warmup", type=int, default=warmup, help="steps to the peak of the rate")
 
 
 def add_test(p: argparse.ArgumentParser, *, part: str = "the test part") -> None:

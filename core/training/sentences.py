@@ -16,7 +16,6 @@ from core.models.iiga import IIGA, IIGASublayer, TrackEncoder
 from core.signs.decoding import greedy
 from core.signs.edits import word_error_rate
 from core.signs.vocabulary import BLANK
-from core.training.card import load_start, save_origin
 from core.training.loop import Batch, LoopSettings, Task, TrainingProgress, fit
 from core.training.recipe import TrainingRun
 
@@ -29,8 +28,7 @@ Row = tuple[Any, Any, list[int]]
 class SentencesTask(Task, Protocol):
     """A task that knows how many batches an epoch has."""
 
-    @property
-    def steps(self) -> int: ...
+    steps: int
 
 
 @torch.no_grad()
@@ -54,13 +52,6 @@ def shrink_sublayers(model: IIGA, share: float) -> None:
         assert isinstance(layer, IIGASublayer)
         layer.attention.out.weight.mul_(share)
         layer.ffn.fc2.weight.mul_(share)
-
-
-def begun(run: TrainingRun, model: nn.Module) -> dict[str, Any] | None:
-    """Load what the run starts from; returns the card's `started_from`."""
-    before = None if run.start is None else load_start(model, run.start)
-    save_origin(run.state, before)
-    return before
 
 
 def stage(

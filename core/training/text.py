@@ -23,22 +23,10 @@ from torch.nn import functional as F
 
 from core import checkpoints
 from core.checkpoints import describe_files
-from core.device import best_device
 from core.models.decoder_only import DecoderOnly, DecoderOnlyConfig
-from core.training.card import origin_entries, training_entries
-from core.training.loop import Batch, LoopSettings, fit
-from core.training.recipe import (
-    TrainingRecipe,
-    TrainingRun,
-    add_checkpoint_output,
-    add_optimiser,
-    add_rows,
-    add_run,
-    add_test,
-    loop_of,
-    run_of,
-    taken,
-)
+from core.training.card import trained
+from core.training.loop import Batch, LoopSettings
+from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, loop_of, run_of, taken
 
 BEGIN, UNKNOWN = "\n", "�"
 """The sign before and after every paragraph, and the one for a character that training rarely saw."""
@@ -302,17 +290,9 @@ def train(run: TrainingRun, shape: dict[str, Any], training: TextTraining, loop:
     config = DecoderOnlyConfig(vocabulary=len(symbols), **shape)
     torch.manual_seed(training.seed)
     model = DecoderOnly(config)
-    progress = fit(
-        model,
-        TextTask(parts, symbols, config.length, training),
-        loop,
-        device=best_device(),
-        callbacks=run.callbacks,
-        resume_from=run.state,
-    )
+    task = TextTask(parts, symbols, config.length, training)
     card: dict[str, Any] = {
-        **origin_entries(config, seed=training.seed),
-        **training_entries(training, loop, progress),
+        **trained(run, model, task, loop, training=training, config=config),
         "classes": symbols,
         "transform": "one symbol a character; BEGIN (a line break) before and after each paragraph",
         "data": describe(files, root),
@@ -340,10 +320,8 @@ SHAPE: Final = (
 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    add_checkpoint_output(p, name="text")
-    add_rows(p, [*SHAPE, ("epochs", 20, None), ("steps", 100, "steps an epoch"), ("batch", 16, None)])
-    add_optimiser(p, rate=3e-3, weight_decay=0.05, ema=0.99, warmup=100)
-    add_run(p)
+    add_run(p, name="text", rate=3e-3, weight_decay=0.05, ema=0.99, warmup=100)
+    add_rows(p, *SHAPE, ("epochs", 20, None), ("steps", 100, "steps an epoch"), ("batch", 16, None))
     add_test(p)
 
 

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core import checkpoints, scores
-from core.device import best_device, computes_bfloat16
+from core.device import computes_bfloat16
 from core.market import features
 from core.market.answers.predictions import evaluate, predict_scorable, summarise_value
 from core.market.answers.table import Answered, Table, differences
@@ -36,8 +36,8 @@ from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig, upside_down
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
 from core.training import recipe
-from core.training.card import load_start, origin_entries, save_origin, training_entries
-from core.training.loop import LoopSettings, fit
+from core.training.card import begun, trained
+from core.training.loop import LoopSettings
 
 TRAIN_END, VALIDATION_END = 0.7, 0.8
 """Shares of a market's rows: training to 70 %, validation to 80 %, test the last 20 %."""
@@ -323,17 +323,15 @@ def train(
     markets = [prepare_market(one.name, read_market(list(one.paths)), heads, config.steps) for one in files]
     torch.manual_seed(training.seed)
     model = TLOB(config) if isinstance(config, TLOBConfig) else DeepLOB(config)
-    before = None if run.start is None else load_start(model, run.start)
-    save_origin(run.state, before)
+    before = begun(run, model)
     first = {name: value.clone() for name, value in model.state_dict().items()}
-    task = TLOBTask(markets, training)
-    progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state)
+    packages = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
+    entries = trained(
+        run, model, TLOBTask(markets, training), loop, training=training, config=config, before=before, packages=packages
+    )
     average_weights(model, first, run.start_share)
     card: dict[str, Any] = {
-        **origin_entries(
-            config, seed=training.seed, started_from=before, packages=("torch", "numpy", "pandas", "pyarrow", "safetensors")
-        ),
-        **training_entries(training, loop, progress),
+        **entries,
         "classes": list(CLASSES),
         "heads": [list(head) for head in heads],
         "transform": training.transform,
@@ -512,24 +510,25 @@ def _head_gain(head: Head, truth: NDArray[np.int64], answers: dict[str, NDArray[
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options of TLOB."""
     _add_data(p)
-    recipe.add_checkpoint_output(p, name="tlob")
     p.add_argument("--transform", choices=features.TRANSFORM_KINDS, default="ladder", help="input transform (D9)")
     p.add_argument("--qkv", choices=("double", "single"), default="single", help="the document's listing, or the lean layer (D4)")
-    recipe.add_rows(p, [("pairs", 4, "pairs of layers, 1 to 12")])
     p.add_argument("--positions", choices=("learned", "sinusoidal"), default="learned", help="positional encoding")
     p.add_argument("--pooling", choices=("mean", "last", "learned"), default="last", help="over timesteps (D6)")
-    rows = [("dropout", 0.0, None), ("mirrored", False, "answer with the mean of the book's pass and its mirror image's")]
-    recipe.add_rows(p, rows)
-    _add_loop(p)
+    recipe.add_rows(
+        p,
+        ("pairs", 4, "pairs of layers, 1 to 12"),
+        ("dropout", 0.0, None),
+        ("mirrored", False, "answer with the mean of the book's pass and its mirror image's"),
+    )
+    _add_loop(p, "tlob")
 
 
 def add_deeplob_options(p: argparse.ArgumentParser) -> None:
     """Options of DeepLOB."""
     _add_data(p)
-    recipe.add_checkpoint_output(p, name="deeplob")
     book = [kind for kind in features.TRANSFORM_KINDS if len(features.input_names(kind)) == DeepLOBConfig.features]
     p.add_argument("--transform", choices=book, default="ladder", help="input transform (D9)")
-    _add_loop(p)
+    _add_loop(p, "deeplob")
 
 
 def _add_data(p: argparse.ArgumentParser) -> None:
@@ -549,22 +548,23 @@ def _add_data(p: argparse.ArgumentParser) -> None:
     p.add_argument("--label", nargs="+", choices=LABEL_KINDS, default=list(LABEL_KINDS), help="labels of D8, one head each")
 
 
-def _add_loop(p: argparse.ArgumentParser) -> None:
-    recipe.add_rows(p, [("epochs", 24, None), ("windows", 80_000, "windows an epoch"), ("batch", 128, None)])
-    recipe.add_optimiser(p, rate=2e-3, weight_decay=0.01, ema=0.998, warmup=200)
-    recipe.add_rows(p, [("patience", 6, "epochs without a better validation score before stopping")])
-    p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
-    recipe.add_rows(p, [("stride", 5, "validate on every so many-th window")])
-    recipe.add_run(p)
-    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of a run, by its state or card (.json)")
-    rows = [
+def _add_loop(p: argparse.ArgumentParser, name: str) -> None:
+    recipe.add_run(p, name=name, rate=2e-3, weight_decay=0.01, ema=0.998, warmup=200)
+    recipe.add_rows(
+        p,
+        ("epochs", 24, None),
+        ("windows", 80_000, "windows an epoch"),
+        ("batch", 128, None),
+        ("patience", 6, "epochs without a better validation score before stopping"),
+        ("stride", 5, "validate on every so many-th window"),
         ("start-share", 0.0, "average the final weights with those of --start, which count this share"),
         ("rule-stride", RULE_STRIDE, "fit call rules on every so many-th validation window"),
-    ]
-    recipe.add_rows(p, rows)
+        ("test-every", 1, "score every so many-th row of the test part"),
+    )
+    p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
+    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of a run, by its state or card (.json)")
     p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
     recipe.add_test(p)
-    recipe.add_rows(p, [("test-every", 1, "score every so many-th row of the test part")])
 
 
 def _tlob(o: argparse.Namespace, outputs: int) -> TLOBConfig:

@@ -23,27 +23,15 @@ from core.device import best_device
 from core.messages import BadValue
 from core.models import MODELS
 from core.models.cct_28 import CCT28Config
-from core.models.config import ModelConfig
 from core.models.garment_teacher import GarmentTeacher, TeacherConfig
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.nn import EncoderLayer
 from core.scores import CALIBRATION_BINS, reliability
 from core.training.augment import Augmentation, augment
-from core.training.card import load_start, origin_entries, save_origin, training_entries
-from core.training.loop import Batch, LoopSettings, fit
+from core.training.card import begun, trained
+from core.training.loop import Batch, LoopSettings
 from core.training.progress import downloads_bar
-from core.training.recipe import (
-    TrainingRecipe,
-    TrainingRun,
-    add_checkpoint_output,
-    add_optimiser,
-    add_rows,
-    add_run,
-    add_test,
-    loop_of,
-    run_of,
-    taken,
-)
+from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, loop_of, run_of, taken
 from core.vision.calibration import fit_temperature, softmax
 from core.vision.classifier import BATCH, Classifier
 from core.vision.familiarity import Familiarity
@@ -360,27 +348,6 @@ class ViTRun(TrainingRun):
     images: int | None = None
 
 
-def trained(
-    run: TrainingRun,
-    model: nn.Module,
-    task: Any,
-    loop: LoopSettings,
-    *,
-    training: Any,
-    config: ModelConfig,
-    before: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Train a model in place; returns the card's entries of where it comes from and how training went.
-
-    Args:
-        training: the task's settings. before: how the run went that it started from.
-    """
-    save_origin(run.state, before)
-    rates = getattr(task, "rates", None)
-    progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state, rates=rates)
-    return origin_entries(config, seed=training.seed, started_from=before) | training_entries(training, loop, progress)
-
-
 def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loop: LoopSettings) -> Path:
     """Train and write the checkpoint and its card: calibrated on validation, tested once. Returns the card's path.
 
@@ -394,7 +361,7 @@ def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loo
     if config.start == "local":
         start_local(model)
     fresh = model.state_dict()
-    before = None if run.start is None else load_start(model, run.start, adapt=lambda weights: widened(weights, fresh))
+    before = begun(run, model, adapt=lambda weights: widened(weights, fresh))
     device = best_device()
     master = None if teacher is None else load_teacher(teacher, folder=run.folder).to(device)
     for network in (model, master) if compiled else ():
@@ -488,31 +455,28 @@ def fetch_missing(folder: Path, part: str) -> None:
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options of the ViT."""
     _add_common(p, name="vit", epochs=25)
-    rows = [
+    add_rows(
+        p,
         ("patch", 4, "side of a patch, pixels"),
         ("width", 96, None),
         ("heads", 4, None),
         ("layers", 6, None),
         ("hidden", 192, "middle width of the feed-forward networks"),
         ("dropout", 0.0, None),
-    ]
-    add_rows(p, rows)
+        ("stem", CCT28Config.stem, "channels of the first convolution"),
+        ("mirrored", False, "answer with the mean of the image and its mirror image (convolutions)"),
+        ("soft", 0.8, "weight of the teacher's answers beside the labels"),
+        ("temperature", 2.0, "of the teacher's answers"),
+    )
     p.add_argument(
         "--tokens", choices=("patches", "convolutions"), default="patches",
         help="what a token is made of: the documented ViT's patches, or a compact convolutional transformer's cells",
     )  # fmt: skip
-    add_rows(p, [("stem", CCT28Config.stem, "channels of the first convolution")])
     p.add_argument("--stages", type=int, nargs=2, default=CCT28Config.stages, help="of the convolutions at 14 x 14 and 7 x 7")
-    add_rows(p, [("mirrored", False, "answer with the mean of the image and its mirror image (convolutions)")])
     p.add_argument("--init", choices=("plain", "local"), default="local", help="weights before training")
     p.add_argument("--images", type=int, default=None, help="training images to use, validation included; all if left out")
     p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
     p.add_argument("--teacher", default=None, help="checkpoint of a teacher in the same folder, whose answers are imitated")
-    rows = [
-        ("soft", 0.8, "weight of the teacher's answers beside the labels"),
-        ("temperature", 2.0, "of the teacher's answers"),
-    ]
-    add_rows(p, rows)
     p.add_argument("--hints", type=float, choices=(0,), help=argparse.SUPPRESS)  # the shipped card's command says 0
     p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here")
     add_test(p, part="the test images")
@@ -521,26 +485,26 @@ def add_options(p: argparse.ArgumentParser) -> None:
 def add_teacher_options(p: argparse.ArgumentParser) -> None:
     """Options of the ViT's teacher."""
     _add_common(p, name="vit-teacher", epochs=10)
-    add_rows(p, [("stem", TeacherConfig.stem, "channels at 28 x 28")])
+    add_rows(p, ("stem", TeacherConfig.stem, "channels at 28 x 28"))
     p.add_argument("--stages", type=int, nargs=3, default=TeacherConfig.stages, help="channels at 14 x 14, 7 x 7 and 4 x 4")
 
 
 def _add_common(p: argparse.ArgumentParser, *, name: str, epochs: int) -> None:
     """Options that the student and the teacher share."""
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of the IDX files; fetched where missing")
-    add_checkpoint_output(p, name=name)
-    add_rows(p, [("epochs", epochs, None), ("batch", 128, None), ("smoothing", 0.1, "label smoothing")])
-    add_optimiser(p, rate=1e-3, weight_decay=0.05, ema=0.999, warmup=800)
-    rows = [
+    add_run(p, name=name, rate=1e-3, weight_decay=0.05, ema=0.999, warmup=800)
+    add_rows(
+        p,
+        ("epochs", epochs, None),
+        ("batch", 128, None),
+        ("smoothing", 0.1, "label smoothing"),
         ("shift", 2, "largest move of a training image, pixels"),
         ("warp", 0.5, "share of the images that are also turned, stretched and sheared"),
         ("erase", 0.0, "share of the images that lose a rectangle"),
-    ]
-    add_rows(p, rows)
+    )
     for option, text in (("compile", "compile the step (torch.compile)"), ("bf16", "forward pass in bfloat16")):
         kind = argparse.BooleanOptionalAction
         p.add_argument(f"--{option}", action=kind, default=None, help=f"{text}; on a GPU if left out")
-    add_run(p)
 
 
 def _common(o: argparse.Namespace, images: int) -> tuple[ViTRun, ViTTraining, LoopSettings]:
