@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import ccxt.async_support
 import pytest
 
+from core.market.feeds import catalogue
 from core.market.feeds.catalogue import COMMON, CatalogueUnavailable, ListedMarket, common_markets, exchanges, markets
 from core.market.feeds.protocol import FeedFailed
+from core.market.feeds.venues import make_exchange
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 
 
@@ -21,6 +27,30 @@ def test_exchanges_with_an_order_book_are_listed_by_name() -> None:
     names = [entry.name.lower() for entry in exchanges()]
     assert names == sorted(names)
     assert set(found) <= set(ccxt.async_support.exchanges)
+
+
+def test_first_visitors_who_come_together_list_the_exchanges_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each made the hundred clients by itself: with 25 at once, a page took over a minute."""
+    made, together = list[str](), threading.Barrier(4)
+
+    def make(name: str) -> Any:
+        made.append(name)
+        time.sleep(0.02)
+        return make_exchange(name)
+
+    def ask(_: int) -> int:
+        together.wait()
+        return len(exchanges())
+
+    monkeypatch.setattr(catalogue, "make_exchange", make)
+    monkeypatch.setattr(catalogue, "ccxt_modules", lambda: (None, SimpleNamespace(exchanges=["kraken", "binance"])))
+    catalogue._listed.cache_clear()
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(ask, range(4))) == [2] * 4
+        assert made == ["kraken", "binance"]
+    finally:
+        catalogue._listed.cache_clear()
 
 
 def test_markets_of_an_exchange_come_spot_first() -> None:
