@@ -1,20 +1,26 @@
 """Write docs/faults.md: what the market pages say and do at each fault of an exchange. `python -m scripts.fault_table`.
 
 Servers on the loopback misbehave in the protocols of twelve venues; the feed, with the real ccxt, is predicted, scored and
-recorded. All of it takes about twenty minutes; some faults at a time run in one process.
+recorded. All of it takes about twenty minutes; some faults at a time run in one process. With `--keep FILE` it goes by slices:
+what the file holds is not tried again, and the document is written once all is there. What left a wrong row is tried again.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
+import os
 import re
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
+from statistics import median
+from typing import Final
 
 from core.device import use_one_thread
 from core.market.feeds.stream_checks import Way, venue_check
@@ -25,6 +31,8 @@ from tests.core.market.feeds.fault_outcomes import Outcome, try_fault
 from tests.core.market.feeds.venue_faults import BY_NAME, FAULTS, MADE, VENUES, Fault
 from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 
+AGAIN: Final = 4
+"""Times that a try which left a wrong row is repeated."""
 OUT = Path(__file__).resolve().parent.parent / "docs" / "faults.md"
 HEAD = """# Faults of an exchange
 
@@ -124,20 +132,42 @@ def line(outcome: Outcome) -> str:
     return f"{outcome.venue} {outcome.fault}: noticed {noticed}, live {live}, wrong {outcome.wrong}: {' '.join(said(outcome))}"
 
 
-async def run(
-    faults: Sequence[Fault],
-    venues: Sequence[type[VenueServer]],
-    predictor: Predictor,
-    folder: Path,
-    at_once: int,
-    times: int = 1,
-) -> list[Outcome]:
-    """Try all faults at all venues; those that need the processor or the clock for themselves come last, one at a time."""
-    together = asyncio.Semaphore(at_once)
-    pairs = [(make, fault) for fault in faults for make in venues if (fault.made if make in MADE else fault.captured)] * times
-    done = count()
+Pair = tuple[type[VenueServer], Fault]
 
-    async def one(make: type[VenueServer], fault: Fault) -> Outcome:
+
+@dataclass(frozen=True, kw_only=True)
+class Try:
+    """One try: what came of it, and the machine's load in the minute before."""
+
+    outcome: Outcome
+    load: float
+
+    @classmethod
+    def from_json(cls, text: str) -> Try:
+        """The inverse of `to_json`."""
+        values = json.loads(text)
+        return cls(outcome=Outcome(**values["outcome"]), load=values["load"])
+
+    def to_json(self) -> str:
+        """One line."""
+        return json.dumps(asdict(self))
+
+
+def pairs_of(faults: Sequence[Fault], venues: Sequence[type[VenueServer]]) -> list[Pair]:
+    """Each fault at each venue whose protocol can have it."""
+    return [(make, fault) for fault in faults for make in venues if (fault.made if make in MADE else fault.captured)]
+
+
+async def run(pairs: Sequence[Pair], predictor: Predictor, folder: Path, at_once: int, kept: Path | None = None) -> list[Try]:
+    """Try faults at venues; those that need the processor or the clock for themselves come last, one at a time.
+
+    Args:
+        kept: file to which each try is added once it is over.
+    """
+    together = asyncio.Semaphore(at_once)
+    tries, done = list[Try](), count()
+
+    async def one(make: type[VenueServer], fault: Fault) -> None:
         async with together:
             try:
                 outcomes = await try_fault(make, fault, predictor, Path(tempfile.mkdtemp(dir=folder)))
@@ -145,40 +175,71 @@ async def run(
                 print(f"{make.exchange} {fault.name} again", file=sys.stderr, flush=True)
                 outcomes = await try_fault(make, fault, predictor, Path(tempfile.mkdtemp(dir=folder)))
             print(f"{next(done) + 1}/{len(pairs)} {line(outcomes)}", *outcomes.details, sep="\n    ", file=sys.stderr, flush=True)
-            return outcomes
+            tries.append(Try(outcome=outcomes, load=os.getloadavg()[0]))
+            if kept is not None:
+                with kept.open("a", encoding="utf-8") as file:
+                    file.write(f"{tries[-1].to_json()}\n")
 
-    outcomes = list(await asyncio.gather(*(one(make, fault) for make, fault in pairs if not fault.alone)))
+    await asyncio.gather(*(one(make, fault) for make, fault in pairs if not fault.alone))
     for make, fault in pairs:
         if fault.alone:
-            outcomes.append(await one(make, fault))
-    order = [(make.exchange, fault.name) for make, fault in pairs]
-    return sorted(outcomes, key=lambda one: order.index((one.venue, one.fault)))
+            await one(make, fault)
+    return tries
+
+
+def tail(tries: Sequence[Try], again: Sequence[Try]) -> str:
+    """The last sentences: how many tries, on how busy a machine, and what came of those with a wrong row when tried again."""
+    outcomes, loads, cores = [one.outcome for one in tries], [one.load for one in [*tries, *again]], os.cpu_count()
+    wrong = [one for one in outcomes if not one.sound]
+    slowest = max((one.live_s for one in outcomes if one.live_s is not None), default=0.0)
+    text = f"{len(outcomes)} tries, {len(wrong)} with a wrong row; live again within {slowest:.1f} s of the recovery at most. "
+    text += f"Load of the machine's {cores} cores meanwhile: {median(loads):.1f} in the middle, {max(loads):.1f} at most.\n"
+    for one in wrong:
+        same = [other.outcome for other in again if (other.outcome.venue, other.outcome.fault) == (one.venue, one.fault)]
+        bad = sum(not other.sound for other in same)
+        text += f"\n- {one.venue}, {one.fault}: tried again by itself, {bad} of {len(same)} left a wrong row."
+    return f"{text.rstrip()}\n"
 
 
 def main() -> None:
-    """Write the table."""
+    """Try, and write or print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     known = {make.exchange: make for make in VENUES}
     parser.add_argument("--venue", nargs="+", choices=sorted(known), help="these venues, printed and not written")
     parser.add_argument("--fault", nargs="+", metavar="WORDS", help="faults whose name begins so, printed and not written")
-    parser.add_argument("--times", type=int, default=1, help="how often each is tried, printed and not written if more than once")
     parser.add_argument("--at-once", type=int, default=3, help="faults tried at the same time")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="tries are kept here, and those that are there not tried again")
+    parser.add_argument("--most", type=int, help="tries of this slice, where they are kept")
     o = parser.parse_args()
     use_one_thread()
+    if os.getloadavg()[0] > (os.cpu_count() or 1) / 2:
+        print(
+            "Other programs keep this machine busy: a venue's times, and rows over a second late, may be theirs.", file=sys.stderr
+        )
     faults = [fault for fault in FAULTS if o.fault is None or fault.name.startswith(tuple(o.fault))]
     if not faults:
         parser.error(f"no fault begins so: the faults are {', '.join(BY_NAME)}")
     venues = [known[name] for name in o.venue or known]
+    pairs = pairs_of(faults, venues)
+    order = [(make.exchange, fault.name) for make, fault in pairs]
+    tries = [Try.from_json(text) for text in o.keep.read_text().splitlines()] if o.keep and o.keep.exists() else []
+    there = {(one.outcome.venue, one.outcome.fault) for one in tries}
+    due = [pair for pair, name in zip(pairs, order, strict=True) if name not in there][: o.most]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "checkpoint").mkdir()
         predictor = tiny_predictor(folder / "checkpoint", real_rows(4), (("forward", 5),), config=tiny_config(1, steps=8))
-        outcomes = asyncio.run(run(faults, venues, predictor, folder, o.at_once, o.times))
+        tries += asyncio.run(run(due, predictor, folder, o.at_once, o.keep))
+        if len(tries) < len(pairs):
+            print(f"{len(tries)} of {len(pairs)} tries are kept: the table is written once all are.")
+            return
+        tries.sort(key=lambda one: order.index((one.outcome.venue, one.outcome.fault)))
+        wrong = [pair for pair, one in zip(pairs, tries, strict=True) if not one.outcome.sound]
+        again = asyncio.run(run(wrong * AGAIN, predictor, folder, 1))
+    outcomes = [one.outcome for one in tries]
     text = HEAD + VENUES_HEAD + "\n".join(by_venue(outcomes, venues)) + "\n" + FAULTS_HEAD + "\n".join(by_fault(outcomes))
-    wrong = sum(not one.sound for one in outcomes)
-    slowest = max((one.live_s for one in outcomes if one.live_s is not None), default=0.0)
-    text += f"\n\n{len(outcomes)} tries, {wrong} with a wrong row; live again within {slowest:.1f} s of the recovery at most.\n"
-    if o.fault or o.venue or o.times > 1:
+    text += f"\n\n{tail(tries, again)}"
+    if o.fault or o.venue:
         print(text.removeprefix(HEAD))
     else:
         OUT.write_text(text, encoding="utf-8")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import math
 import random
 import re
 import tempfile
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
+import numpy as np
 import psutil
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
@@ -42,25 +44,30 @@ venues.make_exchange = make_exchange
 """
 """`sitecustomize` of the app's process, which leads Bybit's addresses to the loopback."""
 TICKET = re.compile(rb"/stream/market\?ticket=[\w-]+")
-PAGE_S = 60.0
-"""Longest that a page may take to name its stream."""
+NEVER_S: Final = 600.0
+"""Seconds after which a page counts as one that never comes; one that a busy machine keeps waiting comes late."""
 SETTLING_LOOKS: Final = 12
 """Most looks, five seconds apart, until the sockets of visitors who have gone are closed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
-    """Resources that a process holds, memory in MiB."""
+    """Resources that a process holds, memory in MiB.
+
+    Since the last look: `share` of a core, and `page_p95`, the 95th percentile of seconds until a page named its stream.
+    """
 
     minutes: float
     visits: int
+    share: float
+    page_p95: float
     memory: float
     threads: int
     descriptors: int
     sockets: int
 
     def __str__(self) -> str:
-        return "".join(f"{value:>12.1f}" if isinstance(value, float) else f"{value:>12}" for value in astuple(self))
+        return "".join(f"{value:>12.2f}" if isinstance(value, float) else f"{value:>12}" for value in astuple(self))
 
 
 class Visitors:
@@ -70,6 +77,10 @@ class Visitors:
         self._server, self._stay_s = server, stay_s
         self.visits = self.frames = 0
         self.failed: list[str] = []
+        self.waited: list[float] = []  # seconds until each page named its stream
+        self._looked = 0
+        self._process = psutil.Process(server.process.pid)
+        self._process.cpu_percent()
         self._began = time.monotonic()
 
     async def come_and_go(self, session: aiohttp.ClientSession, query: str) -> None:
@@ -79,22 +90,24 @@ class Visitors:
                 await self._visit(session, query)
                 self.visits += 1
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                self.failed.append(repr(error))
+                self.failed.append(f"after {(time.monotonic() - self._began) / 60:.1f} minutes: {error!r}")
                 await asyncio.sleep(1)
 
     async def _visit(self, session: aiohttp.ClientSession, query: str) -> None:
         root = self._server.url.replace("http", "ws", 1)
         run = BackMsg()
         run.rerun_script.query_string, run.rerun_script.page_name = query, "live"
+        came = time.monotonic()
         async with session.ws_connect(f"{root}/_stcore/stream", protocols=["streamlit"], max_msg_size=0) as page:
             await page.send_bytes(run.SerializeToString())
-            async with asyncio.timeout(PAGE_S):
+            async with asyncio.timeout(NEVER_S):
                 async for message in page:
                     ticket = TICKET.search(message.data) if isinstance(message.data, bytes) else None
                     if ticket:
                         break
                 else:
                     raise aiohttp.ClientError("the page named no stream")
+            self.waited.append(time.monotonic() - came)
             async with session.ws_connect(f"{root}{ticket[0].decode()}", max_msg_size=0) as stream:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(random.uniform(0.2, 1.0) * self._stay_s):
@@ -104,11 +117,14 @@ class Visitors:
 
     def look(self) -> Resources:
         """Resources of the app's process now."""
-        process = psutil.Process(self._server.process.pid)
+        process, waited, self._looked = self._process, self.waited[self._looked :], len(self.waited)
+        share = process.cpu_percent() / 100
         with process.oneshot():
             return Resources(
                 minutes=(time.monotonic() - self._began) / 60,
                 visits=self.visits,
+                share=share,
+                page_p95=float(np.percentile(waited, 95)) if waited else math.nan,
                 memory=process.memory_info().rss / 2**20,
                 threads=process.num_threads(),
                 descriptors=process.num_fds(),
@@ -173,6 +189,9 @@ def main() -> None:
         looks = max(8, round(o.minutes))
         seen, visitors = asyncio.run(with_venue(Path(folder), clients=o.clients, minutes=o.minutes, stay_s=o.stay, looks=looks))
     grown = ", ".join(f"{name} {growth(seen, name):+.1f}" for name in ("memory", "threads", "descriptors", "sockets"))
+    waited = np.array(visitors.waited)
+    middle, longest, late = np.median(waited), waited.max(), (waited > 60).sum()
+    print(f"pages came after {middle:.1f} s in the middle, {longest:.1f} at most; {late} of {len(waited)} after over a minute")
     print(
         f"last quarter less the first: {grown}; {visitors.frames} frames, {len(visitors.failed)} visits failed",
         *visitors.failed[:3],

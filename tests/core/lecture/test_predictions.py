@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 import torch
 
 from core.lecture import attention_steps, backprop, norms, predictions, recurrence, tokens
@@ -49,6 +52,12 @@ def test_norms_dropout_clipping_cost_by_closed_form() -> None:
     assert np.isclose(predictions.doubled_tokens(t, d, 1).values[0], factor)
     assert predictions.doubled_heads(t, d, 2).options[predictions.doubled_heads(t, d, 2).answer] == 2
     assert predictions.softmax_after(0).answer == 0 and predictions.softmax_after(120).answer == 2
+
+
+def test_dropouts_mean_is_compared_with_what_it_would_be_unscaled_or_scaled_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kept, answer in ((0.75, 0), (1.0, 1), (4 / 3, 2)):
+        monkeypatch.setattr(norms, "dropout_example", lambda rate, kept=kept: SimpleNamespace(means=np.full(3, kept)))
+        assert predictions.dropped_mean(0.25) == predictions.Outcome(answer=answer, values=(kept,))
 
 
 def test_the_lowest_loss_is_recomputed_for_plain_descent() -> None:
