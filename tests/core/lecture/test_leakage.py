@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.metrics import matthews_corrcoef
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
@@ -137,6 +139,26 @@ def test_a_peer_without_a_rule_calls_its_likeliest_class() -> None:
     with_rule, without = lab.measure(one), lab.measure(one, ["peers"])
     assert with_rule.network.tolist() == without.network.tolist()
     assert without.lead.tolist() == (without.network - without.peer).tolist()
+
+
+def test_networks_begin_as_kaiming_has_them_and_with_small_answers() -> None:
+    """Eight rows are fewer than a batch: nothing is learnt, and the answers are those of the first weights."""
+    data, features = trained().data, trained().data.inputs["train"].shape[1]
+    parts = {name: {part: one[:8] for part, one in getattr(data, name).items()} for name in ("inputs", "labels")}
+    begun = lab.train(replace(data, **parts), hidden=5, epochs=1)
+    generator, x = torch.Generator().manual_seed(0), torch.from_numpy(parts["inputs"]["test"])
+    weights = [torch.randn(lab.SEEDS, a, b, generator=generator) for a, b in ((features, 5), (5, 5), (5, 3))]
+    for seed in range(lab.SEEDS):
+        network = torch.nn.Sequential(
+            torch.nn.Linear(features, 5), torch.nn.ReLU(), torch.nn.Linear(5, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3)
+        )
+        with torch.no_grad():
+            for layer, drawn, size in zip(list(network)[::2], weights, (1, 1, 0.1), strict=True):
+                fan = layer.in_features  # type: ignore[union-attr]
+                layer.weight.copy_(drawn[seed].T * torch.nn.init.calculate_gain("relu") / fan**0.5 * size)  # type: ignore[operator, union-attr]
+                torch.nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+            expected = network(x).softmax(dim=-1).numpy()
+        np.testing.assert_allclose(begun.test[0, seed], expected, atol=1e-6)
 
 
 def test_shuffling_fools_a_nearest_neighbour_of_sklearns_too() -> None:
