@@ -56,8 +56,8 @@ docs: $(VENV)/.installed-dev
 
 REFUSALS := AlertError BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError ClassError \
 	ExperimentError FeedFailed FindingError ForecasterError FormatError GradientError LedgerError MissingModels NotAllowed \
-	NpzError OtherFormat OutOfStep OwnClassesError PhotographsError ReadingError ReceiptError RecordingError TextError \
-	TrainError UnusableBook WentQuiet WindowError
+	NpzError OtherFormat OutOfStep OwnClassesError PhotographsError PictureError ReadingError ReceiptError RecordingError \
+	TextError TrainError UnusableBook VideoError WentQuiet WindowError
 
 messages: $(VENV)/.installed
 	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose $(REFUSALS:%=--keywords %) --no-location --sort-output --output .messages.pot .

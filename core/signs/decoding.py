@@ -9,7 +9,6 @@ one digit outweigh the empty sentence. The best path has no such sum. `sharpened
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,24 +49,9 @@ class GlossSpan:
     probability: float
 
 
-def collapse(path: Iterable[int]) -> list[int]:
-    """CTC's map from a path to a sentence: repeats become one, then blanks go.
-
-    >>> collapse([0, 7, 7, 0, 7, 2, 2, 0])
-    [7, 7, 2]
-    """
-    labels: list[int] = []
-    before = BLANK
-    for label in path:
-        if label not in (BLANK, before):
-            labels.append(int(label))
-        before = label
-    return labels
-
-
 def greedy(log_probabilities: NDArray[np.floating]) -> list[int]:
-    """The sentence of the most likely label in each frame, of (T, V)."""
-    return collapse(log_probabilities.argmax(axis=1).tolist())
+    """The sentence of the most likely label in each frame, of (T, V): repeats become one, then blanks go."""
+    return [span.label for span in gloss_spans(log_probabilities)]
 
 
 def gloss_spans(log_probabilities: NDArray[np.floating]) -> list[GlossSpan]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.signs.decoding import GlossSpan, collapse, confident, gloss_spans
+from core.signs.decoding import GlossSpan, confident, gloss_spans
 from core.signs.hands.tracks import HandTracks
 
 
@@ -49,8 +49,7 @@ class Recognition:
     @property
     def greedy(self) -> tuple[str, ...]:
         """The best path's sentence."""
-        kept = confident(self.log_probabilities, self.least_probability)
-        return tuple(self.names[label] for label in collapse(kept.argmax(axis=1).tolist()))
+        return tuple(self.names[span.label] for span in self.glosses)
 
     @property
     def spans(self) -> tuple[tuple[str, int, int], ...]:

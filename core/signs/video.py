@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from core.messages import compose
+from core.messages import Refusal, compose
 
 Fit = Literal["crop", "pad"]
 """Crop: the middle square. Pad: all of the picture, black around it."""
 
-Reason = Literal["empty", "not_a_video", "cut_off", "no_picture", "too_large", "too_narrow", "start", "slow"]
 Ended = Literal["", "most", "time", "damaged"]
 
 SUFFIXES: Final = ("mp4", "mov", "m4v", "webm", "mkv", "avi", "gif")
@@ -42,12 +41,8 @@ _CONTAINERS: Final = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,mpegts,mpeg,
 Frames = NDArray[np.uint8]
 
 
-class VideoError(ValueError):
-    """A file without a readable frame; the message says what is wrong and what would be right, `reason` is its code."""
-
-    def __init__(self, reason: Reason, sentence: str) -> None:
-        super().__init__(sentence)
-        self.reason: Reason = reason
+class VideoError(Refusal, ValueError):
+    """A file without a readable frame; the message says what is wrong and what would be right."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,22 +127,19 @@ def read_video(
         on_frame: called with the number of frames sampled so far.
 
     Raises:
-        VideoError: for a file without frames; see its `reason`.
+        VideoError: for a file without frames.
         ValueError: for a size, rate or count that is not above 0.
     """
     if size < 1 or fps <= 0 or most < 1 or start < 0:
         raise ValueError(f"size, fps and most must be above 0 and start 0 or more, not {size}, {fps}, {most} and {start}")
     if not data:
-        raise VideoError("empty", compose("the file is empty: choose one that holds a video"))
+        raise VideoError(compose("the file is empty: choose one that holds a video"))
     with _opened(data) as container:
         stream = _picture_stream(container)
         duration = _duration(container, stream)
         if duration is not None and start >= max(duration, 1e-3):
             raise VideoError(
-                "start",
-                compose(
-                    "the video is {duration:.1f} s long: start before its end, not at {start:g} s", duration=duration, start=start
-                ),
+                "the video is {duration:.1f} s long: start before its end, not at {start:g} s", duration=duration, start=start
             )
         if start:
             with contextlib.suppress(av.error.FFmpegError):
@@ -188,9 +180,7 @@ def _sample(
             break
         on_frame(len(sampler.frames))
     if held is None:
-        raise VideoError(
-            "cut_off", compose("no picture of the video can be decoded: the file is damaged or cut off; send it again")
-        )
+        raise VideoError(compose("no picture of the video can be decoded: the file is damaged or cut off; send it again"))
     last, at = held
     rate = reading.rate
     if not ended:
@@ -204,11 +194,7 @@ def _sample(
             ended = "most"
     if not sampler.frames:
         raise VideoError(
-            "slow",
-            compose(
-                "no frame was decoded within {patience_s:g} s: send a video with fewer pixels or a later start",
-                patience_s=PATIENCE_S,
-            ),
+            "no frame was decoded within {patience_s:g} s: send a video with fewer pixels or a later start", patience_s=PATIENCE_S
         )
     return last, ended
 
@@ -229,17 +215,14 @@ def of_pictures(pictures: Iterable[Frames], *, size: int, fps: float, hold: int 
     width = height = 0
     for picture in pictures:
         if len(frames) + hold > MAX_FRAMES:
-            raise VideoError(
-                "too_large",
-                compose("these are more than {most} frames: choose fewer pictures or hold each shorter", most=MAX_FRAMES),
-            )
+            raise VideoError("these are more than {most} frames: choose fewer pictures or hold each shorter", most=MAX_FRAMES)
         height, width = picture.shape[:2]
         _check_size(width, height)
         method = Image.Resampling.BOX if min(width, height) > size else Image.Resampling.BILINEAR
         small = Image.fromarray(picture).resize(_scaled(width, height, size, fit), method)
         frames += [_square(np.asarray(small), size)] * hold
     if not frames:
-        raise VideoError("empty", compose("there is no picture: choose one or more"))
+        raise VideoError(compose("there is no picture: choose one or more"))
     return Footage(
         frames=np.stack(frames),
         fps=fps,
@@ -257,12 +240,9 @@ def _opened(data: bytes) -> Iterator[Any]:
         container = av.open(io.BytesIO(data), mode="r", container_options=options, metadata_errors="replace")
     except (av.error.FFmpegError, ValueError) as error:
         if b"ftyp" in data[:32]:
-            raise VideoError(
-                "cut_off", compose("the file is cut off: its index, which stands at its end, is missing; send the whole file")
-            ) from error
-        raise VideoError(
-            "not_a_video", compose("this is not a video that can be read: send mp4, mov, webm, mkv, avi or gif")
-        ) from error
+            why = compose("the file is cut off: its index, which stands at its end, is missing; send the whole file")
+            raise VideoError(why) from error
+        raise VideoError(compose("this is not a video that can be read: send mp4, mov, webm, mkv, avi or gif")) from error
     with container:
         yield container
 
@@ -271,12 +251,12 @@ def _picture_stream(container: Any) -> Any:
     streams = [one for one in container.streams.video if not one.disposition & av.stream.Disposition.attached_pic]
     if not streams:
         if container.streams.audio:
-            raise VideoError("no_picture", compose("the file holds only sound: send one with a picture"))
-        raise VideoError("no_picture", compose("the file holds no picture: send one with a picture"))
+            raise VideoError(compose("the file holds only sound: send one with a picture"))
+        raise VideoError(compose("the file holds no picture: send one with a picture"))
     stream = streams[0]
     context = stream.codec_context
     if context is None:
-        raise VideoError("not_a_video", compose("the video's codec is not known here: send H.264, HEVC, VP8, VP9, AV1 or gif"))
+        raise VideoError(compose("the video's codec is not known here: send H.264, HEVC, VP8, VP9, AV1 or gif"))
     _check_size(context.width, context.height)
     context.thread_type = "SLICE"  # frame threads would hold a 4K picture each
     return stream
@@ -284,16 +264,10 @@ def _picture_stream(container: Any) -> Any:
 
 def _check_size(width: int, height: int) -> None:
     if width * height > MAX_PIXELS:
-        raise VideoError(
-            "too_large",
-            compose("a picture has {width} x {height} pixels: up to 8192 x 8192 can be read", width=width, height=height),
-        )
+        raise VideoError("a picture has {width} x {height} pixels: up to 8192 x 8192 can be read", width=width, height=height)
     if width and height and max(width, height) > MAX_ASPECT * min(width, height):
         raise VideoError(
-            "too_narrow",
-            compose(
-                "a picture of {width} x {height} shows no hand: its sides may differ up to 20-fold", width=width, height=height
-            ),
+            "a picture of {width} x {height} shows no hand: its sides may differ up to 20-fold", width=width, height=height
         )
 
 

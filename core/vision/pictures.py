@@ -16,7 +16,7 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 from pillow_heif import register_heif_opener
 
-from core.messages import compose
+from core.messages import Refusal, compose
 from core.store import BoundedStore
 
 register_heif_opener()
@@ -39,7 +39,6 @@ STRIP_PIXELS: Final = 1 << 20
 KEPT: Final = 64
 """Pictures that a process keeps, at 2.4 MB at most each."""
 
-Problem = Literal["empty", "large", "unknown", "pdf", "damaged"]
 Note = Literal["animated", "pages", "turned", "reduced"]
 
 UPRIGHT: Final = {
@@ -66,16 +65,8 @@ _STARTS: Final = (
 """First bytes of the formats, except those in RIFF and ISO containers, whose mark stands further in."""
 
 
-class PictureError(ValueError):
-    """A file without a picture that can be read; the message says why and what would be right.
-
-    Attributes:
-        problem: which of the five kinds of problem it is.
-    """
-
-    def __init__(self, problem: Problem, message: str) -> None:
-        super().__init__(message)
-        self.problem: Problem = problem
+class PictureError(Refusal, ValueError):
+    """A file without a picture that can be read; the message says why and what would be right."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -110,7 +101,7 @@ def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Pict
         PictureError: for an empty file, one of another kind, a damaged or cut one, or more than `max_pixels` pixels to decode.
     """
     if not data:
-        raise PictureError("empty", compose("the file is empty (0 bytes): choose one with a picture in it"))
+        raise PictureError(compose("the file is empty (0 bytes): choose one with a picture in it"))
     try:
         opened = Image.open(BytesIO(data), formats=KINDS)
     except Image.DecompressionBombError as error:
@@ -247,26 +238,22 @@ def _orientation(image: Image.Image) -> int:
 def _too_large(most: int, size: tuple[int, int] | None = None) -> PictureError:
     limit = compose("at most {count} million pixels are decoded here, so make it smaller first", count=most // 1_000_000)
     if size is None:
-        return PictureError("large", compose("the picture is too large: {limit}", limit=limit))
-    return PictureError(
-        "large",
-        compose("the picture is {width:,} x {height:,} pixels: {limit}", width=size[0], height=size[1], limit=limit),
-    )
+        return PictureError("the picture is too large: {limit}", limit=limit)
+    return PictureError("the picture is {width:,} x {height:,} pixels: {limit}", width=size[0], height=size[1], limit=limit)
 
 
 def _not_read(data: bytes) -> PictureError:
     if data[:1024].lstrip().startswith(b"%PDF"):
-        return PictureError("pdf", compose("the file is a PDF, whatever its name says: export its page as a PNG or JPEG"))
+        return PictureError(compose("the file is a PDF, whatever its name says: export its page as a PNG or JPEG"))
     if data.startswith(_STARTS) or (data[:4] == b"RIFF" and b"WEBP".startswith(data[8:12])) or data[4:8] == b"ftyp":
         return _damaged()
     return PictureError(
-        "unknown",
-        compose("the file is not a picture that can be read here: choose a PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF"),
+        compose("the file is not a picture that can be read here: choose a PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF")
     )
 
 
 def _damaged() -> PictureError:
-    return PictureError("damaged", compose("the file is damaged or cut short: save or download it again"))
+    return PictureError(compose("the file is damaged or cut short: save or download it again"))
 
 
 STORE: Final[BoundedStore[Picture]] = BoundedStore(

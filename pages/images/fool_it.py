@@ -24,10 +24,6 @@ HIDE: Final = "hide"
 """The hidden patches' numbers, in the session and in the URL."""
 BOARD: Final = "fool:board"
 HEIGHT: Final = 400
-CSS: Final = """
-.eraser { width: 100%; max-width: 400px; touch-action: none; cursor: crosshair; border-radius: 0.2rem; }
-.eraser:focus-visible { outline: 2px solid #D5701F; }
-"""
 
 
 def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callable[[], None]]:
@@ -89,7 +85,7 @@ def _eraser(analysis: PictureAnalysis, hidden: frozenset[int]) -> None:
 
     red, green, blue = ground_colour(analysis)
     png = figures.picture_png(analysis.image, side=max(analysis.image.shape))
-    browser_component("eraser", CSS)(
+    browser_component("eraser")(
         key="fool_eraser",
         data={
             "image": figures.data_url(png),

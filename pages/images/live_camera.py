@@ -15,7 +15,7 @@ from core.vision.own_classes import OwnClasses
 from pages.images import cached_results
 from pages.images.class_names import garment
 from pages.shared import camera_route
-from pages.shared.browser_component import browser_component, sent_picture, style
+from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, current, regional
 from pages.shared.navigation import GARMENTS_STREAM
 
@@ -72,7 +72,7 @@ def show(
         "record": list(record),
         "wish": {"head": base64.b64encode(head.to_npz()).decode() if head else None},
     }
-    component = browser_component("live_garments", style("live_signs.css"))
+    component = browser_component("live_garments")
     result = component(key=key, data=data, on_still_change=on_still, on_shots_change=lambda: None)
     still = sent_picture(result.get("still"), max_bytes=MAX_BYTES)
     return still, shots_of(result.get("shots"), len(record))

@@ -35,13 +35,6 @@ PHOTO_SIDE: Final = 64
 PHOTO_SHEET_HEIGHT: Final = 185
 MAX_PASTED: Final = 6_000_000
 """Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends from the clipboard."""
-PASTE_CSS: Final = """
-.clipboard { display: flex; flex-wrap: wrap; gap: 0.6rem; align-items: center; font-size: 0.9rem; }
-.clipboard button {
-  font: inherit; color: inherit; background: transparent; border: 1px solid rgba(133, 140, 150, 0.6); border-radius: 0.4rem;
-  padding: 0.3rem 0.8rem; cursor: pointer;
-}
-"""
 SET: Final = "set"
 """Parameter that holds the ids."""
 
@@ -202,7 +195,7 @@ def _pasted() -> list[str] | None:
         "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
         "damaged": _("The browser cannot read this picture: save it and upload the file."),
     }
-    component = browser_component("clipboard", PASTE_CSS)
+    component = browser_component("clipboard")
     result = component(key="classify_pasted", data={"labels": labels}, on_picture_change=lambda: _touch("paste"))
     data = sent_picture(result.get("picture"), max_bytes=MAX_PASTED)
     came = state.pop("classify:touched:paste", False)

@@ -15,12 +15,6 @@ from pages.shared.browser_component import browser_component
 from pages.shared.language import _, number, percent
 
 SIDE: Final = 340
-CSS: Final = """
-.share-card {
-  font: inherit; color: inherit; background: transparent; border: 1px solid rgba(133, 140, 150, 0.6); border-radius: 0.5rem;
-  padding: 0.45rem 0.8rem; cursor: pointer;
-}
-"""
 
 
 def show(
@@ -55,7 +49,7 @@ def show(
         sentence = _("It is right on {share} of {count} photographs that it did not learn from.")
         lines.append(sentence.format(share=percent(known.accuracy), count=number(known.samples)))
     pictures = (prepared.step("turn").image, painted(analysis, hidden))
-    browser_component("share_card", CSS)(
+    browser_component("share_card")(
         key="share_card",
         data={
             "label": _("Card to share (PNG)"),

@@ -15,7 +15,7 @@ import streamlit as st
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.diagrams.drawing import Look, svg
 from pages.shared import controls
-from pages.shared.browser_component import browser_component, style
+from pages.shared.browser_component import browser_component
 from pages.shared.language import _, number
 
 GO: Final = "diagram:go"
@@ -48,9 +48,7 @@ def draw(diagram: Diagram, *, part: str, parts: Mapping[str, str], dial: str) ->
         "title": diagram.title,
         "hint": _("A block opens its part; the orange ones change with the dial in play."),
     }
-    browser_component("diagram", style("diagram.css"))(
-        key="lesson_diagram", data=json.dumps(data, ensure_ascii=False).encode(), on_part_change=_open
-    )
+    browser_component("diagram")(key="lesson_diagram", data=json.dumps(data, ensure_ascii=False).encode(), on_part_change=_open)
 
 
 def _open() -> None:

@@ -21,7 +21,7 @@ from core.market.stream import STATUSES
 from pages.markets import call_value, stream_route
 from pages.markets.marks_panel import mark_names
 from pages.shared import assets, controls, permissions
-from pages.shared.browser_component import browser_component, style
+from pages.shared.browser_component import browser_component
 from pages.shared.language import _, duration, regional
 
 TONES: Final[Mapping[Status, str]] = {
@@ -162,9 +162,7 @@ def show(
         if command:
             on_command(str(command["name"]), command.get("value"))
 
-    browser_component("terminal", style("terminal.css"))(
-        key="terminal", data=config, on_command_change=commanded, on_fallback_change=on_fallback
-    )
+    browser_component("terminal")(key="terminal", data=config, on_command_change=commanded, on_fallback_change=on_fallback)
 
 
 def _legend(palette: Palette) -> list[tuple[str, str, str]]:

@@ -11,23 +11,18 @@ from typing import Any, cast
 import streamlit as st
 
 from pages.shared import assets
-from pages.shared.assets import style as style
 
 
 @cache
-def browser_component(name: str, css: str) -> Callable[..., Any]:
-    """The component of the script `name`.js, registered once per process.
-
-    Args:
-        css: its styles, which hold for the whole page.
-    """
+def browser_component(name: str) -> Callable[..., Any]:
+    """The component of the script `name`.js, registered once per process; its styles are in the page's HTML."""
     script = f"""
 export default async function (component) {{
   const {{ receive }} = await import(new URL("{assets.script(f"{name}.js")}", location.origin).href);
   return receive(component);
 }}
 """
-    return cast("Callable[..., Any]", st.components.v2.component(f"observatory_{name}", js=script, css=css, isolate_styles=False))
+    return cast("Callable[..., Any]", st.components.v2.component(f"observatory_{name}", js=script, isolate_styles=False))
 
 
 def sent_picture(url: object, *, max_bytes: int) -> bytes | None:

@@ -6,7 +6,7 @@ import base64
 
 from core.figures import film
 from core.signs.recognition import Recognition
-from pages.shared.browser_component import browser_component, style
+from pages.shared.browser_component import browser_component
 from pages.shared.language import _, regional
 from pages.signs import cached_results
 from pages.signs.cached_results import Clip
@@ -38,4 +38,4 @@ def show(clip: Clip, recognition: Recognition, *, playing: bool = False) -> None
             "attention": _("What this picture attends to, over the whole film; the grey bar is the picture itself."),
         },
     }
-    browser_component("film_player", style("live_signs.css"))(key="film_player", data=data)
+    browser_component("film_player")(key="film_player", data=data)

@@ -19,7 +19,7 @@ from core.signs.live_reading import LiveReader, LiveReading
 from core.signs.live_spelling import LiveSpeller
 from core.signs.recogniser import HANDS, LETTERS
 from pages.shared import camera_route, controls
-from pages.shared.browser_component import browser_component, style
+from pages.shared.browser_component import browser_component
 from pages.shared.language import _, current, regional
 from pages.shared.navigation import HANDS_STREAM
 from pages.signs import cached_results
@@ -109,7 +109,7 @@ def show(
         "wish": wish,
         "game": game,
     }
-    browser_component("live_signs", style("live_signs.css"))(key=key, data=data)
+    browser_component("live_signs")(key=key, data=data)
 
 
 def _words(*, spells: bool) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, Final, cast
 
@@ -14,7 +13,7 @@ from core.figures.metrics import metrics_diagram
 from core.lecture import claims, notebooks
 from core.lecture.claims import metrics as said
 from core.messages import translate
-from core.signs import gloss_cleanup, metrics
+from core.signs import metrics
 from core.signs.edits import edit_table
 from core.signs.metrics import BleuScore, EditCell, Sentence, Smoothing
 from pages.learn import diagram, lesson, predict, projector, questions, worksheet
@@ -67,7 +66,6 @@ def page() -> None:
 
     predict.ask(ask)
     _wer(references, hypotheses, place)
-    _tidied(references, hypotheses)
     bleu = _bleu(references, hypotheses, place)
     with diagram_place:
         _diagram(references, hypotheses, place, bleu)
@@ -233,35 +231,6 @@ def _wer(references: list[Sentence], hypotheses: list[Sentence], place: int) -> 
             alignment_table(steps, reference, hypothesis, key="metrics_alignment")
         else:
             st.caption(_("The alignment appears when the table is full."))
-
-
-def _tidied(references: list[Sentence], hypotheses: list[Sentence]) -> None:
-    """The corpus's rate as it is written, after the evaluator's clean-up, and with repeats merged as well."""
-    steps: dict[str, Callable[[Sentence], Sentence]] = {
-        _("As written"): list,
-        _("After the clean-up"): gloss_cleanup.cleaned,
-        _("After the clean-up and merging"): lambda one: gloss_cleanup.merged(gloss_cleanup.cleaned(one)),
-    }
-    rows = []
-    for name, tidy in steps.items():
-        errors = metrics.word_errors([tidy(one) for one in references], [tidy(one) for one in hypotheses])
-        rows.append(
-            {
-                _("Corpus"): name,
-                "WER": "–" if errors.rate is None else percent(errors.rate, 2),
-                _("Errors"): number(errors.errors),
-                _("Words"): number(errors.words),
-            }
-        )
-    with st.expander(_("With the clean-up of a published evaluation"), icon=":material/cleaning_services:"):
-        st.dataframe(pd.DataFrame(rows), hide_index=True)
-        st.caption(
-            _(
-                "RWTH-PHOENIX-Weather 2014 is scored after a clean-up: markers such as __EMOTION__ are dropped, prefixes such as "
-                "loc- and cl- taken off, spelled letters joined (A B becomes A+B). Merging counts a gloss that follows itself "
-                "once. Rates with and without it cannot be compared."
-            )
-        )
 
 
 def _filled(size: int) -> int:

@@ -10,7 +10,6 @@ import streamlit as st
 from core.figures import hands as figures
 from core.figures.strip import address
 from core.signs import examples
-from pages.shared.browser_component import style
 from pages.shared.language import _
 
 
@@ -38,4 +37,4 @@ def show(glosses: Iterable[str]) -> None:
 def show_items(items: Sequence[tuple[str, str]]) -> None:
     """A strip of captions, and pictures in HTML."""
     listed = "".join(f"<li><b>{caption}</b>{pictures}</li>" for caption, pictures in items)
-    st.html(f'<style>{style("live_signs.css")}</style><ul class="signs-strip" tabindex="0">{listed}</ul>')
+    st.html(f'<ul class="signs-strip" tabindex="0">{listed}</ul>')

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from core.signs import ctc
-from core.signs.decoding import beam_search, collapse, confident, greedy, sharpened
+from core.signs.decoding import beam_search, confident, greedy, sharpened
 
 
 def frames(random: np.random.Generator, steps: int, size: int) -> NDArray[np.float64]:
@@ -28,9 +28,12 @@ def by_brute_force(log_probabilities: NDArray[np.float64]) -> dict[tuple[int, ..
     return found
 
 
-def test_collapse_takes_repeats_before_blanks() -> None:
-    assert collapse([0, 1, 1, 0, 1, 2, 2, 1]) == [1, 1, 2, 1]
-    assert collapse([]) == collapse([0, 0]) == []
+def test_greedy_takes_repeats_before_blanks() -> None:
+    def sentence(*path: int) -> list[int]:
+        return greedy(np.log(np.eye(3)[list(path)] + 0.1))
+
+    assert sentence(0, 1, 1, 0, 1, 2, 2, 1) == [1, 1, 2, 1]
+    assert sentence(0) == sentence(0, 0) == []
 
 
 @pytest.mark.parametrize("seed", range(20))

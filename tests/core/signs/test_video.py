@@ -58,9 +58,8 @@ def test_a_start_inside_the_film_is_sought():
     assert centre(found.frames) == pytest.approx([(5 * number) % 250 for number in range(200, 210)], abs=4)
     assert found.seconds[0] == 20
     assert found.ended == "most"
-    with pytest.raises(VideoError, match=r"40\.0 s long") as caught:
+    with pytest.raises(VideoError, match=r"40\.0 s long"):
         read_video(data, size=8, fps=10, start=40)
-    assert caught.value.reason == "start"
 
 
 @pytest.mark.parametrize(("degrees", "bright"), [(0, (0, 0)), (90, (1, 0)), (180, (1, 1)), (270, (0, 1))])
@@ -122,36 +121,33 @@ def test_a_film_cut_off_behind_its_index_gives_what_there_is():
 
 def test_a_film_cut_off_before_its_index_is_refused():
     data = film(steps())
-    with pytest.raises(VideoError, match="cut off") as caught:
+    with pytest.raises(VideoError, match="cut off"):
         read_video(data[: len(data) // 2], size=8, fps=5)
-    assert caught.value.reason == "cut_off"
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"),
+    ("data", "words"),
     [
-        (b"", "empty"),
-        (b"hello, this is a letter\n" * 200, "not_a_video"),
-        (bytes(range(256)) * 40, "not_a_video"),
-        (b"#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\nhttp://localhost:9/x.ts\n#EXT-X-ENDLIST\n", "not_a_video"),
-        (b"ffconcat version 1.0\nfile 'secret.mp4'\n", "not_a_video"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(100), "not_a_video"),
+        (b"", "the file is empty"),
+        (b"hello, this is a letter\n" * 200, "not a video"),
+        (bytes(range(256)) * 40, "not a video"),
+        (b"#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\nhttp://localhost:9/x.ts\n#EXT-X-ENDLIST\n", "not a video"),
+        (b"ffconcat version 1.0\nfile 'secret.mp4'\n", "not a video"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a video"),
     ],
     ids=["empty", "text", "bytes", "playlist", "concat", "picture"],
 )
-def test_what_is_no_film_is_refused(data, reason):
-    with pytest.raises(VideoError) as caught:
+def test_what_is_no_film_is_refused(data, words):
+    with pytest.raises(VideoError, match=words) as caught:
         read_video(data, size=8, fps=5)
-    assert caught.value.reason == reason
     assert str(caught.value)[0].islower()
     assert not str(caught.value).endswith(".")
 
 
 @pytest.mark.parametrize("kind", ["mp4", "mov", "matroska"])
 def test_sound_without_a_picture_is_refused(kind):
-    with pytest.raises(VideoError, match="only sound") as caught:
+    with pytest.raises(VideoError, match="only sound"):
         read_video(sound(kind), size=8, fps=5)
-    assert caught.value.reason == "no_picture"
 
 
 def test_4k_is_shrunk_while_it_is_read():
@@ -182,18 +178,15 @@ def test_time_is_bounded(monkeypatch: pytest.MonkeyPatch):
     assert found.ended == "time"
     assert 20 < len(found.frames) < 40
     monkeypatch.setattr(video, "PATIENCE_S", 0)
-    with pytest.raises(VideoError, match="within 0 s") as caught:
+    with pytest.raises(VideoError, match="within 0 s"):
         read_video(data, size=8, fps=10, start=9.5)
-    assert caught.value.reason == "slow"
 
 
 def test_a_picture_too_large_or_too_narrow_is_refused():
-    with pytest.raises(VideoError, match="sides may differ") as caught:
+    with pytest.raises(VideoError, match="sides may differ"):
         read_video(film([grey(0, 640, 16)]), size=8, fps=5)
-    assert caught.value.reason == "too_narrow"
-    with pytest.raises(VideoError, match="up to 8192") as caught:
+    with pytest.raises(VideoError, match="up to 8192"):
         video._check_size(16_384, 16_384)
-    assert caught.value.reason == "too_large"
 
 
 def test_pictures_become_a_clip():

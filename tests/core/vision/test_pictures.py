@@ -214,32 +214,30 @@ def huge() -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 64))
 
 
-BAD: dict[str, tuple[bytes, str, str]] = {
-    "0 bytes": (b"", "empty", "the file is empty"),
-    "a PDF": (b"%PDF-1.7\n1 0 obj\n", "pdf", "the file is a PDF, whatever its name says"),
-    "a text": (b"hello, world", "unknown", "choose a PNG, JPEG"),
-    "an SVG": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "unknown", "not a picture that can be read here"),
-    "a ZIP": (b"PK\x03\x04" + b"\0" * 60, "unknown", "not a picture that can be read here"),
-    "20,000 x 20,000": (huge(), "large", "at most 64 million pixels"),
-    "a PNG's start": (b"\x89PNG\r\n\x1a\n", "damaged", "damaged or cut short"),
-    "a JPEG's start": (b"\xff\xd8\xff\xe0\x00\x10JFIF", "damaged", "damaged or cut short"),
+BAD: dict[str, tuple[bytes, str]] = {
+    "0 bytes": (b"", "the file is empty"),
+    "a PDF": (b"%PDF-1.7\n1 0 obj\n", "the file is a PDF, whatever its name says"),
+    "a text": (b"hello, world", "choose a PNG, JPEG"),
+    "an SVG": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "not a picture that can be read here"),
+    "a ZIP": (b"PK\x03\x04" + b"\0" * 60, "not a picture that can be read here"),
+    "20,000 x 20,000": (huge(), "at most 64 million pixels"),
+    "a PNG's start": (b"\x89PNG\r\n\x1a\n", "damaged or cut short"),
+    "a JPEG's start": (b"\xff\xd8\xff\xe0\x00\x10JFIF", "damaged or cut short"),
 }
 
 
-@pytest.mark.parametrize(("data", "problem", "words"), BAD.values(), ids=BAD.keys())
-def test_bad_files_get_one_sentence(data: bytes, problem: str, words: str) -> None:
-    with pytest.raises(PictureError, match=words) as caught:
+@pytest.mark.parametrize(("data", "words"), BAD.values(), ids=BAD.keys())
+def test_bad_files_get_one_sentence(data: bytes, words: str) -> None:
+    with pytest.raises(PictureError, match=words):
         decode(data, name="bad.png")
-    assert caught.value.problem == problem
 
 
 @pytest.mark.parametrize("make", [*LOSSLESS.values(), *LOSSY.values()], ids=[*LOSSLESS.keys(), *LOSSY.keys()])
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
 def test_a_file_that_was_cut_is_damaged(make: Callable[[], bytes], share: float) -> None:
     data = make()
-    with pytest.raises(PictureError) as caught:
+    with pytest.raises(PictureError, match="damaged or cut short"):
         decode(data[: int(share * len(data))])
-    assert caught.value.problem == "damaged"
 
 
 def test_too_many_pixels_are_counted_from_the_header() -> None:

@@ -341,7 +341,7 @@ def test_every_error_of_core_that_a_page_catches_is_checked() -> None:
 
 
 @pytest.mark.parametrize(("call", "plain"), [
-    ("VideoError('empty', 'the file is empty')", True),
+    ("VideoError('the file is empty')", True),
     ("checkpoints.CheckpointError(f'the card {name} is damaged')", True),
     ("BookError('the file has no rows')", True),
     ("BookError(f'{name} has no rows', name=name)", True),
