@@ -45,7 +45,7 @@ CHECKPOINT: Final = "deeplob"
 def _foreign() -> dict[str, Examples]:
     """By the name of the file that is damaged: all files of its format."""
     rows, found = read_rows(sorted(BOOKS.glob("*.parquet"))[0])[:60], {}
-    for write in (formats.own_parquet, formats.tardis, formats.lobster):
+    for write in (formats.own_parquet, formats.tardis, formats.hftbacktest, formats.lobster):
         with tempfile.TemporaryDirectory() as folder:
             written = [(name, path.read_bytes()) for name, path in write(Path(folder), rows).items()]
         found |= {name: written for name, _ in written}

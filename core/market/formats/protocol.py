@@ -100,10 +100,13 @@ class PositionedText:
     """Lines of a text file, gzip or not, with the share of it that has been read.
 
     A line is read as far as it may be long, and a packed file as far as it may unpack: a small file must not fill the memory.
+
+    Args:
+        longest: bytes of a line.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, longest: int = MAX_LINE) -> None:
+        self.path, self.longest = path, longest
         self._raw: IO[bytes] = path.open("rb")
         packed = self._raw.read(2) == GZIP
         self._raw.seek(0)
@@ -121,12 +124,13 @@ class PositionedText:
         Raises:
             FormatError: where it is too long, or the file unpacks to too much.
         """
-        line = self._data.readline(MAX_LINE + 1)
+        line = self._data.readline(self.longest + 1)
         self._unpacked += len(line)
-        if len(line) > MAX_LINE:
-            raise FormatError(
-                "{file} has a line of over {most} KiB: no book is so long", file=self.path.name, most=MAX_LINE >> 10
+        if len(line) > self.longest:
+            what = compose(
+                "{file} has a line of over {most} KiB: no book is so long", file=self.path.name, most=self.longest >> 10
             )
+            raise FormatError(what)
         if self._unpacked > self._most:
             raise FormatError(too_much(self.path))
         return line.decode("utf-8", "replace")

@@ -1,16 +1,19 @@
-"""Formats of whole books: the program's own, tardis.dev's `book_snapshot_25` and LOBSTER's.
+"""Formats of whole books: the program's own, tardis.dev's `book_snapshot_25`, LOBSTER's and FI-2010's.
 
-And of changes to a book: Binance's messages as they came, and how books are built from them.
+And of changes to a book: Binance's messages as they came, hftbacktest's events, and how books are built from them.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 import re
+import zipfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -21,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from core.market.book import STEP_MS, FloatArray, whole_levels
+from core.market.book import LEVELS, STEP_MS, FloatArray, whole_levels
 from core.market.feeds.protocol import Trade
 from core.market.formats import protocol
 from core.market.store.index import market_of
@@ -284,6 +287,84 @@ def _midnight(files: Mapping[str, Path]) -> int:
     )
 
 
+# -- FI-2010: 144 rows of features and 5 of labels, a column an event ---------------------------------------------------------
+
+FIRST_DAY: Final = int(datetime(2010, 6, 1, 7, 30, tzinfo=UTC).timestamp() * 1e3)
+"""Helsinki's first trading day in the data, 10:30 local time; the events' own times are not given."""
+FI_ROWS: Final = 149
+FI_LINE: Final = 32 << 20
+"""Bytes of a line: one value of each event, sixteen bytes. The largest file has 362,400 events."""
+JUMP: Final = 0.05
+"""A change of the mid by more than this share is the next of the five stocks, which the files hold one after another."""
+
+
+class Fi2010Format(protocol.BookFormat):
+    """One text file; of its rows the first forty are read (Ntakaris et al. 2018, fairdata.fi 73eb48d7).
+
+    These are ask price, ask volume, bid price, bid volume by level. Prices and volumes are normalised: with "DecPre" they are
+    divided by a power of ten, which leaves an order book; by z-score or min-max they no longer are one. There are no times.
+    """
+
+    key, name = "fi2010", "FI-2010"
+    remark = compose("FI-2010 gives no times: each event is given 250 ms, so horizons count events. Sizes and prices are scaled.")
+
+    def recognises(self, files: Mapping[str, Path]) -> bool:
+        return len(files) == 1 and bool(re.match(rb"\s*-?\d\.\d+e[+-]\d+(\s+-?\d\.\d+e[+-]\d+)+", protocol.head(only(files))))
+
+    def market(self, files: Mapping[str, Path]) -> str:
+        return "FI-2010"
+
+    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
+        path = only(files)
+        values = self._read(path)
+        if (values[np.isfinite(values)] < 0).any():
+            raise protocol.FormatError(
+                "{file} is normalised by z-score, which leaves no order book: the files named DecPre are right", file=path.name
+            )
+        mid = (values[:, 0] + values[:, 2]) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            jumps = np.flatnonzero(np.abs(np.diff(mid) / mid[:-1]) > JUMP) + 1
+        edges = [0, *jumps.tolist(), len(values)]
+        for stock, (first, last) in enumerate(pairwise(edges)):
+            for start in range(first, last, protocol.BATCH):
+                end = min(last, start + protocol.BATCH)
+                # A minute between two stocks, so that they are never taken for one.
+                times = FIRST_DAY + stock * 60_000 + STEP_MS * np.arange(start, end, dtype=np.int64)
+                yield protocol.BookBatch(
+                    timestamps=times,
+                    values=values[start:end],
+                    rows=np.arange(start + 1, end + 1, dtype=np.int64),
+                    fresh=start == first,
+                    done=end / len(values),
+                )
+
+    def _read(self, path: Path) -> np.ndarray:
+        """(events, 40); a line is a feature, so that a bad line spoils the file."""
+        rows: list[np.ndarray] = []
+        with closing(protocol.PositionedText(path, longest=FI_LINE)) as file:
+            for number, line in enumerate(iter(file.line, ""), 1):
+                if number > 4 * LEVELS:
+                    break
+                try:
+                    rows.append(np.array(line.split(), dtype=np.float64))
+                except ValueError as error:
+                    what = compose("line {row} of {file} holds something other than numbers", row=number, file=path.name)
+                    raise protocol.FormatError(what) from error
+                if (count := len(rows[-1])) != (right := len(rows[0])):
+                    raise protocol.FormatError(
+                        "line {row} of {file} has {count} values, the first has {right}: all must have as many",
+                        row=number,
+                        file=path.name,
+                        count=count,
+                        right=right,
+                    )
+        if (count := len(rows)) < 4 * LEVELS:
+            raise protocol.FormatError(
+                "{file} has {count} lines: FI-2010 has {right}, a feature each", file=path.name, count=count, right=FI_ROWS
+            )
+        return np.stack(rows, axis=1)
+
+
 KEPT_LEVELS: Final = 25
 """Levels a side of a converted recording."""
 
@@ -472,4 +553,115 @@ class _Stream:
         return None
 
 
-FORMATS: Final[tuple[protocol.BookFormat, ...]] = (OwnFormat(), TardisFormat(), BinanceWireFormat(), LobsterFormat())
+FIELDS: Final = ("ev", "exch_ts", "local_ts", "px", "qty")
+DEPTH, TRADE, CLEAR, SNAPSHOT, BEST = 1, 2, 3, 4, 5
+LOCAL: Final = 1 << 30
+BUY, SELL = 1 << 29, 1 << 28
+
+
+class HftbacktestFormat(protocol.BookFormat):
+    """An array "data" of events, each with flags and two times in nanoseconds (hftbacktest's docs, "Data").
+
+    Fields ev, exch_ts, local_ts, px, qty, order_id, ival, fval. The low byte of ev says what happened: 1 depth, 2 trade, 3 clear,
+    4 snapshot; its bits 31 and 30 who is to see it (exchange, local), 29 and 28 the side (buy, sell). Local time is a book's
+    time. Events that only the exchange saw are passed over.
+    """
+
+    key, name = "hftbacktest", "hftbacktest .npz"
+
+    def recognises(self, files: Mapping[str, Path]) -> bool:
+        try:
+            with zipfile.ZipFile(only(files)) as packed:
+                return len(files) == 1 and "data.npy" in packed.namelist()
+        except (zipfile.BadZipFile, OSError):
+            return False
+
+    def market(self, files: Mapping[str, Path]) -> str:
+        return re.sub(r"_?\d{6,8}.*", "", Path(next(iter(files))).stem)
+
+    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
+        events = self._events(only(files))
+        seen = np.flatnonzero((events["ev"] & LOCAL) != 0)
+        times = -(-events["local_ts"][seen] // 1_000_000)
+        order = np.argsort(times, kind="stable")
+        seen, times = seen[order], times[order]
+        builder = BookBuilder()
+        for start in range(0, len(seen), protocol.BATCH):
+            problems: list[protocol.RowProblem] = []
+            trades: list[Trade] = []
+            rows = seen[start : start + protocol.BATCH]
+            flags = events["ev"][rows]
+            sides = np.where(flags & BUY, 1, np.where(flags & SELL, -1, 0))
+            columns = (
+                rows + 1,
+                times[start : start + protocol.BATCH],
+                flags & 0xFF,
+                sides,
+                events["px"][rows],
+                events["qty"][rows],
+            )
+            for row, when, kind, side, price, size in zip(*(column.tolist() for column in columns), strict=True):
+                if (why := _fault(kind, side, price, size)) is not None:
+                    problems += [protocol.RowProblem(row=row, what=why)] if kind != BEST else []
+                elif kind == TRADE:
+                    trades.append(Trade(price=price, size=size, side="buy" if side > 0 else "sell", exchange_ms=when))
+                else:
+                    builder.move_to(when, row)
+                    if kind == CLEAR:
+                        _clear(builder, side, price)
+                    else:
+                        builder.change(builder.bids if side > 0 else builder.asks, [(price, size)])
+            if start + protocol.BATCH >= len(seen):
+                builder.keep()
+            stamps, values, numbers = builder.take()
+            done = min(1.0, (start + protocol.BATCH) / len(seen))
+            yield protocol.BookBatch(
+                timestamps=stamps, values=values, rows=numbers, problems=problems, trades=trades, fresh=start == 0, done=done
+            )
+
+    def _events(self, path: Path) -> NDArray[Any]:
+        try:
+            with zipfile.ZipFile(path) as packed:
+                size = packed.getinfo("data.npy").file_size
+            if size > protocol.max_unpacked(path):
+                raise protocol.FormatError(protocol.too_much(path))
+            with np.load(path, allow_pickle=False) as packed:
+                events: NDArray[Any] = packed["data"]
+        except protocol.FormatError:
+            raise
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            why = first_line(error)
+            raise protocol.FormatError("{file} cannot be read: {reason}", file=path.name, reason=why) from error
+        if missing := [name for name in FIELDS if name not in (events.dtype.names or ())]:
+            raise protocol.FormatError(
+                "the events of {file} lack the field {field}: hftbacktest 2 writes it", file=path.name, field=missing[0]
+            )
+        if not (len(events) and (events["ev"] & LOCAL).any()):
+            raise protocol.FormatError("{file} has no event that was received: some are needed", file=path.name)
+        return events
+
+
+def _fault(kind: int, side: int, price: float, size: float) -> Message | None:
+    """Says what is wrong with an event; None where nothing is."""
+    if kind == CLEAR:
+        return None
+    if kind not in (DEPTH, SNAPSHOT, TRADE):
+        return compose("has the event type {kind}: depth, trade, clear and snapshot (1 to 4) are read", kind=kind)
+    if not (0 < price < math.inf and 0 <= size < math.inf):
+        return compose("has price {price:g} and size {size:g}: a price above 0 and a size are right", price=price, size=size)
+    return None if side else compose("has no side: the flag of a buy or a sell is needed")
+
+
+def _clear(builder: BookBuilder, side: int, price: float) -> None:
+    """Remove a side as far as the price; both sides whole, where none is named."""
+    if side >= 0:
+        for level in [level for level in builder.bids if side == 0 or not price or level >= price]:
+            del builder.bids[level]
+    if side <= 0:
+        for level in [level for level in builder.asks if side == 0 or not price or level <= price]:
+            del builder.asks[level]
+
+
+FORMATS: Final[tuple[protocol.BookFormat, ...]] = (
+    *(OwnFormat(), TardisFormat(), HftbacktestFormat(), BinanceWireFormat(), Fi2010Format(), LobsterFormat()),
+)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.market.formats import bounded, conversion, protocol
+from core.market.formats import bounded, conversion, protocol, readers
 from core.market.formats.bounded import Limits
 from core.market.formats.protocol import FormatError
 from tests.core.market.feeds.binance_server import FIXTURES
 from tests.core.market.formats.test_conversion import SAMPLE
 
 HEADER = ",".join(["timestamp", *(f"{s}_{w}_{i}" for i in range(1, 11) for s in ("ask", "bid") for w in ("price", "size"))])
-ROW = b"1," * 40 + b"1\n"
-"""One price everywhere: read whole, and of no use."""
+EVENT = np.dtype([("ev", "u8"), ("exch_ts", "i8"), ("local_ts", "i8"), ("px", "f8"), ("qty", "f8")])
 
 
 def packed_csv(path: Path, piece: bytes, times: int, before: bytes = b"") -> dict[str, Path]:
@@ -28,6 +30,17 @@ def packed_csv(path: Path, piece: bytes, times: int, before: bytes = b"") -> dic
         file.write(before)
         for _ in range(times):
             file.write(piece)
+    return {path.name: path}
+
+
+def npz(path: Path, events: int) -> dict[str, Path]:
+    data = np.zeros(events, dtype=EVENT)
+    data["ev"], data["px"], data["qty"] = (1 << 30) | (1 << 29) | 1, 1.0, 1.0
+    data["local_ts"] = np.arange(events) * 250_000_000  # a step of the grid each
+    buffer = io.BytesIO()
+    np.save(buffer, data)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("data.npy", buffer.getvalue())
     return {path.name: path}
 
 
@@ -51,6 +64,8 @@ def test_what_unpacks_to_far_more_than_it_is_is_refused(tmp_path: Path, monkeypa
     files = packed_csv(tmp_path / "rows.csv.gz", b"1" * 1023 + b"\n", 2_000, HEADER.encode() + b"\n")
     with pytest.raises(FormatError, match=r"^rows.csv.gz unpacks to more than 1 MiB: split it$"):
         conversion.inspect(files)
+    with pytest.raises(FormatError, match=r"^events.npz unpacks to more than 1 MiB: split it$"):
+        conversion.inspect(npz(tmp_path / "events.npz", 300_000))
 
 
 def test_a_batch_of_long_lines_is_bounded_by_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,8 +86,8 @@ def test_a_good_file_is_inspected_alike_in_a_process_of_its_own() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems know no such limits")
 def test_time_and_memory_end_the_process_and_not_this_one(tmp_path: Path) -> None:
-    files = packed_csv(tmp_path / "rows.csv.gz", ROW, 700_000, HEADER.encode() + b"\n")  # 57 MB unpacked
-    with pytest.raises(FormatError, match=r"^reading rows.csv.gz takes more than 1 s of the processor: split it$"):
+    files = npz(tmp_path / "events.npz", 1_500_000)  # 60 MB unpacked, half a minute and more
+    with pytest.raises(FormatError, match=r"^reading events.npz takes more than 1 s of the processor: split it$"):
         bounded.inspect(files, limits=Limits(seconds=1))
     with pytest.raises(FormatError, match=r"takes more than 32 MiB of memory: split it|takes more memory than it may"):
         bounded.inspect(files, limits=Limits(seconds=60, mib=32))
@@ -97,8 +112,9 @@ def written(folder: Path) -> list[Path]:
 
 
 def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
-    files = packed_csv(tmp_path / "rows.csv.gz", ROW, 20_000, HEADER.encode() + b"\n")
-    found = conversion.inspect({SAMPLE.name: SAMPLE})  # says how it is written; what is read ends by its limits
+    files = npz(tmp_path / "events.npz", 20_000)
+    found = conversion.inspect({SAMPLE.name: SAMPLE})  # says how it is written; what is read ends by its time
+    slow = replace(found, form=next(form for form in readers.FORMATS if form.key == "hftbacktest"))
     library = tmp_path / "library"
 
     def gone(share: float) -> None:
@@ -107,7 +123,7 @@ def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(InterruptedError):
         bounded.convert({SAMPLE.name: SAMPLE}, library / "left.parquet", found, market="A", progress=gone)
     with pytest.raises(FormatError):
-        bounded.convert(files, library / "slow.parquet", found, market="A", limits=Limits(seconds=1, mib=16))
+        bounded.convert(files, library / "slow.parquet", slow, market="A", limits=Limits(seconds=1, mib=16))
     assert written(library) == []
 
 

@@ -1,6 +1,7 @@
 """Each format: rows that come out as they went in, and bad rows named by their number.
 
-Binance's lines are real. LOBSTER's and tardis.dev's files are made here to their published descriptions, from a real book's rows.
+Binance's lines are real. LOBSTER's, tardis.dev's, hftbacktest's and FI-2010's files are made here to their published
+descriptions, from a real book's rows.
 """
 
 from __future__ import annotations
@@ -55,6 +56,30 @@ def tardis(folder: Path, rows: BookRows) -> Files:
     return {path.name: path}
 
 
+def hftbacktest(folder: Path, rows: BookRows) -> Files:
+    """A snapshot of the first book, then the levels that changed, then a trade; one event only the exchange saw."""
+    fields = [("ev", "<u8"), ("exch_ts", "<i8"), ("local_ts", "<i8"), ("px", "<f8"), ("qty", "<f8"), ("order_id", "<u8")]
+    kind = np.dtype([*fields, ("ival", "<i8"), ("fval", "<f8")])
+    both, buy, sell = (1 << 31) | (1 << 30), 1 << 29, 1 << 28
+    before: dict[tuple[int, float], float] = {}
+    events = []
+    for row, (when, levels) in enumerate(zip(rows.timestamps, rows.levels, strict=True)):
+        now = {(sell, price): size for price, size in zip(levels[0::4], levels[1::4], strict=True)}
+        now |= {(buy, price): size for price, size in zip(levels[2::4], levels[3::4], strict=True)}
+        ns = int(when) * 1_000_000
+        for side, price in [key for key in before if key not in now]:
+            events.append((both | side | 1, ns - 5, ns, price, 0.0, 0, 0, 0.0))
+        for (side, price), size in now.items():
+            if before.get((side, price)) != size:
+                events.append((both | side | (4 if row == 0 else 1), ns - 5, ns, price, size, 0, 0, 0.0))
+        before = now
+    last = events[-1][2]
+    events.append((both | buy | 2, last, last, 61_000.0, 0.5, 0, 0, 0.0))
+    events.append(((1 << 31) | buy | 1, last, last, 1.0, 1.0, 0, 0, 0.0))
+    np.savez_compressed(path := folder / "btcusdt_20240808.npz", data=np.array(events, dtype=kind))
+    return {path.name: path}
+
+
 def lobster(folder: Path, rows: BookRows) -> Files:
     """Books and messages of the same lines; dollars times 10,000; the eleventh level is empty."""
     stem = "GOOG_2012-06-21_34200000_57600000"
@@ -73,6 +98,16 @@ def lobster(folder: Path, rows: BookRows) -> Files:
     return {path.name: path for path in sorted(folder.glob("GOOG*.csv"))}
 
 
+def fi2010(folder: Path, rows: BookRows) -> Files:
+    """149 lines of as many numbers as there are events; two stocks, the second at twice the price."""
+    whole = np.concatenate([rows.levels[:200], rows.levels[200:] * 2.0])
+    values = np.concatenate([whole / 1e5, np.ones((len(whole), 109))], axis=1)
+    path = folder / "Train_Dst_NoAuction_DecPre_CF_1.txt"
+    np.savetxt(path, values.T, fmt="%.10e", delimiter="   ", newline="\n   ", header="", comments="")
+    path.write_text("   " + path.read_text().rstrip() + "\n")
+    return {path.name: path}
+
+
 def converted(files: Files, folder: Path, *, levels: int | None = None) -> tuple[Inspection, BookRows, Path]:
     found = inspect(files)
     path = folder / "out.parquet"
@@ -83,7 +118,9 @@ def converted(files: Files, folder: Path, *, levels: int | None = None) -> tuple
     return found, made, path
 
 
-@pytest.mark.parametrize(("write", "key"), [(own_csv, "own"), (own_parquet, "own"), (tardis, "tardis")])
+@pytest.mark.parametrize(
+    ("write", "key"), [(own_csv, "own"), (own_parquet, "own"), (tardis, "tardis"), (hftbacktest, "hftbacktest")]
+)
 def test_rows_come_out_as_they_went_in(
     tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], key: str
 ) -> None:
@@ -95,7 +132,7 @@ def test_rows_come_out_as_they_went_in(
     assert (found.start_ms, found.end_ms, found.sampling_ms) == (rows.timestamps[0], rows.timestamps[-1], 250.0)
     np.testing.assert_array_equal(made.timestamps, holed.timestamps)  # the pause stays: nothing is carried into it
     np.testing.assert_allclose(made.levels, holed.levels, rtol=1e-9)
-    assert len(read_trades(path)) == found.trades == 0
+    assert len(read_trades(path)) == found.trades == (1 if key == "hftbacktest" else 0)
 
 
 def test_rows_are_the_same_however_many_are_read_at_once(tmp_path: Path, rows: BookRows, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,6 +187,14 @@ def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: Boo
         "buy",
         found.start_ms + 1750,
     )  # 1749.7, never before it happened
+
+
+def test_fi2010_is_a_column_an_event_and_its_stocks_are_apart(tmp_path: Path, rows: BookRows) -> None:
+    found, made, _path = converted(fi2010(tmp_path, rows), tmp_path)
+    assert (found.form.key, found.books, found.levels, found.problem_count) == ("fi2010", 300, 10, 0)
+    assert [piece.stop - piece.start for piece in segments(made.timestamps)] == [200, 100]
+    np.testing.assert_allclose(made.levels[:200], rows.levels[:200] / 1e5, rtol=1e-9)
+    np.testing.assert_allclose(made.levels[200:], rows.levels[200:] * 2 / 1e5, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["spot_btcusdt_20240808", "usdm_btcusdt_20240718"])
@@ -260,6 +305,22 @@ def test_a_bad_line_of_each_kind_is_named(
     assert str(found.problems[0].what).startswith(what) and found.problem_count == 1
 
 
+def test_bad_events_of_hftbacktest_are_named(tmp_path: Path, rows: BookRows) -> None:
+    (path,) = hftbacktest(tmp_path, rows[:40]).values()
+    events = np.load(path)["data"]
+    events["px"][30], events["ev"][31] = -1.0, events["ev"][31] & ~np.uint64((1 << 29) | (1 << 28))
+    events["ev"][32] = (int(events["ev"][32]) & ~0xFF) | 77
+    np.savez(path, data=events)
+    assert [(one.row, str(one.what).split(":")[0]) for one in inspect({path.name: path}).problems[:3]] == [
+        (31, "has price -1 and size " + f"{events['qty'][30]:g}"),
+        (32, "has no side"),
+        (33, "has the event type 77"),
+    ]
+    np.savez(path, data=np.zeros(3))
+    with pytest.raises(FormatError, match="lack the field ev"):
+        inspect({path.name: path})
+
+
 def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows: BookRows) -> None:
     def text(name: str, content: str) -> Files:
         (tmp_path / name).write_text(content)
@@ -287,6 +348,17 @@ def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows:
             inspect({name: both[name]})
     with pytest.raises(FormatError, match="the day is in the names of LOBSTER's files"):
         inspect({f"{i}.csv": path for i, path in enumerate(both.values())})
+    (path,) = fi2010(tmp_path, rows[:20]).values()
+    lines = path.read_text().splitlines()
+    for changed, why in (
+        ([lines[0], lines[1].replace("e-0", "x", 1), *lines[2:]], "line 2 of .* holds something other than numbers"),
+        ([*lines[:4], lines[4].rsplit(None, 1)[0], *lines[5:]], "line 5 of .* has 19 values, the first has 20"),
+        (lines[:20], "has 20 lines: FI-2010 has 149, a feature each"),
+        ([line.replace("   ", "  -") for line in lines], "is normalised by z-score"),
+    ):
+        path.write_text("\n".join(changed))
+        with pytest.raises(FormatError, match=why):
+            inspect({path.name: path})
     files = own_csv(tmp_path, rows[:5])
     convert(files, tmp_path / "there.parquet", market="x")
     with pytest.raises(FormatError, match="there is a recording there already"):
