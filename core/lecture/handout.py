@@ -16,7 +16,10 @@ from typing import Any, Final
 import numpy as np
 from latex2mathml.converter import convert
 
+from core.messages import translate as _
+
 NUMBER: Final = r"-?\d[\d.]*(?:\{,\}\d+)?(?:\{,\}\d+)*(?:\s*\\cdot\s*10\^\{-?\d+\})?"
+Write = Callable[[float], str]
 MATRIX: Final = r"\\begin\{bmatrix\}(?:(?!\\begin).)*?\\end\{bmatrix\}"
 ENDS: Final = r"(?=\s*(?:\\\\|\\end\{(?:aligned|gathered)\}|$|,|\\quad|\\qquad|\\;|\\approx))"
 RESULT: Final = re.compile(rf"(=\s*)({NUMBER}|{MATRIX}){ENDS}", re.DOTALL)
@@ -60,19 +63,6 @@ class Worked:
     formula: str
     calculation: str = ""
     note: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Words:
-    """The handout's fixed words, and how numbers are written, in the reader's language."""
-
-    language: str
-    names: str
-    given: str
-    fill_in: str
-    key: str
-    link: str
-    write: Callable[[float], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,15 +146,15 @@ def _formula(latex: str) -> str:
     return f'<div class="formula" style="font-size: {point_size(latex)}pt">{mathml(latex)}</div>'
 
 
-def _shown(value: Any, words: Words) -> str:
+def _shown(value: Any, write: Write) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "1" if value else "0"
     if isinstance(value, (float, np.floating)):
-        return words.write(0.0 if abs(float(value)) < TINY else float(value))
+        return write(0.0 if abs(float(value)) < TINY else float(value))
     return escape(str(value))
 
 
-def _tables(given: Mapping[str, Any], words: Words) -> str:
+def _tables(given: Mapping[str, Any], write: Write) -> str:
     """Values as tables, in their order, without those that are too large for the sheet or its rest: the notebook has them."""
     made, most = "", MAX_GIVEN
     for name, value in _flat(given):
@@ -176,7 +166,7 @@ def _tables(given: Mapping[str, Any], words: Words) -> str:
         if 1 in np.atleast_2d(values).shape and values.size > 4:  # a vector, line by line
             line = values.reshape(-1).tolist()
             rows = [line[at : at + ACROSS] for at in range(0, len(line), ACROSS)]
-        body = "".join("<tr>" + "".join(f"<td>{_shown(one, words)}</td>" for one in row) + "</tr>" for row in rows)
+        body = "".join("<tr>" + "".join(f"<td>{_shown(one, write)}</td>" for one in row) + "</tr>" for row in rows)
         made += f"<table><caption>{escape(name)}</caption>{body}</table>"
     return made
 
@@ -189,8 +179,12 @@ def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def page(handout: Handout, words: Words) -> str:
-    """The handout as one HTML file, which a browser prints on two pages."""
+def page(handout: Handout, language: str, write: Write) -> str:
+    """The handout as one HTML file, which a browser prints on two pages, in the language of the moment.
+
+    Args:
+        language: its code. write: a number as this language writes it.
+    """
     questions: list[str] = []
     answers: list[str] = []
     for one in handout.worked:
@@ -207,21 +201,21 @@ def page(handout: Handout, words: Words) -> str:
     }
     part = f": {escape(handout.part)}" if handout.part else ""
     names = "".join(f'{one}: <span class="blank">&nbsp;</span> ' for one in "AB")
-    steps = [(words.fill_in, "".join(questions)), *((one.name, one.asked) for one in handout.tasks)]
-    keys = [
-        (words.fill_in, f'<div class="given">{key}{_tables(asked, words)}</div>'),
-        *((one.name, one.key) for one in handout.tasks),
-    ]
+    fill_in = _("Compute: A the odd boxes, B the even ones; then check (4 minutes)")
+    steps = [(fill_in, "".join(questions)), *((one.name, one.asked) for one in handout.tasks)]
+    keys = [(fill_in, f'<div class="given">{key}{_tables(asked, write)}</div>'), *((one.name, one.key) for one in handout.tasks)]
+    link = f'<p class="address">{escape(_("This view:"))} {escape(handout.address)}</p>' if handout.address else ""
     return f"""<!doctype html>
-<html lang="{words.language}"><head><meta charset="utf-8"><title>{escape(handout.title)}{part}</title><style>{CSS}</style></head>
+<html lang="{language}"><head><meta charset="utf-8"><title>{escape(handout.title)}{part}</title><style>{CSS}</style></head>
 <body><main>
 <header><div><h1>{escape(handout.title)}{part}</h1><p>{escape(handout.lead)}</p>
-<p class="name">{escape(words.names)} {names}</p></div>{handout.qr}</header>
-<h2>{escape(words.given)}</h2><p class="note">{escape(handout.dials)}</p><div class="given">{_tables(listed, words)}</div>
+<p class="name">{escape(_("For two, ten minutes."))} {names}</p></div>{handout.qr}</header>
+<h2>{escape(_("The numbers of this view"))}</h2>
+<p class="note">{escape(handout.dials)}</p><div class="given">{_tables(listed, write)}</div>
 {_sections(steps)}
-</main><section class="key"><h1>{escape(words.key)}</h1>{_sections(keys)}
+</main><section class="key"><h1>{escape(_("Key"))}</h1>{_sections(keys)}
 <p>{escape(handout.look)}</p>
-{f'<p class="address">{escape(words.link)} {escape(handout.address)}</p>' if handout.address else ""}</section></body></html>
+{link}</section></body></html>
 """
 
 

@@ -122,6 +122,18 @@ class PartView:
     followed: Followed | None = None
     taken: Callable[[], Mapping[str, Any]] = dict
 
+    def ask(self) -> Question | None:
+        """The question, made now; None where this state has none."""
+        return None if self.question is None else self.question()
+
+    def figures(self, moved: Moved | None) -> Sequence[Item]:
+        """The figure as it is drawn after this change."""
+        return self.figure(moved) if callable(self.figure) else self.figure
+
+    def equations(self) -> Sequence[Worked]:
+        """All of them."""
+        return (self.equation,) if isinstance(self.equation, Worked) else self.equation
+
 
 @dataclass(frozen=True)
 class Part:
@@ -158,6 +170,15 @@ class LessonPage:
     parts: Sequence[Part]
     sources: str
     errors: Mapping[type[Exception], tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        """Its address, by which the course and the breaks know it."""
+        return self.name.replace("_", "-")
+
+    def part(self, code: str) -> Part:
+        """The part of this code."""
+        return next(one for one in self.parts if one.code == code)
 
 
 def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | None = None, **more: Any) -> Drawn:
@@ -255,21 +276,16 @@ def render(make: Callable[[], LessonPage]) -> None:
         plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "stretch"}
         code = url_state.choice(st.segmented_control, _("Part"), names, key="part", required=True, **plain)
     with head:
-        lesson.head(page.name.replace("_", "-"), code, title=page.title)
+        lesson.head(page.url, code, title=page.title)
     take_along.hide_around()
-    _body(page, part_of(page, code), make)
-
-
-def part_of(page: LessonPage, code: str) -> Part:
-    """The part of this code."""
-    return next(one for one in page.parts if one.code == code)
+    _body(page, page.part(code), make)
 
 
 @st.fragment
 def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
     """Everything that changes with a dial; a fragment, which runs again on its own."""
     stage = projector.stage()
-    in_course = lesson_of(page.name.replace("_", "-"), part.code) is not None
+    in_course = lesson_of(page.url, part.code) is not None
     place = diagram.place(kept=in_course) if stage is None else stage.diagram
     try:
         with nullcontext() if stage is None else stage.hidden:
@@ -281,7 +297,7 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
             with below:
                 part.below(**above, **turned.values)
         with below if stage is None else stage.hidden:
-            broken = break_line.choose(page.name.replace("_", "-"), part.code)
+            broken = break_line.choose(page.url, part.code)
         _followed.set(broken is None)
         view = _view(part, broken, above, turned.values)
     except tuple(page.errors) as problem:
@@ -350,22 +366,22 @@ def _view(part: Part, broken: Break | None, above: Mapping[str, Any], values: Ma
 
 def _pieces(view: PartView) -> Iterator[Shown]:
     """Everything of a view that a phone could show, in order."""
-    for item in [*(view.figure(None) if callable(view.figure) else view.figure), *view.more]:
+    for item in [*view.figures(None), *view.more]:
         yield from (one for one in _flat(item) if isinstance(one, Shown))
 
 
 def plain(page: LessonPage, state: State) -> tuple[PlainView, Question | None]:
     """A state as plain HTML, in the language of the moment, and its question."""
-    part = part_of(page, state.part)
+    part = page.part(state.part)
     view = _view(part, state.broken, state.above, state.values)
     pieces = [f'<div class="check off">{plain_view.text(break_line.banner(state.broken))}</div>'] if state.broken else []
     if view.drawing and (state.seen or not view.spoils):
         pieces.append(plain_view.drawing(view.drawing, part=part.code, dial=state.on))
     if state.seen or not view.covered:
-        pieces += [_html(one) for one in (view.figure(state.moved) if callable(view.figure) else view.figure)]
+        pieces += [_html(one) for one in view.figures(state.moved)]
         if state.moved and (it := view.followed):
             pieces.append(plain_view.text(what_moved.sentence(state.moved, it.rows, it.columns, still=it.still)))
-        pieces.append(plain_view.equations(_all(view.equation)))
+        pieces.append(plain_view.equations(view.equations()))
         pieces.append(f'<div class="look">{plain_view.text(_sentences(view))}</div>' if view.notes else "")
         pieces += [_html(one) for one in view.more]
     else:
@@ -373,7 +389,7 @@ def plain(page: LessonPage, state: State) -> tuple[PlainView, Question | None]:
     address = take_along.address(**{controls.PRESENTATION: "false"})
     dials = _dials(part, state.above, state.values)
     shown = PlainView(title=page.title, part=part.title, dials=dials, body="".join(pieces), address=address)
-    return shown, view.question() if view.question is not None else None
+    return shown, view.ask()
 
 
 def for_tour(make: Callable[[], LessonPage], state: State, kept: dict[str, Any]) -> None:
@@ -387,7 +403,7 @@ def for_tour(make: Callable[[], LessonPage], state: State, kept: dict[str, Any])
     for language in LANGUAGES:
         with speaking(language):
             page = make()
-            part = part_of(page, state.part)
+            part = page.part(state.part)
             shown, question = plain(page, state)
             view, dials = part.view(**state.above, **state.values), part.dials(**state.above)
             codes = [code for code in (state.on, *dials) if code in dials and len(dials[code].stops) > 1]
@@ -397,40 +413,31 @@ def for_tour(make: Callable[[], LessonPage], state: State, kept: dict[str, Any])
             if question is not None:
                 content["question"] = {one: getattr(question, one) for one in ("text", "options", "answer", "why")}
             kept["views"][language], kept["names"][language] = content, text
-            kept["sheets"][language] = take_along.sheet(
-                _taken(page, part, view, state.above, state.values).handout(), view.taken(), link=kept["address"]
-            )()
+            made = _handout(page, part, view, state.above, state.values)
+            kept["sheets"][language] = take_along.sheet(made, view.taken(), link=kept["address"])()
             kept |= {"key": dial.key if dial else "", "stops": list(dial.stops) if dial else []}
             kept["parts"] = [one.code for one in page.parts]
 
 
-def _taken(page: LessonPage, part: Part, view: PartView, above: Mapping[str, Any], values: Mapping[str, Any]) -> take_along.Taken:
-    url = page.name.replace("_", "-")
-
-    def made() -> Handout:
-        question = view.question() if view.question is not None else None
-        tasks = worksheet.tasks(url, part.code, page.parts.index(part), question, _telling_break(url, part, view, above, values))
-        dials = " · ".join(f"{label}: {value}" for label, value in _dials(part, above, values))
-        lead = frame.passage(page.name, "lead")
-        return Handout(
-            title=page.title,
-            part=part.title,
-            lead=lead,
-            look=_sentences(view),
-            dials=dials,
-            worked=_all(view.equation),
-            tasks=tasks,
-        )
-
-    return take_along.Taken(page.name, part.code, made)
+def _handout(page: LessonPage, part: Part, view: PartView, above: Mapping[str, Any], values: Mapping[str, Any]) -> Handout:
+    broken = _telling_break(page, part, view, above, values)
+    return Handout(
+        title=page.title,
+        part=part.title,
+        lead=frame.passage(page.name, "lead"),
+        look=_sentences(view),
+        dials=" · ".join(f"{label}: {value}" for label, value in _dials(part, above, values)),
+        worked=view.equations(),
+        tasks=worksheet.tasks(page.url, part.code, page.parts.index(part), view.ask(), broken),
+    )
 
 
 def _telling_break(
-    url: str, part: Part, view: PartView, above: Mapping[str, Any], values: Mapping[str, Any]
+    page: LessonPage, part: Part, view: PartView, above: Mapping[str, Any], values: Mapping[str, Any]
 ) -> tuple[Break, Sequence[str]] | None:
     """The part's first broken line that moves something at these dials, and what; the first of all where none does."""
     first = None
-    for one in breaks.of_part(url, part.code):  # each computes the whole view anew
+    for one in breaks.of_part(page.url, part.code):  # each computes the whole view anew
         moved = list(_moved_by(one, part, view, above, values))
         if moved:
             return one, moved
@@ -467,11 +474,11 @@ def _diagram(page: LessonPage, part: Part, view: PartView, turned: Turned, place
 def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Moved | None, *, bare: bool) -> None:
     """One figure on a projector, and what moved, below the question; nothing that tells its answer, unless `bare`."""
     if bare:
-        items = [*(view.figure(moved) if callable(view.figure) else view.figure), *view.more]
+        items = [*view.figures(moved), *view.more]
         figures = [one for item in items for one in _flat(item) if isinstance(one, Drawn)]
         followed = None if view.followed is None else view.followed.values
         at = next((n for n, one in enumerate(figures) if followed is not None and projector.same(one.values, followed)), 0)
-        equations = [lambda one=one: frame.show_equation(one) for one in _all(view.equation)]
+        equations = [partial(frame.show_equation, one) for one in view.equations()]
         stage.show([*figures, *equations], first=at, equations=len(equations))
     with stage.strip:
         if moved is not None and view.followed:
@@ -494,9 +501,9 @@ def _flat(item: Item) -> Iterator[Show]:
 def _show(view: PartView, turned: Turned, moved: Moved | None) -> None:
     """Equations, figure, what moved, what to look for, and the rest."""
     with turned.place:
-        for worked in _all(view.equation):
+        for worked in view.equations():
             frame.show_equation(worked)
-    for item in view.figure(moved) if callable(view.figure) else view.figure:
+    for item in view.figures(moved):
         _draw(item)
     if view.followed:
         what_moved.say(view.followed, moved)
@@ -517,10 +524,6 @@ def _draw(item: Item) -> None:
                     _draw(one)
 
 
-def _all(equation: Worked | Sequence[Worked]) -> Sequence[Worked]:
-    return (equation,) if isinstance(equation, Worked) else equation
-
-
 def _sentences(view: PartView) -> str:
     return " ".join(translate(one) for one in view.notes)
 
@@ -531,8 +534,9 @@ def _foot(page: LessonPage, part: Part, view: PartView | None, above: Mapping[st
         with frame.controls_block("foot"):
             controls.link_to_view()
         return
-    lesson.foot(page.name.replace("_", "-"), part.code)
+    lesson.foot(page.url, part.code)
     with frame.controls_block("foot"):
-        take_along.offer(_taken(page, part, view, above, values), view.taken)
+        made = partial(_handout, page, part, view, above, values)
+        take_along.offer(page.name, part.code, made, view.taken)
         controls.link_to_view()
     st.caption(_("Sources: {sources}").format(sources=page.sources))

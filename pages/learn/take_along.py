@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -14,9 +14,9 @@ import segno
 import streamlit as st
 
 from core.lecture import handout, notebooks
-from core.lecture.handout import Handout, Words
+from core.lecture.handout import Handout
 from pages.shared import controls
-from pages.shared.language import _, current, significant
+from pages.shared.language import _, current, regional, significant, speaking
 
 OPENED: Final = "take_along"
 """Session state: whether the box is open."""
@@ -43,19 +43,6 @@ EMBED_CSS: Final = """
 [data-testid="stMainBlockContainer"] { padding: 0.5rem 0.75rem !important; }
 """
 """In another page's frame: the figure and the dials, nothing else."""
-
-
-@dataclass(frozen=True)
-class Taken:
-    """A view to take along.
-
-    Attributes:
-        page, part: names of its template. handout: without numbers and address; `lead` and `look` in Markdown.
-    """
-
-    page: str
-    part: str
-    handout: Callable[[], Handout]
 
 
 def embedded() -> bool:
@@ -98,18 +85,6 @@ def _cut(code: str) -> str:
     return "\n".join(line if len(line) <= LONGEST else f"{line[:LONGEST]} …" for line in code.splitlines())
 
 
-def _words() -> Words:
-    return Words(
-        language=current(),
-        names=_("For two, ten minutes."),
-        given=_("The numbers of this view"),
-        fill_in=_("Compute: A the odd boxes, B the even ones; then check (4 minutes)"),
-        key=_("Key"),
-        link=_("This view:"),
-        write=partial(significant, digits=4),
-    )
-
-
 def _plain(markdown: str) -> str:
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"[*`$]|\\\\", "", markdown))
 
@@ -125,27 +100,32 @@ def sheet(made: Handout, values: Mapping[str, Any], *, link: str | None = None) 
         made, lead=_plain(made.lead), look=_plain(made.look), address=link, qr=qr_code(link) if link else "",
         given={key: value for key, value in values.items() if key != ASKED}, asked=values.get(ASKED, {}),
     )  # fmt: skip
-    words = _words()
-    return lambda: handout.page(content, words)
+    language = regional()
+
+    def write() -> str:
+        with speaking(language):
+            return handout.page(content, current(), partial(significant, digits=4))
+
+    return write
 
 
-def offer(view: Taken, values: Callable[[], Mapping[str, Any]]) -> None:
-    """The view's code, and everything to take along, made once the reader opens the box.
+def offer(page: str, part: str, made: Callable[[], Handout], values: Callable[[], Mapping[str, Any]]) -> None:
+    """The code of a part's view, and everything to take along, made once the reader opens the box.
 
     Args:
-        values: for the view's template.
+        page, part: names of the view's template. made: its handout without numbers and address; `lead` and `look` in Markdown.
+        values: for the template.
     """
     box = st.expander(_("Take it along"), icon=":material/backpack:", key=OPENED, on_change="rerun")
     if box.open:
         with box:
-            _downloads(view, values())
+            _downloads(page, part, made(), values())
 
 
-def _downloads(view: Taken, values: Mapping[str, Any]) -> None:
-    made = view.handout()
-    code, write = notebooks.fill(notebooks.template(view.page, view.part), values), sheet(made, values)
+def _downloads(page: str, part: str, made: Handout, values: Mapping[str, Any]) -> None:
+    code, write = notebooks.fill(notebooks.template(page, part), values), sheet(made, values)
     label = f"{made.title}: {made.part}" if made.part else made.title
-    name = f"{view.page}-{view.part}" if view.part else view.page
+    name = f"{page}-{part}" if part else page
     heading = f"# {label}\n\n{address()}"
     st.caption(_("Numpy or PyTorch is all it needs. Its last lines assert that it finds the numbers that are on this screen."))
 

@@ -67,52 +67,56 @@ SAMPLES: Final = 150
 
 
 @st.cache_resource(show_spinner=False)
-def reader(folder: str) -> DateReader:
+def _reader(folder: Path) -> DateReader:
+    return DateReader(folder=folder)
+
+
+def reader() -> DateReader:
     """The shipped model.
 
     Raises:
         CheckpointError: where it is missing or damaged.
     """
-    return DateReader(folder=Path(folder))
+    return _reader(checkpoints.FOLDER)
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
-def read(folder: str, text: str) -> DateReading:
+def read(text: str) -> DateReading:
     """Greedy decoding with its maps and probabilities.
 
     Raises:
         ReadingError: for a text the model cannot take.
     """
     use_one_thread()
-    return reader(folder).read(text)
+    return reader().read(text)
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
-def beams(folder: str, text: str, width: int) -> list[list[DateHypothesis]]:
+def beams(text: str, width: int) -> list[list[DateHypothesis]]:
     """The beam after each step."""
     use_one_thread()
-    return reader(folder).beams(text, width)
+    return reader().beams(text, width)
 
 
 @st.cache_data(show_spinner=False, max_entries=512)
-def relevance(folder: str, text: str, step: int) -> Any:
+def relevance(text: str, step: int) -> Any:
     """Gradient times input, one number per character read."""
-    return reader(folder).relevance(read(folder, text), step)
+    return reader().relevance(read(text), step)
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
-def inside(folder: str, text: str, side: str, layer: int, position: int) -> dict[str, Any]:
+def inside(text: str, side: str, layer: int, position: int) -> dict[str, Any]:
     """The stages of one vector on its way through a layer, by the report's names."""
-    one, reading = reader(folder), read(folder, text)
+    model, trace = reader().model, read(text).trace
     if side == "encoder":
-        return dict(inside_encoder_layer(one.model, list(reading.trace.source), layer, position))
-    return dict(inside_decoder_layer(one.model, reading.trace, layer, position))
+        return dict(inside_encoder_layer(model, list(trace.source), layer, position))
+    return dict(inside_decoder_layer(model, trace, layer, position))
 
 
 @st.cache_data(show_spinner=False)
-def certainty(folder: str) -> tuple[Any, Any]:
+def certainty() -> tuple[Any, Any]:
     """Probabilities of the answers to held-out dates of the validation part, and to random characters."""
-    one = reader(folder)
+    one = reader()
     seed = int(one.card["seed"])
     held_out = [pair.text for pair in dates.sample_pairs("validation", SAMPLES, seed=seed)]
     return one.certainty(held_out), one.certainty(random_texts(SAMPLES))
@@ -131,12 +135,6 @@ def symbol_captions(reading: DateReading, cross: Any) -> list[str]:
         )
         for step, symbol in enumerate(reading.characters)
     ]
-
-
-def opened(text: str) -> tuple[DateReader, DateReading]:
-    """The shipped model, and what it reads."""
-    folder = str(checkpoints.FOLDER)
-    return reader(folder), read(folder, text)
 
 
 def show_answer(reading: DateReading) -> None:
@@ -168,13 +166,13 @@ def show_answer(reading: DateReading) -> None:
 
 def field() -> dict[str, str]:
     """The text field for a date, with examples that fill it, and the answer."""
-    reader(str(checkpoints.FOLDER))
+    reader()
     with frame.controls_block("text"):
         text = url_state.text(_("A date, in English or Spanish"), key="date", default=EXAMPLES[0], max_chars=80)
         with st.container(horizontal=True):
             for index, example in enumerate(EXAMPLES):
                 st.button(example, key=f"date:example:{index}", on_click=_fill, args=("date", example))
-    reading = opened(text)[1]
+    reading = read(text)
     if controls.presenting():
         st.markdown(f"## {text}")
     show_answer(reading)
@@ -188,9 +186,9 @@ def _fill(key: str, text: str) -> None:
     st.session_state[f"{key}:seen"] = st.query_params.get(key)
 
 
-def layer_dial(model: DateReader) -> Dial:
+def layer_dial() -> Dial:
     """The layer to look into."""
-    last = model.model.config.layers
+    last = reader().model.config.layers
     return choice(_("Layer"), frame.whole_numbers(*range(1, last + 1)), key="tf_layer", default=str(last), value=int)
 
 
@@ -201,7 +199,7 @@ def _forward(key: str, last: int) -> None:
 
 def step_dial(text: str) -> Dial:
     """The symbol of the answer being decoded, with a button for the next one."""
-    last = len(opened(text)[1].characters)
+    last = len(read(text).characters)
 
     def draw(_values: object) -> int:
         left, right = st.columns([5, 2], vertical_alignment="bottom")
@@ -215,14 +213,13 @@ def step_dial(text: str) -> Dial:
 
 def decode_dials(text: str) -> dict[str, Dial]:
     """The symbol, the layer and the head."""
-    model = opened(text)[0]
-    heads = {"mean": _("Mean")} | {str(index): str(index) for index in range(1, model.model.config.heads + 1)}
-    return {"symbol": step_dial(text), "layer": layer_dial(model), "head": choice(_("Head"), heads, key="tf_head")}
+    heads = {"mean": _("Mean")} | {str(index): str(index) for index in range(1, reader().model.config.heads + 1)}
+    return {"symbol": step_dial(text), "layer": layer_dial(), "head": choice(_("Head"), heads, key="tf_head")}
 
 
 def inside_dials(text: str) -> dict[str, Dial]:
     """The side, the position on it, whose bound depends on the side, and the layer."""
-    model, reading = opened(text)
+    reading = read(text)
 
     def position(values: Mapping[str, Any]) -> int:
         count = len(reading.characters) if values["side"] == "decoder" else len(reading.text)
@@ -230,12 +227,12 @@ def inside_dials(text: str) -> dict[str, Dial]:
 
     sides = {"encoder": _("Encoder"), "decoder": _("Decoder")}
     side = choice(_("Side"), sides, key="tf_side")
-    return {"side": side, "position": Dial(_("Position"), position), "layer": layer_dial(model)}
+    return {"side": side, "position": Dial(_("Position"), position), "layer": layer_dial()}
 
 
 def drawing(text: str, *, symbol: int = 0, layer: int = 0) -> Diagram:
     """The lesson's diagram at one symbol of the answer, counted from 1; the last one and the last layer where 0."""
-    model, reading = opened(text)
+    model, reading = reader(), read(text)
     step = min(symbol or len(reading.characters), len(reading.characters)) - 1
     return transformer_diagram(
         model.model.config,
@@ -251,7 +248,7 @@ def drawing(text: str, *, symbol: int = 0, layer: int = 0) -> Diagram:
 
 def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
     """Decoding step by step: the next symbols, and the attention of a layer."""
-    reading = opened(text)[1]
+    reading = read(text)
     step = min(symbol, len(reading.characters)) - 1  # a broken line's answer may be shorter than the dial
 
     def of(kind: str) -> Any:
@@ -268,7 +265,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
     play = figures.decoding_play(symbol_captions(reading, cross), start=step)
     looking = said.decode(cross, step, figures.visible(source), reading.answer)
     following = figures.next_figure(chances, dates.SYMBOLS, chosen=reading.trace.symbols[step])
-    read_ = figures.reading_figure(cross[step], relevance(str(checkpoints.FOLDER), reading.text, step), source)
+    read_ = figures.reading_figure(cross[step], relevance(reading.text, step), source)
     alt = _("Attention of this symbol over the text, and gradient times input of each character.")
     so_far = _("So far: `{text}`, next: `{symbol}`").format(text="".join(characters[:step]) or "▷", symbol=characters[step])
     best = sorted(range(len(source)), key=lambda i: -cross[step][i])[:3]
@@ -309,7 +306,8 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
 
 def beam(text: str, width: int, symbol: int) -> PartView:
     """Greedy against beam search."""
-    reading, history = opened(text)[1], beams(str(checkpoints.FOLDER), opened(text)[1].text, width)
+    reading = read(text)
+    history = beams(reading.text, width)
     held, final = history[min(symbol, len(history)) - 1], history[-1]
     names = ["".join(figures.visible([dates.SYMBOLS[one] for one in it.symbols])) for it in held]
     kept = figures.beam_figure(names, [it.probability for it in held], finished=[it.ended for it in held])
@@ -341,9 +339,8 @@ def beam(text: str, width: int, symbol: int) -> PartView:
 
 def nonsense(text: str) -> PartView:
     """Answers to texts that are not dates, and their probabilities."""
-    folder, reading = str(checkpoints.FOLDER), opened(text)[1]
-    held_out, at_random = certainty(folder)
-    sure, rows = sum(1 for value in at_random if value > 0.9), [read(folder, one) for one in NONSENSE]
+    reading, (held_out, at_random) = read(text), certainty()
+    sure, rows = sum(1 for value in at_random if value > 0.9), [read(one) for one in NONSENSE]
     drawn = figures.certainty_figure(held_out, at_random, here=reading.probability)
     note = _("this text's answer; of {count} random texts {sure} get an answer with a probability over 0.9")
     factors = r" \cdot ".join(tex(value) for value in reading.symbol_probabilities[:4])
@@ -371,8 +368,8 @@ def nonsense(text: str) -> PartView:
 
 def layer(text: str, side: str, position: int, layer: int) -> PartView:
     """One vector on its way through an encoder or decoder layer."""
-    (model, reading), encoder = opened(text), side == "encoder"
-    stages = inside(str(checkpoints.FOLDER), reading.text, side, layer, position - 1)
+    reading, encoder = read(text), side == "encoder"
+    stages = inside(reading.text, side, layer, position - 1)
     character = (reading.text if encoder else ["▷", *reading.characters])[position - 1]
     latex = {"input": "x" if encoder else "y"}
     rows = r" \\ ".join(
@@ -413,7 +410,7 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
         drawing=drawing(text, layer=layer),
         taken=lambda: {
             "STAGES": {name: value for name, value in stages.items() if name[0] in "OF" or name == "input"},
-            "NORMS": model.norms(side, layer),
+            "NORMS": reader().norms(side, layer),
             **on_screen({name: value[:4] for name, value in stages.items() if name[0] == "N"}),
         },
     )
@@ -421,7 +418,7 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
 
 def card() -> PartView:
     """The training and the scores on held-out dates and formats."""
-    it = reader(str(checkpoints.FOLDER)).card
+    it = reader().card
     test, history, validation = it["metrics"].get("test"), it["history"], it["metrics"]["validation"]["score"]
     strip = [
         Stat(name=_("Parameters"), value=number(it["parameters"])),

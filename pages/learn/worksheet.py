@@ -72,4 +72,4 @@ def offer_lab(page: str, title: str, question: Callable[[], Question | None], va
     def made() -> Handout:
         return Handout(title=title, part="", lead=prose(f"{page}_lead"), look="", tasks=tasks(page, "", 0, question(), None))
 
-    take_along.offer(take_along.Taken(page, "", made), values)
+    take_along.offer(page, "", made, values)

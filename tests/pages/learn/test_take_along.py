@@ -16,8 +16,8 @@ from nbclient import NotebookClient
 
 from core.lecture import handout, notebooks
 from core.lecture.course import lesson_of
+from core.lecture.handout import Handout
 from pages.learn import take_along
-from pages.learn.take_along import Taken
 from pages.shared import live_plot
 from pages.shared.navigation import ROOT
 from tests.pages.learn.test_frame import parts_of
@@ -52,9 +52,9 @@ def taken() -> dict[str, tuple[str, str]]:
     """Code and handout of every view, as its page makes them."""
     found: dict[str, tuple[str, str]] = {}
 
-    def keep(view: Taken, values: Callable[[], Mapping[str, Any]]) -> None:
-        code = notebooks.fill(notebooks.template(view.page, view.part), values())
-        found[f"{view.page}/{view.part or 'all'}"] = (code, take_along.sheet(view.handout(), values())())
+    def keep(page: str, part: str, made: Callable[[], Handout], values: Callable[[], Mapping[str, Any]]) -> None:
+        code = notebooks.fill(notebooks.template(page, part), values())
+        found[f"{page}/{part or 'all'}"] = (code, take_along.sheet(made(), values())())
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(take_along, "offer", keep)
