@@ -13,8 +13,19 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.numbers import Write, three_digits
-from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout, figure_of
+from core.figures.style import (
+    BLUE,
+    DIVERGING,
+    GREEN,
+    GREY,
+    ORANGE,
+    SEQUENTIAL,
+    VIOLET,
+    Write,
+    base_layout,
+    figure_of,
+    three_digits,
+)
 from core.figures.traces import bars, chart, line, marks
 from core.messages import translate as _
 

@@ -14,8 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from core.figures.numbers import Write, three_digits
-from core.figures.style import ASK, BID, BLUE, DIVERGING, ORANGE, VIOLET, base_layout
+from core.figures.style import ASK, BID, BLUE, DIVERGING, ORANGE, VIOLET, Write, base_layout, three_digits
 from core.figures.traces import bars, chart, heat, line
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FEATURES, FloatArray
 from core.market.features import price_columns

@@ -9,11 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.cells import cell_text
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
 from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL
-from core.figures.traces import Trace, chart, heat, line, marks
+from core.figures.traces import Trace, cell_text, chart, heat, line, marks
 from core.messages import translate as _
 from core.signs.ctc import Lattice, lattice, sources_of
 

@@ -15,8 +15,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.numbers import two_decimals
-from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout, figure_of
+from core.figures.style import DIVERGING, ORANGE, SEQUENTIAL, Scale, base_layout, figure_of, two_decimals
 
 MAX_NUMBERS: Final = 14
 """Columns up to which numbers are written into the cells."""

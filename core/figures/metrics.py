@@ -8,11 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.cells import cell_text
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, shape
 from core.figures.play import How, Play, PlayFrame
 from core.figures.style import ORANGE, SEQUENTIAL_CLEAR
-from core.figures.traces import chart, heat, line
+from core.figures.traces import cell_text, chart, heat, line
 from core.messages import translate as _
 from core.signs.edits import Edit
 

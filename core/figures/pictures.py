@@ -15,8 +15,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from PIL import Image
 
-from core.figures.numbers import Write
-from core.figures.style import BLUE, GREY, ORANGE, Scale, base_layout, figure_of
+from core.figures.style import BLUE, GREY, ORANGE, Scale, Write, base_layout, figure_of
 from core.figures.traces import Trace, across, bars, chart, line
 from core.messages import translate as _
 from core.vision.class_teaching import HeldOut

@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.explain.queries_keys import HeadVectors, JointView
-from core.figures.numbers import Write, three_digits
-from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL, SERIES, base_layout, figure_of
+from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL, SERIES, Write, base_layout, figure_of, three_digits
 from core.figures.traces import Trace, marks
 from core.messages import translate as _
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from core.figures.attention import MapAxis, NamedMap, ScaleKind
 from core.figures.attention import map_figure as attention_map
 from core.figures.attention import row_figure as attention_row
-from core.figures.numbers import Write, three_digits
 from core.figures.strip import PARTS, STRIP_PX, Strip, ends, images, step_of
-from core.figures.style import GREEN, ORANGE, SEQUENTIAL
+from core.figures.style import GREEN, ORANGE, SEQUENTIAL, Write, three_digits
 from core.figures.traces import chart, heat, line, marks, upright
 from core.messages import translate as _
 from core.signs.vocabulary import BLANK

@@ -7,7 +7,7 @@ under every common colour blindness (tests/core/figures/test_style.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import plotly.graph_objects as go
@@ -103,3 +103,17 @@ def base_layout(
 def with_receipt(figure: go.Figure, receipt: dict[str, Any]) -> go.Figure:
     """The figure with a receipt in its layout, which its export as HTML then carries (`core.receipts`)."""
     return figure.update_layout(meta={"receipt": receipt})
+
+
+Write = Callable[[float], str]
+"""A number as a figure's text; these write English, a page passes what its reader's language has."""
+
+
+def three_digits(value: float) -> str:
+    """Three significant digits."""
+    return f"{value:.3g}"
+
+
+def two_decimals(value: float) -> str:
+    """Two decimals; minus zero is written as zero."""
+    return f"{value + 0.0:.2f}"

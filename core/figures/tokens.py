@@ -9,9 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.numbers import Write, three_digits
 from core.figures.pictures import GREYS
-from core.figures.style import BLUE, DIVERGING, GREY, ORANGE
+from core.figures.style import BLUE, DIVERGING, GREY, ORANGE, Write, three_digits
 from core.figures.traces import bars, chart, heat
 from core.messages import translate as _
 

@@ -55,17 +55,19 @@ class ClassError(Refusal, ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The question on display in one language.
+    """A question in one language.
 
     Attributes:
-        answer: place of the true option, sent once the teacher revealed it. right: places that count as true. why: goes with it.
+        key: its name among all questions, the same in every language.
+        answer: place of the true option, from 0; phones get it once it is out. right: places of others as true.
+        why: goes with the answer.
     """
 
     key: str
     text: str
     options: Sequence[str]
     answer: int
-    right: Sequence[int]
+    right: Sequence[int] = ()
     why: str
 
 

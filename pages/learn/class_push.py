@@ -48,13 +48,13 @@ def publish(view: View, *, state: Any, asked: bool, frozen: Question | None, rev
     sent = (code, repr(state), asked, frozen.key if frozen else "", revealed)
     if st.session_state.get(SENT) == sent:
         return
-    texts, questions = {}, {}
+    texts, questions = {}, dict[str, Asked]()
     for language in LANGUAGES:
         with speaking(language):
             shown, question = view()
             texts[language] = json.dumps(shown.content(), ensure_ascii=False)
         if asked and (on_display := frozen or question):
-            questions[language] = _asked(on_display)
+            questions[language] = on_display
     kept: Mapping[str, Asked] = st.session_state.get(TOLD) or {}
     if frozen and kept and next(iter(kept.values())).key == frozen.key:
         questions = dict(kept)
@@ -64,10 +64,6 @@ def publish(view: View, *, state: Any, asked: bool, frozen: Question | None, rev
         st.session_state[SENT] = sent
     except ClassError as problem:
         st.session_state[PROBLEM] = problem.args[0]
-
-
-def _asked(it: Question) -> Asked:
-    return Asked(key=it.key, text=it.text, options=it.options, answer=it.answer, right=it.tied, why=it.why)
 
 
 def address(code: str) -> str:

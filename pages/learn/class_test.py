@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from core.lecture import attention_steps, positions, recurrence, tokens
@@ -125,14 +126,12 @@ OF: Final[Mapping[str, Callable[[int], Items]]] = {
 }  # fmt: skip
 
 
-def items(lesson: str, phase: str) -> dict[str, list[Asked]]:
+def items(lesson: str, phase: str) -> dict[str, Sequence[Asked]]:
     """The lesson's items at a test, by language."""
-    made = {}
+    made: dict[str, Sequence[Asked]] = {}
     for language in LANGUAGES:
         with speaking(language):
             made[language] = [
-                Asked(key=it.key, text=f"{told} {it.text}".strip(), options=it.options, answer=it.answer, right=it.tied, why="")
-                for told, it in OF[lesson](PHASES.index(phase))
-                if it is not None
+                replace(it, text=f"{told} {it.text}".strip()) for told, it in OF[lesson](PHASES.index(phase)) if it is not None
             ]
     return made

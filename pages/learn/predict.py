@@ -7,15 +7,14 @@ The switch is in the lesson's row (`switch`). A class answers on its phones (`cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from html import escape
 from typing import Any, Final
 
 import streamlit as st
 
-from core.lecture.classroom import CLASSES
+from core.lecture.classroom import CLASSES, Asked
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number
 
@@ -42,29 +41,14 @@ dl.tally .right { background: #2A9A78; }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
-    """A question about the view.
+class Question(Asked):
+    """A question about the view, its answer as core computed it.
 
     Attributes:
-        code: which one it is. state: the numbers and words that it was made from; with the code they name it in every language.
-        text: translated, as are the options. answer: place of the true option, from 0, as core computed it; tied: others as true.
-        why: shown with the answer, translated.
         then: choices of the session that bring the state asked about, for the dial to go there once the answer is out.
     """
 
-    code: str
-    state: Sequence[Any]
-    text: str
-    options: Sequence[str]
-    answer: int
-    why: str
-    tied: tuple[int, ...] = ()
     then: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        """Its name among all questions."""
-        return f"{self.code}-{blake2b(repr(tuple(self.state)).encode(), digest_size=6).hexdigest()}"
 
 
 def wanted() -> bool:
@@ -224,7 +208,7 @@ def _reveal(question: Question, answer: int | None) -> None:
     sentence = f"**{true}.** {question.why}"
     if answer is None:
         st.info(sentence, icon=":material/visibility:")
-    elif answer in (question.answer, *question.tied):
+    elif answer in (question.answer, *question.right):
         st.success(_("Right: {answer}").format(answer=sentence), icon=":material/check_circle:")
     else:
         st.warning(_("It is {answer}").format(answer=sentence), icon=":material/lightbulb:")
@@ -247,7 +231,7 @@ def _class(question: Question, code: str, revealed: bool) -> None:
 def _tally(question: Question, tally: list[int]) -> str:
     most = max(1, *tally)
     rows = "".join(
-        f'<dt>{escape(option)}</dt><dd><div class="bar{" right" if place in (question.answer, *question.tied) else ""}" '
+        f'<dt>{escape(option)}</dt><dd><div class="bar{" right" if place in (question.answer, *question.right) else ""}" '
         f'style="width:{100 * count / most:.0f}%"></div></dd><dd>{number(count)}</dd>'
         for place, (option, count) in enumerate(zip(question.options, tally, strict=True))
     )

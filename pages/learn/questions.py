@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, Literal
 
 from core.lecture import claims, predictions
@@ -25,9 +26,14 @@ def _asked(
     code: str, outcome: Outcome | int, state: Sequence[Any], text: str, options: Sequence[str], why: str,
     then: Mapping[str, Any] | None = None,
 ) -> Question:  # fmt: skip
-    """A question whose true option is the outcome's, or the one at this place."""
-    answer, tied = (outcome, ()) if isinstance(outcome, int) else (outcome.answer, outcome.tied)
-    return Question(code=code, state=state, text=text, options=options, answer=answer, tied=tied, why=why, then=then or {})
+    """A question whose true option is the outcome's, or the one at this place.
+
+    Args:
+        code, state: which one it is, and the numbers and words that it was made from: they name it in every language.
+    """
+    answer, right = (outcome, ()) if isinstance(outcome, int) else (outcome.answer, outcome.tied)
+    key = f"{code}-{blake2b(repr(tuple(state)).encode(), digest_size=6).hexdigest()}"
+    return Question(key=key, text=text, options=options, answer=answer, right=right, why=why, then=then or {})
 
 
 def _trend_names() -> list[str]:

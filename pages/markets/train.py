@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.device import use_one_thread
-from core.figures import market_training as figures
+from core.figures import training as figures
 from core.market.features import TRANSFORM_KINDS
 from core.market.labels import HORIZONS
 from core.market.predictor import DEFAULT
