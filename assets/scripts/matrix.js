@@ -108,8 +108,6 @@ const WAYS = {
   minus: ([a], [b]) => `${short(a)} − ${inside(b)}`,
   times: ([a], [b]) => `${inside(a)}·${inside(b)}`,
   over: ([a], [b]) => `${short(a)} / ${inside(b)}`,
-  copy: ([a]) => short(a),
-  mean: (a) => `(${a.map(inside).join(" + ")}) / ${a.length}`,
   softmax: ([a], row) => `e^${inside(a)} / (${row.map((one) => `e^${inside(one)}`).join(" + ")})`,
   mask: ([a], [allowed]) => (allowed ? short(a) : "−∞"),
 };

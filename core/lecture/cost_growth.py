@@ -116,33 +116,28 @@ def sized(setup: Setup, tokens: int, width: int) -> Setup:
     return replace(setup, config=setup.config.resized(length=tokens, width=width))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class DocumentNumber:
-    """A document's number beside the counted one.
-
-    Attributes:
-        code: of its label on the page. document, counted: the two numbers. unit: "parameters", "MACs" or "FLOPs".
-    """
+    """A document's number beside the counted one, parameters, MACs or FLOPs; `code` is that of its label on the page."""
 
     code: str
     document: float
     counted: int
-    unit: str
 
 
 def claims(frames: int = 12, batch: int = 2, iiga: IIGAConfig = DOCUMENT) -> list[DocumentNumber]:
-    """The numbers of tlob-architecture 6.1 and 6.3 and iiga-equations 14.3, beside counts of one clip and of a batch."""
-    lean = replace(BTC, qkv="single")
+    """The numbers of tlob-architecture 6.1 and 6.3 and iiga-equations 14.3, beside counts of one clip and of a batch (FLOPs)."""
+    lean, listing = cost_count.count(replace(BTC, qkv="single"), 0), cost_count.count(BTC, 0)
     one, many = cost.iiga_split(iiga, frames), cost.iiga_split(iiga, frames, batch)
     return [
-        DocumentNumber(code="tlob_table", document=883_275, counted=cost_count.count(lean, 0).all_parameters, unit="parameters"),
-        DocumentNumber(code="tlob_listing", document=883_275, counted=cost_count.count(BTC, 0).all_parameters, unit="parameters"),
-        DocumentNumber(code="tlob_scores", document=109e6, counted=cost.tlob_score_product(BTC, 32), unit="MACs"),
-        DocumentNumber(code="tlob_batch", document=109e6, counted=2 * 32 * cost_count.count(BTC, 0).all_macs, unit="FLOPs"),
-        DocumentNumber(code="iiga_cnn_one", document=3.6e9, counted=one["cnn"], unit="MACs"),
-        DocumentNumber(code="iiga_cnn_batch", document=3.6e9, counted=2 * many["cnn"], unit="FLOPs"),
-        DocumentNumber(code="iiga_layers_one", document=0.8e9, counted=one["transformer"], unit="MACs"),
-        DocumentNumber(code="iiga_layers_batch", document=0.8e9, counted=2 * many["transformer"], unit="FLOPs"),
-        DocumentNumber(code="iiga_total_one", document=4.4e9, counted=sum(one.values()), unit="MACs"),
-        DocumentNumber(code="iiga_total_batch", document=4.4e9, counted=2 * sum(many.values()), unit="FLOPs"),
+        DocumentNumber("tlob_table", 883_275, lean.all_parameters),
+        DocumentNumber("tlob_listing", 883_275, listing.all_parameters),
+        DocumentNumber("tlob_scores", 109e6, cost.tlob_score_product(BTC, 32)),
+        DocumentNumber("tlob_batch", 109e6, 2 * 32 * listing.all_macs),
+        DocumentNumber("iiga_cnn_one", 3.6e9, one["cnn"]),
+        DocumentNumber("iiga_cnn_batch", 3.6e9, 2 * many["cnn"]),
+        DocumentNumber("iiga_layers_one", 0.8e9, one["transformer"]),
+        DocumentNumber("iiga_layers_batch", 0.8e9, 2 * many["transformer"]),
+        DocumentNumber("iiga_total_one", 4.4e9, sum(one.values())),
+        DocumentNumber("iiga_total_batch", 4.4e9, 2 * sum(many.values())),
     ]

@@ -47,11 +47,6 @@ class Equation:
     decisions: tuple[str, ...]
     why: Mapping[str, str] | None
 
-    @property
-    def sections(self) -> tuple[str, ...]:
-        """The sections as a tuple."""
-        return tuple(self.section.split("; "))
-
     def link(self, **parameters: str) -> str:
         """Address of the page within the app, with further parameters such as the language."""
         query = {**self.query, **parameters}

@@ -183,14 +183,13 @@ class OptimiserWalk:
     """The path of one optimiser.
 
     Attributes:
-        points: (n + 1, k) weights, the start first. losses: (n + 1,). rates: (n,) used.
+        points: (n + 1, k) weights, the start first. losses: (n + 1,).
         gradients: (n,) norms before clipping.
         diverged: whether a weight exceeded 1e6 or was not finite, which ends the walk.
     """
 
     points: Array
     losses: Array
-    rates: Array
     gradients: Array
     diverged: bool
 
@@ -215,23 +214,20 @@ def walk(
         clip: largest gradient norm; none where None.
     """
     theta = np.array(start, dtype=np.float64)
-    points, losses, rates, norms = [theta], [float(value(theta))], [], []
+    points, losses, norms = [theta], [float(value(theta))], []
     diverged = False
     for step in range(steps):
         g = gradient(theta, step)
         norms.append(math.sqrt(g @ g))
-        rates.append(rate(step))
-        theta = optimiser.step(theta, g if clip is None else clip_by_norm(g, clip), rates[-1])
+        theta = optimiser.step(theta, g if clip is None else clip_by_norm(g, clip), rate(step))
         diverged = not (np.abs(theta) <= 1e6).all()  # NaN too
         if diverged:
             break
         points.append(theta)
         losses.append(float(value(theta)))
-    count = len(points) - 1
     return OptimiserWalk(
-        points=np.array(points), losses=np.array(losses), rates=np.array(rates[:count]), gradients=np.array(norms[:count]),
-        diverged=diverged,
-    )  # fmt: skip
+        points=np.array(points), losses=np.array(losses), gradients=np.array(norms[: len(points) - 1]), diverged=diverged
+    )
 
 
 def surface_walk(
@@ -259,7 +255,7 @@ def surface_walks(surface: Surface, *, steps: int, rate: Rate, decay: float = 0.
     """
     plain = SGD(momentum=np.array([[0.0], [0.9]]))
     adams = Adam(corrected=np.array([[1.0], [0.0], [1.0]]), decay=np.array([[0.0], [0.0], [decay]]))
-    every, slopes, rates = np.empty((steps + 1, len(OPTIMISERS), 2)), np.empty((steps, len(OPTIMISERS), 2)), list[float]()
+    every, slopes = np.empty((steps + 1, len(OPTIMISERS), 2)), np.empty((steps, len(OPTIMISERS), 2))
     every[0] = surface.start
     inside = np.ones(len(OPTIMISERS), dtype=bool)
     ended = np.full(len(OPTIMISERS), steps)  # the step at which each left
@@ -267,8 +263,7 @@ def surface_walks(surface: Surface, *, steps: int, rate: Rate, decay: float = 0.
         for step in range(steps):
             theta, after = every[step], every[step + 1]
             g = slopes[step] = surface.gradient(theta)
-            rates.append(rate(step))
-            after[:2], after[2:] = plain.step(theta[:2], g[:2], rates[-1]), adams.step(theta[2:], g[2:], rates[-1])
+            after[:2], after[2:] = plain.step(theta[:2], g[:2], rate(step)), adams.step(theta[2:], g[2:], rate(step))
             if not np.abs(after).max() <= 1e6:  # NaN too
                 left = inside & ~(np.abs(after) <= 1e6).all(axis=1)
                 ended[left], inside = step, inside & ~left
@@ -280,7 +275,6 @@ def surface_walks(surface: Surface, *, steps: int, rate: Rate, decay: float = 0.
         walks[name] = OptimiserWalk(
             points=path,
             losses=np.asarray(surface.value(path)),
-            rates=np.array(rates[:count]),
             gradients=np.array([math.sqrt(g @ g) for g in slopes[:count, row]]),
             diverged=not inside[row],
         )

@@ -32,8 +32,6 @@ HOW: Final[Mapping[str, Callable[..., Any]]] = {
     "minus": lambda a, b: a - b,
     "times": lambda a, b: a * b,
     "over": lambda a, b: a / b,
-    "copy": lambda a: a,
-    "mean": lambda a: a.mean(),
     "softmax": _softmax,
     "mask": lambda a, b: a if b else -np.inf,
 }

@@ -154,12 +154,11 @@ class Shift:
     """A matrix that is to map each position to the one `shift` later.
 
     Attributes:
-        matrix: (width, width). residual: (length - shift, width) PE(pos + shift) - M PE(pos).
-        largest: largest size of an entry of the residual. share: its norm over that of the shifted encoding; 0 is exact.
+        matrix: (width, width). largest: largest size of an entry of PE(pos + shift) - M PE(pos).
+        share: the norm of that over the norm of the shifted encoding; 0 is exact.
     """
 
     matrix: Array
-    residual: Array
     largest: float
     share: float
 
@@ -181,7 +180,6 @@ def apply_shift(encoded: Array, shift: int, matrix: Array) -> Shift:
     left = wanted - encoded[:-shift] @ matrix.T
     return Shift(
         matrix=matrix,
-        residual=left,
         largest=float(np.abs(left).max()),
         share=float(np.linalg.norm(left) / (np.linalg.norm(wanted) or 1.0)),
     )

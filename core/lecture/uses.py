@@ -163,11 +163,6 @@ class Peer:
     macs: int
     said: float
 
-    @property
-    def flops(self) -> int:
-        """Of 32 windows, two a multiply-add."""
-        return 2 * BATCH * self.macs
-
 
 @cache
 def peers() -> tuple[Peer, ...]:

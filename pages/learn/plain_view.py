@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import Any, Final
 
@@ -40,12 +40,11 @@ class PlainView:
     dials: Sequence[tuple[str, str]]
     body: str
     address: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def content(self) -> dict[str, Any]:
         """Ready for JSON."""
         named = {"title": self.title, "part": self.part, "dials": [list(one) for one in self.dials]}
-        return named | {"body": self.body, "address": self.address} | dict(self.extra)
+        return named | {"body": self.body, "address": self.address}
 
 
 def equations(worked: Sequence[Worked]) -> str:
