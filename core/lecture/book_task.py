@@ -19,6 +19,7 @@ from core.messages import compose
 AHEAD: Final = 20
 """Steps of 250 ms."""
 LOOK_BACK: Final = 60
+BATCH: Final = 64
 INPUTS: Final = (
     "imbalance 1", "imbalance 2", "imbalance 3", "imbalance 4", "imbalance 5", "spread", "move 1 s", "move 5 s", "move 15 s",
     "constant",
@@ -91,8 +92,8 @@ def accuracy(theta: Array, inputs: Array, targets: Array) -> float:
 
 
 def learn(task: BookTask, name: OptimiserName, *, steps: int, rate: Rate, decay: float = 0.0) -> OptimiserWalk:
-    """Train from zero weights on random mini-batches of 64 rows; the losses are over the whole training part."""
-    picks = np.random.default_rng(0).integers(len(task.inputs), size=(steps, 64))
+    """Train from zero weights on random mini-batches; the losses are over the whole training part."""
+    picks = np.random.default_rng(0).integers(len(task.inputs), size=(steps, BATCH))
     return walk(
         lambda theta: loss(theta, task.inputs, task.targets),
         lambda theta, step: gradient(theta, task.inputs[picks[step]], task.targets[picks[step]]),

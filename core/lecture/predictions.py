@@ -110,7 +110,7 @@ def most_alike(matrix: Array, pos: int) -> Outcome:
 
 
 def reach(
-    x: Array, rnn: Weights, lstm: Weights, *, cell: Literal["rnn", "lstm"], factor: float, shift: float, seed: int
+    x: Array, rnn: Weights, lstm: Weights, *, cell: Literal["rnn", "lstm"], factor: float = 1.0, shift: float = 0.0, seed: int = 0
 ) -> Outcome:
     """Tells whether a cell's gradient reaches farther back once W_hh is scaled, or the forget bias moved; values: steps."""
     now = gradients_through_time(x, rnn, lstm, seed=seed).reach(cell)
