@@ -28,8 +28,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("symbol", help="spot like BTC/USDT, perpetual like BTC/USDT:USDT")
     p.add_argument(
         "--folder",
-        type=Path,
-        default=None,
+        default="",
         help="the library's folder; OBSERVATORY_RECORDINGS, or recordings, where left out",
     )
     p.add_argument("--seconds", type=float, default=None, help="stop after this long; until interrupted where left out")
@@ -37,7 +36,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 
 def _run(o: argparse.Namespace) -> None:
-    folder = o.folder or library_folder()
+    folder = library_folder(o.folder)
     feed = LiveFeed(o.exchange, o.symbol)
     bar = tqdm(total=o.seconds, unit="s", bar_format="{desc} {n:.0f} s {bar} {elapsed}" if o.seconds else "{desc} {elapsed}")
     latest: list[str] = []

@@ -51,17 +51,16 @@ def is_store(text: str) -> bool:
     return is_address(text) and not text.strip().lower().startswith(("http://", "https://"))
 
 
-def library_folder() -> Path:
-    """The library's folder by the environment.
+def library_folder(option: str = "") -> Path:
+    """The library's folder: by a command's option, else by the environment.
 
     Raises:
-        BookError: where the environment names a URL.
+        BookError: where a URL is named.
     """
-    named = os.environ.get(FOLDER_VARIABLE, "").strip()
+    named = option.strip() or os.environ.get(FOLDER_VARIABLE, "").strip()
     if is_address(named):
-        raise BookError(
-            "{variable} is {place}, and the library is a folder of this machine", variable=FOLDER_VARIABLE, place=named
-        )
+        variable = "--folder" if option.strip() else FOLDER_VARIABLE
+        raise BookError("{variable} is {place}, and the library is a folder of this machine", variable=variable, place=named)
     return Path(named or DEFAULT_FOLDER)
 
 

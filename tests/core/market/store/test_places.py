@@ -119,6 +119,8 @@ def test_other_stores_of_fsspec_and_what_is_none(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("OBSERVATORY_RECORDINGS", "s3://a/b")
     with pytest.raises(BookError, match="^OBSERVATORY_RECORDINGS is s3://a/b, and the library is a folder of this machine$"):
         library_folder()
+    with pytest.raises(BookError, match=r"^--folder is s3://a/b, and the library"):
+        library_folder("s3://a/b")
 
 
 def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
