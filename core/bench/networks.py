@@ -64,7 +64,7 @@ def encoder(config: ViTConfig) -> nn.Module:
 def vit_forward(batch: int) -> Pair:
     """The shipped ViT's size beside PyTorch's encoder, which has no patches to embed and no head."""
     config: ViTConfig = checkpoints.read_config(checkpoints.read_card("vit"), ViT)
-    model, theirs = for_prediction(ViT(config).eval()), encoder(config).eval()
+    model, theirs = ViT(config).eval(), encoder(config).eval()
     images = torch.randn(batch, 1, config.side, config.side)
     tokens = torch.randn(batch, 1 + (config.side // config.patch) ** 2, config.width)
     return Pair(candidate=inferring(lambda: model(images)), reference=inferring(lambda: theirs(tokens)))

@@ -18,7 +18,7 @@ class Ratio:
 
     Attributes:
         ratio: median of the candidate's time by the reference's. low, high: its 10th and 90th percentile.
-        candidate_ms, reference_ms: median times of one unit of work.
+        candidate_ms, reference_ms: median times of a call.
     """
 
     ratio: float
@@ -34,49 +34,33 @@ class Ratio:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A candidate and its reference.
-
-    Attributes:
-        units: of work in one call of either.
-        long: whether one call takes a second or more: then each is called three times, without a warm-up.
-    """
+    """A candidate and its reference; `long`: one call takes a second or more, so that each is called three times, cold."""
 
     candidate: Work
     reference: Work
-    units: tuple[float, float] = (1.0, 1.0)
     long: bool = False
 
-    def measure(self, seconds: float) -> Ratio:
-        """See `measure`."""
-        both, units = (self.candidate, self.reference), self.units
+    def measure(self, seconds: float, *, min_turns: int = 5) -> Ratio:
+        """Time both in turns, each turn about 20 ms or one call.
+
+        Args:
+            seconds: of measurement in all, after a warm-up. min_turns: also where they take longer.
+        """
+        both = (self.candidate, self.reference)
         if self.long:
-            turns = [[_time(work, 1) * 1e3 / unit for work, unit in zip(both, units, strict=True)] for _ in range(3)]
-            return spread(*zip(*turns, strict=True))
-        return measure(*both, seconds=seconds, units=units)
-
-
-def measure(
-    candidate: Work, reference: Work, *, seconds: float, units: tuple[float, float] = (1.0, 1.0), min_turns: int = 5
-) -> Ratio:
-    """Time both in turns, each turn about 20 ms or one call.
-
-    Args:
-        seconds: of measurement in all, after a warm-up. units: units of work in one call of either.
-        min_turns: also where they take longer.
-    """
-    calls = [_calls(work) for work in (candidate, reference)]
-    turns: list[list[float]] = []
-    end = time.perf_counter() + seconds
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        while len(turns) < min_turns or time.perf_counter() < end:
-            turns.append([_time(work, n) / unit for work, n, unit in zip((candidate, reference), calls, units, strict=True)])
-    finally:
-        if collects:
-            gc.enable()
-    candidates, references = zip(*turns, strict=True)
-    return spread([1e3 * one for one in candidates], [1e3 * one for one in references])
+            return spread(*zip(*([_time_ms(work, 1) for work in both] for _ in range(3)), strict=True))
+        calls = [_calls(work) for work in both]
+        turns: list[list[float]] = []
+        end = time.perf_counter() + seconds
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            while len(turns) < min_turns or time.perf_counter() < end:
+                turns.append([_time_ms(work, n) for work, n in zip(both, calls, strict=True)])
+        finally:
+            if collects:
+                gc.enable()
+        return spread(*zip(*turns, strict=True))
 
 
 def spread(candidates_ms: Sequence[float], references_ms: Sequence[float]) -> Ratio:
@@ -94,12 +78,12 @@ def spread(candidates_ms: Sequence[float], references_ms: Sequence[float]) -> Ra
 
 def _calls(work: Work) -> int:
     work()
-    return max(1, int(0.02 / max(_time(work, 1), 1e-7)))
+    return max(1, int(20 / max(_time_ms(work, 1), 1e-4)))
 
 
-def _time(work: Work, calls: int) -> float:
-    """Seconds of one call."""
+def _time_ms(work: Work, calls: int) -> float:
+    """Milliseconds of one call."""
     began = time.perf_counter()
     for _ in range(calls):
         work()
-    return (time.perf_counter() - began) / calls
+    return (time.perf_counter() - began) / calls * 1e3

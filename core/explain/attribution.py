@@ -16,11 +16,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from core.explain.progress import Told, untold
 from core.messages import Refusal
 
 ScalarFunction = Callable[[Tensor], Tensor]
 """(batch, ...) -> (batch,): the number to explain, such as a class's probability."""
+
+Told = Callable[[float], None]
+"""Is told what share of a computation is done, 0 to 1. It may raise, which ends the computation."""
+
+
+def untold(_share: float) -> None:
+    """For a computation that nobody watches."""
+
 
 PIECES = (0.0, 1 / 256, 1 / 16, 1.0)
 """Cuts of the path from baseline to input at first. TLOB's instance norm scales up even small deviations, so nearly all of

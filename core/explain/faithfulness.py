@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import ScalarFunction
+from core.explain.attribution import ScalarFunction, Told, untold
 from core.explain.occlusion import BATCH, answers_without
-from core.explain.progress import Told, untold
 
 Order = Literal["most", "least"]
 ORDERS: Final[tuple[Order, ...]] = ("most", "least")

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import MAX_NODES, ScalarFunction, integrated_gradients
+from core.explain.attribution import MAX_NODES, ScalarFunction, Told, integrated_gradients, untold
 from core.explain.faithfulness import Evidence
 from core.explain.occlusion import NEVER, occlusion
-from core.explain.progress import Told, untold
 
 METHODS: Final = ("attention", "rollout", "relevance", "gradients", "occlusion")
 """Attention of the last layer, rollout, gradient relevance, integrated gradients, occlusion."""

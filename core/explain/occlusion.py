@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import ScalarFunction
-from core.explain.progress import Told, untold
+from core.explain.attribution import ScalarFunction, Told, untold
 
 BATCH = 64
 NEVER = -1

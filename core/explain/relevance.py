@@ -47,14 +47,11 @@ def attention_gradients(model: Scored, inputs: Tensor, label: int) -> tuple[list
     return ([one[0].detach().float().cpu().numpy() for one in layers], [one[0].float().cpu().numpy() for one in gradients])
 
 
-def relevance(
-    layers: Sequence[NDArray[np.floating]], gradients: Sequence[NDArray[np.floating]], *, upto: int | None = None
-) -> NDArray[np.float64]:
+def relevance(layers: Sequence[NDArray[np.floating]], gradients: Sequence[NDArray[np.floating]]) -> NDArray[np.float64]:
     """Equations 5 and 6 over the layers.
 
     Args:
         layers: weights (heads, n, n), first layer first. gradients: of the class's score at them.
-        upto: layers to go through; all where None.
 
     Returns:
         (n, n), float64: row i holds the relevance of each input position for position i and the class. A classifier that
@@ -67,7 +64,7 @@ def relevance(
         raise ValueError(f"{len(layers)} maps and {len(gradients)} gradients: give one of each a layer")
     size = layers[0].shape[-1]
     whole = np.eye(size)
-    for weights, gradient in list(zip(layers, gradients, strict=True))[:upto]:
+    for weights, gradient in zip(layers, gradients, strict=True):
         if weights.shape != gradient.shape or weights.shape[-2:] != (size, size):
             raise ValueError(f"weights of shape {weights.shape} and gradients of {gradient.shape}: both must be (heads, n, n)")
         whole = whole + positive(weights, gradient) @ whole

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, Final
 
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
@@ -12,8 +10,6 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from core.models.folded_tlob import FoldedTLOB
 from core.models.iiga import IIGA, FrameEncoder
 from core.models.tlob import TLOB
-from core.models.vit import ViT
-from core.nn.encoder import with_joined_layers
 from core.nn.plain import computes_plainly
 
 
@@ -36,18 +32,8 @@ def folded_iiga(model: IIGA) -> IIGA:
     return copied
 
 
-FOLDED: Final[dict[type[nn.Module], Callable[[Any], nn.Module]]] = {
-    TLOB: FoldedTLOB,
-    ViT: with_joined_layers,
-    IIGA: folded_iiga,
-}
-
-
 def for_prediction(model: nn.Module) -> nn.Module:
-    """The folded network of a TLOB, ViT or IIGA; any other, and every one where plain ones are asked for, as it is."""
-    if computes_plainly():
-        return model
-    for kind, folded in FOLDED.items():
-        if isinstance(model, kind):
-            return folded(model)
-    return model
+    """The folded network of a TLOB or IIGA; any other, and every one where plain ones are asked for, as it is."""
+    if isinstance(model, TLOB) and not computes_plainly():
+        return FoldedTLOB(model)
+    return folded_iiga(model) if isinstance(model, IIGA) and not computes_plainly() else model

@@ -66,9 +66,6 @@ class MultiHeadAttention(nn.Module):
         inner: total width of all heads together; `width` where not given. TLOB's layers use width * heads.
     """
 
-    joined_weight: Tensor | None
-    joined_bias: Tensor | None
-
     def __init__(self, width: int, heads: int, *, inner: int | None = None) -> None:
         super().__init__()
         inner = width if inner is None else inner
@@ -79,29 +76,14 @@ class MultiHeadAttention(nn.Module):
         self.k = nn.Linear(width, inner)
         self.v = nn.Linear(width, inner)
         self.out = nn.Linear(inner, width)
-        self.register_buffer("joined_weight", None, persistent=False)
-        self.register_buffer("joined_bias", None, persistent=False)
-
-    @torch.no_grad()
-    def join(self) -> None:
-        """Put queries, keys and values into one product of `predict`; later changes of the weights are not followed.
-
-        Joined at every call, they would cost what the one product saves.
-        """
-        self.joined_weight = torch.cat([self.q.weight, self.k.weight, self.v.weight])  # (3 inner, width)
-        self.joined_bias = torch.cat([self.q.bias, self.k.bias, self.v.bias])
 
     def predict(self, x: Tensor, *, first: int | None = None) -> Tensor:
         """Self-attention as `forward`'s, for prediction: by functions, since calls of modules take long beside a small input.
 
         With `first`, only so many first tokens come out; each of them still looks at all.
         """
-        if self.joined_weight is not None and first is None:
-            joined = F.linear(x, self.joined_weight, self.joined_bias).view(*x.shape[:2], 3, self.heads, -1)
-            q, k, v = joined.permute(2, 0, 3, 1, 4).unbind()  # each (batch, heads, n, d_k)
-        else:
-            k, v = (self.split_heads(F.linear(x, one.weight, one.bias)) for one in (self.k, self.v))
-            q = self.split_heads(F.linear(x if first is None else x[:, :first], self.q.weight, self.q.bias))
+        k, v = (self.split_heads(F.linear(x, one.weight, one.bias)) for one in (self.k, self.v))
+        q = self.split_heads(F.linear(x if first is None else x[:, :first], self.q.weight, self.q.bias))
         y, _ = scaled_dot_product_attention(q, k, v)
         return F.linear(y.transpose(1, 2).flatten(2), self.out.weight, self.out.bias)  # (batch, n, inner) -> (batch, n, width)
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from typing import TypeVar
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -69,15 +66,3 @@ class EncoderLayer(nn.Module):
         x = F.layer_norm(y.add_(x), n1.normalized_shape, n1.weight, n1.bias, n1.eps)
         y = F.linear(f.activation(F.linear(x, f.fc1.weight, f.fc1.bias)), f.fc2.weight, f.fc2.bias)
         return F.layer_norm(y.add_(x), n2.normalized_shape, n2.weight, n2.bias, n2.eps)
-
-
-Network = TypeVar("Network", bound=nn.Module)
-
-
-def with_joined_layers(model: Network) -> Network:
-    """A copy in evaluation whose post-norm encoder layers are joined (`MultiHeadAttention.join`), for prediction alone."""
-    copied = deepcopy(model).requires_grad_(False).eval()
-    for layer in copied.modules():
-        if isinstance(layer, EncoderLayer) and not layer.pre_norm:
-            layer.attention.join()
-    return copied

@@ -16,7 +16,6 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -30,7 +29,6 @@ from core import checkpoints
 from core.device import best_device
 from core.messages import BadValue, compose
 from core.models import MODELS
-from core.models.for_prediction import for_prediction
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.vision.calibration import softmax
 from core.vision.familiarity import Familiarity
@@ -119,10 +117,6 @@ class Classifier:
             self.photographs = None if photographs is None else PhotographScores.from_dict(photographs)
         self.device = best_device()
         self.model: ViT = checkpoints.build_model(checkpoint, kind, device=self.device)
-
-    @cached_property
-    def _joined(self) -> ViT:
-        return cast(ViT, for_prediction(self.model)) if self.device.type == "cpu" else self.model
 
     def _check(self) -> None:
         """Numbers that would make every answer meaningless.
@@ -220,7 +214,7 @@ class Classifier:
     @torch.no_grad()
     def _class_tokens(self, images: Images) -> Tensor:
         """(n, width): what the head reads, a batch at a time."""
-        parts = [self._joined.features(self.normalise(images[at : at + BATCH])) for at in range(0, len(images), BATCH)]
+        parts = [self.model.features(self.normalise(images[at : at + BATCH])) for at in range(0, len(images), BATCH)]
         return torch.cat(parts) if parts else torch.zeros(0, self.config.width, device=self.device)
 
     def features(self, images: Images) -> NDArray[np.float64]:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core import npz
-from core.explain.attribution import ScalarFunction, class_probability
+from core.explain.attribution import ScalarFunction, Told, class_probability, untold
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import occlusion, without
-from core.explain.progress import Told, untold
 from core.explain.queries_keys import JointSample, collect, queries_and_keys
 from core.explain.rollout import rollout
 from core.models.vit import CLASSES, ViT

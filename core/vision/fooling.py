@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.explain.progress import Told, untold
+from core.explain.attribution import Told, untold
 from core.vision.analysis import PictureAnalysis
 from core.vision.evidence import hidden_answers, losses_without
 

@@ -10,8 +10,8 @@ import streamlit as st
 from core import checkpoints
 from core.device import use_one_thread
 from core.explain import faithfulness
+from core.explain.attribution import Told, untold
 from core.explain.faithfulness import Curves
-from core.explain.progress import Told, untold
 from core.explain.rollout import rollout
 from core.models.vit import CLASSES
 from core.vision import analysis as analyses

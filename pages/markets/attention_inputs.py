@@ -9,9 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from core.explain import summaries
-from core.explain.attribution import Attribution, BaselineKind, GradientError
+from core.explain.attribution import Attribution, BaselineKind, GradientError, Told
 from core.explain.faithfulness import Curves
-from core.explain.progress import Told
 from core.figures import attribution as figures
 from core.market.features import about_the_mid, input_names, price_columns
 from core.market.labels import LabelKind

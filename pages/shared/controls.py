@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.explain.progress import Told
+from core.explain.attribution import Told
 from core.messages import translate
 from pages.shared.language import _, current
 

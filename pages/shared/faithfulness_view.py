@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from core.explain import findings
+from core.explain.attribution import Told
 from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Order
 from core.explain.findings import Finding, FindingError
-from core.explain.progress import Told
 from core.figures import faithfulness as figures
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose

@@ -10,7 +10,6 @@ from typing import Any, cast
 import pytest
 import torch
 
-from core.bench import ratio
 from core.bench.benchmarks import BENCHMARKS, selected
 from core.bench.networks import plain_beam_search
 from core.bench.ratio import Pair, spread
@@ -43,26 +42,26 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_a_ratio_is_of_one_unit_of_work(clock: Clock) -> None:
-    found = ratio.measure(clock.work(0.3), clock.work(0.1), seconds=10, units=(6, 1))
+def test_a_ratio_is_of_one_call(clock: Clock) -> None:
+    found = Pair(candidate=clock.work(0.05), reference=clock.work(0.1)).measure(10)
     assert found.ratio == pytest.approx(0.5) and found.low == pytest.approx(found.high)
     assert found.candidate_ms == pytest.approx(50) and found.reference_ms == pytest.approx(100)
 
 
 def test_a_machine_that_slows_down_changes_no_ratio(clock: Clock) -> None:
     slower = [1.0 * 1.1**turn for turn in range(12)]
-    found = ratio.measure(clock.work(*slower), clock.work(*(4 * one for one in slower)), seconds=0, min_turns=8)
+    found = Pair(candidate=clock.work(*slower), reference=clock.work(*(4 * one for one in slower))).measure(0, min_turns=8)
     assert found.ratio == pytest.approx(0.25)
 
 
 def test_one_disturbed_turn_is_in_the_spread_and_not_in_the_ratio(clock: Clock) -> None:
     # warm-up and the count of calls take the first two
-    found = ratio.measure(clock.work(1, 1, 1, 50, 1, 1, 1), clock.work(1), seconds=0, min_turns=5)
+    found = Pair(candidate=clock.work(1, 1, 1, 50, 1, 1, 1), reference=clock.work(1)).measure(0)
     assert found.ratio == pytest.approx(1) and found.high > 5
 
 
 def test_long_work_is_called_three_times_and_times_side_by_side_give_their_ratios(clock: Clock) -> None:
-    found = ratio.Pair(candidate=clock.work(2, 3, 5), reference=clock.work(1), long=True).measure(60)
+    found = Pair(candidate=clock.work(2, 3, 5), reference=clock.work(1), long=True).measure(60)
     assert found.ratio == pytest.approx(3) and found.candidate_ms == pytest.approx(3_000) and clock.now == pytest.approx(13)
     assert spread([10, 30], [100, 100]).ratio == pytest.approx(0.2)
 

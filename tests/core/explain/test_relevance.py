@@ -79,7 +79,7 @@ def test_only_what_speaks_for_the_class_counts() -> None:
     # Head 1 gives [[.5, 0], [1, 0]], head 2 [[.5, .5], [0, 0]]; their mean:
     np.testing.assert_allclose(positive(weights, gradient), [[0.5, 0.25], [0.5, 0.0]])
     np.testing.assert_allclose(relevance([weights], [gradient]), [[1.5, 0.25], [0.5, 1.0]])
-    np.testing.assert_allclose(relevance([weights, weights], [gradient, gradient], upto=1), [[1.5, 0.25], [0.5, 1.0]])
+    np.testing.assert_allclose(relevance([weights], [gradient]), [[1.5, 0.25], [0.5, 1.0]])
 
 
 def test_what_cannot_be_is_refused(weights: dict[str, Array]) -> None:

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from core.models.cct_28 import CCT28, CCT28Config
-from core.models.for_prediction import for_prediction
 from core.models.parameters import count
 
 SMALL = CCT28Config(width=16, heads=2, layers=2, hidden=24, stem=4, stages=(6, 8))
@@ -39,7 +38,7 @@ def test_mirrored_answers_are_the_mean_over_both_images_with_and_without_maps() 
     plain, mirrored, x = model(), model(replace(SMALL, mirrored=True)), images()
     expected = (plain(x) + plain(x.flip(-1))) / 2
     logits, maps = mirrored(x, return_attention=True)
-    for found in (mirrored(x), logits, mirrored.head(mirrored.features(x)), for_prediction(mirrored)(x)):
+    for found in (mirrored(x), logits, mirrored.head(mirrored.features(x))):
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     assert maps["layer 2"].shape == (3, 2, 50, 50)
     torch.testing.assert_close(maps["layer 2"], plain(x, return_attention=True)[1]["layer 2"])

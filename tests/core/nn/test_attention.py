@@ -136,24 +136,9 @@ def test_heads_that_do_not_divide_the_width_are_refused() -> None:
         MultiHeadAttention(10, 3)
 
 
-@pytest.mark.parametrize("joined", [False, True])
 @pytest.mark.parametrize("first", [None, 1, 3])
-def test_prediction_by_functions_is_what_the_modules_say(random: torch.Generator, joined: bool, first: int | None) -> None:
+def test_prediction_by_functions_is_what_the_modules_say(random: torch.Generator, first: int | None) -> None:
     ours = MultiHeadAttention(12, 3, inner=18).double().eval()
     x = torch.randn(4, 6, 12, generator=random, dtype=torch.float64)
     expected, _ = ours(x[:, :first], x)
-    if joined:
-        ours.join()
     torch.testing.assert_close(ours.predict(x, first=first), expected, atol=1e-12, rtol=0)
-
-
-def test_what_was_joined_no_longer_follows_the_weights(random: torch.Generator) -> None:
-    ours, x = MultiHeadAttention(6, 2).eval(), torch.randn(1, 3, 6, generator=random)
-    names = set(ours.state_dict())
-    ours.join()
-    assert set(ours.state_dict()) == names  # a checkpoint holds each weight once
-    before = ours.predict(x)
-    with torch.no_grad():
-        ours.v.weight.zero_()
-    assert torch.equal(ours.predict(x), before)  # so it was the joined weights that answered
-    assert not torch.allclose(ours.predict(x, first=1), before[:, :1])

@@ -1,4 +1,4 @@
-"""Encoder layers with joined weights say what the trained ones say."""
+"""Encoder layers say in prediction what they say in training."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from core.models.for_prediction import for_prediction
 from core.models.vit import ViT, ViTConfig
 from core.nn import EncoderLayer, causal_mask
-from core.nn.encoder import with_joined_layers
 from core.nn.plain import SWITCH
 
 SMALL = ViTConfig(width=24, heads=3, layers=3, hidden=40)
@@ -17,17 +15,15 @@ SMALL = ViTConfig(width=24, heads=3, layers=3, hidden=40)
 
 @pytest.mark.parametrize("count", [1, 20])
 @torch.inference_mode()
-def test_joined_layers_equal_the_plain_networks(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predictions_equal_the_plain_networks(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     model = ViT(SMALL).double().eval()
     for value in model.parameters():
         value.add_(torch.randn_like(value), alpha=0.2)
     x = torch.randn(count, 1, 28, 28, dtype=torch.float64)
-    joined = for_prediction(model)
-    found, (_, maps) = joined(x), joined(x, return_attention=True)
+    found, (_, maps) = model(x), model(x, return_attention=True)
     monkeypatch.setenv(SWITCH, "1")
     expected, expected_maps = model(x, return_attention=True)
-    assert for_prediction(model) is model
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
     for name, weights in maps.items():
         torch.testing.assert_close(weights, expected_maps[name], rtol=0, atol=1e-10)
@@ -102,14 +98,3 @@ def test_a_layer_begins_with_half_of_the_usual_size() -> None:
     assert float(layer.attention.q.weight.detach().abs().max()) <= (6 / 128) ** 0.5
     for linear in (layer.attention.q, layer.attention.k, layer.attention.v, layer.attention.out, layer.feed_forward.fc2):
         assert not linear.bias.any()
-
-
-def test_only_post_norm_layers_of_a_copy_are_joined() -> None:
-    layers = nn.ModuleList([layer_and_twin(False)[0], layer_and_twin(True)[0]]).train()
-    post, pre = with_joined_layers(layers)
-    assert isinstance(post, EncoderLayer) and isinstance(pre, EncoderLayer)
-    assert post.attention.joined_weight is not None and pre.attention.joined_weight is None
-    assert not any(value.requires_grad for value in post.parameters()) and not post.training
-    original = layers[0]
-    assert isinstance(original, EncoderLayer) and original.attention.joined_weight is None and original.training
-    assert all(value.requires_grad for value in layers.parameters())
