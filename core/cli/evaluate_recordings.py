@@ -1,4 +1,4 @@
-"""`python -m core evaluate tlob --data PLACE...`: several recordings, by any checkpoints and forecasters, as a report."""
+"""`python -m core evaluate tlob --data PLACE...`: recordings by any checkpoints and forecasters, as JSON, text or a report."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from core.cli import options
 from core.device import use_one_thread
 from core.market.answers import report as reports
+from core.market.answers.intervals import block_length
 from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
-from core.market.answers.recordings import RecordedDay, ScoredDay, find_recordings, score_day
-from core.market.answers.table import Scores, Table, ahead, in_short
+from core.market.answers.recordings import RecordedDay, ScoredDay, entry_of, find_recordings, first_scored, score_day
+from core.market.answers.table import Table, ahead, in_short
+from core.market.book import read_market
+from core.market.forecasters.catalogue import find_forecaster
+from core.market.forecasters.comparison import compare, names_of
+from core.market.forecasters.protocol import task_of
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
 from core.market.predictor import Predictor, load_predictor
@@ -34,16 +38,10 @@ ROWS_PER_REPORT = 5
 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options for a folder of recordings."""
-    p.add_argument(
-        "--beside", nargs="+", default=[], metavar="NAME", help="of several recordings: other checkpoints on the same rows"
-    )
-    p.add_argument("--every", type=int, default=1, help="of several recordings: score every so many-th row")
-    p.add_argument(
-        "--out", type=Path, default=None, help="of several recordings: write report.html, report.json and the tables here"
-    )
-    p.add_argument(
-        "--progress", type=Path, default=None, help="of several recordings: keep a JSON file up to date with how far it is"
-    )
+    p.add_argument("--beside", nargs="+", default=[], metavar="NAME", help="other checkpoints on the same rows")
+    p.add_argument("--every", type=int, default=1, help="score every so many-th row")
+    p.add_argument("--out", type=Path, default=None, help="write report.html, report.json and the tables here")
+    p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how far it is")
     options.add_ray(p)
 
 
@@ -56,6 +54,8 @@ def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
     if o.every < 1:
         raise BadValue("every {every}-th row is none: give 1 or more", every=o.every)
     days = find_recordings(o.data)
+    if o.adaptive and len(days) > 1:
+        days = [replace(days[0], files={name: path for day in days for name, path in day.files.items()})]
     names = list(dict.fromkeys([o.checkpoint, *o.beside]))
     models = {name: load_predictor(name, folder=o.folder) for name in names}
     first = models[o.checkpoint]
@@ -64,6 +64,8 @@ def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
     sums, skipped = _score_all(days, names, head, o)
     if not sums:
         raise ValueError(next(iter(skipped.values())))
+    if o.forecaster and len(days) == 1 and o.out is None:
+        sums[0].about["equal_terms"] = on_equal_terms(days[0], first, head, sums[0], o.forecaster, market=o.market)
     rows = Table.joined({day.recording: day.table for day in sums})
     tables = reports.all_tables(rows)
     receipt = _receipt(o, sums, models, tables)
@@ -110,6 +112,7 @@ def _score_all(
         market=o.market,
         every=o.every,
         part=o.part,
+        thresholds=o.thresholds if o.adaptive else None,
         progress=moved if o.ray is None else None,
     )
     for number, one in each(work, days, ray=o.ray):
@@ -150,10 +153,7 @@ def _answer(
         "baselines": {name: lines[name] for name in NAIVE},
         "forecasters": lines,
         "pooled": pooled,
-        "recordings": [
-            recording_entry(day.recording, day.market, day.part, day.alpha, day.table.column("timestamp"), day.apart)
-            for day in scored
-        ],
+        "recordings": [_recording(day) for day in scored],
         "skipped": skipped,
         "reasons": {name: one.reason for name, one in rows.answers.items() if one.reason},
         **{name: reports.plain(tables[name]) for name in ("groups", "pairs", "worst", "calibration", "losses")},
@@ -161,24 +161,42 @@ def _answer(
     }
 
 
-def recording_entry(
-    name: str, market: str, part: str, alpha: float, timestamps: NDArray[np.int64], apart: Scores
-) -> dict[str, Any]:
-    """One scored recording as JSON's object.
-
-    Args:
-        timestamps: of its scored rows. apart: at rows of a stalled book.
-    """
-    ends = {"first_ms": int(timestamps[0]), "last_ms": int(timestamps[-1])} if len(timestamps) else {}
-    stalled = {"samples": apart.samples, "accuracy": round(apart.summary()["accuracy"], 4) if apart.samples else None}
+def _recording(day: ScoredDay) -> dict[str, Any]:
+    """One scored recording as JSON's object."""
+    timestamps, apart = day.table.column("timestamp"), day.apart
     return {
-        "recording": name,
-        "market": market,
-        "part": part,
+        "recording": day.recording,
+        "market": day.market,
+        "part": day.part,
         "rows": len(timestamps),
-        "alpha": alpha,
-        **ends,
-        "stalled": stalled,
+        "alpha": day.alpha,
+        "first_ms": int(timestamps[0]),
+        "last_ms": int(timestamps[-1]),
+        "stalled": {"samples": apart.samples, "accuracy": round(apart.summary()["accuracy"], 4) if apart.samples else None},
+        **day.about,
+    }
+
+
+def on_equal_terms(
+    day: RecordedDay, predictor: Predictor, head: Head, scored: ScoredDay, forecasters: Sequence[str], *, market: str | None
+) -> dict[str, Any]:
+    """TLOB and other forecasters with call rules fitted alike on rows that are then not scored (D25), as JSON's object.
+
+    Raises:
+        ForecasterError: where a forecaster cannot be used.
+    """
+    rows, entry = read_market(day.paths), entry_of(predictor, market or day.name, named=market is not None)
+    task, index = task_of(predictor, entry, market or day.name), predictor.head(*head)
+    peers = {name: find_forecaster(wanted, task) for wanted, name in names_of(forecasters).items()}
+    first = first_scored(rows, [predictor]) if scored.part == "test" else 0
+    comparison = compare(predictor, rows, entry, peers, spelling=market or day.name, first=first, progress=counting_bar("window"))
+    boards, fit_rows = comparison.scores(index), int(comparison.fit.sum())
+    fitted_on = "validation rows" if first else "the first fifth of the rows"
+    return {
+        "rules_fitted_on": fitted_on if fit_rows else "nothing, as there are too few rows",
+        "fit_rows": fit_rows,
+        "block": block_length(boards[0].scores.samples, head[1]),
+        "scores": {board.name: board.summary() for board in boards},
     }
 
 
@@ -196,6 +214,7 @@ def _receipt(
     options = {"--checkpoint": [o.checkpoint], "--beside": o.beside, "--forecaster": o.forecaster, "--label": [o.label]}
     options |= {"--horizon": [str(o.horizon)] if o.horizon is not None else [], "--market": [o.market] if o.market else []}
     options |= {"--every": [str(o.every)], "--folder": [CHECKPOINTS], "--out": [OUT]}
+    options |= {"--thresholds": [o.thresholds, "--adaptive"] if o.adaptive else [], "--part": [o.part] if o.part != "auto" else []}
     command = ["evaluate", "tlob", "--data", DATA, *(word for key, words in options.items() if words for word in (key, *words))]
     return Receipt(
         kind="score",
@@ -232,6 +251,8 @@ def table(answer: dict[str, Any]) -> str:
         lines += ["all rows together, which a rule that sees no book (frequencies) must be beaten on:"]
         lines += score_lines(answer["pooled"])
     lines += ahead_lines(answer["ahead"])
+    for one in answer["recordings"]:
+        lines += [*_adaptive_lines(one), *equal_lines(one.get("equal_terms"))]
     lines += [f"left out {name}: {why}" for name, why in answer["skipped"].items()]
     return "\n".join([*lines, *worse_than_nothing(answer), *apart_lines(answer)])
 
@@ -278,4 +299,33 @@ def worse_than_nothing(answer: Mapping[str, Any]) -> list[str]:
         lines.append(f"  log-loss {answer['log_loss']:.4f} is above ln 3 = {A_THIRD_EACH:.4f}: worse than saying a third each")
     if count > 1 and (worse := worse_recordings(answer)):
         lines.append(f"  worse than that on {len(worse)} of {count} recordings: {', '.join(worse)}")
+    return lines
+
+
+def _adaptive_lines(one: Mapping[str, Any]) -> list[str]:
+    """Sentences on what a recalibrated recording follows, and on its sets; none for another."""
+    if "sets" not in one:
+        return []
+    sets = one["sets"]
+    return [
+        "  recalibrated by   " + "   ".join(f"{name} {weight:.0%}" for name, weight in one["weights"].items()),
+        f"  sets   promised {sets['promised']:.0%}   delivered {sets['delivered']:.1%}, lately {sets['delivered_last']:.1%}"
+        f"   {sets['mean_size']:.2f} classes on average",
+    ]
+
+
+def equal_lines(terms: Mapping[str, Any] | None) -> list[str]:
+    """Scores of `--forecaster` by call rules fitted alike; none where they were not asked for."""
+    if terms is None:
+        return []
+    lines = [f"on equal terms (rules fitted on {terms['rules_fitted_on']}):"]
+    for name, one in terms["scores"].items():
+        missing = f"   missing {sum(one['missing'].values()):,}" if one["missing"] else ""
+        if not one["rows"]:
+            lines.append(f"  {name:<12} no answer to score{missing}")
+            continue
+        line = f"  {name:<12} Matthews {one['matthews']:.4f}   log-loss {one['log_loss']:.4f}   rows {one['rows']:,}"
+        for score, d in one["less_tlob"].items():
+            line += f"   {score} less TLOB {d['value']:+.4f} [{d['low']:+.4f}, {d['high']:+.4f}]"
+        lines.append(line + missing)
     return lines

@@ -47,7 +47,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--out", type=Path, default=MADE / "tournament", help="folder of the report, the tables and the chain")
     options.add_ray(p)
     options.add_json(p)
-    p.set_defaults(run=_run, market=None, part="auto", progress=None)
+    p.set_defaults(run=_run, market=None, part="auto", progress=None, adaptive=False)
 
 
 def _run(o: argparse.Namespace) -> None:

@@ -15,19 +15,19 @@ import math
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.market.answers.intervals import block_length, resampled_sums
-from core.market.answers.naive import PRIOR, baseline_summary
+from core.market.answers.naive import PRIOR
 from core.market.answers.predictions import RowPredictions
 from core.market.answers.table import Answered, Scores
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import fit_class_biases
-from core.market.labels import UNKNOWN, classify, fit_alpha, momentum_calls, moves_after
+from core.market.labels import UNKNOWN, classify, fit_alpha, moves_after
 from core.market.predictor import MarketCard
 
 REFIT_STEPS: Final = 200
@@ -359,19 +359,19 @@ def recalibrate_rows(
     return RecalibratedRows.of(predictions, truth, head.alpha)
 
 
-def score_recalibrated(
+def recalibrate_file(
     predicted: RowPredictions, rows: BookRows, market: MarketCard, head: int, *, thresholds: Thresholds = "card"
-) -> dict[str, Any]:
-    """Recalibrate one head's predictions row by row, and score them after the first `SCORED_AFTER` outcomes.
+) -> tuple[RecalibratedRows, NDArray[np.int64], dict[str, Any]]:
+    """Recalibrate one head's predictions row by row.
 
     Args:
         predicted: predictions at rows of `rows`. head: index into its heads.
 
     Returns:
-        Plain numbers, rounded to four decimals. Calls are those of the card's rule; log_loss, ece and call_gap are those after
-        recalibration. `before` has those of the probabilities as written, and `weights` those of `EXPERTS` at the end. `coverage`
-        has what was `promised`; `delivered` over all scored, with its 95 % interval `low` to `high` (block bootstrap), and over
-        the last `MEMORY` of them; `mean_size` of the sets, and the share that are `empty`.
+        What comes of them; which of them are scored, those after the first `SCORED_AFTER` outcomes; and as JSON's object, rounded
+        to four decimals: `weights`, of `EXPERTS` at the end, and of the `sets` what was `promised`, `delivered` over all scored
+        with its 95 % interval `low` to `high` (block bootstrap), and over the last `MEMORY` of them, the `mean_size`, and the
+        share that are `empty`.
 
     Raises:
         BookError: where there are no more outcomes than those left out.
@@ -390,13 +390,9 @@ def score_recalibrated(
             horizon=horizon,
             least=SCORED_AFTER,
         )
-    momentum = momentum_calls(rows, horizon, answer.alpha)[predicted.rows] if thresholds == "past" else None
-    table = predicted.of_head(head, truth=answer.truth, momentum=momentum)[scored]
-    result = table.score()
-    after = Scores.of(table.truth, replace(table.answers["tlob"], probabilities=answer.adapted[scored]))
     covered, sizes = answer.covered[scored], answer.sizes[scored]
     drawn = resampled_sums(covered[:, None], block_length(len(covered), horizon)) / len(covered)
-    coverage = {
+    sets = {
         "promised": PROMISED,
         "delivered": float(covered.mean()),
         **dict(zip(("low", "high"), np.quantile(drawn, [0.025, 0.975]).tolist(), strict=True)),
@@ -404,21 +400,8 @@ def score_recalibrated(
         "mean_size": float(sizes.mean()),
         "empty": float((sizes == 0).mean()),
     }
-    return {
-        "label": kind,
-        "horizon": horizon,
-        "samples": after.samples,
-        "adaptive": True,
-        "scored_after": SCORED_AFTER,
-        "thresholds": thresholds,
-        "alpha": answer.alpha,
-        **_rounded({**after.summary(), "call_gap": after.call_gap}),
-        "before": _rounded({name: getattr(result["tlob"], name) for name in ("log_loss", "ece", "call_gap")}),
-        "weights": _rounded(dict(zip(EXPERTS, past.weights, strict=True))),
-        "coverage": _rounded(coverage),
-        "confusion": after.confusion.tolist(),
-        "baselines": baseline_summary(result),
-    }
+    about = {"thresholds": thresholds, "scored_after": SCORED_AFTER}
+    return answer, scored, about | {"weights": _rounded(dict(zip(EXPERTS, past.weights, strict=True))), "sets": _rounded(sets)}
 
 
 def _rounded(values: Mapping[str, float]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.market.answers.naive import naive_answers
-from core.market.answers.predictions import RowPredictions, predict_rows
+from core.market.answers.predictions import RowPredictions, predict_rows, predict_scorable, summarise_value
+from core.market.answers.recalibration import Thresholds, recalibrate_file
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
 from core.market.book import BookError, BookRows, FloatArray, read_market
 from core.market.forecasters.catalogue import find_forecaster
 from core.market.forecasters.comparison import names_of, run_over
-from core.market.forecasters.protocol import Fault, task_of
+from core.market.forecasters.protocol import Fault, ForecastTask, task_of
 from core.market.grid import segments
-from core.market.labels import Head
+from core.market.labels import UNKNOWN, Head, momentum_calls
 from core.market.predictor import MarketCard, Predictor
 from core.market.store.index import market_of, recording_of
 from core.market.store.segments import below_library
@@ -32,6 +33,8 @@ from core.messages import BadValue
 TEST_START: Final = 0.8
 """Share of a file after which no row was trained on or validated with (D10)."""
 SUFFIXES: Final = (".parquet", ".csv")
+WRITTEN: Final = "written"
+"""Name of the first checkpoint's probabilities as it gave them, beside the recalibrated ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +135,7 @@ class ScoredDay:
         recording: its name. market: the entry of the first checkpoint's card. files: relative path -> SHA-256.
         part: "all", or "test" where a checkpoint was trained on it. alpha: of the label, a fraction of the price.
         apart: the first checkpoint's scores at rows of a stalled book, which are not among these.
+        about: more of the first checkpoint, as JSON's object (docs/evaluate_json.md, `recordings`).
         table: with `second` from the recording's first row, and `volatility`, the standard deviation of the mid's last steps
             before the row, basis points.
     """
@@ -142,6 +146,7 @@ class ScoredDay:
     part: str
     alpha: float
     apart: Scores
+    about: dict[str, Any]
     table: Table
 
 
@@ -154,6 +159,7 @@ def score_day(
     market: str | None = None,
     every: int = 1,
     part: str = "auto",
+    thresholds: Thresholds | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ScoredDay:
     """Ask everyone at each row that ends a whole window, and keep the rows whose outcome is known.
@@ -165,55 +171,90 @@ def score_day(
         models: checkpoints by name, the first of which sets labels and thresholds. forecasters: spellings of others.
         market: entry of the first checkpoint's card; recognised by the recording's name where None.
         every: score every so many-th row. part: "auto", or "test" or "all" to insist.
+        thresholds: recalibrate the first checkpoint from the recording's own past, with label thresholds from there; its
+            probabilities as it gave them are then the forecaster `WRITTEN`. None to take them as they are.
         progress: called with (windows done, windows in all).
 
     Raises:
-        BookError: where a file cannot be read. ForecasterError: where a forecaster cannot be used. ValueError: for a head that
-            a checkpoint lacks, or an entry that the card lacks.
+        BookError: where a file cannot be read, is too short, or has too few outcomes. ForecasterError: where a forecaster cannot
+            be used. ValueError: for a head that a checkpoint lacks, or an entry that the card lacks.
     """
     rows, hashes = read_market(day.paths), day.hashes()
     first_name, reference = next(iter(models.items()))
     seen = part == "test" or (part == "auto" and any(trained_on(one.card, list(hashes.values())) for one in models.values()))
-    longest = max(one.window + max(h for _, h in one.heads) for one in models.values())
-    first = int(len(rows) * TEST_START) + longest if seen else 0
+    first = first_scored(rows, models.values()) if seen else 0
     entry = entry_of(reference, market or day.name, named=market is not None)
 
     def moved(place: int) -> Callable[[int, int], None] | None:
         return progress and (lambda done, total: progress(place * total + done, (len(models) + len(forecasters)) * total))
 
     index = reference.head(*head)
-    predicted = predict_rows(reference, rows, entry, first=first, every=every, progress=moved(0))
-    answers = {first_name: predicted.answers(index)}
+    predicted = predict_scorable(reference, rows, entry, first=first, every=every, heads=[index], progress=moved(0))
+    truth, momentum, alpha = predicted.truth[:, index], predicted.momentum[:, index], entry.alphas[index]
+    answers, about = {first_name: predicted.answers(index)}, dict[str, Any](call=entry.rules[index].kind)
+    if thresholds is None:
+        scored = np.flatnonzero(truth != UNKNOWN)
+    else:
+        again, scored, recalibrated = recalibrate_file(predicted, rows, entry, index, thresholds=thresholds)
+        answers = {first_name: replace(answers[first_name], probabilities=again.adapted), WRITTEN: answers[first_name]}
+        truth, alpha, about = again.truth, again.alpha, about | recalibrated
+        momentum = momentum if thresholds == "card" else momentum_calls(rows, head[1], alpha)[predicted.rows]
     for place, (name, other) in enumerate(list(models.items())[1:], 1):
         mine = predict_rows(other, rows, other.market(day.name), first=first, every=every, progress=moved(place))
         answers[name] = _aligned(mine.answers(other.head(*head)), mine.rows, predicted.rows)
     task = task_of(reference, entry, day.name)
     for place, (spelling, name) in enumerate(names_of(forecasters).items(), len(models)):
-        peer = run_over(
-            find_forecaster(spelling, task), name, rows, predicted.rows, task, truth=predicted.truth, progress=moved(place)
-        )
-        p = peer.probabilities[:, index]
-        calls = np.where(peer.faults[:, index] == Fault.NONE, np.nan_to_num(p).argmax(axis=1), NO_CALL)
-        answers[name] = Answered(calls=calls, probabilities=p, reason=str(peer.reason))
-    answers |= naive_answers(predicted.timestamps, predicted.truth[:, index], predicted.momentum[:, index], head[1])
+        answers[name] = _asked(spelling, name, task, rows, predicted, index, moved(place))
+    answers |= naive_answers(predicted.timestamps, truth, momentum, head[1])
+    table = _table(head, predicted, rows, truth, answers, reference.window)[scored]
+    scores = Scores.of(table.truth, table.answers[first_name])
+    about |= {"call_gap": round(scores.call_gap, 4), "confusion": scores.confusion.tolist(), **summarise_value(predicted, index)}
     return ScoredDay(
         recording=day.name,
         market=entry.name,
         files=hashes,
         part="test" if seen else "all",
-        alpha=entry.alphas[index],
+        alpha=alpha,
         apart=predicted.score_apart(index),
-        table=_table(head, predicted, rows, index, answers, reference.window).known,
+        about=about,
+        table=table,
     )
 
 
+def _asked(
+    spelling: str,
+    name: str,
+    task: ForecastTask,
+    rows: BookRows,
+    predicted: RowPredictions,
+    index: int,
+    progress: Callable[[int, int], None] | None,
+) -> Answered:
+    """A forecaster's answers at the rows predicted, its likeliest class called."""
+    forecaster = find_forecaster(spelling, task)
+    peer = run_over(forecaster, name, rows, predicted.rows, task, truth=predicted.truth, progress=progress)
+    p = peer.probabilities[:, index]
+    calls = np.where(peer.faults[:, index] == Fault.NONE, np.nan_to_num(p).argmax(axis=1), NO_CALL)
+    return Answered(calls=calls, probabilities=p, reason=str(peer.reason))
+
+
+def first_scored(rows: BookRows, models: Iterable[Predictor]) -> int:
+    """The first row of a recording's test part: a window and the longest horizon lie between it and what was trained on (D10)."""
+    return int(len(rows) * TEST_START) + max(one.window + max(h for _, h in one.heads) for one in models)
+
+
 def _table(
-    head: Head, predicted: RowPredictions, rows: BookRows, index: int, answers: Mapping[str, Answered], steps: int
+    head: Head,
+    predicted: RowPredictions,
+    rows: BookRows,
+    truth: NDArray[np.int64],
+    answers: Mapping[str, Answered],
+    steps: int,
 ) -> Table:
     """The answers in small types: months of recordings are kept at once."""
     columns = {
         "timestamp": predicted.timestamps,
-        "truth": predicted.truth[:, index].astype(np.int8),
+        "truth": truth.astype(np.int8),
         "second": (predicted.timestamps - rows.timestamps[0]) / 1e3,
         "mid": predicted.mid,
         "spread": predicted.spread,

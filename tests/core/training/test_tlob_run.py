@@ -128,15 +128,22 @@ def test_evaluate_gives_the_cards_numbers(
     for head, (label, horizon) in enumerate(HEADS):
         assert main([*words, "--horizon", str(horizon), "--label", label]) == 0
         answer = json.loads(capsys.readouterr().out)
-        assert (answer["model"], answer["market"], answer["part"]) == ("tlob", market, "test")
-        assert answer["alpha"] == card["markets"][market]["alphas"][head]
+        (one,) = answer["recordings"]
+        assert (answer["model"], one["market"], one["part"]) == ("tlob", market, "test")
+        assert one["alpha"] == card["markets"][market]["alphas"][head]
         expected = card["metrics"]["test"][market][head]
-        assert {key: answer[key] for key in expected} == expected
+        assert {key: one[key] for key in ("call", "call_gap", "confusion")} == {
+            key: expected[key] for key in ("call", "call_gap", "confusion")
+        }
+        measures = ("samples", "accuracy", "macro_f1", "matthews", "log_loss", "ece")
+        assert [answer[key] for key in measures] == pytest.approx([expected[key] for key in measures], abs=5.1e-5)
+        for rule, naive in expected["baselines"].items():
+            assert {key: answer["baselines"][rule][key] for key in naive} == pytest.approx(naive, abs=5.1e-5)
         assert (expected["label"], expected["horizon"]) == (label, horizon)
         assert expected["samples"] > 200
         worth = card["metrics"]["value"][market][head]
         assert (worth["label"], worth["horizon"]) == (label, horizon) and worth["rows"] >= expected["samples"]
-        assert {key: answer[key] for key in ("value", "precision_by_confidence")} == {
+        assert {key: one[key] for key in ("value", "precision_by_confidence")} == {
             key: worth[key] for key in ("value", "precision_by_confidence")
         }
 
@@ -157,18 +164,19 @@ def test_evaluate_in_a_process_of_its_own_keeps_the_contract(folder: Path, data:
         assert 0 <= scores["accuracy"] <= 1
         assert 0 <= scores["macro_f1"] <= 1
         assert -1 <= scores["matthews"] <= 1
-    assert np.array(answer["confusion"]).sum() == answer["samples"]
+    assert np.array(answer["recordings"][0]["confusion"]).sum() == answer["samples"]
 
 
 def test_a_file_never_seen_is_scored_whole_by_the_pooled_entry(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["evaluate", "tlob", "--data", str(EXCERPTS[0]), "--checkpoint", "small", "--folder", str(folder)]
     assert main([*words, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert (answer["market"], answer["part"], answer["samples"]) == ("pooled", "all", 400 - 127 - 10)
+    (one,) = answer["recordings"]
+    assert (one["market"], one["part"], answer["samples"]) == ("pooled", "all", 400 - 127 - 10)
     assert main(words) == 0
     table = capsys.readouterr().out
-    assert table.startswith("small on pooled (all, 263 samples), forward label, 10 steps\n")
-    assert [line.split()[0] for line in table.splitlines()[1:] if "macro-F1" in line] == ["tlob", *NAIVE]
+    assert table.startswith("1 recording, 263 rows, forward label, 10 steps; with 95 % intervals\n")
+    assert [line.split()[0] for line in table.splitlines()[1:] if "macro-F1" in line] == ["small", *NAIVE]
     assert ("worse than saying a third each" in table) == (answer["log_loss"] > math.log(3))
 
 
@@ -181,14 +189,15 @@ def documented(heading: str) -> set[str]:
 
 def test_what_is_printed_is_what_is_documented(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["evaluate", "tlob", "--checkpoint", "small", "--folder", str(folder), "--json", "--data"]
-    always, alone, several = (documented(name) for name in ("Always there", "Of one recording", "Of several recordings"))
+    keys, asked, of_recording = documented("Keys"), documented("Where it is asked for"), documented("Of each recording")
     assert main([*words, str(EXCERPTS[0])]) == 0
     one = json.loads(capsys.readouterr().out)
-    adaptive = {"adaptive", "scored_after", "thresholds", "before", "coverage", "weights", "forecasters"}
-    assert set(one) == always | alone - adaptive
     assert main([*words, str(EXCERPTS[0]), str(EXCERPTS[1])]) == 0
     both = json.loads(capsys.readouterr().out)
-    assert set(both) == always | several
+    assert set(one) == set(both) == keys
+    assert {key for each in both["recordings"] for key in each} == of_recording
+    assert main([*words, str(EXCERPTS[0]), "--forecaster", "stationary"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["recordings"][0]) == of_recording | {"equal_terms"} and "equal_terms" in asked
     first, second = both["recordings"]
     assert (first["rows"], first["first_ms"]) == (one["samples"], one["recordings"][0]["first_ms"])
     assert both["samples"] == first["rows"] + second["rows"]
@@ -257,7 +266,7 @@ def broken(name: str) -> Callable[[Path, Path], list[str]]:
 
 SENTENCES = {
     "no such checkpoint": "there is no checkpoint named 'none': there are small",
-    "no such file": "there is no file",
+    "no such file": "none.parquet is not there",
     "no such horizon": "this checkpoint has no head for the forward label at 7 steps: it has smoothed 10",
     "no such market": "the card of 'small' has no market 'moon': it has testville_spot_abcusd, elsewhere_xyz, pooled",
     "too many shares": "2 shares for 1 markets: give one a market",

@@ -11,10 +11,10 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.cli import main
 from core.market.answers.predictions import RowPredictions, predict_rows
-from core.market.answers.recalibration import SCORED_AFTER, AdaptiveHead, recalibrate_rows, score_recalibrated
+from core.market.answers.recalibration import SCORED_AFTER, AdaptiveHead, recalibrate_file, recalibrate_rows
 from core.market.book import FILE_COLUMNS, BookError, BookRows
 from core.market.labels import moves_after
-from core.market.predictor import Predictor
+from core.market.predictor import Predictor, load_predictor
 from tests.core.market.helpers import HEADS, naive_class, naive_label, random_book, save_tiny, tiny_predictor, with_hole
 
 HEAD = 3
@@ -34,21 +34,14 @@ def found(predictor: Predictor) -> RowPredictions:
 def test_scores_count_after_the_first_thousand_outcomes(predictor: Predictor, found: RowPredictions) -> None:
     market = predictor.markets["pooled"]
     kind, horizon = HEADS[HEAD]
-    summary = score_recalibrated(found, ROWS, market, HEAD)
-    known = np.flatnonzero(found.truth[:, HEAD] >= 0)[SCORED_AFTER:]
-    truth = found.truth[known, HEAD]
+    answer, scored, about = recalibrate_file(found, ROWS, market, HEAD)
+    assert scored.tolist() == np.flatnonzero(found.truth[:, HEAD] >= 0)[SCORED_AFTER:].tolist() and len(scored) > 300
     p = found.probabilities[:, HEAD].astype(np.float64)
     moves = moves_after(ROWS, (kind, horizon))[found.rows]
     adapted = recalibrate_rows(found.rows, p, moves, AdaptiveHead(horizon, market.alphas[HEAD])).adapted
-    assert summary["samples"] == len(known) > 300
-    assert summary["alpha"] == market.alphas[HEAD]
-    assert summary["matthews"] == pytest.approx(matthews_corrcoef(truth, found.calls[known, HEAD]), abs=5e-5)
-    assert summary["before"]["log_loss"] == pytest.approx(
-        log_loss(truth, p[known] / p[known].sum(axis=1, keepdims=True), labels=[0, 1, 2]), abs=6e-5
-    )
-    assert summary["log_loss"] == pytest.approx(log_loss(truth, adapted[known], labels=[0, 1, 2]), abs=6e-5)
-    assert summary["log_loss"] < summary["before"]["log_loss"]  # an untrained model: the past helps much
-    assert summary["coverage"]["low"] <= summary["coverage"]["delivered"] <= summary["coverage"]["high"]
+    assert (answer.adapted == adapted).all() and answer.alpha == market.alphas[HEAD]
+    assert answer.truth[scored].tolist() == found.truth[scored, HEAD].tolist()
+    assert about["sets"]["low"] <= about["sets"]["delivered"] <= about["sets"]["high"]
 
 
 def test_moves_of_a_file_are_the_labels(predictor: Predictor) -> None:
@@ -69,9 +62,9 @@ def test_too_few_outcomes_are_refused(predictor: Predictor, found: RowPrediction
         **{k: getattr(found, k)[:500] for k in vars(found) if k != "heads"},  # type: ignore[arg-type]
     )
     with pytest.raises(BookError, match=r"outcomes of forward 5 are known: more than 1000 are needed|more than 1,000"):
-        score_recalibrated(few, ROWS, predictor.markets["pooled"], HEAD)
+        recalibrate_file(few, ROWS, predictor.markets["pooled"], HEAD)
     with pytest.raises(BookError, match="0 outcomes"):  # the quarter hour that thresholds need is not over
-        score_recalibrated(found, ROWS, predictor.markets["pooled"], HEAD, thresholds="past")
+        recalibrate_file(found, ROWS, predictor.markets["pooled"], HEAD, thresholds="past")
 
 
 def test_the_command_prints_before_after_coverage_and_worth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,13 +74,23 @@ def test_the_command_prints_before_after_coverage_and_worth(tmp_path: Path, caps
     command = ["evaluate", "tlob", "--data", str(file), "--checkpoint", "tiny", "--folder", str(tmp_path)]
     assert main([*command, "--label", "forward", "--horizon", "5", "--adaptive", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["adaptive"] is True
-    assert (answer["market"], answer["thresholds"], answer["scored_after"]) == ("pooled", "card", 1_000)
-    assert {"log_loss", "ece"} <= answer["before"].keys()
-    assert answer["coverage"]["promised"] == 0.9
-    assert answer["value"].keys() == {"tlob", "momentum", "stationary"}
-    assert answer["value"]["stationary"]["taker"]["trades"] == 0
-    assert [point["threshold"] for point in answer["precision_by_confidence"]][:2] == [0.3, 0.35]
+    (one,) = answer["recordings"]
+    assert (one["market"], one["thresholds"], one["scored_after"]) == ("pooled", "card", 1_000)
+    assert one["sets"]["promised"] == 0.9
+    assert one["value"].keys() == {"tlob", "momentum", "stationary"}
+    assert one["value"]["stationary"]["taker"]["trades"] == 0
+    assert [point["threshold"] for point in one["precision_by_confidence"]][:2] == [0.3, 0.35]
+    predictor = load_predictor("tiny", folder=tmp_path)
+    market, head = predictor.markets["pooled"], predictor.head("forward", 5)
+    found = predict_rows(predictor, ROWS, market)
+    again, scored, _about = recalibrate_file(found, ROWS, market, head)
+    truth, p = found.truth[scored, head], found.probabilities[scored, head].astype(np.float64)
+    assert answer["samples"] == len(scored)
+    assert answer["matthews"] == pytest.approx(matthews_corrcoef(truth, found.calls[scored, head]), abs=1e-6)
+    written = log_loss(truth, p / p.sum(axis=1, keepdims=True), labels=[0, 1, 2])
+    assert answer["forecasters"]["written"]["log_loss"] == pytest.approx(written, abs=2e-6)
+    assert answer["log_loss"] == pytest.approx(log_loss(truth, again.adapted[scored], labels=[0, 1, 2]), abs=2e-6)
+    assert answer["log_loss"] < answer["forecasters"]["written"]["log_loss"]  # an untrained model: the past helps much
     assert main([*command, "--label", "forward", "--horizon", "5", "--adaptive"]) == 0
     assert "recalibrated" in capsys.readouterr().out
 

@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.cli import main
-from core.cli.evaluate import forecaster_lines
+from core.cli.evaluate_recordings import equal_lines
 from core.market.answers.predictions import RowPredictions, outcomes, predict_rows
 from core.market.book import BookRows, frame_from_rows
 from core.market.calibration import fit_rule
@@ -130,7 +130,7 @@ def test_scores_of_no_answers_are_null_in_json(
     assert summary["rows"] == 0
     assert {summary[score] for score in ("accuracy", "macro_f1", "matthews", "log_loss", "ece")} == {None}
     json.dumps(summary, allow_nan=False)
-    line = forecaster_lines({"rules_fitted_on": "nothing", "scores": {"silent": summary}})[1]
+    line = equal_lines({"rules_fitted_on": "nothing", "scores": {"silent": summary}})[1]
     assert "no answer to score" in line and "nan" not in line
 
 
@@ -230,7 +230,8 @@ def test_the_command_prints_one_object_with_every_forecaster(
     command = ["evaluate", "tlob", "--data", str(data), "--label", "forward", "--horizon", "10", "--checkpoint", "tiny"]
     assert main([*command, "--folder", str(folder), "--forecaster", "momentum", str(own), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    board = answer["forecasters"]
+    assert {"tiny", "momentum", "own.csv"} <= answer["forecasters"].keys()
+    board = answer["recordings"][0]["equal_terms"]
     assert list(board["scores"]) == ["tlob", "momentum", "own.csv"] and board["rules_fitted_on"] == "the first fifth of the rows"
     assert board["scores"]["own.csv"]["matthews"] == board["scores"]["tlob"]["matthews"]
     assert board["scores"]["own.csv"]["less_tlob"]["matthews"] == {"value": 0.0, "low": 0.0, "high": 0.0}
