@@ -214,7 +214,8 @@ def _receipt(
     options = {"--checkpoint": [o.checkpoint], "--beside": o.beside, "--forecaster": o.forecaster, "--label": [o.label]}
     options |= {"--horizon": [str(o.horizon)] if o.horizon is not None else [], "--market": [o.market] if o.market else []}
     options |= {"--every": [str(o.every)], "--folder": [CHECKPOINTS], "--out": [OUT]}
-    options |= {"--thresholds": [o.thresholds, "--adaptive"] if o.adaptive else [], "--part": [o.part] if o.part != "auto" else []}
+    options |= {"--part": [o.part] if o.part != "auto" else []}
+    options |= {"--thresholds": [o.thresholds, "--adaptive"] if o.adaptive else []}
     command = ["evaluate", "tlob", "--data", DATA, *(word for key, words in options.items() if words for word in (key, *words))]
     return Receipt(
         kind="score",
