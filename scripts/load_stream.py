@@ -216,7 +216,7 @@ def measure_markets(count: int, *, minutes: float) -> None:
     sources = [MarketSource(kind="simulated", name=str(seed)) for seed in range(min(count, MAX_FEEDS))]
     predictor, feeds = load_predictor(), [one.feed() for one in sources]
     sessions = [
-        hub().watch(f"viewer {one.seed}", one.key, partial(MarketSession, feed, predictor))
+        hub().watch(f"viewer {one.name}", one.key, partial(MarketSession, feed, predictor))
         for one, feed in zip(sources, feeds, strict=True)
     ]
     # The rows played at once at the start are worked through first; then their times leave the last 500 that a session keeps.
@@ -238,7 +238,7 @@ def measure_markets(count: int, *, minutes: float) -> None:
 def keep_watching(sources: Sequence[MarketSource]) -> None:
     """Say that each is still watched, and wait."""
     for one in sources:
-        hub().join(f"viewer {one.seed}", one.key)
+        hub().join(f"viewer {one.name}", one.key)
     time.sleep(2)
 
 

@@ -170,10 +170,10 @@ def call_value(rows: CallRows) -> CallValue:
 
 
 def _moves(rows: CallRows) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """(n,) moves of the mid over the horizon in the call's direction, basis points, and where they are known."""
+    """(n,) moves of the mid over the horizon in the call's direction, basis points, and where they are known (else anything)."""
     later = rows.after(rows.horizon)
     move = rows.direction * (rows.mid[later] / rows.mid - 1) * 1e4
-    return np.where(later >= 0, move, 0.0), later >= 0
+    return move, later >= 0
 
 
 def precision_by_confidence(rows: CallRows) -> list[dict[str, float | None]]:
@@ -271,8 +271,8 @@ class Luck:
 
     @property
     def chance(self) -> float:
-        """The largest probability with which a coin would ever look this good: 1 over the best wealth, at most 1."""
-        return min(1.0, 1.0 / self.best)
+        """The largest probability with which a coin would ever look this good: 1 over the best wealth, which is 1 or more."""
+        return 1.0 / self.best
 
 
 def spaced(steps: NDArray[np.int64], horizon: int) -> NDArray[np.int64]:

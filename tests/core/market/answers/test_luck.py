@@ -60,6 +60,10 @@ def test_wealth_is_the_formula_written_out() -> None:
     np.testing.assert_allclose(wealth(calls, truth), expected, rtol=1e-12)
 
 
+def test_the_stakes_are_those_of_the_document() -> None:
+    assert STAKES.tolist() == [0.1, 0.25, 0.5, 1, 2] and GROUP == 16  # docs/value.md
+
+
 def test_skill_is_seen_and_sameness_is_not() -> None:
     rng = np.random.default_rng(3)
     truth = independent(rng, 1_600)

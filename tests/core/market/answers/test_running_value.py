@@ -13,7 +13,7 @@ from scipy.special import softmax
 from core import scores
 from core.market.answers.recalibration import REFIT_STEPS, SCORED_AFTER, AdaptiveHead, recalibrate_rows
 from core.market.answers.scoreboard import Scoreboard
-from core.market.answers.value import luck, spaced, taker
+from core.market.answers.value import TakerAccount, luck, spaced, taker
 from core.market.book import STEP_MS, BookRows
 from core.market.labels import UNKNOWN, Head, fit_alpha, moves_after
 from core.market.predictor import Predictions
@@ -108,6 +108,16 @@ def test_trades_as_they_happen_are_those_of_the_whole_file(board: Scoreboard, he
     assert mean == pytest.approx(expected.gross_bps.mean(), rel=1e-9)
     low, high = stats.t.interval(0.95, len(expected.gross_bps) - 1, loc=mean, scale=stats.sem(expected.gross_bps))
     assert (mean - reach, mean + reach) == pytest.approx((low, high), rel=1e-3)
+
+
+def test_the_reach_of_few_trades_is_students() -> None:
+    account = TakerAccount(2)
+    for mid, call in ((100.0, 2), (100.0, 1), (101.0, 2), (101.0, 1), (100.0, 2), (100.0, 1), (100.5, 1)):
+        assert account.trades >= 2 or np.isnan(account.reach_bps)
+        account.step(mid, 0.0, call)
+    results = np.array([1.0 / 100.0, -1.0 / 101.0, 0.5 / 100.0]) * 1e4  # in at the mid after the call, out two rows after it
+    assert account.trades == 3 and account.mean_bps == pytest.approx(results.mean())
+    assert account.reach_bps == pytest.approx(stats.t.ppf(0.975, 2) * stats.sem(results), rel=1e-3)
 
 
 def test_call_rows_hold_what_was_logged(board: Scoreboard) -> None:
