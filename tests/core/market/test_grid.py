@@ -130,6 +130,17 @@ def test_the_sampling_interval_is_blind_to_bursts_and_to_pauses() -> None:
     assert carry_ms(START + 60_000 * np.arange(50)) == 10_000  # however rarely a file was sampled
 
 
+def test_a_book_counts_at_the_first_row_from_it_on() -> None:
+    """Two books a second, a millisecond apart: the first is in the row of its own moment, the second in the next."""
+    times = START + np.sort(np.concatenate([1_000 * np.arange(50), 1_000 * np.arange(50) + 1]))
+    assert sampling_interval(times) == 750
+
+
+def test_a_row_has_its_mid_and_spread_and_a_gap_is_ours() -> None:
+    row = Row(START, np.array([101.0, 1.0, 100.0, 3.0]))
+    assert (row.mid, row.spread) == (100.5, 1.0) and Gap().ours
+
+
 def test_books_on_the_grid_are_the_rows_whatever_the_pauses() -> None:
     assert on_file_grid([0, 250, 750]) == [(0, 0), (250, 1), (750, 2)]
     assert on_file_grid([0, 250, 755]) == [(0, 0), (250, 1), (500, 1), (750, 1)]  # off the grid: books are carried
@@ -342,6 +353,13 @@ def test_a_book_that_is_lost_leaves_the_grid_empty_until_the_next() -> None:
     assert sampler.advance(START + 5_000) == []
     assert sampler.push(at(1, 5_100)) == []
     assert numbers(sampler.advance(START + 5_250)) == [(5_250, 1)]
+
+
+def test_a_book_that_is_lost_at_a_rows_own_moment_is_not_in_that_row() -> None:
+    for lost_ms, rows in ((500, [(250, 0)]), (501, [(250, 0), (500, 0)])):
+        sampler = Sampler("wall")
+        sampler.push(at(0, 100))
+        assert numbers(sampler.push(BookLost(from_ns=(START + lost_ms) * 1_000_000))) == rows
 
 
 def test_a_book_that_is_lost_between_two_rows_leaves_no_hole() -> None:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.cli import main
-from core.market.ledger import anchors
+from core.market.ledger import anchors, verification
 from core.market.ledger.anchors import Anchorer, destinations, put_down, read_anchors, upgrade
 from core.market.ledger.chain import HEADER, ROW, ChainHead, Entries, LedgerError, newest_head
 from core.market.ledger.verification import known_predictors, market_folders, unpack, verify
@@ -283,7 +283,7 @@ def test_ten_tampered_ledgers_with_anchors_are_each_named(
     assert result.state == state and any(reason in one for one in told), told
 
 
-def test_an_archive_is_unpacked_within_bounds(ledger: Path, tmp_path: Path) -> None:
+def test_an_archive_is_unpacked_within_bounds(ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", ledger.parent, ledger.name))
     with packed.open("rb") as file:
         root = unpack(file, made(tmp_path / "one"))
@@ -301,10 +301,12 @@ def test_an_archive_is_unpacked_within_bounds(ledger: Path, tmp_path: Path) -> N
             unpack(bad, made(tmp_path / f"bad{len(reason)}{len(name)}"))
     with pytest.raises(LedgerError, match="no ZIP"):
         unpack(io.BytesIO(b"PK anything"), made(tmp_path / "none"))
+    assert verification.MAX_UNPACKED == 512 * 2**20
+    monkeypatch.setattr(verification, "MAX_UNPACKED", 2**20)
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file_:
         for number in range(5):
-            file_.writestr(f"{number}", bytes(120 * 2**20))
+            file_.writestr(f"{number}", bytes(2**18))
     with pytest.raises(LedgerError, match="more than"):
         unpack(bomb, made(tmp_path / "bomb"))
 
