@@ -14,7 +14,7 @@ from core.checkpoints import CheckpointError, names
 from core.figures.learn import positions as figures
 from core.figures.learn.positions import positions_diagram
 from core.figures.matrix import Matrix
-from core.lecture import attention_steps, permutation, positions, tokens
+from core.lecture import positions
 from core.lecture.claims import positions as said
 from core.lecture.claims import told
 from core.lecture.handout import Worked
@@ -37,8 +37,6 @@ WIDTHS: Final = (4, 8, 16, 32, 64, 128)
 BASES: Final = (10, 100, 1_000, 10_000, 100_000)
 LENGTH: Final = 64
 WIDTH: Final = 32
-ORDER: Final = [3, 4, 2, 0, 1]
-"""The words' new order on the part without positions."""
 PASSAGES: Final = ("matrix_learned", "waves", "similarity", "similarity_learned", "rotation", "rotation_learned", "scale")
 """Names of the passages for a part in each of its states."""
 OMEGA: Final = r"\omega_i = \mathrm{base}^{-2i/D}"
@@ -51,7 +49,7 @@ class Encoding:
 
     Attributes:
         pe: "sinusoidal" or the name of a checkpoint. n, d: length and channels. pos, i, k: position, pair of channels, shift.
-        s: scale. of: content that positions are added to. positions: whether they are added to the words.
+        s: scale. of: content that positions are added to.
     """
 
     pe: str = "sinusoidal"
@@ -63,7 +61,6 @@ class Encoding:
     k: int = 3
     s: float = 1.0
     of: str = "tlob"
-    positions: bool = False
 
     @cached_property
     def shipped(self) -> ShippedPositions | None:
@@ -168,12 +165,11 @@ def dials(part: str, pe: str = "sinusoidal") -> dict[str, Dial]:
         "pos": bounded(_("Position"), "pos", 0, 5, lambda values: shape(values)[0] - 1 - values.get("k", 0)),
         "s": frame.slider(_("Scale s"), 0.0, 2.0, key="s", default=0.1, step=0.05),
         "of": frame.choice(_("Added to"), contents, key="of", widget=st.radio),
-        "positions": frame.switch(_("Add positions to the words"), key="positions"),
     }
     size = () if shipped else ("n", "d", "base")
     codes = {
         "matrix": (*size, "pos", "i"), "waves": (*size, "i"), "similarity": (*size, "pos"), "rotation": (*size, "k", "i", "pos"),
-        "scale": ("s", "of"), "exponent": size, "without": ("positions",),
+        "scale": ("s", "of"), "exponent": size,
     }  # fmt: skip
     return {code: offered[code] for code in codes[part]}
 
@@ -430,44 +426,8 @@ def exponent(it: Encoding) -> PartView:
     )
 
 
-def without(it: Encoding) -> PartView:
-    """Shuffled rows with and without positions; see also the page on permutation."""
-    words = _(permutation.SENTENCE).split()
-    x, weights, rows = tokens.embed(words, 8), attention_steps.random_weights(8), tokens.unique_names(words)
-    shuffle = permutation.shuffle(x, weights, ORDER, positions=it.positions)
-    shuffled, channels = [rows[index] for index in ORDER], [str(index) for index in range(8)]
-    same = _("The outputs are the same rows, shuffled (largest deviation {value}).").format(value=written(shuffle.rows, -1))
-    others = _("The outputs are other rows: the largest deviation is {value}.").format(value=significant(shuffle.rows))
-
-    def one(code: str, title: str, names: list[str], values: Any) -> Item:
-        drawn = Matrix(values=values, name=title, rows=names, columns=channels)
-        return plot(drawn, f"pe_without_{code}", _("{what}: one row per word.").format(what=title))
-
-    language = f"?lang={st.query_params['lang']}" if "lang" in st.query_params else ""
-    title = _("Order and permutation: shuffle the words yourself")
-    given = {"X": x, **{name: weights[name] for name in ("W_Q", "W_K", "W_V")}, "ORDER": ORDER, "WITH": it.positions}
-    return PartView(
-        equation=Worked(
-            r"X' = PX \;\Rightarrow\; Z' = PZ \quad \text{(no positions)}",
-            rf"\max \lvert Z' - PZ \rvert = {tex(shuffle.rows, 6)}",
-        ),
-        figure=[
-            check(same if shuffle.equivariant else others, shuffle.equivariant),
-            [
-                one("z", _("Z, in order"), rows, shuffle.before.joined),
-                one("pz", _("PZ, those rows shuffled"), shuffled, shuffle.moved),
-                one("after", _("Z', of the shuffled words"), shuffled, shuffle.after.joined),
-            ],
-            markdown(f"[{title}](permutation{language})"),
-        ],
-        notes=told(said.without(shuffle)),
-        taken=lambda: it.taken({"largest |Z' - PZ|": shuffle.rows}, **given),
-    )
-
-
 VIEWS: Final = {
     "matrix": matrix, "waves": waves, "similarity": similarity, "rotation": rotation, "scale": scale, "exponent": exponent,
-    "without": without,
 }  # fmt: skip
 
 
@@ -506,7 +466,6 @@ render(
             part("rotation", _("A shift is a rotation"), "k"),
             part("scale", _("Scale"), "s"),
             part("exponent", _("Doubled exponent"), "base"),
-            part("without", _("Without it"), "positions"),
         ],
         _(
             "sequence-modelling (Arquitectura General), attention-notebook (positional encoding), iiga-equations 4, vit-report "

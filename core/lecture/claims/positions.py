@@ -8,7 +8,6 @@ import numpy as np
 
 from core.lecture import positions
 from core.lecture.claims import Said
-from core.lecture.permutation import Shuffle
 from core.lecture.positions import Array, Balance, Shift
 from core.messages import compose
 
@@ -128,16 +127,4 @@ def exponent(standard: Array, doubled: Array, base: float) -> Said:
         "The listing's waves are the standard ones with the base squared, {squared:,.0f} instead of {base:,.0f}.",
         squared=base**2, base=base,
     )  # fmt: skip
-    return said
-
-
-def without(shuffle: Shuffle) -> Said:
-    """Shuffled words, with positions and without."""
-    said: Said = {}
-    if shuffle.equivariant:
-        said["equal"] = compose("The two right-hand matrices are equal: each word's output has only moved along with it.")
-    else:
-        said["other"] = compose(
-            "The two right-hand matrices differ: each word that moved got another position and is another vector."
-        )
     return said

@@ -8,7 +8,7 @@ from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "positions.py"
-PARTS = ("matrix", "waves", "similarity", "rotation", "scale", "exponent", "without")
+PARTS = ("matrix", "waves", "similarity", "rotation", "scale", "exponent")
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -48,13 +48,6 @@ def test_a_link_opens_the_exact_state() -> None:
     assert app.slider(key="k").value == 4 and app.select_slider(key="d").value == "16"
     assert "rounding error" in app.success[0].value
     assert "LENGTH = 20" in app.code[0].value and "SHIFT = 4" in app.code[0].value
-
-
-def test_positions_on_and_off() -> None:
-    app = open_page(PAGE, part="without")
-    assert "same rows, shuffled" in app.success[0].value
-    app.toggle(key="positions").set_value(True)
-    assert "other rows" in ran(app).warning[0].value
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.lecture import attention_steps, permutation, positions, tokens
+from core.lecture import positions
 from core.lecture.claims import positions as claims
 from tests.core.lecture.claims.walk import Truth, Walk, states
 
@@ -121,14 +121,4 @@ def test_both_exponents() -> None:
         )
         forms = [positions.encoding(n, d, base=base, doubled_exponent=twice) for twice in (False, True)]
         walk.check((*forms, float(base)), truth, state)
-    walk.end()
-
-
-def test_without_positions() -> None:
-    walk, order = Walk(claims.without), [3, 4, 2, 0, 1]
-    for words in ("the dog bites the man", "el perro muerde al hombre"):
-        for added in (False, True):
-            x = tokens.embed(words.split(), 8)
-            shuffle = permutation.shuffle(x, attention_steps.random_weights(8), order, positions=added)
-            walk.check(shuffle, {"other": {}} if added else {"equal": {}}, (words, added))
     walk.end()
