@@ -51,7 +51,7 @@ def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], r
             parts.append(_figure(figure, title if measure == "log_loss" else ""))
     parts += [
         _figure(calibration_figure(tables["calibration"], names=names), _("Calibration")),
-        f"<h2>{html.escape(_('Two by two'))}</h2>",
+        _title(_("Two by two")),
         _note(
             _(
                 "The second's score less the first's on the same rows, the mean over recordings, with its 95 % interval. Less is "
@@ -60,17 +60,17 @@ def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], r
         ),
         _pairs(tables["pairs"], tables["sequences"], names),
         *_ahead(tables["sequences"], answer["checkpoint"], names),
-        f"<h2>{html.escape(_('Where {name} was most wrong').format(name=answer['checkpoint']))}</h2>",
+        _title(_("Where {name} was most wrong").format(name=answer["checkpoint"])),
         _worst(tables["worst"]),
-        f"<h2>{html.escape(_('How it was made'))}</h2>",
+        _title(_("How it was made")),
         _note(_("Save this file and run `python -m core verify receipt FILE` to make it again and compare every number.")),
         f"<p><code>{html.escape(command)}</code></p>",
         receipt,
     ]
-    body = "\n".join(parts)
+    body, title = "\n".join(parts), html.escape(_("Scores of recordings"))
     return (
         f'<!doctype html><html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{html.escape(_('Scores of recordings'))}</title><style>{STYLE}</style>"
+        f"<title>{title}</title><style>{STYLE}</style>"
         f"<script>{get_plotlyjs()}</script></head><body>{body}</body></html>"
     )
 
@@ -158,10 +158,10 @@ def _heading(answer: Mapping[str, Any]) -> str:
     skipped = "".join(
         f"<li>{html.escape(name)}: {html.escape(why)}</li>" for name, why in {**answer["skipped"], **answer["reasons"]}.items()
     )
+    title, counts = _("Scores of recordings"), _("A move counts from")
     return (
-        f"<h1>{html.escape(_('Scores of recordings'))}</h1><p>{html.escape(label)}. {html.escape(facts)}</p>"
-        f"<p class=note>{html.escape(_('A move counts from'))} {html.escape(alphas)}</p>"
-        + (f"<ul>{skipped}</ul>" if skipped else "")
+        f"<h1>{html.escape(title)}</h1><p>{html.escape(label)}. {html.escape(facts)}</p>"
+        f"<p class=note>{html.escape(counts)} {html.escape(alphas)}</p>" + (f"<ul>{skipped}</ul>" if skipped else "")
     )
 
 
@@ -253,7 +253,11 @@ def _worst(table: pd.DataFrame) -> str:
 def _figure(figure: go.Figure, title: str) -> str:
     figure.update_layout(paper_bgcolor="white", plot_bgcolor="white", margin={"l": 60, "r": 20, "t": 40, "b": 50})
     shown = figure.to_html(include_plotlyjs=False, full_html=False, default_height="380px")
-    return (f"<h2>{html.escape(title)}</h2>" if title else "") + shown
+    return (_title(title) if title else "") + shown
+
+
+def _title(text: str) -> str:
+    return f"<h2>{html.escape(text)}</h2>"
 
 
 def _note(text: str) -> str:

@@ -201,19 +201,20 @@ def page(handout: Handout, language: str, write: Write) -> str:
     }
     part = f": {escape(handout.part)}" if handout.part else ""
     names = "".join(f'{one}: <span class="blank">&nbsp;</span> ' for one in "AB")
+    two, given, solved, view = _("For two, ten minutes."), _("The numbers of this view"), _("Key"), _("This view:")
     fill_in = _("Compute: A the odd boxes, B the even ones; then check (4 minutes)")
     steps = [(fill_in, "".join(questions)), *((one.name, one.asked) for one in handout.tasks)]
     keys = [(fill_in, f'<div class="given">{key}{_tables(asked, write)}</div>'), *((one.name, one.key) for one in handout.tasks)]
-    link = f'<p class="address">{escape(_("This view:"))} {escape(handout.address)}</p>' if handout.address else ""
+    link = f'<p class="address">{escape(view)} {escape(handout.address)}</p>' if handout.address else ""
     return f"""<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><title>{escape(handout.title)}{part}</title><style>{CSS}</style></head>
 <body><main>
 <header><div><h1>{escape(handout.title)}{part}</h1><p>{escape(handout.lead)}</p>
-<p class="name">{escape(_("For two, ten minutes."))} {names}</p></div>{handout.qr}</header>
-<h2>{escape(_("The numbers of this view"))}</h2>
+<p class="name">{escape(two)} {names}</p></div>{handout.qr}</header>
+<h2>{escape(given)}</h2>
 <p class="note">{escape(handout.dials)}</p><div class="given">{_tables(listed, write)}</div>
 {_sections(steps)}
-</main><section class="key"><h1>{escape(_("Key"))}</h1>{_sections(keys)}
+</main><section class="key"><h1>{escape(solved)}</h1>{_sections(keys)}
 <p>{escape(handout.look)}</p>
 {link}</section></body></html>
 """
