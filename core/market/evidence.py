@@ -90,8 +90,8 @@ def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, hea
     )
 
 
-def sample(predictor: Predictor, *, head: int = 0) -> Iterator[Evidence]:
-    """Evidence for windows that a head calls UP or DOWN, spread evenly over every bundled recording.
+def sample(predictor: Predictor) -> Iterator[Evidence]:
+    """Evidence for windows that the first head calls UP or DOWN, spread evenly over every bundled recording.
 
     Windows called STATIONARY are left out: deleting makes a book stand still, so their answer could not fall.
     """
@@ -99,32 +99,32 @@ def sample(predictor: Predictor, *, head: int = 0) -> Iterator[Evidence]:
         rows = read_market([one.path])
         entry = predictor.market(one.name)
         ends = window_ends(rows.timestamps, predictor.window)[:: SPACING_S * 1000 // STEP_MS]
-        calls = predictor.predict(windows_of(rows.levels, ends, predictor.window), entry).calls[:, head]
+        calls = predictor.predict(windows_of(rows.levels, ends, predictor.window), entry).calls[:, 0]
         moving = np.flatnonzero(calls != STATIONARY)
         for place in (
             moving[np.unique(np.linspace(0, len(moving) - 1, WINDOWS_PER_RECORDING).round().astype(int))] if len(moving) else ()
         ):
             levels = rows.levels[ends[place] - predictor.window + 1 : ends[place] + 1]
             with contextlib.suppress(GradientError):  # raw columns of a market of another price scale (D9)
-                yield evidence(predictor, entry, levels, head=head, label=int(calls[place]))
+                yield evidence(predictor, entry, levels, head=0, label=int(calls[place]))
 
 
 WINDOWS: Final = 8
 """Windows of each recording, evenly spaced."""
 
 
-def joint_sample(predictor: Predictor, *, head: int = 0, windows: int = WINDOWS) -> JointSample:
-    """The vectors of every layer; a window's class is what `head` calls it."""
+def joint_sample(predictor: Predictor) -> JointSample:
+    """The vectors of every layer; a window's class is what the first head calls it."""
     parts = []
     for one in recordings():
         rows = read_market([one.path])
         entry = predictor.market(one.name)
         ends = window_ends(rows.timestamps, predictor.window)
-        ends = ends[np.unique(np.linspace(0, len(ends) - 1, windows).round().astype(int))]
+        ends = ends[np.unique(np.linspace(0, len(ends) - 1, WINDOWS).round().astype(int))]
         levels = windows_of(rows.levels, ends, predictor.window)
         inputs = predictor.inputs(levels, entry)
         vectors = queries_and_keys(predictor.model, partial(_maps, predictor, inputs))
-        parts.append((vectors, predictor.predict(levels, entry).calls[:, head].astype(np.int64)))
+        parts.append((vectors, predictor.predict(levels, entry).calls[:, 0].astype(np.int64)))
     return collect(parts, CLASSES)
 
 

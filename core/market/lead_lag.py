@@ -16,6 +16,8 @@ from core.market.answers.intervals import block_length, resampled_sums
 from core.market.book import STEP_MS, BookRows, FloatArray
 from core.messages import BadValue, compose
 
+MAX_DELAY: Final = 20
+"""Steps, either way."""
 FEWEST: Final = 400
 """Steps that both must have: 100 seconds."""
 MAX_STEPS: Final = 2_000_000
@@ -48,11 +50,8 @@ class LeadLag:
     steps: int
 
 
-def lead_lag(first: BookRows, second: BookRows, *, most: int = 20) -> LeadLag:
-    """Compare two recordings over the time that both have; no move reaches over a gap.
-
-    Args:
-        most: steps of the largest delay, either way.
+def lead_lag(first: BookRows, second: BookRows) -> LeadLag:
+    """Compare two recordings over the time that both have, at delays of up to `MAX_DELAY`; no move reaches over a gap.
 
     Raises:
         BadValue: where they share fewer than `FEWEST` steps or overlap for more than `MAX_STEPS`, or a mid does not move.
@@ -68,8 +67,8 @@ def lead_lag(first: BookRows, second: BookRows, *, most: int = 20) -> LeadLag:
     a, b = a[both[0] : both[-1] + 1], b[both[0] : both[-1] + 1]
     if min(np.nanstd(a), np.nanstd(b)) == 0:
         raise BadValue(compose("one of the two mids does not move while both are recorded"))
-    delays = np.arange(-most, most + 1)
-    block = block_length(len(a), most)
+    delays = np.arange(-MAX_DELAY, MAX_DELAY + 1)
+    block = block_length(len(a), MAX_DELAY)
     whole, resampled = [], []
     for delay in delays:  # one at a time, for memory
         sums = _sums(a, b, int(delay))

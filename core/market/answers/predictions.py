@@ -65,14 +65,9 @@ class RowPredictions:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def of_head(self, head: int, *, truth: NDArray[np.int64] | None = None, momentum: NDArray[np.int64] | None = None) -> Table:
-        """One head's table: "tlob" and the naive rules.
-
-        Args:
-            truth, momentum: (n,) what came and what momentum calls by another threshold.
-        """
-        truth = self.truth[:, head] if truth is None else truth
-        momentum = self.momentum[:, head] if momentum is None else momentum
+    def of_head(self, head: int) -> Table:
+        """One head's table: "tlob" and the naive rules."""
+        truth, momentum = self.truth[:, head], self.momentum[:, head]
         rows = {"timestamp": self.timestamps, "truth": truth, "mid": self.mid, "spread": self.spread, "stalled": self.stalled}
         naive = naive_answers(self.timestamps, truth, momentum, self.heads[head][1])
         return Table(head=self.heads[head], rows=pd.DataFrame(rows), answers={"tlob": self.answers(head), **naive})

@@ -66,13 +66,12 @@ class AdaptiveSets:
         limit: a class is named where 1 less its probability is at most this; 1 names every class, -1 none.
     """
 
-    def __init__(self, *, promised: float = PROMISED, pace: float = PACE, memory: int = MEMORY) -> None:
+    def __init__(self, *, promised: float = PROMISED, pace: float = PACE) -> None:
         self.promised, self.pace = promised, pace
         self.limit = 1.0
         self._missing_rate = 1 - promised
         self._recent: deque[float] = deque()
         self._sorted: list[float] = []
-        self._memory = memory
 
     def resolve(self, probability: float, limit: float) -> None:
         """An outcome that was given this probability, by a set of this limit."""
@@ -80,7 +79,7 @@ class AdaptiveSets:
         self._missing_rate += self.pace * (1 - self.promised - (score > limit))
         insort(self._sorted, score)
         self._recent.append(score)
-        if len(self._recent) > self._memory:
+        if len(self._recent) > MEMORY:
             self._sorted.pop(bisect_left(self._sorted, self._recent.popleft()))
         self.limit = self._quantile()
 

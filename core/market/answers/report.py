@@ -31,6 +31,7 @@ MIN_ROWS: Final = 50
 """Rows of a recording in a group below which it is left out of the group's mean, where others have more."""
 WORST: Final = 40
 """Rows listed at which the first forecaster was most wrong."""
+LOSS_POINTS: Final = 400
 
 
 def groups(rows: Table) -> pd.DataFrame:
@@ -163,13 +164,9 @@ def sequence_table(rows: Table) -> pd.DataFrame:
     return table[["first", "second", *table.columns.drop(["first", "second"])]]
 
 
-def worst_table(rows: Table, name: str | None = None, *, most: int = WORST) -> pd.DataFrame:
-    """Rows at which a forecaster gave what happened the least probability, most wrong first, a horizon apart at least.
-
-    Args:
-        name: the first forecaster where None.
-    """
-    name = name or next(iter(rows.answers))
+def worst_table(rows: Table, *, most: int = WORST) -> pd.DataFrame:
+    """Rows at which the first forecaster gave what happened the least probability, most wrong first, a horizon apart at least."""
+    name = next(iter(rows.answers))
     loss = _loss(rows, name)
     order = np.argsort(-np.where(np.isfinite(loss), loss, -np.inf), kind="stable")[: 50 * most]
     recording, times = rows.column("recording"), rows.column("timestamp")
@@ -226,15 +223,13 @@ def reliability_table(rows: Table) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["forecaster", "confidence", "accuracy", "count"])
 
 
-def loss_table(rows: Table, *, points: int = 400) -> pd.DataFrame:
+def loss_table(rows: Table) -> pd.DataFrame:
     """Row by row, the running sum of each forecaster's log-loss less that of `frequencies`, nats: below zero is better.
 
-    Columns are `row`, `recording`, `timestamp`, then a forecaster each; recordings follow one another.
-
-    Args:
-        points: at most so many rows, the last among them.
+    Columns are `row`, `recording`, `timestamp`, then a forecaster each; recordings follow one another. At most `LOSS_POINTS`
+    rows, the last among them.
     """
-    keep = np.unique(np.linspace(0, len(rows) - 1, min(points, len(rows))).astype(np.int64))
+    keep = np.unique(np.linspace(0, len(rows) - 1, min(LOSS_POINTS, len(rows))).astype(np.int64))
     base = _loss(rows, "frequencies")
     at = rows[keep]
     out: dict[str, Any] = {"row": keep, "recording": at.column("recording").tolist(), "timestamp": at.column("timestamp")}

@@ -162,11 +162,11 @@ class SharedMarket:
     "How to do distributed locking", 2016). Entries are numbered, so that a reader notices gaps.
     """
 
-    def __init__(self, client: Redis, name: str, *, lease_ms: int = LEASE_MS, kept: int = KEPT_ENTRIES) -> None:
+    def __init__(self, client: Redis, name: str) -> None:
         # the braces keep a market's keys on one node of a cluster
         lease, self._numbers, self.stream = (f"observatory:{{{name}}}:{what}" for what in ("lease", "numbers", "stream"))
-        self._lease = client.lock(lease, timeout=lease_ms / 1e3, blocking=False, thread_local=False)
-        self._lease_ms, self._kept, self._client = lease_ms, kept, client
+        self._lease = client.lock(lease, timeout=LEASE_MS / 1e3, blocking=False, thread_local=False)
+        self._client = client
         self._append = client.register_script(APPEND)
 
     async def acquire(self) -> bool:
@@ -192,7 +192,7 @@ class SharedMarket:
     async def append(self, fields: Mapping[str, bytes]) -> tuple[str, int] | None:
         """The new entry's id and number; None where the lease is no longer one's own, and nothing was written."""
         pairs: list[Any] = [part for pair in fields.items() for part in pair]
-        args = [self._lease.local.token or "", self._lease_ms, self._kept, IDLE_MS, *pairs]
+        args = [self._lease.local.token or "", LEASE_MS, KEPT_ENTRIES, IDLE_MS, *pairs]
         written = await self._append(keys=[self._lease.name, self._numbers, self.stream], args=args)
         return None if written is None else (written[0].decode(), int(written[1]))
 
@@ -209,7 +209,6 @@ class SharedFeed:
         inner: followed while this process leads.
         predictor: of the session. Processes with another checkpoint share another stream, since whoever leads writes the ledger.
         client: of the Redis server, made in `events`.
-        lease_ms: after so long without a sign of it a leader is taken for dead.
 
     Attributes:
         leads: whether this process leads now. missed: entries that were trimmed before it read them. entries: read so far.
@@ -217,12 +216,12 @@ class SharedFeed:
 
     clock: Clock = "grid"
 
-    def __init__(self, inner: Feed, predictor: Predictor, client: Callable[[], Redis], *, lease_ms: int = LEASE_MS) -> None:
+    def __init__(self, inner: Feed, predictor: Predictor, client: Callable[[], Redis]) -> None:
         self.inner, self.key, self.market = inner, inner.key, inner.market
         self.tick = 0.0  # as the leader knows it
         self.leads, self.missed, self.entries = False, 0, 0
         self.name = f"{self.key}:{VERSION}:{fingerprint(predictor)}"
-        self._make_client, self._lease_ms = client, lease_ms
+        self._make_client = client
         self._status = StatusChange(state=FeedState.CONNECTING)
         self._last_id, self._number = "0", 0  # of the newest entry read or written; its number, 0 where unknown
         self._told_until: float | None = None
@@ -239,7 +238,7 @@ class SharedFeed:
         if isinstance(self.inner, LiveFeed):  # importing ccxt takes a second, which a lease would not outlast on a busy machine
             await asyncio.to_thread(ccxt_modules)
         client = self._make_client()
-        market = SharedMarket(client, self.name, lease_ms=self._lease_ms)
+        market = SharedMarket(client, self.name)
         try:
             while True:
                 try:
@@ -360,7 +359,7 @@ class SharedFeed:
         """Renew the lease; None goes into the queue once it is lost, and what Redis raised where it cannot be reached."""
         try:
             while await market.renew():
-                await asyncio.sleep(self._lease_ms / RENEWALS / 1e3)
+                await asyncio.sleep(LEASE_MS / RENEWALS / 1e3)
             await queue.put(None)
         except Exception as error:
             await queue.put(error)

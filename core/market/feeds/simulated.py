@@ -25,6 +25,8 @@ DEPTH = 40
 """Ticks per side: those past the tenth become visible when the price moves."""
 LOT = 100
 """Sizes are whole hundredths."""
+TICKS = 100
+"""Per unit of quote currency: a tick is 0.01."""
 FLOOR_TICKS = 1_000.0
 """The value is reflected here, so that no price comes near zero."""
 FLOW_MEMORY_S = 10.0
@@ -80,20 +82,17 @@ class MarketProcess:
     """The simulated market: the same seed and the same settings at the same steps give the same books.
 
     Args:
-        seed: of the random generator.
-        start_price: the first mid-price, quote currency. ticks_per_unit: 100 makes a tick of 0.01.
+        seed: of the random generator. start_price: the first mid-price, quote currency.
 
     Raises:
         ValueError: for a start price of fewer than 2,000 ticks.
     """
 
-    def __init__(self, seed: int, *, start_price: float = 100.0, ticks_per_unit: int = 100) -> None:
-        if start_price * ticks_per_unit < 2 * FLOOR_TICKS:
-            raise ValueError(f"a start of {start_price * ticks_per_unit:g} ticks is too low: give {2 * FLOOR_TICKS:g} or more")
-        self._ticks_per_unit = ticks_per_unit
-        self.tick = 1 / ticks_per_unit
+    def __init__(self, seed: int, *, start_price: float = 100.0) -> None:
+        if start_price * TICKS < 2 * FLOOR_TICKS:
+            raise ValueError(f"a start of {start_price * TICKS:g} ticks is too low: give {2 * FLOOR_TICKS:g} or more")
         self._random = np.random.default_rng(seed)
-        self._value = start_price * ticks_per_unit
+        self._value = start_price * TICKS
         self._flow = 0.0
         self._spread = 1
         self._bid = round(self._value - 0.5)
@@ -147,8 +146,8 @@ class MarketProcess:
 
     def _levels(self) -> FloatArray:
         levels = np.empty(4 * LEVELS)
-        levels[ASK_PRICES] = (self._bid + self._spread + _RANK[:LEVELS]) / self._ticks_per_unit
-        levels[BID_PRICES] = (self._bid - _RANK[:LEVELS]) / self._ticks_per_unit
+        levels[ASK_PRICES] = (self._bid + self._spread + _RANK[:LEVELS]) / TICKS
+        levels[BID_PRICES] = (self._bid - _RANK[:LEVELS]) / TICKS
         for sizes, queues in ((ASK_SIZES, self._asks), (BID_SIZES, self._bids)):
             lots = np.rint(LOT * np.exp(queues[:LEVELS]))
             levels[sizes] = np.maximum(lots, 1) / LOT
@@ -171,25 +170,22 @@ class SimulatedFeed(PlayedFeed):
 
     Args:
         seed: the same seed, and the same settings at the same steps, give the same books.
-        settings: at the start.
         speed: multiple of real time, None for as fast as possible.
         lead: rows that are played at once at the start.
-        start_price: the first mid-price. start_ms: time of the first row (by default such that the lead ends now).
+        start_ms: time of the first row (by default such that the lead ends now).
         key: distinguishes two markets of one seed.
         clock: monotonic seconds.
 
     Raises:
-        ValueError: for a speed that is not above 0, or a start price too low.
+        ValueError: for a speed that is not above 0.
     """
 
     def __init__(
         self,
         seed: int,
         *,
-        settings: MarketSettings | None = None,
         speed: float | None = 1.0,
         lead: int = 0,
-        start_price: float = 100.0,
         start_ms: int | None = None,
         key: str | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -198,9 +194,9 @@ class SimulatedFeed(PlayedFeed):
             key=key or f"simulated/{seed}", market="simulated", playing=FeedState.SIMULATING, speed=speed, clock=clock
         )
         self.seed = seed
-        self._process = MarketProcess(seed, start_price=start_price)
-        self.tick = self._process.tick
-        self._settings = settings or MarketSettings()
+        self._process = MarketProcess(seed)
+        self.tick = 1 / TICKS
+        self._settings = MarketSettings()
         self._lead = lead
         self._step = 0
         self._start_ms = start_ms
