@@ -34,7 +34,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "core/market/answers/scoreboard.py": (f"{ANSWERS}/test_scoreboard.py",),
     "core/market/answers/recalibration.py": (f"{ANSWERS}/test_adaptive.py", f"{ANSWERS}/test_conformal.py"),
     "core/market/answers/value.py": tuple(f"{ANSWERS}/test_{name}.py" for name in ("value", "running_value", "luck")),
-    "core/market/ledger/chain.py": (f"{LEDGER}/test_tampering.py", f"{LEDGER}/test_ledger.py"),
+    "core/market/ledger/chain.py": (f"{LEDGER}/test_chain.py", f"{LEDGER}/test_tampering.py"),
     "core/market/ledger/verification.py": (f"{LEDGER}/test_tampering.py", f"{LEDGER}/test_forgeries.py"),
     "core/market/ledger/writer.py": (f"{LEDGER}/test_keeper.py", f"{LEDGER}/test_ledger.py"),
     **{f"core/nn/{name}.py": (f"tests/core/nn/test_{name}.py",) for name in ("attention", "encoder", "feed_forward", "masks")},
