@@ -430,16 +430,7 @@ function ofPoints({ type, orientation, x, y }, fill, templates, written) {
 
 function describe(point) {
   const plain = (value) => (typeof value === "number" || typeof value === "string" ? value : null);
-  const index = point.pointNumber ?? point.pointIndex ?? null;
-  return {
-    x: plain(point.x),
-    y: plain(point.y),
-    z: plain(point.z),
-    trace: point.data?.name ?? "",
-    curve: point.curveNumber,
-    index: Array.isArray(index) ? index : [index],
-    customdata: point.customdata ?? null,
-  };
+  return { x: plain(point.x), y: plain(point.y), trace: point.data?.name ?? "" };
 }
 
 function save(blob, name) {

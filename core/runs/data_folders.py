@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 SETTING: Final = "OBSERVATORY_TRAIN_FOLDERS"
-"""Environment variable: folders separated as in PATH, or `any` for whichever folder a visitor names."""
-ANY: Final = "any"
+"""Environment variable: folders separated as in PATH."""
 DEFAULT: Final = Path(__file__).resolve().parents[2] / "data" / "fashion-mnist"
 """Allowed where nothing is set; the data set is downloaded into it."""
 BUNDLED: Final = Path(__file__).resolve().parents[2] / "assets" / "pictures" / "fashion-mnist-few"
@@ -16,17 +15,12 @@ BUNDLED: Final = Path(__file__).resolve().parents[2] / "assets" / "pictures" / "
 BUNDLED_IMAGES: Final = 4_000
 
 
-def any_folder() -> bool:
-    """Tells whether a visitor may name any folder of the machine."""
-    return os.environ.get(SETTING, "").strip() == ANY
-
-
 def folders() -> list[Path]:
     """The folders to choose from, at least one."""
-    named = [] if any_folder() else [part.strip() for part in os.environ.get(SETTING, "").split(os.pathsep)]
+    named = [part.strip() for part in os.environ.get(SETTING, "").split(os.pathsep)]
     return [Path(part).expanduser() for part in named if part] or [BUNDLED, DEFAULT]
 
 
 def allowed(folder: Path) -> bool:
     """Tells whether a visitor may train from this folder."""
-    return any_folder() or folder in folders()
+    return folder in folders()

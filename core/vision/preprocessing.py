@@ -60,11 +60,10 @@ STEPS: Final[tuple[StepName, ...]] = ("ground", "border", "turn", "grey", "inver
 
 Ground = Literal["white", "black"]
 Turn = Literal["auto", "none", "left", "half", "right"]
-Grey = Literal["auto", "luminance", "red", "green", "blue"]
+Grey = Literal["auto", "luminance"]
 Switch = Literal["auto", "yes", "no"]
-Crop = Literal["auto", "tolerance", "box", "whole"]
-Pad = Literal["centre", "stretch"]
-Resize = Literal["area", "bicubic", "subsample"]
+Crop = Literal["auto", "box", "whole"]
+Resize = Literal["area", "subsample"]
 
 _Levels = npt.NDArray[np.float64]
 
@@ -80,16 +79,13 @@ class Recipe:
         border: "auto" cuts off a uniform border of any colour, or the bars of a screen, for photographs.
         turn: "auto" sets a picture upright where the model says that it lies on a side; "none" not at all; "left" and "right" by
             90 degrees, "half" by 180.
-        grey: luminance (ITU-R BT.601) or one channel alone; "auto" is luminance, or for photographs all three as they are.
+        grey: luminance (ITU-R BT.601); "auto" leaves photographs in colour.
         invert: "auto" negates where the background, by its corners, is light.
         black: "auto" brings a background to black that is not.
-        crop: "auto" by a tolerance the corners' noise asks for, at least the data set's 5 %; "tolerance" by the one below; "box"
-            by the four edges below; "whole" not at all.
-        tolerance: 0 to 100, percent of the whole range.
-        margin: left around what is cropped, percent of its longest side; the data set has none.
+        crop: "auto" by a tolerance the corners' noise asks for, at least the data set's 5 %; "box" by the four edges below;
+            "whole" not at all.
         left, top, right, bottom: edges of the box, percent of width and height.
-        pad: to a square around the centre, or stretched into one.
-        resize: mean of the area, cubic, or one pixel in so many (as the data set does).
+        resize: mean of the area, or one pixel in so many (as the data set does); cubic where there are fewer.
         sharpen: "auto" where the picture was made smaller.
     """
 
@@ -101,13 +97,10 @@ class Recipe:
     invert: Switch = "auto"
     black: Switch = "auto"
     crop: Crop = "auto"
-    tolerance: int = 5
-    margin: int = 0
     left: int = 0
     top: int = 0
     right: int = 100
     bottom: int = 100
-    pad: Pad = "centre"
     resize: Resize = "area"
     sharpen: Switch = "auto"
 
@@ -184,7 +177,7 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, si
     quarters = {"auto": -lies % 4, "none": 0, "left": 1, "half": 2, "right": 3}[r.turn]
     coloured = np.ascontiguousarray(np.rot90(coloured, quarters))
     note("turn", coloured, quarters != 0, quarters=quarters, by_itself=float(r.turn == "auto"))
-    levels = coloured if r.grey == "auto" else _grey(coloured, r.grey)  # (height, width, 3), or (height, width)
+    levels = coloured if r.grey == "auto" else luminance(coloured)  # (height, width, 3), or (height, width)
     grey = luminance(levels)
     note("grey", levels, levels.ndim == 2 and bool((picture.rgb[..., :1] != picture.rgb).any()))
 
@@ -202,7 +195,7 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, si
         levels, behind = ((levels - floor) * (255 / (255 - floor))).clip(0, 255), 0.0
     note("black", levels, blacken, background=floor)
 
-    tolerance = 100 * max(TOLERANCE, 2.5 * noise / 255) if r.crop == "auto" else float(r.tolerance)
+    tolerance = 100 * (max(TOLERANCE, 2.5 * noise / 255) if r.crop == "auto" else TOLERANCE)
     box, blank = _box(luminance(levels), behind, tolerance, r, ready=ready)
     left, top, right, bottom = box
     whole = box == (0, 0, levels.shape[1], levels.shape[0])
@@ -210,10 +203,7 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, si
     levels = levels[top:bottom, left:right]
     note("crop", levels, not whole, tolerance=tolerance, width=right - left, height=bottom - top)
 
-    margin = r.margin if r.crop != "whole" else 0
-    padded = [
-        _square(one, margin, stretch=r.pad == "stretch", fill=level) for one, level in zip(_channels(levels), fill, strict=True)
-    ]
+    padded = [_square(one, fill=level) for one, level in zip(_channels(levels), fill, strict=True)]
     larger = padded[0].shape[0]
     note("pad", _together(padded), padded[0].shape != levels.shape[:2], side=larger)
     small = [_resized(one, r.resize, side) for one in padded]
@@ -389,8 +379,8 @@ def _resolved(r: Recipe) -> Recipe:
 
 
 def _check(r: Recipe) -> None:
-    if not all(0 <= value <= 100 for value in (r.tolerance, r.margin, r.left, r.top, r.right, r.bottom)):
-        raise ValueError("tolerance, margin and the edges of the box are percentages: each lies between 0 and 100")
+    if not all(0 <= value <= 100 for value in (r.left, r.top, r.right, r.bottom)):
+        raise ValueError("the edges of the box are percentages: each lies between 0 and 100")
     if r.left >= r.right or r.top >= r.bottom:
         raise ValueError("the box has no room in it: left must be less than right, and top less than bottom")
 
@@ -401,10 +391,6 @@ def _on_ground(picture: Picture, ground: Ground) -> npt.NDArray[np.float64]:
         return rgb
     share = picture.alpha[..., None] / 255
     return rgb * share + (255.0 if ground == "white" else 0.0) * (1 - share)
-
-
-def _grey(rgb: npt.NDArray[np.float64], how: Grey) -> _Levels:
-    return luminance(rgb) if how == "luminance" else rgb[..., ("red", "green", "blue").index(how)]
 
 
 def _box(levels: _Levels, behind: float, tolerance: float, r: Recipe, *, ready: bool) -> tuple[tuple[int, int, int, int], bool]:
@@ -427,14 +413,9 @@ def _box(levels: _Levels, behind: float, tolerance: float, r: Recipe, *, ready: 
     return (int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1), False
 
 
-def _square(levels: _Levels, margin: int, *, stretch: bool, fill: float) -> _Levels:
-    around = round(max(levels.shape) * margin / 100)
-    levels = np.pad(levels, around, constant_values=fill)
+def _square(levels: _Levels, *, fill: float) -> _Levels:
     height, width = levels.shape
     side = max(height, width)
-    if stretch:
-        image = Image.fromarray(levels.astype(np.float32)).resize((side, side), Image.Resampling.BILINEAR)
-        return np.asarray(image, dtype=np.float64)
     above, before = (side - height) // 2, (side - width) // 2
     edges = ((above, side - height - above), (before, side - width - before))
     return np.pad(levels, edges, constant_values=fill)

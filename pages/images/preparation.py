@@ -15,8 +15,8 @@ from pages.shared import controls, url_state
 from pages.shared.language import _, number
 
 DEFAULT: Final = Recipe()
-NUMBERS: Final = ("tolerance", "margin", "left", "top", "right", "bottom")
-"""Choices of a recipe that are percentages. Every choice has its own name in the URL."""
+EDGES: Final = ("left", "top", "right", "bottom")
+"""Of a box, percent. Every choice has its own name in the URL."""
 THUMBNAIL_PX: Final = 136
 """Longest side of a step's image; Streamlit would reduce a larger one itself, a very long one to a height of 0."""
 
@@ -34,23 +34,11 @@ def options() -> dict[str, dict[str, str]]:
             "half": _("180°"),
             "right": _("90° to the right"),
         },
-        "grey": {
-            "auto": _("As needed"),
-            "luminance": _("Luminance"),
-            "red": _("Red alone"),
-            "green": _("Green alone"),
-            "blue": _("Blue alone"),
-        },
+        "grey": {"auto": _("As needed"), "luminance": _("Luminance")},
         "invert": switch,
         "black": switch,
-        "crop": {
-            "auto": _("As needed"),
-            "tolerance": _("By a tolerance"),
-            "box": _("By hand"),
-            "whole": _("Not at all"),
-        },
-        "pad": {"centre": _("Centred"), "stretch": _("Stretch it")},
-        "resize": {"area": _("Mean of the area"), "bicubic": _("Bicubic"), "subsample": _("Every n-th pixel")},
+        "crop": {"auto": _("As needed"), "box": _("By hand"), "whole": _("Not at all")},
+        "resize": {"area": _("Mean of the area"), "subsample": _("Every n-th pixel")},
         "sharpen": switch,
     }
 
@@ -83,7 +71,7 @@ def linked(manner: Manner) -> Recipe:
         url_state.remember(name, code if code in codes and code != getattr(DEFAULT, name) else None)
         if code in codes:
             choices[name] = code
-    for name in NUMBERS:
+    for name in EDGES:
         value = url_state.whole_number(_linked_or_kept(name), 0, 100, None)
         if value is not None:
             choices[name] = value
@@ -126,20 +114,15 @@ def show(picture: Picture, classifier: Classifier) -> tuple[Recipe, PreparedPict
 
 
 def _controls(name: StepName) -> dict[str, Any]:
-    codes = options()[name]
+    if (codes := options().get(name)) is None:
+        return {}
     choices: dict[str, Any] = {
         name: url_state.choice(st.selectbox, titles()[name], codes, key=name, label_visibility="collapsed")
     }
-    if name != "crop":
-        return choices
-    if choices[name] == "tolerance":
-        choices["tolerance"] = url_state.slider(_("Tolerance, % of the range"), 0, 60, key="tolerance", default=DEFAULT.tolerance)
     if choices[name] == "box":
         edges = {"left": _("Left edge, %"), "right": _("Right edge, %"), "top": _("Top edge, %"), "bottom": _("Bottom edge, %")}
         for edge, label in edges.items():
             choices[edge] = url_state.slider(label, 0, 100, key=edge, default=getattr(DEFAULT, edge))
-    if choices[name] != "whole":
-        choices["margin"] = url_state.slider(_("Margin, %"), 0, 50, key="margin", default=DEFAULT.margin)
     return choices
 
 
@@ -153,7 +136,7 @@ def _description(step: PreparationStep, prepared: PreparedPicture) -> str:
         "ground": (_("Transparent parts got a background."), _("As decoded; nothing is transparent.")),
         "border": (_("A uniform border is cut off: {width} x {height} pixels left."), _("Nothing is cut off.")),
         "turn": (_("Turned by {degrees}° to the right."), _("Left as it lies.")),
-        "grey": (_("0.299 R + 0.587 G + 0.114 B, unless one channel is chosen."), _("Already grey.")),
+        "grey": (_("0.299 R + 0.587 G + 0.114 B."), _("Already grey.")),
         "invert": (_("The corners are at {level} of 255: inverted."), _("The corners are at {level} of 255: not inverted.")),
         "black": (_("Everything up to {level} becomes 0, the rest is stretched."), _("Nothing to do.")),
         "crop": (_("{width} x {height} pixels left; tolerance {share} %."), _("Nothing is cut off.")),

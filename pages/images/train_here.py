@@ -34,8 +34,6 @@ PATCHES: Final = (2, 4, 7, 14)
 IMAGES: Final = (1_000, 2_000, 4_000, 6_000, 12_000, 30_000, 60_000)
 EXAMPLE: Final = Path(__file__).resolve().parents[2] / "assets" / "experiments" / "train_here.json"
 """A run with the settings that the page opens with: its command, seconds of processor time and epochs."""
-FOLDER: Final = "fashion-mnist"
-"""Name of such a folder, shown where none is typed."""
 LARGEST_MB: Final = 30
 ASKED: Final = 7
 """The bundled test image that is asked about before the reader gives a picture."""
@@ -48,10 +46,10 @@ def example() -> dict[str, Any]:
     return run
 
 
-def settings() -> Plan | None:
-    """The controls; None while they name no folder."""
+def settings() -> Plan:
+    """The controls."""
     default = Plan(data=data_folders.BUNDLED)
-    folder = _typed_folder() if data_folders.any_folder() else _known_folder()
+    folder = _folder()
     kinds = {"convolutions": _("Convolutions: it learns from few images"), "patches": _("Patches, as the documented ViT's")}
     tokens = url_state.choice(st.segmented_control, _("Tokens are made of"), kinds, key="tokens", required=True)
     first, second, third = st.columns(3)
@@ -74,13 +72,10 @@ def settings() -> Plan | None:
         patch = default.patch
         if tokens == "patches":
             patch = st.select_slider(_("Patch side (pixels)"), PATCHES, default.patch, key="patch", bind="query-params")
-    if folder is None:
-        controls.notice("empty", _("Name a folder to begin: the data set is not part of this app."))
-        return None
     return Plan(data=folder, images=images, epochs=epochs, width=width, layers=layers, patch=patch, rate=rate, tokens=tokens)
 
 
-def _known_folder() -> Path:
+def _folder() -> Path:
     """One of the folders that whoever runs the app has allowed."""
     folders = {str(place): folder for place, folder in enumerate(data_folders.folders())}
     chosen = "0"
@@ -96,29 +91,11 @@ def _known_folder() -> Path:
     return folders[chosen]
 
 
-def _typed_folder() -> Path | None:
-    """Any folder of the machine, which whoever runs the app has allowed; None while none is typed."""
-    folder = st.text_input(
-        _("Folder of Fashion-MNIST's four IDX files"),
-        key="data",
-        bind="query-params",
-        placeholder=FOLDER,
-        help=_(
-            "A folder on the machine that runs this app. What is missing there is downloaded from the data set's own address."
-        ),
-    ).strip()
-    return Path(folder).expanduser() if folder else None
-
-
-def start(plan: Plan | None) -> None:
+def start(plan: Plan) -> None:
     """The start button, and whether it will download the data set first."""
-    plan = plan if permissions.guard(Action.TRAIN) else None
-    running = PICTURES.run.status().running
-    label = _("Start training")
-    if (
-        st.button(label, type="primary", icon=":material/play_arrow:", disabled=plan is None or running, key="train_start")
-        and plan
-    ):
+    allowed, running = permissions.guard(Action.TRAIN), PICTURES.run.status().running
+    closed = running or not allowed
+    if st.button(_("Start training"), type="primary", icon=":material/play_arrow:", disabled=closed, key="train_start"):
         who = permissions.visitor()
         try:
             PICTURES.opened(who).start(plan.started_by(who.owner))
@@ -126,7 +103,7 @@ def start(plan: Plan | None) -> None:
             controls.error_box(str(error))
             return
         st.rerun()
-    if plan is not None and plan.needs_download and not running:
+    if allowed and plan.needs_download and not running:
         st.caption(
             _("The training files are not in that folder: about 26 MB will be downloaded first and checked against their MD5.")
         )
@@ -267,7 +244,7 @@ controls.page_header(_("Train here"), prose("garment_train_here"))
 button = st.container()
 watch(PICTURES.run.status().running)
 try_it()
-with st.expander(_("Settings"), icon=":material/tune:", expanded=data_folders.any_folder()):
+with st.expander(_("Settings"), icon=":material/tune:"):
     plan = settings()
 with button:
     start(plan)

@@ -37,19 +37,12 @@ class Point:
     """A point of a plot that was clicked.
 
     Attributes:
-        x, y, z: its coordinates, None where it has none.
-        trace: name of its trace. curve: number of its trace.
-        index: of the point in its trace; (row, column) in a heatmap.
-        customdata: the figure's data of this point.
+        x, y: its coordinates, None where it has none. trace: name of its trace.
     """
 
     x: float | str | None
     y: float | str | None
-    z: float | str | None
     trace: str
-    curve: int
-    index: tuple[int, ...]
-    customdata: Any
 
 
 def live_plot(
@@ -147,7 +140,7 @@ def _deliver(key: str, call: Callable[[Point], None]) -> Callable[[], None]:
     def deliver() -> None:
         event = st.session_state[key].get("click")
         if event:
-            call(Point(**{**event, "index": tuple(event["index"])}))
+            call(Point(**event))
 
     return deliver
 

@@ -34,8 +34,8 @@ def test_the_shipped_run_and_a_link_to_its_errors(new_page: NewPage, app: AppSer
 
 @pytest.fixture
 def open_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppServer]:
-    """An app of its own, whose visitors may name any folder."""
-    monkeypatch.setenv(data_folders.SETTING, data_folders.ANY)
+    """An app of its own, whose visitors train from a folder of the test's."""
+    monkeypatch.setenv(data_folders.SETTING, str(tmp_path / "data"))
     with serve(ROOT / "streamlit_app.py", tmp_path) as server:
         yield server
 
@@ -49,7 +49,7 @@ def test_a_run_continues_while_its_visitor_is_on_another_page_and_is_stopped(
     images = np.random.default_rng(0).integers(0, 256, (2_000, 28, 28)) // 2 + 12 * labels[:, None, None]
     data = tmp_path / "data"
     write(data, "train", images, labels)
-    page = new_page(open_app, f"/train-here?data={data}&images=1000&epochs=40&width=24&layers=1&tokens=patches&patch=14")
+    page = new_page(open_app, "/train-here?images=1000&epochs=40&width=24&layers=1&tokens=patches&patch=14")
     page.get_by_role("button", name="Start training").click()
     expect(page.get_by_text(re.compile(r"Starting:|Epoch \d+ of 40"))).to_be_visible(timeout=PATIENCE_MS)
     navigate(page, "System", "System")

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    monkeypatch.setenv(data_folders.SETTING, data_folders.ANY)
+    monkeypatch.setenv(data_folders.SETTING, str(tmp_path / "data"))
     labels = np.arange(300) % 10
     images = np.random.default_rng(0).integers(0, 256, (300, 28, 28)) // 2 + 12 * labels[:, None, None]
     write(tmp_path / "data", "train", images, labels)
@@ -183,15 +183,12 @@ def test_only_the_folders_that_are_set_are_trained_from(
     one: Trainer, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(data_folders.SETTING)
-    assert data_folders.folders() == [data_folders.BUNDLED, data_folders.DEFAULT] and not data_folders.any_folder()
+    assert data_folders.folders() == [data_folders.BUNDLED, data_folders.DEFAULT]
     with pytest.raises(TrainError, match="may not train from"):
         one.start(plan)
     monkeypatch.setenv(data_folders.SETTING, os.pathsep.join([str(tmp_path / "a"), "", str(tmp_path / "b")]))
     assert data_folders.folders() == [tmp_path / "a", tmp_path / "b"]
     assert data_folders.allowed(tmp_path / "b") and not data_folders.allowed(tmp_path) and not data_folders.allowed(plan.data)
-    monkeypatch.setenv(data_folders.SETTING, "any")
-    assert data_folders.any_folder() and data_folders.allowed(plan.data)
-    assert data_folders.folders() == [data_folders.BUNDLED, data_folders.DEFAULT]
 
 
 def test_the_command_is_that_of_training(tmp_path: Path) -> None:

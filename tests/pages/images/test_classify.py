@@ -95,7 +95,7 @@ def test_it_opens_on_the_first_test_image(models: Path) -> None:
 
 
 def test_the_link_opens_the_same_view(models: Path) -> None:
-    query = {"item": "7", "vlayer": "1", "vhead": "2", "token": "24", "invert": "yes", "margin": "10"}
+    query = {"item": "7", "vlayer": "1", "vhead": "2", "token": "24", "invert": "yes", "sharpen": "no"}
     app = opened(**query)
     assert app.query_params == query
     assert (app.selectbox(key="item").value, app.selectbox(key="vlayer").value, app.selectbox(key="vhead").value) == (
@@ -104,14 +104,14 @@ def test_the_link_opens_the_same_view(models: Path) -> None:
         "2",
     )
     shares = analyse(
-        load_classifier(folder=models), prepare(from_pixels(IMAGES[7], name=""), Recipe(invert="yes", margin=10)).image
+        load_classifier(folder=models), prepare(from_pixels(IMAGES[7], name=""), Recipe(invert="yes", sharpen="no")).image
     )
     best = int(shares.attention("layer 1", 1, token=24).patches.argmax()) + 1
     assert f"Patch 24 looks most at patch {best}," in words(app)
 
 
 def test_nonsense_in_the_link_opens_with_the_defaults(models: Path) -> None:
-    app = opened(item="999", vlayer="0", vhead="x", look="closely", token="-1", crop="?", margin="much", garment="hat")
+    app = opened(item="999", vlayer="0", vhead="x", look="closely", token="-1", crop="?", left="much", garment="hat")
     assert app.selectbox(key="item").value == "0" and app.selectbox(key="vhead").value == "mean"
 
 

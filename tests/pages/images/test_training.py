@@ -102,11 +102,8 @@ def button(app: AppTest, key: str) -> Any:
 
 
 def test_a_run_from_start_to_keeping(stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(data_folders.SETTING, data_folders.ANY)
-    app = opened("train_here.py")
-    assert "Name a folder" in words(app)
-    assert button(app, "train_start").disabled
-    app = opened("train_here.py", data=str(tmp_path), epochs="7", width="64", images="2000")
+    monkeypatch.setenv(data_folders.SETTING, str(tmp_path))
+    app = opened("train_here.py", epochs="7", width="64", images="2000")
     assert "26 MB will be downloaded" in words(app)
     button(app, "train_start").click()
     ran(app)
