@@ -38,6 +38,11 @@ def compose(template: str, **values: Any) -> Message:
     return _message(template, texts, capital=False)
 
 
+def N_(message: str) -> str:
+    """Mark a constant for extraction (gettext's own name for it); it is translated where it is shown."""
+    return message
+
+
 class Refusal(Exception):
     """An error for a person.
 

@@ -15,7 +15,7 @@ import streamlit as st
 from core import front
 from core.figures import front as figures
 from core.lecture.equations import equations
-from pages.images.class_names import garment
+from core.messages import translate
 from pages.shared import assets
 from pages.shared.language import _, current, number, percent, regional, significant
 from pages.shared.navigation import ENTRIES
@@ -86,7 +86,7 @@ def _market() -> str:
 
 def _photograph() -> str:
     shown = front.answers()["photograph"]
-    name = garment(shown["answer"])
+    name = translate(shown["answer"])
     left = shown["probability"] - shown["loss"]
     return _tile(
         "photograph",

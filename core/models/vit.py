@@ -13,22 +13,22 @@ from typing import ClassVar, Literal, Self, cast, overload
 import torch
 from torch import Tensor, nn
 
-from core.messages import BadValue, compose
+from core.messages import N_, BadValue, compose
 from core.models.config import AttentionConfig
 from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions
 from core.nn.plain import computes_plainly
 
 CLASSES = (
-    "T-shirt/top",
-    "Trouser",
-    "Pullover",
-    "Dress",
-    "Coat",
-    "Sandal",
-    "Shirt",
-    "Sneaker",
-    "Bag",
-    "Ankle boot",
+    N_("T-shirt/top"),
+    N_("Trouser"),
+    N_("Pullover"),
+    N_("Dress"),
+    N_("Coat"),
+    N_("Sandal"),
+    N_("Shirt"),
+    N_("Sneaker"),
+    N_("Bag"),
+    N_("Ankle boot"),
 )
 """Fashion-MNIST's classes, in the order of its labels 0 to 9."""
 

@@ -66,4 +66,4 @@ def film_of(word: str, *, variant: int = 0, hands: LetterHands | None = None) ->
     points[:, 0] = np.stack(frames) if frames else points[:, 0]
     seen = np.zeros((len(frames), HANDS), np.bool_)
     seen[:, 0] = True
-    return HandTracks(points=points, seen=seen, right=np.ones((len(frames), HANDS), np.float32)), middles
+    return HandTracks(points=points, seen=seen), middles

@@ -58,7 +58,6 @@ class Footage:
         complete: whether everything from the start asked for to the end of the file was read.
         ended: why reading ended early: "most" frames reached, "time" out, or the file is "damaged" or cut off there; empty where
             complete.
-        damaged: packets that could not be decoded.
     """
 
     frames: Frames
@@ -71,7 +70,6 @@ class Footage:
     rotation: int = 0
     codec: str = ""
     ended: Ended = ""
-    damaged: int = 0
 
     @property
     def complete(self) -> bool:
@@ -160,7 +158,6 @@ def read_video(
             rotation=rotation,
             codec=stream.codec_context.name,
             ended=ended,
-            damaged=reading.damaged,
         )
 
 
@@ -285,7 +282,6 @@ class _Reading:
     stream: Any
     rate: float
     count: int = 0
-    damaged: int = 0
     broken: bool = False
     """True where the file ended in damage."""
 
@@ -305,7 +301,6 @@ class _Reading:
             except av.error.EOFError:
                 return
             except av.error.FFmpegError:
-                self.damaged += 1
                 self.broken = True
                 in_a_row += 1
                 if in_a_row > MAX_DAMAGE:

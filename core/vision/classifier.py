@@ -6,8 +6,7 @@ Pages, evaluation and the last step of training all use it, so that a page shows
     p = classifier.probabilities(images)                # images: uint8 (n, 28, 28), 0 the background -> (n, 10)
     classifier.class_names[p[0].argmax()]               # "Ankle boot"
     maps = classifier.attention(images[:1])             # {"layer 1": (1, heads, 50, 50), ...}; token 0 is the class token
-    doubt = classifier.strangeness(images)              # (n,), the higher the less like any garment it was trained on
-    classifier.looks_like_a_garment(images)             # (n,) bool: strangeness up to the card's threshold
+    doubt = classifier.strangeness(images)              # (n,), doubtful above classifier.threshold
 """
 
 from __future__ import annotations
@@ -242,10 +241,6 @@ class Classifier:
         reason for doubt, a low one proves nothing.
         """
         return self.answers(images).strangeness
-
-    def looks_like_a_garment(self, images: Images) -> NDArray[np.bool_]:
-        """(n,): whether strangeness stays within the card's threshold."""
-        return np.asarray(self.strangeness(images) <= self.threshold)
 
 
 def _numbers(tensor: Tensor) -> NDArray[np.float64]:

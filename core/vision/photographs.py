@@ -14,19 +14,19 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.messages import Refusal, compose
+from core.messages import N_, Refusal, compose
 
 KINDS: Final[dict[str, str]] = {
-    "t-shirt": "T-shirt",
-    "longsleeve": "Long sleeve",
-    "shirt": "Shirt",
-    "pants": "Trousers",
-    "dress": "Dress",
-    "outwear": "Coat or jacket",
-    "shoes": "Shoes",
-    "hat": "Hat",
-    "shorts": "Shorts",
-    "skirt": "Skirt",
+    "t-shirt": N_("T-shirt"),
+    "longsleeve": N_("Long sleeve"),
+    "shirt": N_("Shirt"),
+    "pants": N_("Trousers"),
+    "dress": N_("Dress"),
+    "outwear": N_("Coat or jacket"),
+    "shoes": N_("Shoes"),
+    "hat": N_("Hat"),
+    "shorts": N_("Shorts"),
+    "skirt": N_("Skirt"),
 }
 """The ten kinds, as files name them and as the photograph model's classes are called (D30)."""
 COLUMNS: Final = ("file", "kind", "jpeg")

@@ -19,7 +19,6 @@ from pages.images import (
     ranking_panel,
     share_card,
 )
-from pages.images.class_names import garment
 from pages.images.model_choice import pick_classifier, show_if_possible
 from pages.shared import controls, faithfulness_view, queries_keys_view, url_state
 from pages.shared.language import _, prose
@@ -68,7 +67,7 @@ def views(title: str, analysis: PictureAnalysis, prepared: PreparedPicture) -> N
         queries_keys_view.show(
             lambda: cached_results.joint_sample(analysis.classifier),
             titles={name: _("Layer {number}").format(number=name.split(" ")[-1]) for name in analysis.maps},
-            class_name=garment,
+            class_name=_,
             of=_("Over the {count} bundled test images."),
             label_is=_("A picture's class is the true one; position 1 is the class token."),
             default=list(analysis.maps)[-1],

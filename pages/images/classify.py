@@ -12,7 +12,6 @@ from core.vision.analysis import PictureAnalysis
 from core.vision.pictures import Picture
 from core.vision.preprocessing import PreparedPicture, Recipe
 from pages.images import cached_results, picture_source, preparation, ranking_panel
-from pages.images.class_names import garment
 from pages.images.model_choice import chosen_classifier, pick_classifier, show_if_possible
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls
@@ -76,9 +75,9 @@ def _row(picture: Picture, prepared: PreparedPicture, analysis: PictureAnalysis)
         return [*shown, _("Nothing to see"), None, None, None]
     return [
         *shown,
-        garment(names[first]),
+        _(names[first]),
         float(analysis.probabilities[first]),
-        garment(names[second]),
+        _(names[second]),
         _("Yes") if analysis.garment else _("It does not look like one"),
     ]
 

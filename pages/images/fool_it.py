@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import pictures as figures
+from core.messages import translate
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities, ground_colour
 from core.vision.fooling import Needed
 from pages.images import cached_results
-from pages.images.class_names import garment
 from pages.shared import controls, url_state
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, ngettext, number, percent
@@ -53,7 +53,7 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
             kwargs={HIDE: []}, disabled=not hidden,
         )  # fmt: skip
     with middle:
-        names = [garment(name) for name in analysis.classifier.class_names]
+        names = [_(name) for name in analysis.classifier.class_names]
         live_plot(
             figures.ranking_change_figure(names, analysis.probabilities, after, write=percent, height=HEIGHT),
             key="fool_ranking",
@@ -152,7 +152,7 @@ def _board() -> None:
     if not board:
         return
     st.markdown(_("**Your board**: the fewest patches for each picture, until you close this page"))
-    rows = [row | {"from": garment(row["from"]), "to": garment(row["to"])} for row in board.values()]
+    rows = [row | {"from": translate(row["from"]), "to": translate(row["to"])} for row in board.values()]
     table = pd.DataFrame(rows)
     names = {
         "picture": _("Picture"), "patches": _("Patches"), "from": _("Answer before"), "to": _("Answer after"),
@@ -176,7 +176,7 @@ def _change(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilit
     """The change of the answer as a sentence."""
     old, before = analysis.likeliest, analysis.probabilities
     new = int(after.argmax())
-    names = [garment(name) for name in analysis.classifier.class_names]
+    names = [_(name) for name in analysis.classifier.class_names]
     if not hidden:
         return _("It says **{name}**, {share}. Rub out patches until it says something else: the fewer, the better.").format(
             name=names[old], share=percent(before[old])

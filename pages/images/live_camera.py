@@ -13,7 +13,6 @@ from core.camera import MAX_BYTES, Picture
 from core.vision.live_garments import LiveGarments
 from core.vision.own_classes import OwnClasses
 from pages.images import cached_results
-from pages.images.class_names import garment
 from pages.shared import camera_route
 from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, current, regional
@@ -63,7 +62,7 @@ def show(
     Returns:
         A still just taken, as a JPEG, and shots just taken with their class's number; None without any.
     """
-    names = head.names if head else map(garment, cached_results.photograph_classifier().class_names)
+    names = head.names if head else map(_, cached_results.photograph_classifier().class_names)
     data = {
         "address": f"{GARMENTS_STREAM}?lang={current()}",
         "language": regional(),

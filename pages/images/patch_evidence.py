@@ -16,7 +16,6 @@ from core.vision.analysis import CLASS_TOKEN, PictureAnalysis, TokenShares
 from core.vision.classifier import Classifier
 from core.vision.evidence import shares_of
 from pages.images import cached_results
-from pages.images.class_names import garment
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, significant
 from pages.shared.live_plot import Point, live_plot
@@ -52,7 +51,7 @@ def measures() -> dict[str, tuple[str, str]]:
 
 def show(analysis: PictureAnalysis) -> ShownPatches:
     """The measure's controls, the picture with its values, and its result as a sentence."""
-    names = [garment(name) for name in analysis.classifier.class_names]
+    names = [_(name) for name in analysis.classifier.class_names]
     looks = {look: title for look, (title, _value) in measures().items()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         look = url_state.choice(st.pills, _("Measure"), looks, key="look", required=True)
@@ -82,7 +81,7 @@ def _pick_map(analysis: PictureAnalysis) -> tuple[str, int | None]:
 
 def pick_class(analysis: PictureAnalysis) -> int:
     """The class to explain: the most probable, or any other."""
-    names = [garment(name) for name in analysis.classifier.class_names]
+    names = [_(name) for name in analysis.classifier.class_names]
     options = {CALLED: _("The one called")} | {str(i): names[i] for i in analysis.ranking}
     label = url_state.choice(st.selectbox, _("Class"), options, key="garment", width=220)
     return analysis.likeliest if label == CALLED else int(label)

@@ -20,7 +20,6 @@ from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
 from pages.images import cached_results, live_camera, sheet
-from pages.images.class_names import garment
 from pages.shared import controls, url_state
 from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, ngettext, number
@@ -100,7 +99,7 @@ def _pick_test_image() -> ChosenPicture:
     by_class = [[i for i, label in enumerate(labels) if label == one] for one in range(len(CLASSES))]
     order = [group[row] for row in range(min(map(len, by_class))) for group in by_class]
     names = {
-        str(i): _("{garment}, test image {number}").format(garment=garment(CLASSES[labels[i]]), number=rows[i])
+        str(i): _("{garment}, test image {number}").format(garment=_(CLASSES[labels[i]]), number=rows[i])
         for i in sorted(order, key=lambda i: (labels[i], i))
     }
     above, below = st.container(), st.container()  # the sheet over its list: as wide as there is room
@@ -123,7 +122,7 @@ def _pick_photograph() -> ChosenPicture:
     photographs, pictures = photograph_gallery(), cached_results.photograph_pictures()
     rows = len(pictures) // COLUMNS
     order = [column * rows + row for row in range(rows) for column in range(COLUMNS)]
-    names = {str(i): f"{garment(KINDS[one.kind])} {i % rows + 1}" for i, one in enumerate(photographs)}
+    names = {str(i): f"{_(KINDS[one.kind])} {i % rows + 1}" for i, one in enumerate(photographs)}
     hits = cached_results.photograph_hits_if_known(cached_results.photograph_classifier())
     default = str(front.answers()["photograph"]["photo"])  # that of the front page
     above, below = st.container(), st.container()

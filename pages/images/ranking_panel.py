@@ -10,7 +10,6 @@ from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.preprocessing import SIDE, PreparedPicture
 from pages.images import cached_results, patch_evidence, picture_box, share_card
-from pages.images.class_names import garment
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls
 from pages.shared.language import _, number, percent, prose
@@ -33,7 +32,7 @@ def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPictur
         headline(analysis, chosen)
         live_plot(
             figures.ranking_figure(
-                [garment(name) for name in classifier.class_names], analysis.probabilities, write=percent, height=HEIGHT
+                [_(name) for name in classifier.class_names], analysis.probabilities, write=percent, height=HEIGHT
             ),
             key="classify_ranking",
             height=HEIGHT,
@@ -77,7 +76,7 @@ def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: Prepare
         "left": round(100 * left / width), "top": round(100 * top / height),
         "right": round(100 * right / width), "bottom": round(100 * bottom / height),
     }  # fmt: skip
-    names = [garment(name) for name in analysis.classifier.class_names]
+    names = [_(name) for name in analysis.classifier.class_names]
     others = [
         dict(zip(picture_box.EDGES, one.edges, strict=True)) | {"label": f"{place} {names[one.label]}"}
         for place, one in enumerate(prepared.garments, 1)
@@ -163,7 +162,7 @@ def doubt(analysis: PictureAnalysis) -> str:
 
 def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
     """The class with its confidence, and whether it is right where the true class is known."""
-    names = [garment(name) for name in analysis.classifier.class_names]
+    names = [_(name) for name in analysis.classifier.class_names]
     confidence = float(analysis.probabilities[analysis.likeliest])
     name = names[analysis.likeliest]
     with st.container(key="classify_headline"):
@@ -178,7 +177,7 @@ def _verdict(truth: str, analysis: PictureAnalysis) -> str:
     """Says whether the answer is right, where that is known."""
     if analysis.classifier.class_names[analysis.likeliest] == truth:
         return _("as labelled")
-    return _("wrong: it is labelled {truth}").format(truth=garment(truth))
+    return _("wrong: it is labelled {truth}").format(truth=_(truth))
 
 
 def _ranking(analysis: PictureAnalysis) -> pd.DataFrame:

@@ -9,7 +9,6 @@ from core.vision.analysis import PictureAnalysis
 from core.vision.evidence import Hidden, hidden_answer, painted
 from core.vision.fooling import Needed
 from core.vision.preprocessing import PreparedPicture
-from pages.images.class_names import garment
 from pages.shared import controls
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, number, percent
@@ -32,7 +31,7 @@ def show(
         needed: what the maps need to change the answer, where that is known.
     """
     classifier, before = analysis.classifier, analysis.probabilities
-    names = [garment(name) for name in classifier.class_names]
+    names = [_(name) for name in classifier.class_names]
     after = before if hidden is None else hidden_answer(analysis, hidden)
     label = int(after.argmax())
     lines = [_("Confidence {share}").format(share=percent(float(after[label])))]

@@ -16,7 +16,6 @@ from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes
 from core.vision.walkthrough import ViTWalkthrough
 from pages.images import cached_results, picture_source, preparation
-from pages.images.class_names import garment
 from pages.images.model_choice import pick_classifier, show_if_possible
 from pages.images.patch_evidence import patch_clicked, token_name
 from pages.learn.frame import equation_here, tex, tex_row
@@ -277,7 +276,7 @@ def layer(place: Place) -> None:
 def classes(place: Place) -> None:
     """The class token after the last layer, its ten logits, and their softmax at the calibration's temperature."""
     walk, one = place.walk, place.classifier
-    names = [garment(name) for name in one.class_names]
+    names = [_(name) for name in one.class_names]
     best = int(walk.logits.argmax())
     st.markdown(
         _(

@@ -21,7 +21,6 @@ from core.vision.classifier import Classifier
 from core.vision.pictures import Picture
 from core.vision.preprocessing import Recipe
 from pages.images import cached_results, picture_source
-from pages.images.class_names import garment
 from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, number, percent, prose
 from pages.shared.live_plot import live_plot
@@ -229,7 +228,7 @@ def try_it() -> None:
 def _answer(classifier: Classifier, picture: Picture, key: str) -> None:
     prepared = cached_results.prepare(classifier, picture, Recipe(manner=classifier.manner))
     analysis = cached_results.analyse(classifier, prepared.image)
-    names = [garment(name) for name in classifier.class_names]
+    names = [_(name) for name in classifier.class_names]
     likeliest = analysis.likeliest
     st.markdown(f"### {names[likeliest]}, {percent(analysis.probabilities[likeliest], 0)}")
     live_plot(

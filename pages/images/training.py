@@ -11,7 +11,6 @@ from core.runs import history
 from core.runs.history import TrainingRecord
 from core.vision.classifier import DEFAULT, classifier_names
 from core.vision.gallery import enlarged, mistake_images
-from pages.images.class_names import garment
 from pages.images.model_choice import no_model, show_checkpoint_error
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose, scientific, significant
@@ -94,7 +93,7 @@ def errors(record: TrainingRecord) -> None:
     if not parts:
         return
     scores = record.parts[url_state.choice(st.segmented_control, _("Images"), parts, key="part", required=True)]
-    names = [garment(name) for name in record.class_names]
+    names = [_(name) for name in record.class_names]
     left, right = st.columns([3, 2])
     with left:
         st.header(_("Which class is taken for which"), anchor=False)
@@ -135,7 +134,7 @@ def mistakes(record: TrainingRecord) -> None:
     )
     with st.container(horizontal=True):
         for mistake in shown:
-            label, answer = (garment(record.class_names[number]) for number in (mistake.label, mistake.answer))
+            label, answer = (_(record.class_names[number]) for number in (mistake.label, mistake.answer))
             with st.container(width=132):
                 st.image(enlarged(pictures[mistake.index]), width=112, alt=label)
                 st.caption(

@@ -21,7 +21,6 @@ from core.lecture.notebooks import on_screen
 from core.lecture.three_models import CHECKPOINTS, LAYERS, ModelLook, RowSpread, Thing
 from core.signs import video
 from core.vision.analysis import TokenShares
-from pages.images.class_names import garment
 from pages.learn import frame
 from pages.learn.frame import Dial, passage, tex
 from pages.learn.lesson_page import Item, PartView, caption, check, markdown, plot, table, written
@@ -133,7 +132,7 @@ def label(look: ModelLook, last: bool, head: int, weights: Any) -> str:
         "hand": ("IIGA", _("a token is a frame; query: the frame in which the model is surest of a digit")),
     }[look.thing]
     which = _("head {number} of {count}").format(number=number(min(head, count)), count=number(count))
-    name = garment(look.name) if look.thing == "garment" else look.name
+    name = _(look.name) if look.thing == "garment" else look.name
     if look.thing == "garment":
         kept = _("the class token keeps {share} of the weight, the picture shows the rest")
         token += "; " + kept.format(share=percent(TokenShares.of(weights[look.query]).class_token))

@@ -35,6 +35,7 @@ from babel.messages.pofile import read_po
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import messages
+from core.messages import N_ as N_
 from pages.shared import url_state
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
@@ -161,11 +162,6 @@ messages.register(_for_this_viewer, _numbers_for_this_viewer)
 def ngettext(one: str, many: str, count: int) -> str:
     """The form that agrees with `count`."""
     return catalogue(regional()).ngettext(one, many, count)
-
-
-def N_(message: str) -> str:
-    """Mark a constant for extraction (gettext's own name for it); translate it with `_` where it is shown."""
-    return message
 
 
 @lru_cache(maxsize=64)

@@ -58,15 +58,11 @@ class HandFinder:
         if (factor := int(region.side // SIDE)) > 1:
             source = picture.reduce(factor)
             square = Region(x=region.x / factor, y=region.y / factor, side=region.side / factor, angle=region.angle)
-        points, presence, right, world = self._hand.run(cut(source, square, SIDE))
+        points, presence, *_others = self._hand.run(cut(source, square, SIDE))
         if float(presence.item()) < MIN_PRESENCE:
             return None
         placed = region.to_picture(points.reshape(LANDMARKS, 3)[:, :2] / SIDE)
-        # the world's landmarks are upright in the region: turned back as the picture is
-        axes = region.axes() / region.side
-        metres = world.reshape(LANDMARKS, 3).copy()
-        metres[:, :2] = metres[:, :2] @ axes
-        return Hand(points=placed, world=metres, presence=float(presence.item()), right=float(right.item()), region=region)
+        return Hand(points=placed, presence=float(presence.item()), region=region)
 
     def find(self, picture: Image.Image, *, most: int = 1, windows: Iterable[Window] = MARGINS) -> list[Hand]:
         """Up to `most` hands of one picture, surest palm first."""

@@ -43,14 +43,11 @@ class Hand:
     """One hand in one picture.
 
     Attributes:
-        points: (21, 2) pixels, right and down. world: (21, 3) metres from the hand's middle. presence: 0 to 1.
-        right: probability that it is a right hand, in a picture that is not mirrored. region: where it was looked for.
+        points: (21, 2) pixels, right and down. presence: 0 to 1. region: where it was looked for.
     """
 
     points: Floats
-    world: Floats
     presence: float
-    right: float
     region: Region
 
 

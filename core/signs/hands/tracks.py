@@ -34,12 +34,10 @@ class HandTracks:
 
     Attributes:
         points: (T, HANDS, 21, 2) pixels, right and down; 0 where a hand is not seen. seen: (T, HANDS).
-        right: (T, HANDS) probability of a right hand.
     """
 
     points: Floats
     seen: NDArray[np.bool_]
-    right: Floats
 
     def __len__(self) -> int:
         return len(self.points)
@@ -56,11 +54,11 @@ def of_hands(frames: Sequence[Sequence[Hand]]) -> HandTracks:
     A single hand takes the first slot; of two the one that is nearer to the first slot's last place takes it.
     """
     points = np.zeros((len(frames), HANDS, LANDMARKS, 2), np.float32)
-    seen, right = np.zeros((len(frames), HANDS), np.bool_), np.zeros((len(frames), HANDS), np.float32)
+    seen = np.zeros((len(frames), HANDS), np.bool_)
     for at, hands in enumerate(frames):
         for slot, hand in enumerate(hands[:HANDS]):
-            points[at, slot], seen[at, slot], right[at, slot] = hand.points, True, hand.right
-    return HandTracks(points=points, seen=seen, right=right)
+            points[at, slot], seen[at, slot] = hand.points, True
+    return HandTracks(points=points, seen=seen)
 
 
 def follow(

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    monkeypatch.setenv(data_folders.SETTING, str(tmp_path / "data"))
+    monkeypatch.setenv(data_folders.SETTING, os.pathsep.join([str(tmp_path / "data"), str(tmp_path / "file")]))
     labels = np.arange(300) % 10
     images = np.random.default_rng(0).integers(0, 256, (300, 28, 28)) // 2 + 12 * labels[:, None, None]
     write(tmp_path / "data", "train", images, labels)

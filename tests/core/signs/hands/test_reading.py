@@ -131,6 +131,6 @@ def test_hands_that_rest_or_type_get_no_gloss() -> None:
         seen = np.ones((40, tracks.HANDS), np.bool_)
         seen[:, 1] = film_number % 2
         points *= seen[:, :, None, None]
-        hands = tracks.HandTracks(points=points.astype(np.float32), seen=seen, right=seen.astype(np.float32))
+        hands = tracks.HandTracks(points=points.astype(np.float32), seen=seen)
         said.append(recogniser.answer_of_hands(hands).greedy)
     assert sum(map(bool, said)) <= 2, said  # the weights before these: 8
