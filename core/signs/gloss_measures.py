@@ -6,7 +6,7 @@ Integrated gradients and occlusion run the model once or more per frame, so they
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -135,11 +135,6 @@ def one_row(row: NDArray[np.floating], chosen: int, count: int) -> NDArray[np.fl
     rows = np.full((count, len(row)), np.nan)
     rows[chosen] = row
     return rows
-
-
-def all_rows(rows: Sequence[NDArray[np.floating]]) -> NDArray[np.float64]:
-    """Rows (T',), one per gloss -> (glosses, T')."""
-    return np.stack([np.asarray(row, dtype=np.float64) for row in rows])
 
 
 def to_npz(

@@ -22,6 +22,7 @@ from core.vision.own_classes import (
 from core.vision.pictures import Bytes
 from pages.images import cached_results, class_lessons, live_camera, picture_source, sheet
 from pages.images.model_choice import show_if_possible
+from pages.images.sheet import COLUMNS
 from pages.shared import controls
 from pages.shared.language import _, ngettext, number, percent, prose
 from pages.shared.live_plot import live_plot
@@ -32,9 +33,8 @@ MAX_PICTURES: Final = 80
 """Of a class; each stays in the session as the model reads it."""
 LARGEST_MB: Final = 30
 HEIGHT: Final = 220
-COLUMNS: Final = 10
 THUMBNAIL: Final = 40
-"""Of a sheet of a class's pictures: in a row, and the side of each in pixels."""
+"""Side of a picture on a class's sheet, pixels."""
 
 
 def class_names() -> list[str]:
@@ -87,7 +87,7 @@ def show_class(classifier: Classifier, row: int, name: str) -> None:
         figure = figures.photographs_figure(pictures, [None] * len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height)
         sheet.show(
             figure, key=f"own_sheet_{row}", alt=_("The pictures of “{name}”; a click takes one out.").format(name=name),
-            count=len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height, on_pick=pictures.__delitem__,
+            count=len(pictures), side=THUMBNAIL, height=height, on_pick=pictures.__delitem__,
         )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
 from pages.images import cached_results, live_camera, sheet
+from pages.images.sheet import COLUMNS
 from pages.shared import controls, url_state
 from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, ngettext, number
@@ -27,8 +28,6 @@ from pages.shared.language import _, ngettext, number
 MAX_FILES: Final = 48
 """At once; each stays in memory and in the link."""
 LARGEST_MB: Final = 30
-COLUMNS: Final = 10
-"""Of the gallery: a class each."""
 PHOTO_SIDE: Final = 64
 """Side of a photograph on its sheet, pixels."""
 PHOTO_SHEET_HEIGHT: Final = 185
@@ -102,17 +101,14 @@ def _pick_test_image() -> ChosenPicture:
         str(i): _("{garment}, test image {number}").format(garment=_(CLASSES[labels[i]]), number=rows[i])
         for i in sorted(order, key=lambda i: (labels[i], i))
     }
-    above, below = st.container(), st.container()  # the sheet over its list: as wide as there is room
-    with below:
-        item = int(url_state.choice(st.selectbox, _("Test image (or click one)"), names, key="item", default=min(names, key=int)))
-        st.caption(
-            _("The first six test images of each class, a class a column. No model was trained on them or chosen by them.")
-        )
+    above = st.container()  # the sheet over its list: as wide as there is room
+    item = int(url_state.choice(st.selectbox, _("Test image (or click one)"), names, key="item", default=min(names, key=int)))
+    st.caption(_("The first six test images of each class, a class a column. No model was trained on them or chosen by them."))
     with above:
         figure = figures.gallery_figure(images[order], columns=COLUMNS, chosen=order.index(item))
         sheet.show(
             figure, key="classify_gallery", alt=_("The bundled test images; a click chooses one."), count=len(order),
-            columns=COLUMNS, side=28, height=250, on_pick=lambda place: st.session_state.update(item=str(order[place])),
+            side=28, height=250, on_pick=lambda place: st.session_state.update(item=str(order[place])),
         )  # fmt: skip
     return _bundled(cached_results.gallery_picture(item), names[str(item)], CLASSES[labels[item]])
 
@@ -125,20 +121,19 @@ def _pick_photograph() -> ChosenPicture:
     names = {str(i): f"{_(KINDS[one.kind])} {i % rows + 1}" for i, one in enumerate(photographs)}
     hits = cached_results.photograph_hits_if_known(cached_results.photograph_classifier())
     default = str(front.answers()["photograph"]["photo"])  # that of the front page
-    above, below = st.container(), st.container()
-    with below:
-        item = int(url_state.choice(st.selectbox, _("Photograph (or click one)"), names, key="photo", default=default))
-        st.caption(_("The first three of each kind among photographs that no model was trained on."))
-        if hits is not None:
-            sentence = _("{hits} of {count} are answered rightly (blue frames).")
-            st.caption(sentence.format(hits=number(sum(hits)), count=number(len(hits))))
+    above = st.container()
+    item = int(url_state.choice(st.selectbox, _("Photograph (or click one)"), names, key="photo", default=default))
+    st.caption(_("The first three of each kind among photographs that no model was trained on."))
+    if hits is not None:
+        sentence = _("{hits} of {count} are answered rightly (blue frames).")
+        st.caption(sentence.format(hits=number(sum(hits)), count=number(len(hits))))
     with above:
         figure = figures.photographs_figure(
             [pictures[i].rgb for i in order], [hits[i] if hits is not None else None for i in order],
             columns=COLUMNS, side=PHOTO_SIDE, chosen=order.index(item), height=PHOTO_SHEET_HEIGHT,
         )  # fmt: skip
         sheet.show(
-            figure, key="classify_photographs", count=len(order), columns=COLUMNS, side=PHOTO_SIDE, height=PHOTO_SHEET_HEIGHT,
+            figure, key="classify_photographs", count=len(order), side=PHOTO_SIDE, height=PHOTO_SHEET_HEIGHT,
             alt=_("The bundled photographs, those with blue frames answered rightly; a click chooses one."),
             on_pick=lambda place: st.session_state.update(photo=str(order[place])),
         )  # fmt: skip

@@ -174,7 +174,6 @@ def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
 
 
 def _verdict(truth: str, analysis: PictureAnalysis) -> str:
-    """Says whether the answer is right, where that is known."""
     if analysis.classifier.class_names[analysis.likeliest] == truth:
         return _("as labelled")
     return _("wrong: it is labelled {truth}").format(truth=_(truth))

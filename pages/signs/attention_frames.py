@@ -43,13 +43,7 @@ def show(recogniser: Recogniser, clip: Clip, recognition: Recognition, measures:
         measure = url_state.choice(
             st.selectbox, _("Measure"), options, key="measure", default=RELEVANCE, width=340, help=_meanings()
         )
-        every = measure in ASKED and st.toggle(
-            _("For all glosses"),
-            key="every_gloss",
-            bind="query-params",
-            help=_("This measure asks the model again for every frame of every gloss: about a second a gloss on a short clip."),
-        )
-    rows = _rows(recogniser, clip, measures, measure, chosen, every=every)
+    rows = _rows(recogniser, clip, measures, measure, chosen)
     gloss, names = measures.glosses[chosen], recogniser.vocabulary.names
     strongest = gloss_measures.strongest_frames(rows[chosen], gloss)
 
@@ -69,8 +63,8 @@ def show(recogniser: Recogniser, clip: Clip, recognition: Recognition, measures:
         filename=f"frames-behind-glosses-{measure}".replace(" ", "-"),
         alt=_("Glosses by frames: how much each frame counts for each gloss; a click chooses a gloss."),
     )  # fmt: skip
-    if measure in ASKED and not every and len(measures.glosses) > 1:
-        st.caption(_("Computed for the chosen gloss alone. Click on another row, or switch on all glosses."))
+    if measure in ASKED and len(measures.glosses) > 1:
+        st.caption(_("Computed for the chosen gloss alone. Click on another row for that one."))
     st.header(names[gloss.label], anchor=False)
     st.markdown(_sentence(gloss, names[gloss.label], recognition, measure, strongest, rows[chosen]))
     live_plot(
@@ -143,20 +137,14 @@ def _meanings() -> str:
     )
 
 
-def _rows(recogniser: Recogniser, clip: Clip, measures: ClipMeasures, measure: str, chosen: int, *, every: bool) -> Any:
-    """(glosses, T') of the measure; of those that ask the model, the chosen gloss's alone unless all are wanted."""
+def _rows(recogniser: Recogniser, clip: Clip, measures: ClipMeasures, measure: str, chosen: int) -> Any:
+    """(glosses, T') of the measure; of those that ask the model, the chosen gloss's alone."""
     if measure not in ASKED:
         return measures.rows[measure]
-
-    def asked(gloss: GlossSpan) -> Any:
-        return cached_results.evidence(recogniser, clip, frame=gloss.peak, label=gloss.label).importance[measure]
-
-    count = len(measures.glosses)
-    if not every:
-        with st.spinner(_("Running the model once for each frame…"), show_time=True):
-            return gloss_measures.one_row(asked(measures.glosses[chosen]), chosen, count)
-    glosses = controls.counted(measures.glosses, _("Running the model once for each frame…"))
-    return gloss_measures.all_rows([asked(gloss) for gloss in glosses])
+    gloss = measures.glosses[chosen]
+    with st.spinner(_("Running the model once for each frame…"), show_time=True):
+        importance = cached_results.evidence(recogniser, clip, frame=gloss.peak, label=gloss.label).importance
+    return gloss_measures.one_row(importance[measure], chosen, len(measures.glosses))
 
 
 # -- in words, and in pictures -------------------------------------------------------------------------------------------------

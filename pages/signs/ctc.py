@@ -221,7 +221,6 @@ def _cell(lattice: Lattice) -> tuple[int, int]:
 
 
 def _step(lattice: Lattice, problem: Problem, t: int, s: int) -> None:
-    """One forward step with its numbers."""
     name = problem.names[lattice.states[s]]
     terms = ctc_lab.alpha_terms(lattice, t, s)
     emitted = _tex(ctc_lab.emission(lattice, t, s))

@@ -158,7 +158,6 @@ def _edited(base: Problem) -> Problem:
 
 
 def _edits(widget: Any, base: Problem) -> dict[tuple[int, int], float]:
-    """The changed cells of the table's widget."""
     rows: dict[int, dict[str, Any]] = (widget or {}).get("edited_rows", {})
     typed = {
         (int(row), base.names.index(name)): ctc_lab.weight_of(str(text))

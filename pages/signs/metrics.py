@@ -123,7 +123,6 @@ def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int,
 
 
 def _taken(references: list[Sentence], hypotheses: list[Sentence]) -> dict[str, Any]:
-    """Values for the notebook."""
     errors = metrics.word_errors(references, hypotheses)
     rate = float("nan") if errors.rate is None else errors.rate
     given = {"REFERENCES": [list(one) for one in references], "HYPOTHESES": [list(one) for one in hypotheses]}
@@ -250,7 +249,6 @@ def _plain(markdown: str) -> str:
 
 
 def _cell(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> str:
-    """One entry of the table in words and numbers."""
     place = _("**Entry ({row}, {column}) = {value}.**").format(row=cell.row, column=cell.column, value=cell.value)
     (sentence,) = claims.told(said.entry(cell, reference, hypothesis))
     return f"{place} {translate(sentence)}"

@@ -132,7 +132,6 @@ def _decodings(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> 
 
 
 def _doubts(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
-    """Says what was left out of the answer as too unsure."""
     least = percent(recogniser.least_probability, 0)
     unsure = ", ".join(f"`{gloss}` ({percent(probability, 0)})" for gloss, probability in recognition.doubtful)
     if unsure:

@@ -174,7 +174,6 @@ def _why(read: Spelling) -> None:
 
 
 def _trellis(read: Spelling, names: tuple[str, ...]) -> None:
-    """CTC's trellis of the word that was read."""
     word = read.guesses[0].word
     try:
         problem = ctc_lab.of_clip(read.recognition.log_probabilities, names, list(word))

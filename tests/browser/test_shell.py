@@ -42,7 +42,7 @@ STATES = {
     "optimisers": ("", ".st-key-surface_plot .live-plot"),
     "recognise": ("?input=tracks&lang=es", ".st-key-signs_map .live-plot"),
     "recurrent": ("?part=lstm&lang=es", ".st-key-lstm_unit .live-plot"),
-    "sign-attention": ("?sview=frames&input=tracks&sentence=40&every_gloss=true&lang=es", ".st-key-signs_glosses .live-plot"),
+    "sign-attention": ("?sview=frames&input=tracks&sentence=40&lang=es", ".st-key-signs_glosses .live-plot"),
     "transformer": ("?symbol=6", ".st-key-cross_map .live-plot"),
 }
 """Pages that are opened away from their first state: their query, and a figure that must be drawn."""

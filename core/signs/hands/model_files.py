@@ -48,13 +48,10 @@ def checked(folder: Path = FOLDER) -> dict[str, Path]:
     Raises:
         MissingModels: where one is missing or is not the published one, or LiteRT is not installed.
     """
-    if importlib.util.find_spec("ai_edge_litert") is None:
+    if importlib.util.find_spec("ai_edge_litert") is None or not all((folder / name).exists() for name in MEMBERS):
         raise MissingModels(compose("hands are found by models that are not set up here: run `make hands` once"))
     for name, (_, digest) in MEMBERS.items():
-        path = folder / name
-        if not path.exists():
-            raise MissingModels(compose("hands are found by models that are not set up here: run `make hands` once"))
-        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
             raise MissingModels("{file} is not the published model: run `make hands` again", file=name)
     return {name: folder / name for name in MEMBERS}
 
