@@ -11,7 +11,7 @@ from typing import Any
 from core import checkpoints
 from core.cli import options
 from core.device import use_one_thread
-from core.explain import findings
+from core.explain import faithfulness
 from core.explain.faithfulness import Evidence, deletion_curves, to_dict
 from core.models import MODELS
 from core.training.recipe import MADE, add_overwrite
@@ -37,7 +37,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
 def _run(o: argparse.Namespace) -> None:
     from tqdm import tqdm
 
-    options.keep_shipped(o, findings.path_of(o.checkpoint, folder=o.folder))
+    options.keep_shipped(o, faithfulness.path_of(o.checkpoint, folder=o.folder))
     use_one_thread()
     card = checkpoints.read_card(o.checkpoint, folder=checkpoints.FOLDER)
     curves = []
@@ -48,7 +48,7 @@ def _run(o: argparse.Namespace) -> None:
     if not curves:
         raise ValueError(f"{o.checkpoint} predicts nothing on the bundled sample, so that there is nothing to measure")
     command = f"python -m core faithful {o.checkpoint}" + (f" --most {o.most}" if o.most else "")
-    path = findings.write(o.checkpoint, card["weights_sha256"], command, curves, folder=o.folder)
+    path = faithfulness.write(o.checkpoint, card["weights_sha256"], command, curves, folder=o.folder)
     scores = to_dict(curves)
     print(json.dumps(scores) if o.json else _table(scores, path))
 

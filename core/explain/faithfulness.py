@@ -5,13 +5,17 @@ Source: Petsiuk, Das and Saenko 2018, "RISE", section 4.2 (the deletion metric);
 
 A curve starts at the output on the whole input and ends at the output on the baseline; its area is its mean height. A faithful
 method has a low area when its most important parts are deleted first, and a high one when its least important are.
+
+Their means over a bundled sample are files that `python -m core faithful` writes and pages show.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from pathlib import Path
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +23,7 @@ from torch import Tensor
 
 from core.explain.attribution import ScalarFunction, Told, untold
 from core.explain.occlusion import BATCH, answers_without
+from core.messages import Refusal
 
 Order = Literal["most", "least"]
 ORDERS: Final[tuple[Order, ...]] = ("most", "least")
@@ -199,3 +204,74 @@ def from_dict(values: Mapping[str, object]) -> tuple[Curves, dict[str, Faithfuln
         },
     )
     return curves, {method: FaithfulnessVerdict(**one) for method, one in summaries.items()}
+
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "explain"
+
+
+class FindingError(Refusal, ValueError):
+    """A damaged file of findings; the message names it and says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Faithfulness scores of one checkpoint.
+
+    Attributes:
+        checkpoint: its name. weights_sha256: of the weights that were measured, which may have been replaced since.
+        command: that wrote the file. samples: inputs measured. chance: mean area under the random orders' curves.
+        curves: means over the sample. verdicts: by method.
+    """
+
+    checkpoint: str
+    weights_sha256: str
+    command: str
+    samples: int
+    chance: float
+    curves: Curves
+    verdicts: dict[str, FaithfulnessVerdict]
+
+
+def path_of(checkpoint: str, *, folder: Path = FOLDER) -> Path:
+    """Path of a checkpoint's findings."""
+    return folder / f"faithfulness_{checkpoint}.json"
+
+
+def write(checkpoint: str, weights_sha256: str, command: str, curves: Sequence[Curves], *, folder: Path = FOLDER) -> Path:
+    """Write the mean curves and the verdicts of a sample; returns the file's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = path_of(checkpoint, folder=folder)
+    values = {"checkpoint": checkpoint, "weights_sha256": weights_sha256, "command": command} | to_dict(curves)
+    path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def read(checkpoint: str, *, folder: Path = FOLDER) -> Finding | None:
+    """A checkpoint's findings; None where none have been measured.
+
+    Raises:
+        FindingError: where the file is damaged.
+    """
+    path = path_of(checkpoint, folder=folder)
+    if not path.exists():
+        return None
+    try:
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        curves, verdicts = from_dict(values)
+        return Finding(
+            checkpoint=str(values["checkpoint"]),
+            weights_sha256=str(values["weights_sha256"]),
+            command=str(values["command"]),
+            samples=int(values["samples"]),
+            chance=float(values["chance"]),
+            curves=curves,
+            verdicts=verdicts,
+        )
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, AssertionError, RecursionError) as error:
+        raise FindingError(
+            "{file} does not hold findings: "
+            "run `python -m core faithful {checkpoint} --folder assets/explain --overwrite` again ({reason})",
+            file=path.name,
+            checkpoint=checkpoint,
+            reason=error,
+        ) from error

@@ -32,7 +32,6 @@ CLASSES = (
 )
 """Fashion-MNIST's classes, in the order of its labels 0 to 9."""
 
-ALL_LAYERS = slice(None)
 CHUNK = 16
 """Images at a time in prediction on a processor: more would leave its cache between two operations."""
 
@@ -178,15 +177,13 @@ class ViT(nn.Module):
         embedded = self.embedding(self.patches(x)) + self.positions.encoding[1:]  # (batch, patches, width)
         return torch.cat([class_token.expand(len(x), -1, -1), embedded], dim=1)  # (batch, 1 + patches, width)
 
-    def encode(
-        self, tokens: Tensor, *, return_attention: bool = False, layers: slice = ALL_LAYERS
-    ) -> tuple[Tensor, AttentionMaps]:
-        """Run the encoder layers, or a slice of them.
+    def encode(self, tokens: Tensor, *, return_attention: bool = False) -> tuple[Tensor, AttentionMaps]:
+        """Run the encoder layers.
 
         (batch, n, width) -> the same shape, and the weights (batch, heads, n, n) by layer name, none unless asked for.
         """
         maps: AttentionMaps = {}
-        for name, layer in zip(self.layer_names[layers], self.layers[layers], strict=True):
+        for name, layer in zip(self.layer_names, self.layers, strict=True):
             tokens, weights = layer(tokens, return_attention=return_attention)
             if weights is not None:
                 maps[name] = weights

@@ -5,46 +5,18 @@ Sources: tlob-architecture section 5.3 (exact GELU), vit-report section 2.3 (tan
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from functools import partial
 from typing import Final, Literal
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
-
-from core.nn.plain import computes_plainly
 
 Activation = Literal["gelu", "gelu_tanh", "relu"]
-_SCALE: Final = torch.tensor(2 * math.sqrt(2 / math.pi), dtype=torch.float64)
-
-
-class TanhGELU(nn.Module):
-    """x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (vit-report section 2.3).
-
-    Since (1 + tanh z)/2 is sigmoid(2z), predictions on a processor take the sigmoid, which it computes faster.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        """The same shape."""
-        if torch.is_grad_enabled() or x.device.type != "cpu" or computes_plainly():
-            return F.gelu(x, approximate="tanh")
-        y = torch.addcmul(_SCALE, x, x, value=0.044715 * float(_SCALE))
-        return y.mul_(x).sigmoid_().mul_(x)  # in place: no further copies of a large batch
-
-
-def activation_layer(name: Activation) -> nn.Module:
-    """The activation module of that name.
-
-    Raises:
-        ValueError: for a name that is none of `Activation`.
-    """
-    if name == "relu":
-        return nn.ReLU()
-    if name == "gelu":
-        return nn.GELU()
-    if name == "gelu_tanh":
-        return TanhGELU()
-    raise ValueError(f"unknown activation {name!r}: choose gelu, gelu_tanh or relu")
+ACTIVATIONS: Final[dict[Activation, Callable[[], nn.Module]]] = {
+    "gelu": nn.GELU,
+    "gelu_tanh": partial(nn.GELU, approximate="tanh"),  # x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+    "relu": nn.ReLU,
+}
 
 
 class FeedForward(nn.Module):
@@ -67,7 +39,7 @@ class FeedForward(nn.Module):
     ) -> None:
         super().__init__()
         self.fc1 = nn.Linear(width, hidden)
-        self.activation = activation_layer(activation)
+        self.activation = ACTIVATIONS[activation]()
         self.dropout = nn.Dropout(dropout)
         self.fc2 = nn.Linear(hidden, width if output is None else output)
 

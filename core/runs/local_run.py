@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
@@ -233,11 +232,3 @@ def _last_line(path: Path) -> str:
     lines = [line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()]
     errors = re.findall(r"python -m core \w+: ([^\r\n]+)", text)  # a bar draws itself once more after it
     return errors[-1] if errors else lines[-1] if lines else ""
-
-
-def wait(run: LocalRun[Any], seconds: float) -> RunStatus:
-    """Wait until the run ends or the seconds are over; returns its state then."""
-    until = time.monotonic() + seconds
-    while run.status().running and time.monotonic() < until:
-        time.sleep(0.1)
-    return run.status()

@@ -8,10 +8,9 @@ from typing import Any, cast
 import pandas as pd
 import streamlit as st
 
-from core.explain import findings
+from core.explain import faithfulness
 from core.explain.attribution import Told
-from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Order
-from core.explain.findings import Finding, FindingError
+from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Finding, FindingError, Order
 from core.figures import faithfulness as figures
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose
@@ -69,7 +68,7 @@ def _finding(card: dict[str, Any]) -> Finding | None:
     """The sample's curves for this checkpoint; shows a notice and returns None where there are none."""
     name = str(card["name"])
     try:
-        finding = findings.read(name, folder=findings.FOLDER)
+        finding = faithfulness.read(name, folder=faithfulness.FOLDER)
     except FindingError as error:
         controls.error_box(str(error))
         return None

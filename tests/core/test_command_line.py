@@ -18,7 +18,7 @@ import pytest
 
 from core import checkpoints
 from core.cli import COMMANDS, main, options, record, told
-from core.explain import findings
+from core.explain import faithfulness
 from core.market.book import read_market
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.simulated import SimulatedFeed
@@ -95,7 +95,7 @@ TRAININGS = {
         *(["train", model, *needed, "--folder", str(checkpoints.FOLDER)] for model, needed in TRAININGS.items()),
         ["train", "dates", "--name", "other", "--state", str(checkpoints.FOLDER / "vit")],
         ["train", "vit", "--data", "IDX", "--progress", str(checkpoints.FOLDER / "vit.json")],
-        ["faithful", "vit", "--most", "1", "--folder", str(findings.FOLDER)],
+        ["faithful", "vit", "--most", "1", "--folder", str(faithfulness.FOLDER)],
         ["pairs", "--out", str(ROOT / "assets" / "experiments" / "tlob_pairs.json")],
     ],
     ids=lambda words: " ".join(words[:2]),

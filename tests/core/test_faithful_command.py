@@ -9,7 +9,7 @@ import pytest
 
 from core import checkpoints
 from core.cli import main
-from core.explain import findings
+from core.explain import faithfulness
 
 MEASURED = ("tlob", "vit", "cct", "cct_28", "iiga")
 
@@ -18,7 +18,7 @@ MEASURED = ("tlob", "vit", "cct", "cct_28", "iiga")
 def test_it_writes_what_it_prints(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["faithful", name, "--most", "2", "--folder", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    kept = findings.read(name, folder=tmp_path)
+    kept = faithfulness.read(name, folder=tmp_path)
     assert kept is not None
     assert kept.samples == told["samples"] == 2
     assert kept.weights_sha256 == checkpoints.read_card(name, folder=checkpoints.FOLDER)["weights_sha256"]
@@ -38,7 +38,7 @@ def test_a_model_without_maps_to_test_is_refused(capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("name", [name for model in MEASURED for name in checkpoints.names(model)])
 def test_what_is_bundled_is_of_the_shipped_weights(name: str) -> None:
-    kept = findings.read(name)
+    kept = faithfulness.read(name)
     assert kept is not None, f"run `python -m core faithful {name}`"
     assert kept.weights_sha256 == checkpoints.read_card(name, folder=checkpoints.FOLDER)["weights_sha256"]
     assert kept.samples >= 10

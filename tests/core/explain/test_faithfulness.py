@@ -10,11 +10,12 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from core.explain import findings
+from core.explain import faithfulness
 from core.explain.faithfulness import (
     RANDOM,
     Curves,
     Evidence,
+    FindingError,
     area,
     counts_of,
     deletion_curves,
@@ -24,7 +25,6 @@ from core.explain.faithfulness import (
     to_dict,
     verdicts,
 )
-from core.explain.findings import FindingError
 
 WEIGHT = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64)
 
@@ -107,8 +107,8 @@ def test_the_mean_is_of_like_curves() -> None:
 
 def test_findings_there_and_back(tmp_path: Path) -> None:
     sample = [curves(0.2), curves(0.6)]
-    findings.write("one", "abc", "python -m core faithful one", sample, folder=tmp_path)
-    back = findings.read("one", folder=tmp_path)
+    faithfulness.write("one", "abc", "python -m core faithful one", sample, folder=tmp_path)
+    back = faithfulness.read("one", folder=tmp_path)
     assert back is not None
     assert (back.checkpoint, back.weights_sha256, back.samples, back.chance) == ("one", "abc", 2, 0.5)
     np.testing.assert_allclose(back.curves.answers["a"]["most"], mean_of(sample).answers["a"]["most"])
@@ -119,8 +119,8 @@ def test_findings_there_and_back(tmp_path: Path) -> None:
 
 
 def test_no_findings_are_none_and_damaged_ones_say_so(tmp_path: Path) -> None:
-    assert findings.read("one", folder=tmp_path) is None
+    assert faithfulness.read("one", folder=tmp_path) is None
     for wrong in ("", "[]", '{"checkpoint": "one"}'):
-        findings.path_of("one", folder=tmp_path).write_text(wrong)
+        faithfulness.path_of("one", folder=tmp_path).write_text(wrong)
         with pytest.raises(FindingError, match="faithful one"):
-            findings.read("one", folder=tmp_path)
+            faithfulness.read("one", folder=tmp_path)

@@ -18,12 +18,22 @@ import numpy as np
 import pytest
 
 from core.runs import data_folders
-from core.runs.local_run import RunStatus, TrainError, wait
+from core.runs.local_run import LocalRun, RunStatus, TrainError
 from core.runs.local_training import NAME, Plan, Trainer
 from core.vision.classifier import load_classifier
 from tests.core.vision.test_idx import write
 
 PATIENCE = 120.0
+
+
+def wait(run: LocalRun[Plan], seconds: float) -> RunStatus:
+    """Wait until the run ends or the seconds are over; returns its state then."""
+    until = time.monotonic() + seconds
+    while run.status().running and time.monotonic() < until:
+        time.sleep(0.1)
+    return run.status()
+
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

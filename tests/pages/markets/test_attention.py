@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.explain import findings
+from core.explain import faithfulness
 from core.market.book import read_market
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor, windows_of
@@ -216,7 +216,7 @@ def test_the_whole_recording_is_within_reach() -> None:
 
 
 def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(findings, "FOLDER", tmp_path)
+    monkeypatch.setattr(faithfulness, "FOLDER", tmp_path)
     app = opened(second="60", view="truth")
     shown = words(app)
     assert "This model has not been measured" in shown
@@ -235,8 +235,8 @@ def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: p
 def test_curves_of_other_weights_are_called_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     window = answers_window(60.0)
     curves = cached_results.deletions(window, 0, cached_results.answer(window).calls[0])
-    findings.write("tlob", "0" * 64, "python -m core faithful tlob", [curves, curves], folder=tmp_path)
-    monkeypatch.setattr(findings, "FOLDER", tmp_path)
+    faithfulness.write("tlob", "0" * 64, "python -m core faithful tlob", [curves, curves], folder=tmp_path)
+    monkeypatch.setattr(faithfulness, "FOLDER", tmp_path)
     shown = words(opened(second="60", view="truth"))
     assert "These curves are of earlier weights of tlob" in shown
     assert "of 5 methods" in shown
