@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--adaptive",
         action="store_true",
         help="recalibrate the probabilities from the file's own past, and score after the first 1,000 outcomes (docs/value.md); "
-        "all files are then one market's",
+        "files of one market are then one recording",
     )
     p.add_argument(
         "--thresholds",

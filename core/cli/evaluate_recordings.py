@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -54,8 +54,8 @@ def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
     if o.every < 1:
         raise BadValue("every {every}-th row is none: give 1 or more", every=o.every)
     days = find_recordings(o.data)
-    if o.adaptive and len(days) > 1:
-        days = [replace(days[0], files={name: path for day in days for name, path in day.files.items()})]
+    if o.adaptive:
+        days = _by_market(days)
     names = list(dict.fromkeys([o.checkpoint, *o.beside]))
     models = {name: load_predictor(name, folder=o.folder) for name in names}
     first = models[o.checkpoint]
@@ -73,6 +73,14 @@ def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
     if o.out is not None:
         write(o.out, answer, rows, tables, receipt)
     return answer, rows
+
+
+def _by_market(days: Iterable[RecordedDay]) -> list[RecordedDay]:
+    """One recording a market, of all its days, named by the first: a market is recalibrated from its own past alone."""
+    markets: dict[str, list[RecordedDay]] = {}
+    for day in days:
+        markets.setdefault(day.market, []).append(day)
+    return [replace(own[0], files={name: path for day in own for name, path in day.files.items()}) for own in markets.values()]
 
 
 def score_named(day: RecordedDay, *, names: Sequence[str], folder: Path, **options: Any) -> ScoredDay:

@@ -95,6 +95,25 @@ def test_the_command_prints_before_after_coverage_and_worth(tmp_path: Path, caps
     assert "recalibrated" in capsys.readouterr().out
 
 
+def test_files_of_one_market_are_one_recording_and_other_markets_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_tiny(tmp_path, ROWS)
+    for name, part in {
+        "one_2024-01-01": slice(0, 700),
+        "one_2024-01-02": slice(700, None),
+        "two_2024-01-01": slice(None),
+    }.items():
+        write(ROWS[part], tmp_path / f"{name}.csv")
+    command = ["evaluate", "tlob", "--checkpoint", "tiny", "--folder", str(tmp_path), "--label", "forward", "--horizon", "5"]
+    assert main([*command, "--adaptive", "--json", "--data", *map(str, sorted(tmp_path.glob("*.csv")))]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [one["recording"] for one in answer["recordings"]] == ["one_2024-01-01", "two_2024-01-01"]
+    one, two = [row for row in answer["groups"] if row["by"] == "recording" and row["forecaster"] == "tiny"]
+    assert one["samples"] == two["samples"] > 300 and answer["samples"] == 2 * one["samples"]
+    assert one["log_loss"] == two["log_loss"] == pytest.approx(answer["log_loss"], abs=1e-6)
+
+
 def write(rows: BookRows, path: Path) -> None:
     lines = [",".join(["timestamp", *FILE_COLUMNS])]
     lines += [",".join([str(t), *map(str, row)]) for t, row in zip(rows.timestamps.tolist(), rows.levels.tolist(), strict=True)]
