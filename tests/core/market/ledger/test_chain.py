@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,16 @@ from core.market.ledger.chain import (
     HASH_BYTES,
     JOURNAL,
     MAX_ENTRIES,
+    MAX_HEADS,
     MAX_JOURNAL,
+    MAX_WINDOW,
     NOTHING,
     PREDICTION,
     ROW,
     Entries,
     LedgerError,
     LedgerHeader,
+    OtherFormat,
     entry_type,
     hashed_sizes,
     head_of,
@@ -30,6 +34,7 @@ from core.market.ledger.chain import (
     newest_head,
     pieces,
     read_journal,
+    sealed_entries,
     segment,
     segment_files,
 )
@@ -63,6 +68,35 @@ def test_an_entrys_hash_is_that_of_the_hash_before_and_its_bytes() -> None:
         before = hashlib.sha256(before + entry.tobytes()[:size]).digest()
         assert entry["hash"].tobytes() == before
     assert head_of(entries).hash == before.hex() and (head_of(entries).index, head_of(entries).predictions) == (2, 1)
+
+
+def test_a_header_is_one_line_and_its_hash_the_chains_beginning() -> None:
+    text = (
+        f'{{"card": "{"cd" * 32}", "format": 3, "heads": [["forward", 5]], "market": "live/x/A/B", '
+        f'"weights": "{"ab" * 32}", "window": 4}}'
+    )
+    assert HEADER.to_json() == text and HEADER.genesis == hashlib.sha256(text.encode()).digest()
+    for header in (HEADER, replace(HEADER, heads=(("forward", 1),), window=1)):
+        assert LedgerHeader.from_json(header.to_json(), name="x") == header
+    for wrong in (
+        replace(HEADER, heads=(("forward", 0),)),
+        replace(HEADER, heads=()),
+        replace(HEADER, heads=HEADER.heads * (MAX_HEADS + 1)),
+        replace(HEADER, window=0),
+        replace(HEADER, window=MAX_WINDOW + 1),
+        replace(HEADER, model=("ab" * 32, "cd" * 31)),
+        replace(HEADER, market="a\nb"),
+    ):
+        with pytest.raises(LedgerError, match="x is not a ledger's header"):
+            LedgerHeader.from_json(wrong.to_json(), name="x")
+    told = (
+        "of format 1, whose chain does not hold the rows",
+        "of format 2, whose chain does not name",
+        "of format 4: this version",
+    )
+    for number, why in zip((1, 2, 4), told, strict=True):
+        with pytest.raises(OtherFormat, match=why):
+            LedgerHeader.from_json(text.replace('"format": 3', f'"format": {number}'), name="x")
 
 
 @pytest.mark.parametrize(
@@ -119,6 +153,7 @@ def test_files_hold_what_was_chained_and_the_hash_before_where_it_is_in_another(
     before = [HEADER.genesis, entries["hash"][0].tobytes(), entries["hash"][1].tobytes(), NOTHING]
     assert [one.tobytes() for one in piece.entries["previous"]] == before
     assert newest_entry(tmp_path, HEADER.heads)["index"] == 3
+    assert sealed_entries(tmp_path, HEADER.heads, chain_of(ROW, GAP, ROW, PREDICTION, ROW)).tolist() == [True] * 4 + [False]
     with pytest.raises(LedgerError, match="is there already"):
         list(segment(tmp_path, HEADER.heads, entries, HEADER.genesis, NOON_MS + 750))
 
