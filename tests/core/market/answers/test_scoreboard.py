@@ -164,6 +164,41 @@ def test_rolling_scores_are_of_the_last_thousand() -> None:
     assert found.rolling["stationary"].tolist() == [[0, 500, 0], [0, 0, 0], [0, 500, 0]]
 
 
+def test_what_is_resolved_is_told_and_the_latest_scores_are_of_it() -> None:
+    """Two heads, one and three steps ahead; an unpredicted row in between; nothing after a gap."""
+    board, mids = Scoreboard([("forward", 1), ("forward", 3)], [1e-9, 1e-9]), saws()
+    assert np.isnan(board.losses()).all() and board.latest([0, 1]).sum() == 0
+    rng, path, given, told = np.random.default_rng(1), list[float](), list[Predictions | None](), list[tuple[int, int, int]]()
+    for i in range(40):
+        p = rng.dirichlet([1, 1, 1], (1, 2)).astype(np.float32)
+        calls, momentum = rng.integers(0, 3, (2, 1, 2), dtype=np.int8)
+        given.append(None if i == 7 else Predictions(probabilities=p, calls=calls, momentum=momentum))
+        path.append(next(mids))
+        told += board.step(250 * i, path[-1], given[-1])
+    expected = []
+    for end in range(40):
+        for head, horizon in enumerate((1, 3)):
+            if (begin := end - horizon) >= 0 and given[begin] is not None:
+                move = np.mean(path[begin + 1 : end + 1]) - path[begin]
+                expected.append((250 * begin, head, 1 + int(np.sign(round(move, 9)))))
+    assert told == expected
+    for head in (0, 1):
+        mine = [(given[when // 250], truth) for when, one, truth in told if one == head]
+        for count in (1, 6):
+            matrix = np.zeros((2, 3, 3), dtype=int)
+            for answer, truth in mine[-count:]:
+                assert answer is not None
+                matrix[0, truth, answer.calls[0, head]] += 1
+                matrix[1, truth, answer.momentum[0, head]] += 1
+            np.testing.assert_array_equal(board.latest([head], count=count)[0], matrix)
+        losses = [-np.log(answer.probabilities[0, head, truth]) for answer, truth in mine if answer is not None]
+        assert board.losses()[head, 0] == pytest.approx(np.mean(losses), rel=1e-5)
+    np.testing.assert_array_equal(board.latest([1, 0], count=9), np.stack([board.latest([head], count=9)[0] for head in (1, 0)]))
+    assert board.losses()[:, RULES.index("uniform")] == pytest.approx(np.log(3))
+    board.gap()
+    assert board.step(250 * 60, next(mids), given[0]) == []
+
+
 def test_reliability_equals_that_of_the_resolved_log(board: Scoreboard) -> None:
     log = board.log.tail(10_000)
     for head in range(len(HEADS)):

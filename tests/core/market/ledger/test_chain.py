@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.market.ledger import chain
 from core.market.ledger.chain import (
     GAP,
     HASH_BYTES,
@@ -129,6 +130,24 @@ def test_a_journal_comes_back_whole_and_its_broken_tail_is_counted(tmp_path: Pat
 def test_an_hour_fits_its_bounds_with_room() -> None:
     rows = HOUR_MS // 250
     assert 5 * rows < MAX_ENTRIES and 5 * rows * len(journal_entry(chain_of(PREDICTION))) < MAX_JOURNAL
+
+
+def test_a_file_or_journal_of_more_entries_or_bytes_than_its_bound_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = chain_of(ROW, ROW, ROW)
+    written(tmp_path, HEADER, entries)
+    (tmp_path / JOURNAL).write_bytes(HEADER.genesis + b"".join(journal_entry(entries[i : i + 1]) for i in range(3)))
+    size = (tmp_path / JOURNAL).stat().st_size
+    for name, bound, is_read in (("MAX_ENTRIES", 3, True), ("MAX_ENTRIES", 2, False), ("MAX_JOURNAL", size - 1, False)):
+        with monkeypatch.context() as patch:
+            patch.setattr(chain, name, bound)
+            if is_read:
+                assert len(read_journal(tmp_path, 1).entries) == 3
+            else:
+                with pytest.raises(LedgerError, match="too large"):
+                    read_journal(tmp_path, 1)
+            assert len(segment_files(tmp_path)[0]) == is_read
 
 
 def test_rows_that_nothing_confirmed_before_the_gap_are_lost() -> None:
