@@ -12,9 +12,9 @@ import pytest
 
 from core import scores
 from core.market.answers.predictions import evaluate, predict_rows
-from core.market.answers.scoreboard import ROLLING, RULES, PredictionLog, Scoreboard
+from core.market.answers.scoreboard import ROLLING, RULES, VALUED, PredictionLog, Scoreboard
 from core.market.book import BookRows
-from core.market.grid import segments, stalled
+from core.market.grid import STEP_MS, segments, stalled
 from core.market.predictor import MarketCard, Predictions, Predictor, windows_of
 from tests.core.market.helpers import (
     EXCERPTS,
@@ -167,7 +167,7 @@ def test_rolling_scores_are_of_the_last_thousand() -> None:
 def test_what_is_resolved_is_told_and_the_latest_scores_are_of_it() -> None:
     """Two heads, one and three steps ahead; an unpredicted row in between; nothing after a gap."""
     board, mids = Scoreboard([("forward", 1), ("forward", 3)], [1e-9, 1e-9]), saws()
-    assert np.isnan(board.losses()).all() and board.latest([0, 1]).sum() == 0
+    assert np.isnan(board.losses()).all() and board.latest([0, 1]).sum() == board.scores(0).since_ms == 0
     rng, path, given, told = np.random.default_rng(1), list[float](), list[Predictions | None](), list[tuple[int, int, int]]()
     for i in range(40):
         p = rng.dirichlet([1, 1, 1], (1, 2)).astype(np.float32)
@@ -281,6 +281,10 @@ def test_scoring_goes_on_when_the_log_is_full() -> None:
     for i in range(100):
         board.step(i, next(mids), one_prediction(called=1))
     assert board.scores(0).resolved == 94
+
+
+def test_the_worth_of_calls_is_over_four_hours_and_a_log_over_a_day() -> None:
+    assert VALUED * STEP_MS == 4 * 3_600_000 and len(PredictionLog(1)._rows) * STEP_MS == 24 * 3_600_000
 
 
 def test_excerpts_and_random_books_give_every_class() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,14 @@ from core.market.book import BookRows
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.grid import Confirmed, Gap, GridItem, Row
+from core.market.ledger.chain import LedgerError
 from core.market.ledger.scorecard import score_card
-from core.market.ledger.writer import DEFAULT_FOLDER, SIZE_LIMIT, LedgerKeeper, ledger_folder, size_limit
+from core.market.ledger.writer import CHECK_EVERY, DEFAULT_FOLDER, SIZE_LIMIT, LedgerKeeper, ledger_folder, size_limit
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from tests.core.market.feeds_for_tests import ScriptedFeed, books
 from tests.core.market.helpers import random_book
-from tests.core.market.ledger.ledgers import MARKET, checked, items, steps
+from tests.core.market.ledger.ledgers import MARKET, checked, items, steps, writer_for
 
 
 def test_every_prediction_of_a_session_is_in_its_ledger(
@@ -107,6 +109,29 @@ def test_a_disk_that_refuses_stops_the_ledger_and_not_the_session(
     np.testing.assert_array_equal(session.view().timestamps, rows.timestamps)
 
 
+def test_an_error_without_the_systems_words_is_told_by_its_own(
+    tmp_path: Path, rows: BookRows, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(descriptor: int) -> None:
+        raise OSError("the disk is gone")
+
+    keeper = LedgerKeeper(tmp_path, MARKET, predictor)
+    monkeypatch.setattr("os.fsync", gone)
+    keeper.take(items(steps(rows, predictor)[:3]))
+    assert str(keeper.problem) == "Predictions are not written down any more: the disk is gone."
+
+
+def test_a_ledger_may_fill_its_limit_and_not_pass_it(tmp_path: Path, rows: BookRows, predictor: Predictor) -> None:
+    lines = steps(rows, predictor)[:2]
+    with writer_for(tmp_path, predictor) as writer:
+        writer.write(items(lines[:1]))
+        used = sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
+        for limit in (used, used - 1):
+            writer._size_limit, writer._since_check = limit, CHECK_EVERY
+            with nullcontext() if limit == used else pytest.raises(LedgerError, match="its limit"):
+                writer.write(items(lines[1:] if limit == used else []))
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [(None, DEFAULT_FOLDER), ("", DEFAULT_FOLDER), ("off", None), ("OFF ", None), ("/data/x", Path("/data/x"))],
@@ -122,3 +147,4 @@ def test_the_environment_names_the_folder(monkeypatch: pytest.MonkeyPatch, text:
 def test_the_environment_names_the_limit(monkeypatch: pytest.MonkeyPatch, text: str, wanted: int) -> None:
     monkeypatch.setenv("OBSERVATORY_LEDGER_LIMIT", text)
     assert size_limit() == wanted
+    assert SIZE_LIMIT == 8 * 2**30  # docs/deploy.md
