@@ -14,7 +14,8 @@ import secrets
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Final, Protocol
@@ -173,8 +174,7 @@ class Classes:
         """
         if any(len(text) > MAX_SHOWN for text in view.values()):
             raise ClassError("a view of more than {count} characters is not sent to the class", count=MAX_SHOWN)
-        with self._lock:
-            room = self._room(code)
+        with self._changing(code) as room:
             first = next(iter(question.values())) if question else None
             if (first.key if first else "") != room.question:
                 room.told = False
@@ -183,7 +183,6 @@ class Classes:
             self._put(room, "view", view)
             self._put(room, "question", {name: _sent(one, revealed=room.revealed) for name, one in (question or {}).items()})
             self._count(room)
-            _wake(room)
 
     def answer(self, code: str, question: str, voter: str, option: int) -> None:
         """Keep an answer, in place of this voter's earlier one to the same question.
@@ -195,8 +194,7 @@ class Classes:
             ClassError: for a class that is not open, or is full; for another question than the one on display, or one whose
                 answer is out.
         """
-        with self._lock:
-            room = self._room(code)
+        with self._changing(code) as room:
             if question != room.question or room.revealed:
                 raise ClassError(compose("this question is closed"))
             if self._watches(room, voter):
@@ -210,13 +208,11 @@ class Classes:
                 raise ClassError("{count} have answered this question, which is the most", count=MAX_VOTERS)
             given[voter] = option
             self._count(room)
-            _wake(room)
 
     def tally(self, code: str, question: str, options: int) -> list[int]:
         """Counts the answers for each of so many options; zeros for a class or question without answers."""
         with self._lock:
-            room = self._classes.get(code)
-            counts = Counter(room.answers.get(question, {}).values()) if room else Counter[int]()
+            counts = Counter(self._seen(code).answers.get(question, {}).values())
         return [counts[option] for option in range(options)]
 
     def give_reason(self, code: str, question: str, voter: str, text: str) -> None:
@@ -225,8 +221,7 @@ class Classes:
         Raises:
             ClassError: for a class that is not open, a question whose answer is not out, or where there are too many.
         """
-        with self._lock:
-            room = self._room(code)
+        with self._changing(code) as room:
             if question != room.question or not room.revealed:
                 raise ClassError(compose("reasons are for the question whose answer is out"))
             given = room.reasons.setdefault(question, {})
@@ -238,21 +233,18 @@ class Classes:
             else:
                 given.pop(voter, None)
             self._tell_reasons(room)
-            _wake(room)
 
     def reasons(self, code: str) -> list[str]:
         """Reasons given for the question on display, in the order of their letters: none stands beside who wrote it."""
         with self._lock:
-            room = self._classes.get(code)
-            return sorted(room.reasons.get(room.question, {}).values()) if room else []
+            room = self._seen(code)
+            return sorted(room.reasons.get(room.question, {}).values())
 
     def tell_reasons(self, code: str, *, on: bool) -> None:
         """Show the reasons to the class, or no longer."""
-        with self._lock:
-            room = self._room(code)
+        with self._changing(code) as room:
             room.told = on
             self._tell_reasons(room)
-            _wake(room)
 
     def test(self, code: str, lesson: str, phase: str, items: Mapping[str, Sequence[Asked]]) -> None:
         """Begin a test of the lesson's trial on every phone, or end it: without items.
@@ -260,8 +252,7 @@ class Classes:
         Args:
             phase: see `trial.PHASES`. items: questions by language.
         """
-        with self._lock:
-            room = self._room(code)
+        with self._changing(code) as room:
             room.test = next(iter(items.values()), ())
             if room.test:
                 room.lesson = lesson
@@ -274,7 +265,6 @@ class Classes:
                 for language, asked in items.items()
             }
             self._put(room, "test", texts if room.test else {"": "null"})
-            _wake(room)
 
     def hand_in(self, code: str, who: str, answers: Sequence[int], kept: Kept | None = None) -> None:
         """Count a phone's right answers to the test on display; a second time is not counted.
@@ -285,8 +275,7 @@ class Classes:
         Raises:
             ClassError: for a class that is not open or is full, or answers to another test.
         """
-        with self._lock:
-            room = self._room(code)
+        with self._changing(code) as room:
             if not room.test or len(answers) != len(room.test):
                 raise ClassError(compose("this test is over"))
             trial = room.trials[room.lesson]
@@ -296,20 +285,19 @@ class Classes:
             arm, before = kept if kept else ("", {})
             known = {phase: min(max(count, 0), len(room.test)) for phase, count in before.items() if phase in PHASES}
             trial.take(who, trial.phase, right, known, arm if arm in ARMS and "before" in known else "")
-            _wake(room)
 
     def trial(self, code: str) -> tuple[str, Trial]:
         """The lesson whose trial is on, and the trial."""
         with self._lock:
-            room = self._classes.get(code)
-            return (room.lesson, room.trials.get(room.lesson, Trial())) if room else ("", Trial())
+            room = self._seen(code)
+            return room.lesson, room.trials.get(room.lesson, Trial())
 
     def mine(self, code: str, who: str) -> str:
         """JSON of a phone's own group and results, which it keeps: null before the first test."""
         with self._lock:
-            room = self._classes.get(code)
-            trial = room.trials.get(room.lesson) if room else None
-            if room is None or trial is None or who not in trial.arms:
+            room = self._seen(code)
+            trial = room.trials.get(room.lesson)
+            if trial is None or who not in trial.arms:
                 return "null"
             return json.dumps(
                 {"lesson": room.lesson, "arm": trial.arms[who], "right": trial.right[who], "watch": trial.watches(who)}
@@ -324,9 +312,8 @@ class Classes:
         Raises:
             ClassError: for a class that is not open, a text without words, or too many that wait.
         """
-        with self._lock:
-            room, said = self._room(code), plain(text)
-            if not said:
+        with self._changing(code) as room:
+            if not (said := plain(text)):
                 raise ClassError(compose("a question needs words"))
             if len(room.queue) >= MAX_ASKED:
                 raise ClassError("{count} questions wait already: vote for one of them", count=MAX_ASKED)
@@ -342,8 +329,7 @@ class Classes:
         Raises:
             ClassError: for a class that is not open. A question that was answered meanwhile is no error.
         """
-        with self._lock:
-            room = self._room(code)
+        with self._changing(code) as room:
             for one in room.queue:
                 if one.number == number and (by in one.votes or len(one.votes) < MAX_VOTERS):
                     one.votes ^= {by}
@@ -351,16 +337,14 @@ class Classes:
 
     def settle(self, code: str, number: int) -> None:
         """Take a question out of the queue: it was answered, or is not to be shown."""
-        with self._lock:
-            room = self._room(code)
+        with self._changing(code) as room:
             room.queue = [one for one in room.queue if one.number != number]
             self._line_up(room)
 
     def queue(self, code: str) -> list[tuple[int, str, int]]:
         """Waiting questions: number, text, votes; those with the most votes first, then the oldest."""
         with self._lock:
-            room = self._classes.get(code)
-            return _ordered(room) if room else []
+            return _ordered(self._seen(code))
 
     def learn(self, code: str, learner: Learner | None) -> None:
         """Have the class teach this from now on, until the class is forgotten; None for nothing.
@@ -368,17 +352,14 @@ class Classes:
         Raises:
             ClassError: for a class that is not open.
         """
-        with self._lock:
-            room = self._room(code)
+        with self._changing(code) as room:
             room.learner = learner
             self._put(room, "lessons", {"": json.dumps(learner and dict(learner.told()), ensure_ascii=False)})
-            _wake(room)
 
     def learner(self, code: str) -> Learner | None:
         """The thing that the class teaches; None where there is none."""
         with self._lock:
-            room = self._classes.get(code)
-            return room.learner if room else None
+            return self._seen(code).learner
 
     def teach(self, code: str, who: str, data: bytes) -> Mapping[str, Any]:
         """Pass a phone's picture to what the class teaches, and what changed to all; what the phone is told in return.
@@ -409,14 +390,12 @@ class Classes:
     def leave(self, code: str, phone: object) -> None:
         """Forget a phone's connection, not its answers."""
         with self._lock:
-            if (room := self._classes.get(code)) is not None:
-                room.here.pop(phone, None)
+            self._seen(code).here.pop(phone, None)
 
     def here(self, code: str) -> int:
         """Phones that are connected."""
         with self._lock:
-            room = self._classes.get(code)
-            return len(room.here) if room else 0
+            return len(self._seen(code).here)
 
     def slots(self, code: str, language: str, seen: Mapping[str, int]) -> dict[str, tuple[int, str]]:
         """Number and JSON, in this language, of each slot that changed since the numbers in `seen`.
@@ -454,6 +433,18 @@ class Classes:
             room.used = self._clock()
         return room
 
+    def _seen(self, code: str) -> _Class:
+        """The class as it is; an empty one where it is not open."""
+        return self._classes.get(code) or _Class("", 0, 0)
+
+    @contextmanager
+    def _changing(self, code: str) -> Iterator[_Class]:
+        """An open class, under the lock; its phones are woken after."""
+        with self._lock:
+            room = self._room(code)
+            yield room
+            _wake(room)
+
     def _put(self, room: _Class, name: str, texts: Mapping[str, str]) -> None:
         if room.slots.get(name, (0, None))[1] != texts:
             self._number += 1
@@ -474,7 +465,6 @@ class Classes:
     def _line_up(self, room: _Class) -> None:
         waiting = [{"number": number, "text": text, "votes": votes} for number, text, votes in _ordered(room)]
         self._put(room, "queue", {"": json.dumps(waiting, ensure_ascii=False)})
-        _wake(room)
 
     def _forget(self) -> None:
         now = self._clock()
