@@ -31,7 +31,7 @@ def stat(page: Page, name: str) -> str:
     cell = page.locator(".stat-strip .stat", has=page.get_by_text(name, exact=True))
     value = cell.locator("dd").first
     expect(value).to_have_text(re.compile(r"\S"), timeout=PATIENCE_MS)  # not while the row is being drawn
-    return value.inner_text(timeout=PATIENCE_MS)
+    return str(value.text_content(timeout=PATIENCE_MS)).strip()  # `inner_text` has nothing of what is about to be laid out
 
 
 def place(area: Locator, x: float, y: float) -> Position:
