@@ -52,12 +52,12 @@ MANIFEST: Final = "manifest.csv"
 BEAM_POWER = 3.0
 """Of 1, 1.5, 2, 3 and 4 the one with the lowest WER of beam search on the held-out signers, short clips and long rests alike."""
 PHOTO_DEFAULTS: Final = {
-    "name": "iiga_digits", "epochs": 50, "width": 128, "window": 4, "dropout": 0.1, "rate": 2.5e-3, "ema": 0.99,
-    "weight_decay": 0.05, "warmup": 100, "batch": 32, "held_out": 0.12,
+    "name": "iiga_digits", "epochs": 50, "width": 128, "rate": 2.5e-3, "weight_decay": 0.05, "warmup": 100, "batch": 32,
+    "held_out": 0.12,
 }  # fmt: skip
 TRACK_DEFAULTS: Final = {
-    "name": "iiga_asl", "epochs": 100, "width": 96, "window": 4, "dropout": 0.1, "rate": 1.5e-3, "ema": 0.99,
-    "weight_decay": 0.02, "warmup": 50, "batch": 16, "held_out": 0,
+    "name": "iiga_asl", "epochs": 100, "width": 96, "rate": 1.5e-3, "weight_decay": 0.02, "warmup": 50, "batch": 16,
+    "held_out": 0,
 }  # fmt: skip
 HARD_SHARE = 0.25
 """Weight of the hardest clips beside the plain ones in the third stage's score: a clip that someone films is neither."""
@@ -396,12 +396,16 @@ def decoding_rules(recogniser: Recogniser, checked: PhotoSet, *, count: int) -> 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options of the command."""
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of photos or of tracked sentences")
-    recipe.add_run(p, name=None, rate=None, weight_decay=None, ema=None, warmup=None)
+    recipe.add_run(p, name=None, rate=None, weight_decay=None, ema=0.99, warmup=None)
     p.add_argument("--epochs", type=int, default=None, help="of the stills (photos), or of the sentences (tracks)")
     p.add_argument("--width", type=int, default=None, help="D")
-    recipe.add_rows(p, ("heads", 4, "N"), ("layers", 2, "L"))
-    p.add_argument("--window", type=int, default=None, help="w of intra-gloss attention, frames to either side")
-    p.add_argument("--dropout", type=float, default=None)
+    recipe.add_rows(
+        p,
+        ("heads", 4, "N"),
+        ("layers", 2, "L"),
+        ("window", 4, "w of intra-gloss attention, frames to either side"),
+        ("dropout", 0.1, None),
+    )
     p.add_argument("--batch", type=int, default=None, help="stills or sentences a batch")
     p.add_argument("--held-out", type=float, default=None, help="share of signers, or number of sentences, to choose on")
     recipe.add_test(p, part="dev signers or test sentences once")

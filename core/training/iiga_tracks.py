@@ -39,7 +39,7 @@ class TracksTraining:
         speed: largest change of speed, as a factor. stretch: the same for each quarter of a sentence.
         scale: largest change of a hand's reach, as a share. shift: standard deviation of a hand's place, z-scores.
         shear: largest mixing of x and y, as a share. jitter: noise on each frame, z-scores.
-        mask: frames hidden at a time, at most; masks: how many such stretches.
+        mask: frames hidden, one after the other, at most.
         channel: chance that a group of features is hidden. frames_weight: weight of the frame-wise loss.
         smoothing: label smoothing of the frame-wise loss.
         begin_share, begin_gain: see `begin_local`.
@@ -55,7 +55,6 @@ class TracksTraining:
     shear: float = 0.06
     jitter: float = 0.03
     mask: int = 4
-    masks: int = 1
     channel: float = 0.03
     frames_weight: float = 1.0
     smoothing: float = 0.1
@@ -142,10 +141,9 @@ def varied(
     hands[:, 0::2], hands[:, 1::2] = x + mixing[0] * y, y + mixing[1] * x
     hands = hands * factors + random.normal(0, how.shift, 4) + random.normal(0, how.jitter, hands.shape)
     inputs = features(hands.astype(np.float32))
-    for _ in range(how.masks):
-        span = int(random.integers(0, how.mask + 1))
-        start = int(random.integers(0, max(1, len(inputs) - span)))
-        inputs[start : start + span] = 0
+    span = int(random.integers(0, how.mask + 1))
+    start = int(random.integers(0, max(1, len(inputs) - span)))
+    inputs[start : start + span] = 0
     for group in (slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 10), slice(10, 14)):
         if random.random() < how.channel:
             inputs[:, group] = 0

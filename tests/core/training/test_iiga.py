@@ -30,7 +30,7 @@ SENTENCES = read_sentences(FIXTURES / "boston104", "train")
 WORDS = of_sentences([one.glosses for one in SENTENCES])
 PREPARED = [prepare(one, WORDS, fit_scales(SENTENCES)) for one in SENTENCES]
 STILL = TracksTraining(
-    splice=0, rest=0, speed=1, stretch=1, scale=0, shift=0, shear=0, jitter=0, mask=0, masks=0, channel=0, frames_weight=0
+    splice=0, rest=0, speed=1, stretch=1, scale=0, shift=0, shear=0, jitter=0, mask=0, channel=0, frames_weight=0
 )
 CONFIG = IIGAConfig(
     front="tracks", vocabulary=len(WORDS), width=32, heads=2, layers=1, window=3, track_features=FEATURES, dropout=0.0
