@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from core.market.answers.recalibration import MEMORY, MIN_SCORES, AdaptiveSets, named
+from core.market.answers import recalibration
+from core.market.answers.recalibration import MEMORY, MIN_SCORES, AdaptiveSets, RecalibratedRows, named, recalibrate_file
+from core.market.labels import UNKNOWN
+from tests.core.market.helpers import random_book
 
 
 def coverage(scores: np.ndarray, sets: AdaptiveSets, *, delay: int = 1) -> np.ndarray:
@@ -65,3 +71,24 @@ def test_all_classes_are_named_until_enough_is_known() -> None:
 def test_classes_are_named_by_probability() -> None:
     assert named((0.3, 0.6, 0.1), 0.7) == [0, 1]
     assert named((0.3, 0.6, 0.1), -1.0) == []
+
+
+def test_a_set_holds_a_class_at_its_limit_and_covers_no_unknown_outcome() -> None:
+    p, limits = np.array([[0.5, 0.25, 0.25]] * 4), np.array([0.5, 0.75, 0.4, 1.0])
+    rows = RecalibratedRows(adapted=p, limits=limits, truth=np.array([0, 2, 0, UNKNOWN]), alpha=1e-4)
+    assert rows.covered.tolist() == [True, True, False, False] and rows.sizes.tolist() == [1, 3, 0, 3]
+
+
+def test_a_files_summary_is_of_its_scored_rows_and_the_last_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recalibration, "MEMORY", 100)
+    rows = random_book(1_500, 3)
+    p = np.random.default_rng(5).dirichlet([2, 3, 2], (len(rows), 1))
+    predicted: Any = SimpleNamespace(heads=(("forward", 5),), rows=np.arange(len(rows)), probabilities=p)
+    market: Any = SimpleNamespace(alphas=(1e-4,))
+    answer, scored, about = recalibrate_file(predicted, rows, market, 0)
+    assert scored[0] == 1_000 and len(scored) == 1_500 - 1_000 - 5
+    covered, sizes, told = answer.covered[scored], answer.sizes[scored], about["sets"]
+    assert covered[-100:].mean() != covered[100:].mean() != covered.mean()
+    expected = [covered.mean(), covered[-100:].mean(), sizes.mean(), (sizes == 0).mean()]
+    assert [told[name] for name in ("delivered", "delivered_last", "mean_size", "empty")] == pytest.approx(expected, abs=5.1e-5)
+    assert told["low"] <= told["delivered"] <= told["high"] and sum(about["weights"].values()) == pytest.approx(1, abs=1e-3)
