@@ -17,7 +17,7 @@ from core.models.config import ModelConfig
 from core.training.loop import LoopSettings, Task, TrainingProgress, best_of, fit
 from core.training.recipe import TrainingRun
 
-PACKAGES = ("torch", "numpy", "safetensors")
+PACKAGES = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 """Packages whose versions every card names."""
 Weights = dict[str, Tensor]
 
@@ -27,9 +27,7 @@ def command() -> str:
     return "python -m core " + " ".join(Path(word).name if "/" in word else word for word in sys.argv[1:])
 
 
-def origin_entries(
-    config: ModelConfig, *, seed: int, started_from: dict[str, Any] | None = None, packages: tuple[str, ...] = PACKAGES
-) -> dict[str, Any]:
+def origin_entries(config: ModelConfig, *, seed: int, started_from: dict[str, Any] | None = None) -> dict[str, Any]:
     """The entries that do not depend on how training went: model, config, seed, command, device, versions, start."""
     return {
         "model": config.model,
@@ -38,7 +36,7 @@ def origin_entries(
         "command": command(),
         "device": best_device().type,
         "started_from": started_from,
-        "versions": checkpoints.versions(*packages),
+        "versions": checkpoints.versions(*PACKAGES),
     }
 
 
@@ -89,7 +87,6 @@ def trained(
     config: ModelConfig,
     before: dict[str, Any] | None = None,
     rates: Mapping[str, float] | None = None,
-    packages: tuple[str, ...] = PACKAGES,
 ) -> dict[str, Any]:
     """Train a model in place; returns the card's entries of where it comes from and how training went.
 
@@ -97,7 +94,7 @@ def trained(
         training: the task's settings, a dataclass. before: how the run went that it started from. rates: as `fit`.
     """
     progress = fit(model, task, loop, device=best_device(), callbacks=run.callbacks, resume_from=run.state, rates=rates)
-    origin = origin_entries(config, seed=training.seed, started_from=before, packages=packages)
+    origin = origin_entries(config, seed=training.seed, started_from=before)
     return origin | training_entries(training, loop, progress)
 
 

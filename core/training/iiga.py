@@ -42,7 +42,7 @@ from core.signs.synthetic.render import Studio
 from core.signs.vocabulary import BLANK, Vocabulary
 from core.training import iiga_tracks, recipe
 from core.training.card import begun, origin_entries, rounded_history
-from core.training.iiga_tracks import PACKAGES, TracksRun, TracksTraining
+from core.training.iiga_tracks import TracksRun, TracksTraining
 from core.training.loop import Batch, LoopSettings, TrainingProgress
 from core.training.progress import progress_bar
 from core.training.sentences import Row, collate, error_rate, sentence_loss, shrink_sublayers, stage
@@ -353,7 +353,7 @@ def _digits_basics(
 ) -> dict[str, Any]:
     """Entries of the card of every run on photos."""
     return {
-        **origin_entries(config, seed=how.seed, packages=PACKAGES),
+        **origin_entries(config, seed=how.seed),
         "task": "digits on video",
         "vocabulary": list(VOCABULARY.glosses),
         "fps": FPS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +24,6 @@ from core.training.loop import Batch, LoopSettings
 from core.training.recipe import TrainingRun
 from core.training.sentences import IGNORED, begin_local, collate, error_rate, sentence_loss, stage
 
-PACKAGES: Final = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 POOL = 4
 """Batches among which sentences are sorted by length."""
 
@@ -222,7 +221,7 @@ def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, l
     split = f"{len(task.train)} train sentences to learn from"
     split += f", {run.held_out} to choose on" if run.held_out else ", for a number of epochs chosen before"
     card: dict[str, Any] = {
-        **origin_entries(config, seed=how.seed, started_from=before, packages=PACKAGES),
+        **origin_entries(config, seed=how.seed, started_from=before),
         "task": "ASL sentences on tracks",
         "vocabulary": list(vocabulary.glosses),
         "fps": tracks.FPS,

@@ -325,10 +325,7 @@ def train(
     model = TLOB(config) if isinstance(config, TLOBConfig) else DeepLOB(config)
     before = begun(run, model)
     first = {name: value.clone() for name, value in model.state_dict().items()}
-    packages = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
-    entries = trained(
-        run, model, TLOBTask(markets, training), loop, training=training, config=config, before=before, packages=packages
-    )
+    entries = trained(run, model, TLOBTask(markets, training), loop, training=training, config=config, before=before)
     average_weights(model, first, run.start_share)
     card: dict[str, Any] = {
         **entries,
