@@ -22,8 +22,9 @@ from core import checkpoints
 from core.figures.market import horizons_figure
 from core.figures.pictures import ranking_figure
 from core.figures.signs import clip_figure
-from core.market.book import FILE_COLUMNS, BookError, BookRows, read_market, resample, rows_from_frame
+from core.market.book import FILE_COLUMNS, BookError, BookRows, resample, rows_from_frame
 from core.market.predictor import Predictor, load_predictor
+from core.market.store.rows import read_market
 from core.market.windows import window_ends
 from core.models import MODELS
 from core.models.tlob import CLASSES

@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import checkpoints, scores
-from core.market.book import read_market
 from core.market.calibration import CallRule, fit_rule
 from core.market.forecasters.blend import GRID, WEIGHTS, RunningWeights, log_average
 from core.market.forecasters.protocol import ForecastTask, head_name
 from core.market.forecasters.trees import FOLDER, POOLED, TreeForecaster
 from core.market.labels import Head, momentum
 from core.market.predictor import DEFAULT, load_predictor, windows_of
+from core.market.store.rows import read_market
 from core.training.tlob import MarketData, MarketFiles, prepare_market, score_name
 
 BATCH = 512

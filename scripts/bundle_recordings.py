@@ -20,11 +20,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core.checkpoints import sha256
-from core.market.book import STEP_MS, BookRows, frame_from_rows, price_tick, read_market
+from core.market.book import STEP_MS, BookRows, frame_from_rows, price_tick
 from core.market.depth import Bands, Ladder, bands_of, depth_path, write_depth
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import trades_path, trades_table
 from core.market.store.index import FOLDER, INDEX
+from core.market.store.rows import read_market
 
 SAMPLES = "nkaz001/hftbacktest, example data, commits c4183c6, 73bfa17 and b73eae7"
 PLAYGROUND = "jeffrey82221/hftbacktest_playground, commit 8862b6d"

@@ -18,10 +18,11 @@ from core.figures.film import hands_of_frames
 from core.front import FILE, HEAD
 from core.lecture.attention_steps import random_weights, steps
 from core.lecture.tokens import embed, split_words
-from core.market.book import STEP_MS, read_market
+from core.market.book import STEP_MS
 from core.market.labels import classify, moves_after
 from core.market.predictor import load_predictor, windows_of
 from core.market.store.index import find_recording
+from core.market.store.rows import read_market
 from core.signs import video
 from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.samples import clip_samples

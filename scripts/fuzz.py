@@ -29,11 +29,12 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from core.cli.record import record_until_signal
-from core.market.book import BookError, read_market, read_rows
+from core.market.book import BookError, read_rows
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
 from core.market.store.index import RecordingError, find_recording
 from core.market.store.places import RecordingPlace
+from core.market.store.rows import read_market
 from core.market.store.writer import restore_recordings
 from tests.core.damaged_files import DAMAGE, read_damaged
 from tests.core.market.helpers import random_book

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.cli import told
-from core.market.book import read_market
 from core.market.forecasters.trees import POOLED, window_features, write_trees
 from core.market.labels import Head
 from core.market.predictor import DEFAULT, windows_of
+from core.market.store.rows import read_market
 from core.training.tlob import MarketFiles, prepare_market
 
 TREES: dict[str, Any] = {

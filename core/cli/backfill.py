@@ -15,9 +15,9 @@ from core.device import use_one_thread
 from core.files import write_bytes
 from core.market.answers.predictions import predict_rows, score_head
 from core.market.answers.recordings import RecordedDay, find_recordings, trained_on
-from core.market.book import read_market
 from core.market.labels import UNKNOWN
 from core.market.predictor import DEFAULT, load_predictor
+from core.market.store.rows import read_market
 from core.market.store.segments import write_table
 from core.parallel import each
 from core.training.progress import counting_bar

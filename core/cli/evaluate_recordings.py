@@ -20,13 +20,13 @@ from core.market.answers.intervals import block_length
 from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
 from core.market.answers.recordings import RecordedDay, ScoredDay, entry_of, find_recordings, first_scored, score_day
 from core.market.answers.table import Table, ahead, in_short
-from core.market.book import read_market
 from core.market.forecasters.catalogue import find_forecaster
 from core.market.forecasters.comparison import compare, names_of
 from core.market.forecasters.protocol import task_of
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
 from core.market.predictor import Predictor, load_predictor
+from core.market.store.rows import read_market
 from core.messages import BadValue, compose
 from core.parallel import each
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt, element

@@ -16,8 +16,8 @@ import torch
 from core import checkpoints
 from core.cli import options
 from core.device import best_device
-from core.market.book import read_market
 from core.market.store.index import recordings
+from core.market.store.rows import read_market
 from core.training.card import PACKAGES, command
 from core.training.loop import LoopSettings
 from core.training.progress import progress_bar

@@ -19,10 +19,10 @@ from torch import nn
 from core import checkpoints
 from core.explain.queries_keys import queries_and_keys
 from core.explain.summaries import effective_keys, even_entropy, row_entropy
-from core.market.book import read_market
 from core.market.calibration import softmax
 from core.market.predictor import load_predictor, windows_of
 from core.market.store.index import recordings
+from core.market.store.rows import read_market
 from core.market.windows import window_ends
 from core.nn import AttentionMaps
 from core.signs.recogniser import load_recogniser

@@ -359,18 +359,6 @@ def reading(path: Path) -> Iterator[None]:
         raise BookError("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why) from error
 
 
-def read_market(paths: list[Path]) -> BookRows:
-    """The files of one market, joined in time order and put on the 250 ms grid where they are not on it; ten levels a side.
-
-    Of several books at one moment (files that overlap, say) the last counts.
-    """
-    parts = sorted(map(read_rows, paths), key=lambda rows: int(rows.timestamps[0]))
-    times, levels = (np.concatenate([getattr(part, name) for part in parts]) for name in ("timestamps", "levels"))
-    order = np.argsort(times, kind="stable")
-    order = order[np.append(np.diff(times[order]) > 0, True)]
-    return resample(BookRows(timestamps=times[order], levels=levels[order]))
-
-
 def resample(rows: BookRows, *, carry: int | None = None) -> BookRows:
     """One row every 250 ms, as `core.market.grid.grid_rows` says; rows on the grid already stay as they are.
 

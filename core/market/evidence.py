@@ -23,11 +23,12 @@ from core.explain.measures import evidence_of
 from core.explain.queries_keys import JointSample, collect, queries_and_keys
 from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
-from core.market.book import STEP_MS, FloatArray, read_market
+from core.market.book import STEP_MS, FloatArray
 from core.market.calibration import MOVING
 from core.market.labels import STATIONARY
 from core.market.predictor import MarketCard, Predictor, windows_of
 from core.market.store.index import recordings
+from core.market.store.rows import read_market
 from core.market.windows import window_ends
 from core.models.tlob import CLASSES
 from core.nn import AttentionMaps

@@ -19,9 +19,9 @@ import numpy as np
 import torch
 
 from core import checkpoints
-from core.market.book import read_market
 from core.market.features import TransformKind, directed_inputs, input_names
 from core.market.labels import LABEL_KINDS, Head, LabelKind, momentum_calls
+from core.market.store.rows import read_market
 from core.messages import compose
 from core.models.tlob import TLOB, TLOBConfig
 from core.runs.local_run import ATTACHED, PROGRESS, ROOT, LocalRun, TrainError

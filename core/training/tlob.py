@@ -25,12 +25,13 @@ from core.device import computes_bfloat16
 from core.market import features
 from core.market.answers.predictions import evaluate, predict_scorable, summarise_value
 from core.market.answers.table import Answered, Table, differences
-from core.market.book import BookRows, read_market
+from core.market.book import BookRows
 from core.market.calibration import CallRule, Score, fit_rule
 from core.market.grid import segments
 from core.market.labels import HORIZONS, LABEL_KINDS, UNKNOWN, Head, LabelKind, classify, fit_alpha, moves_after
 from core.market.predictor import POOLED, Predictor, load_predictor, windows_of
 from core.market.store.index import market_of, recording_of
+from core.market.store.rows import read_market
 from core.market.store.segments import below_library
 from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig, upside_down

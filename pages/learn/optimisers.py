@@ -19,8 +19,9 @@ from core.lecture.initialisation import Scheme
 from core.lecture.notebooks import on_screen, rounded
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName, constant
 from core.lecture.shown_digits import digits_needed, flat
-from core.market.book import BookError, read_market
+from core.market.book import BookError
 from core.market.store.index import RecordingError, recordings
+from core.market.store.rows import read_market
 from pages.learn import diagram, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render, table, written

@@ -13,12 +13,13 @@ from typing import Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.market.book import STEP_MS, BookError, read_market
+from core.market.book import STEP_MS, BookError
 from core.market.hub import hub
 from core.market.predictor import DEFAULT
 from core.market.session import MarketSession
 from core.market.store import index
 from core.market.store.index import RecordingError, find_recording
+from core.market.store.rows import read_market
 from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
 from pages.markets import cached_results, recorded_choice
 from pages.shared import controls, url_state

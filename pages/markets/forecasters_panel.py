@@ -11,7 +11,7 @@ from core.device import use_one_thread
 from core.market.answers.predictions import RowPredictions
 from core.market.answers.table import Scores
 from core.market.answers.value import Estimate
-from core.market.book import BookRows, read_market
+from core.market.book import BookRows
 from core.market.feeds.recording import RecordingFeed
 from core.market.forecasters.catalogue import AnyForecaster
 from core.market.forecasters.comparison import Comparison, ForecasterScore, compare, names_of
@@ -19,6 +19,7 @@ from core.market.forecasters.live import FIRST_FIT
 from core.market.forecasters.protocol import ForecasterError
 from core.market.forecasters.table import SUFFIXES
 from core.market.session import MarketSession
+from core.market.store.rows import read_market
 from core.messages import translate
 from core.service import forecasters
 from core.service.access import Action, NotAllowed

@@ -10,9 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from core.figures.value import lead_lag_figure
-from core.market.book import BookError, read_market
+from core.market.book import BookError
 from core.market.lead_lag import LeadLag, lead_lag
 from core.market.store.index import Recording
+from core.market.store.rows import read_market
 from core.messages import BadValue
 from pages.markets import recorded_choice
 from pages.shared import controls

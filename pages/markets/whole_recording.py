@@ -15,10 +15,11 @@ from core.market.answers.naive import A_THIRD_EACH, CALLERS
 from core.market.answers.predictions import HeadResult, RowPredictions, predict_rows, score_head
 from core.market.answers.value import CallValue
 from core.market.answers.value import call_value as measure_value
-from core.market.book import STEP_MS, read_market
+from core.market.book import STEP_MS
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import MarketCard, Predictor
 from core.market.session import MarketSession
+from core.market.store.rows import read_market
 from pages.markets import call_value, forecasters_panel, toolbar
 from pages.markets.cached_results import HASHES
 from pages.markets.live_controls import ViewChoices, horizon_name

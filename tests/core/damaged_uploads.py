@@ -18,7 +18,7 @@ import pandas as pd
 from PIL import Image
 
 from core import checkpoints, npz
-from core.market.book import BookError, read_market, read_rows
+from core.market.book import BookError, read_rows
 from core.market.feeds.protocol import Trade
 from core.market.forecasters.protocol import ForecasterError, ForecastTask
 from core.market.forecasters.table import TableForecaster
@@ -27,6 +27,7 @@ from core.market.formats.protocol import FormatError
 from core.market.grid import Row
 from core.market.predictor import load_predictor
 from core.market.store.index import list_recordings
+from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from core.market.windows import FrozenWindow, WindowError, from_npz, to_npz
 from core.signs.tracks import POOLED, features, fit_scales, normalised, read_sentences

@@ -19,11 +19,11 @@ import pytest
 from core import checkpoints
 from core.cli import COMMANDS, main, options, record, told
 from core.explain import faithfulness
-from core.market.book import read_market
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
+from core.market.store.rows import read_market
 from core.training.progress import counting_bar
 
 ROOT = Path(__file__).resolve().parents[2]

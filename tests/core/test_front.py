@@ -15,9 +15,10 @@ from PIL import Image
 from core import checkpoints, front
 from core.lecture.attention_steps import scaled_scores
 from core.lecture.tokens import embed, random_numbers
-from core.market.book import STEP_MS, read_market
+from core.market.book import STEP_MS
 from core.market.predictor import load_predictor
 from core.market.store.index import find_recording
+from core.market.store.rows import read_market
 from core.signs.hands import model_files
 from core.signs.samples import clip_samples
 from core.vision.gallery import photograph_gallery

@@ -18,7 +18,7 @@ from core.market.answers.naive import naive_answers
 from core.market.answers.predictions import RowPredictions, predict_rows, predict_scorable, summarise_value
 from core.market.answers.recalibration import Thresholds, recalibrate_file
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
-from core.market.book import BookError, BookRows, FloatArray, read_market
+from core.market.book import BookError, BookRows, FloatArray
 from core.market.forecasters.catalogue import find_forecaster
 from core.market.forecasters.comparison import names_of, run_over
 from core.market.forecasters.protocol import Fault, ForecastTask, task_of
@@ -26,6 +26,7 @@ from core.market.grid import segments
 from core.market.labels import UNKNOWN, Head, momentum_calls
 from core.market.predictor import MarketCard, Predictor
 from core.market.store.index import market_of, recording_of
+from core.market.store.rows import read_market
 from core.market.store.segments import below_library
 from core.market.windows import FrozenWindow, cut
 from core.messages import BadValue

@@ -23,7 +23,7 @@ KEPT_GROUPS: Final = 2
 
 
 class RecordedRows:
-    """The rows of one market's files on the 250 ms grid, in time order; of several rows at one moment the last counts.
+    """The rows of one market's files on the 250 ms grid, in time order; of several rows at one moment the last file's counts.
 
     All rows are checked once, when it is opened; levels are read when they are asked for.
 
@@ -40,7 +40,8 @@ class RecordedRows:
     def __init__(self, paths: Sequence[Path]) -> None:
         if not paths:
             raise book.BookError(compose("there is no file to open: give one or more"))
-        self._files = [_CsvFile(path) if path.suffix.lower() == ".csv" else _ParquetFile(path) for path in paths]
+        files = [_CsvFile(path) if path.suffix.lower() == ".csv" else _ParquetFile(path) for path in paths]
+        self._files = sorted(files, key=lambda file: int(file.timestamps[0]))
         times = np.concatenate([file.timestamps for file in self._files])
         mids = np.concatenate([file.mid for file in self._files])
         self._starts = np.cumsum([0, *(len(file.timestamps) for file in self._files)])
@@ -79,6 +80,12 @@ class RecordedRows:
         """Close the files and forget what was read of them; whatever is read next opens them again."""
         for file in self._files:
             file.release()
+
+
+def read_market(paths: Sequence[Path]) -> book.BookRows:
+    """All rows of one market's files, ten levels a side; see `RecordedRows`."""
+    rows = RecordedRows(paths)
+    return rows.block(0, len(rows))
 
 
 class _CsvFile:

@@ -21,13 +21,12 @@ from core.market.book import (
     frame_from_rows,
     interleave,
     price_tick,
-    read_market,
     read_rows,
     resample,
     rows_from_frame,
 )
 from core.market.grid import on_grid, segments
-from core.market.store.rows import RecordedRows
+from core.market.store.rows import RecordedRows, read_market
 from tests.core.market.helpers import EXCERPTS, START_MS, random_book
 
 

@@ -10,10 +10,10 @@ from torch.nn import functional as F
 from core.explain.attribution import integrated_gradients, tlob_baseline
 from core.explain.measures import METHODS
 from core.explain.occlusion import occlusion
-from core.market.book import read_market
 from core.market.evidence import evidence, pooled_rows, sample
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
+from core.market.store.rows import read_market
 from core.models.tlob import TLOB, TLOBConfig
 
 STEPS, MOMENT = 16, 5

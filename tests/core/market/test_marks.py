@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import matthews_corrcoef
 
 from core.market.answers.value import CallRows, luck
-from core.market.book import STEP_MS, read_market
+from core.market.book import STEP_MS
 from core.market.labels import DOWN, STATIONARY, UNKNOWN, UP
 from core.market.marks import (
     ASK,
@@ -25,6 +25,7 @@ from core.market.marks import (
     score,
 )
 from core.market.store.index import find_recording
+from core.market.store.rows import read_market
 from tests.core.market.helpers import read_trades
 
 RECORDING = find_recording("binance_spot_btcusdt_2024-08-08")

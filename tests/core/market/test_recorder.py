@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_market, read_rows
+from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_rows
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange, Trade
 from core.market.feeds.recording import RecordingFeed
@@ -15,6 +15,7 @@ from core.market.feeds.simulated import MarketProcess, MarketSettings, Simulated
 from core.market.grid import Row
 from core.market.recorder import RecordingProgress, record
 from core.market.store.index import find_recording
+from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 from tests.core.market.helpers import read_trades

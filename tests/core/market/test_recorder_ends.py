@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from core.files import lock
-from core.market.book import read_market, read_rows
+from core.market.book import read_rows
 from core.market.feeds.protocol import Trade
 from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.grid import Row
+from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.helpers import read_trades
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from core.market.book import read_market
 from core.market.labels import momentum
 from core.market.store.index import FOLDER
+from core.market.store.rows import read_market
 from core.training.tlob import MarketData, predict, prepare_market
 from core.training.tlob_pairs import PairsSettings, accuracies, naive_rules, run_one
 

@@ -13,10 +13,10 @@ import pytest
 
 from core import checkpoints
 from core.explain import faithfulness
-from core.market.book import read_market
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor, windows_of
 from core.market.store import index
+from core.market.store.rows import read_market
 from core.market.windows import STORE, FrozenWindow, cut
 from pages.markets import attention_window, cached_results
 from pages.shared.navigation import ROOT

@@ -10,12 +10,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.market.answers.predictions import predict_rows
-from core.market.book import frame_from_rows, read_market
+from core.market.book import frame_from_rows
 from core.market.feeds.recording import RecordingFeed
 from core.market.forecasters.catalogue import MomentumForecaster
 from core.market.forecasters.comparison import compare
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
+from core.market.store.rows import read_market
 from core.service.access import Role
 from pages.markets.live_controls import ViewChoices
 from tests.core.market.forecasters.test_live_peers import GOOD, By, peers_with, step

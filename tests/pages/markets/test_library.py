@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.market.book import read_market, read_rows
+from core.market.book import read_rows
 from core.market.grid import Row
 from core.market.lead_lag import lead_lag
 from core.market.store import index
 from core.market.store.index import list_recordings
+from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from core.service.access import Role
 from pages.markets import lead_lag_panel

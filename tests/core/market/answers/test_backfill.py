@@ -11,8 +11,9 @@ import pytest
 
 from core.cli import main
 from core.market.answers.predictions import evaluate
-from core.market.book import frame_from_rows, read_market
+from core.market.book import frame_from_rows
 from core.market.predictor import load_predictor
+from core.market.store.rows import read_market
 from core.parallel import each
 from tests.core.market.helpers import real_rows, save_tiny
 

@@ -19,8 +19,9 @@ from core.market.answers.naive import worse_recordings
 from core.market.answers.predictions import evaluate
 from core.market.answers.recordings import ScoredDay, find_recordings, score_day, volatility
 from core.market.answers.table import Answered, Table
-from core.market.book import STEP_MS, read_market
+from core.market.book import STEP_MS
 from core.market.predictor import Predictor
+from core.market.store.rows import read_market
 from tests.core.market.helpers import EXCERPTS, HEADS, random_book, real_rows, tiny_predictor, with_hole
 
 HEAD = HEADS[3]

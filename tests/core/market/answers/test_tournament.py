@@ -14,7 +14,7 @@ import pytest
 from sklearn.metrics import accuracy_score, log_loss, matthews_corrcoef
 
 from core.cli import main
-from core.market.book import read_market
+from core.market.store.rows import read_market
 from tests.core.market.helpers import EXCERPTS, HEADS, real_rows, save_tiny
 
 KIND, HORIZON = HEADS[3]

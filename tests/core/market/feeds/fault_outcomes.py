@@ -16,13 +16,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from core.market.book import FloatArray, OrderBookSnapshot, read_market
+from core.market.book import FloatArray, OrderBookSnapshot
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import BookLost, FeedEvent, StatusChange
 from core.market.predictor import Predictor
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
 from core.market.session_view import Status
+from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.delta_server import VenueServer
 from tests.core.market.feeds.venue_faults import Exchange, Fault, real_clock

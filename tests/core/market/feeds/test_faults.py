@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.market.book import BookRows, FloatArray, OrderBookSnapshot, read_market
+from core.market.book import BookRows, FloatArray, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.connection import Connection, Timeouts, _Asks
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import MAX_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState
 from core.market.recorder import RecordingProgress, record
+from core.market.store.rows import read_market
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from core.checkpoints import sha256
-from core.market.book import STEP_MS, read_market, read_rows
+from core.market.book import STEP_MS, read_rows
 from core.market.grid import on_grid, segments
 from core.market.store.index import FOLDER, Recording, RecordingError, find_recording, recordings
+from core.market.store.rows import read_market
 from tests.core.market.helpers import read_trades
 
 

@@ -7,11 +7,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from core.market.book import BookError, BookRows, read_market, read_rows
+from core.market.book import BookError, BookRows, read_rows
 from core.market.feeds.protocol import Trade
 from core.market.grid import Row
 from core.market.store import changes, index
 from core.market.store.index import Recording, bundled_recordings, find_recording, list_recordings
+from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.helpers import read_trades
 

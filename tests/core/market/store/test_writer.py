@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from core.market.book import OrderBookSnapshot, read_market
+from core.market.book import OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
 from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.grid import Grid, Row
 from core.market.recorder import EventRecorder
 from core.market.store.index import list_recordings
+from core.market.store.rows import read_market
 from core.market.store.segments import EVENTS, HOUR_MS, TRADES, Journal, market_folder, segment_path
 from core.market.store.writer import SegmentWriter, restore_recordings
 
