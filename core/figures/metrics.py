@@ -106,6 +106,7 @@ def metrics_diagram(
         orders: of the n-grams. rate, bleu, rouge: the scores. All are written in the reader's language.
         sentence: number of the one whose tables and ROUGE-L are shown, where there are several; WER and BLEU are of all.
     """
+    longest = _("ROUGE-L of {sentence}").format(sentence=sentence) if sentence else "ROUGE-L"
     return Diagram(
         title=_("Block diagram of the sentence metrics"),
         blocks=(
@@ -116,14 +117,7 @@ def metrics_diagram(
             Block("common", _("common"), (2, 2), shape(table), "#metrics_lcs"),
             Block("wer", "WER", (4, 0), rate, "#metrics_table", kind="data"),
             Block("bleu", "BLEU", (4, 1), bleu, "#ngrams", kind="data"),
-            Block(
-                "rouge",
-                _("ROUGE-L of {sentence}").format(sentence=sentence) if sentence else "ROUGE-L",
-                (4, 2),
-                rouge,
-                "#metrics_lcs",
-                kind="data",
-            ),
+            Block("rouge", longest, (4, 2), rouge, "#metrics_lcs", kind="data"),
         ),
         wires=(
             Wire("reference", "edits", words[0]),

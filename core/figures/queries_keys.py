@@ -82,7 +82,7 @@ def _groups(
     vectors: HeadVectors, rows: NDArray[np.int64], classes: Sequence[str], colour: ColourBy, highlight: int | None,
     kind: str, plain: str,
 ) -> list[tuple[NDArray[np.bool_], str, Trace]]:  # fmt: skip
-    """Which of the rows share a marker: a mask, the name in the legend, and the marker's own properties."""
+    """Rows that share a marker: a mask of them, the name in the legend, and the marker's own properties."""
     every, labels = np.ones(len(rows), dtype=bool), vectors.labels[rows]
     if colour == "kind":
         return [(every, kind, {"color": plain})]

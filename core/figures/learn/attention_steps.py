@@ -78,7 +78,7 @@ def attention_diagram(steps: Steps, *, head: int, query: int, key: int, write: W
     Args:
         head, query, key: whose numbers stand on the wires, from 0 on.
     """
-    i, j = query + 1, key + 1
+    i, j, scaled = query + 1, key + 1, f"{shape(steps.scaled[head])}, τ = {write(steps.temperature)}"
     q, k, v = (few(one[head, row], write) for one, row in ((steps.q, query), (steps.k, key), (steps.v, key)))
     return Diagram(
         flows=True,
@@ -88,14 +88,7 @@ def attention_diagram(steps: Steps, *, head: int, query: int, key: int, write: W
             Block("q", "Q = XW_Q", (1, 0), shape(steps.q[head]), "project", "seed q heads head"),
             Block("k", "K = XW_K", (1, 1), shape(steps.k[head]), "project", "seed heads head"),
             Block("v", "V = XW_V", (1, 2), shape(steps.v[head]), "project", "seed heads head"),
-            Block(
-                "scores",
-                "QKᵀ/(τ√d_k)",
-                (2, 0.5),
-                f"{shape(steps.scaled[head])}, τ = {write(steps.temperature)}",
-                "scores",
-                "t mask w kept",
-            ),
+            Block("scores", "QKᵀ/(τ√d_k)", (2, 0.5), scaled, "scores", "t mask w kept"),
             Block("weights", "A = softmax", (3, 0.5), shape(steps.weights[head]), "softmax", "t"),
             Block("z", "Z = AV", (4, 1), shape(steps.mixed[head]), "sum", "q"),
             Block("out", "O = ZW_O", (5, 1), shape(steps.output), "heads", "heads head"),

@@ -237,16 +237,9 @@ def gradient_diagram(back: ThroughTime, write: Write) -> Diagram:
         Block(f"h{t}", f"h_{{{t}}}", (place + (place > 1), 0), part="rnn" if place < 2 else "lstm", dials="rho fb")
         for place, t in enumerate(steps)
     )
+    norms = {t: f"‖∇‖ {write(float(back.rnn[t - 1]))}" for t in steps}
     inputs = tuple(
-        Block(
-            f"x{t}",
-            f"x_{{{t}}}",
-            (place + (place > 1), 1),
-            f"‖∇‖ {write(float(back.rnn[t - 1]))}",
-            "gradient",
-            "seq len text rho",
-            "data",
-        )
+        Block(f"x{t}", f"x_{{{t}}}", (place + (place > 1), 1), norms[t], "gradient", "seq len text rho", "data")
         for place, t in enumerate(steps)
     )
     middle = (Block("dots", "…", (2, 0), kind="sum"),)

@@ -189,30 +189,18 @@ def transformer_diagram(
     d, s = config.width, len(text)
     so_far = "▷" + "".join(characters[:step])
     layers = f"{config.layers} ×"
+    encoder, causal = (text.format(count=layers) for text in (_("{count} encoder"), _("{count} causal")))
+    heads, square = _("{count} heads").format(count=config.heads), f"{step + 1}×{step + 1}"
     return Diagram(
         title=_("Block diagram of the encoder and the decoder"),
         blocks=(
             Block("text", _("text"), (0, 0), clipped(text), "nonsense", kind="data"),
             Block("embed", _("embed + PE"), (1, 0), f"{s}×{d}", "layer"),
-            Block(
-                "encoder",
-                _("{count} encoder").format(count=layers),
-                (2, 0),
-                _("{count} heads").format(count=config.heads),
-                "layer",
-                "side position",
-            ),
+            Block("encoder", encoder, (2, 0), heads, "layer", "side position"),
             Block("h", "H", (3, 0), f"{s}×{d}", "layer", "position", "data"),
             Block("answer", _("so far"), (0, 1), clipped(so_far), "decode", "symbol", "data"),
             Block("embed2", _("embed + PE"), (1, 1), f"{step + 1}×{d}", "layer", "symbol"),
-            Block(
-                "causal",
-                _("{count} causal").format(count=layers),
-                (2, 1),
-                f"{step + 1}×{step + 1}",
-                "decode",
-                "layer head symbol",
-            ),
+            Block("causal", causal, (2, 1), square, "decode", "layer head symbol"),
             Block("cross", _("cross + FFN"), (3, 1), f"{step + 1}×{s}", "decode", "layer head symbol"),
             Block("out", _("softmax"), (4, 1), _("{count} symbols").format(count=config.vocabulary), "decode", "symbol"),
             Block("weights", _("training"), (4, 0), parameters, "card", kind="data"),
