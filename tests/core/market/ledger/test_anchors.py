@@ -269,7 +269,8 @@ def test_ten_tampered_ledgers_with_anchors_are_each_named(
 ) -> None:
     """Stamped while it was honest; then changed and, where its maker may choose, numbered and hashed again."""
     market = ledger / NAME
-    put_down(market, "m", newest_head(market), destinations(f"rfc3161+{notary.url}/tsr"))
+    stamped = newest_head(market)
+    put_down(market, "m", stamped, destinations(f"rfc3161+{notary.url}/tsr"))
     stamps = [(path.name, path.read_bytes()) for path in (market / "anchors").iterdir()]
     if "entries" in tamper.__annotations__:
         forged(ledger, tamper)
@@ -281,6 +282,7 @@ def test_ten_tampered_ledgers_with_anchors_are_each_named(
     result = verify(market, known_predictors(shelf), certificates=[notary.root])
     told = [str(why) for _, why in result.reasons()] + ([result.difference.why] if result.difference else [])
     assert result.state == state and any(reason in one for one in told), told
+    assert "stamped" not in reason or any(f"the head {stamped.hash[:12]}... that" in one for one in told)
 
 
 def test_an_archive_is_unpacked_within_bounds(ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
