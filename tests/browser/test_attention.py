@@ -20,7 +20,7 @@ RECORDING = recordings()[0]
 
 CLICK_ON_THE_MAP_BEFORE = """
 (map) => document.querySelector(map).livePlot.channel.setTriggerValue(
-  "click", { trace: "time-to-time 1", y: 12, x: 0, z: 0, curve: 0, index: [0, 0], customdata: null }
+  "click", { trace: "time-to-time 1", y: 12, x: 0 }
 )
 """
 
