@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,6 +21,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
+from core.messages import Refusal
 from pages.shared import closed_tabs, controls, language, log_output, navigation, permissions, search, service_routes, upload_caps
 from pages.shared.assets import Assets, Compressed, page_html
 from pages.shared.language import _
@@ -96,7 +98,11 @@ def main() -> None:
                 for entry in family:
                     st.page_link(entry.file, label=_(entry.title), icon=entry.icon)
         upload_caps.show_refusal()
-        page.run()
+        try:
+            page.run()
+        except Refusal as refusal:  # of what no page expects, such as a folder that the environment names wrongly
+            logging.getLogger(__name__).exception("A page was refused something")
+            controls.error_box(str(refusal))
     freeze_loaded()
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import _plotly_utils
 import plotly
+import pytest
+from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[1]
 
@@ -23,3 +25,12 @@ def test_what_plotly_looks_up_without_importing_is_whole_before_a_page_runs() ->
     shown = f"import streamlit_app, sys; print(*[name for name in {there} if name not in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", shown], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
     assert ran.stdout.strip() == ""
+
+
+def test_a_refusal_that_a_page_does_not_expect_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OBSERVATORY_RECORDINGS", "s3://bucket/folder")
+    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
+    app.switch_page("pages/markets/library.py").run()
+    assert not app.exception
+    (error,) = app.error
+    assert error.value.startswith("OBSERVATORY_RECORDINGS is s3://bucket/folder, and the library is a folder of this machine")
