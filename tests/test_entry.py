@@ -33,4 +33,4 @@ def test_a_refusal_that_a_page_does_not_expect_is_one_sentence(monkeypatch: pyte
     app.switch_page("pages/markets/library.py").run()
     assert not app.exception
     (error,) = app.error
-    assert error.value.startswith("OBSERVATORY_RECORDINGS is s3://bucket/folder, and the library is a folder of this machine")
+    assert error.value.startswith("OBSERVATORY_RECORDINGS is s3\\://bucket/folder, and the library is a folder of this machine")
