@@ -337,7 +337,7 @@ def test_every_error_of_core_that_a_page_catches_is_checked() -> None:
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "LessonPage" and isinstance(node.args[-1], ast.Dict):
                 told = zip(node.args[-1].keys, node.args[-1].values, strict=True)
                 caught |= {ast.unparse(kind) for kind, pair in told if kind and ast.unparse(pair).startswith("('',")}
-    assert caught - {"ValueError", "OSError", "TimeoutError"} <= SHOWN_ERRORS
+    assert caught - {"ValueError", "OSError", "TimeoutError", "Refusal"} <= SHOWN_ERRORS  # Refusal: the base of those above
 
 
 @pytest.mark.parametrize(("call", "plain"), [
