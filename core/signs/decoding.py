@@ -9,7 +9,9 @@ one digit outweigh the empty sentence. The best path has no such sum. `sharpened
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +51,18 @@ class GlossSpan:
     probability: float
 
 
+def collapse(path: Iterable[int]) -> list[int]:
+    """CTC's map from a path to a sentence: repeats become one, then blanks go.
+
+    >>> collapse([0, 7, 7, 0, 7, 2, 2, 0])
+    [7, 7, 2]
+    """
+    return [int(label) for label, _repeats in groupby(path) if label != BLANK]
+
+
 def greedy(log_probabilities: NDArray[np.floating]) -> list[int]:
-    """The sentence of the most likely label in each frame, of (T, V): repeats become one, then blanks go."""
-    return [span.label for span in gloss_spans(log_probabilities)]
+    """The sentence of the most likely label in each frame, of (T, V)."""
+    return collapse(log_probabilities.argmax(axis=1).tolist())
 
 
 def gloss_spans(log_probabilities: NDArray[np.floating]) -> list[GlossSpan]:
