@@ -22,7 +22,18 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
 from core.messages import Refusal
-from pages.shared import closed_tabs, controls, language, log_output, navigation, permissions, search, service_routes, upload_caps
+from pages.shared import (
+    closed_tabs,
+    controls,
+    language,
+    log_output,
+    navigation,
+    permissions,
+    search,
+    service_routes,
+    session_lock,
+    upload_caps,
+)
 from pages.shared.assets import Assets, Compressed, page_html
 from pages.shared.language import _
 
@@ -113,6 +124,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
     # Because of the folder `pages/` Streamlit treats the app as one without st.navigation until that first runs, and shows the
     # first visitor after a start that a linked page does not exist.
     PagesManager.uses_pages_directory = False
+    session_lock.share_locks()
     sys.setswitchinterval(SWITCH_S)
     first, *others = (f"/{entry.url}" for entry in navigation.ENTRIES)
     routes = [

@@ -16,10 +16,10 @@ import json
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -67,6 +67,7 @@ return {id, number}
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 
 Arrivals: TypeAlias = "asyncio.Queue[Sequence[FeedEvent] | Exception | None]"
 """Events and what the grid makes of each, an error that ends the feed, None once the lease is lost."""
@@ -154,6 +155,19 @@ def connect(url: str) -> Redis:
         ) from error
 
 
+async def unless_cancelled(answer: Awaitable[T]) -> T:
+    """Returns Redis' answer.
+
+    Raises:
+        asyncio.CancelledError: where the task was cancelled meanwhile. Until Python 3.12 `asyncio.wait_for`, with which a client
+            may wait, returns an answer that comes with the cancelling, and the task would go on.
+    """
+    value = await answer
+    if is_cancelled():
+        raise asyncio.CancelledError
+    return value
+
+
 class SharedMarket:
     """One market's lease and stream in Redis; what they raise is redis' own where it cannot be reached.
 
@@ -171,14 +185,14 @@ class SharedMarket:
 
     async def acquire(self) -> bool:
         """Ask for the lease; False while another holds it."""
-        return await self._lease.acquire()
+        return await unless_cancelled(self._lease.acquire())
 
     async def renew(self) -> bool:
         """Hold the lease for longer; False where it is no longer one's own."""
         from redis.exceptions import LockError
 
         try:
-            return await self._lease.reacquire()
+            return await unless_cancelled(self._lease.reacquire())
         except LockError:
             return False
 
@@ -193,12 +207,12 @@ class SharedMarket:
         """The new entry's id and number; None where the lease is no longer one's own, and nothing was written."""
         pairs: list[Any] = [part for pair in fields.items() for part in pair]
         args = [self._lease.local.token or "", LEASE_MS, KEPT_ENTRIES, IDLE_MS, *pairs]
-        written = await self._append(keys=[self._lease.name, self._numbers, self.stream], args=args)
+        written = await unless_cancelled(self._append(keys=[self._lease.name, self._numbers, self.stream], args=args))
         return None if written is None else (written[0].decode(), int(written[1]))
 
     async def read(self, after: str, *, block_ms: int | None) -> list[tuple[str, int, dict[bytes, bytes]]]:
         """The next entries' ids, numbers and fields, `AT_ONCE` at most; waits for the first of them so long."""
-        answer: Any = await self._client.xread({self.stream: after}, count=AT_ONCE, block=block_ms)
+        answer: Any = await unless_cancelled(self._client.xread({self.stream: after}, count=AT_ONCE, block=block_ms))
         return [(identity.decode(), int(fields[b"n"]), fields) for identity, fields in (answer[0][1] if answer else [])]
 
 
@@ -246,8 +260,6 @@ class SharedFeed:
                     async with aclosing(self._read(market, to_the_end=leads)) as read:
                         async for event in read:
                             yield event
-                    if is_cancelled():  # a client that waits with a time limit may swallow it
-                        raise asyncio.CancelledError
                     if leads and await market.renew():
                         async with aclosing(self._lead(market)) as led:
                             async for event in led:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -140,6 +141,39 @@ def test_who_lost_the_lease_writes_nothing(server: fakeredis.FakeServer) -> None
         assert written is not None and written[1] == 2
         entries: Any = client.xrange(holder.stream)
         assert [fields[b"h"] for _, fields in entries] == [b"1", b"4"]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("call", ["acquire", "renew", "append", "read"])
+def test_who_is_cancelled_ends_even_where_the_client_swallows_it(call: str, server: fakeredis.FakeServer) -> None:
+    async def scenario() -> None:
+        client = fakeredis.FakeAsyncRedis(server=server)
+        market, waits = SharedMarket(client, "m"), asyncio.Event()
+        await market.acquire()
+        if call == "acquire":
+            await market.release()
+        plain = client.execute_command
+
+        async def swallowing(*args: Any, **options: Any) -> Any:  # as `asyncio.wait_for` of Python 3.11 does
+            if not waits.is_set():
+                waits.set()
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(60)
+            return await plain(*args, **options)
+
+        client.execute_command = swallowing
+        calls: dict[str, Callable[[], Any]] = {
+            "acquire": market.acquire,
+            "renew": market.renew,
+            "append": lambda: market.append({"h": b"1"}),
+            "read": lambda: market.read("0", block_ms=1),
+        }
+        task = asyncio.ensure_future(calls[call]())
+        await waits.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
     asyncio.run(scenario())
 
