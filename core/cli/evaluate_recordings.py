@@ -16,17 +16,12 @@ import pandas as pd
 from core.cli import options
 from core.device import use_one_thread
 from core.market.answers import report as reports
-from core.market.answers.intervals import block_length
 from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
-from core.market.answers.recordings import RecordedDay, ScoredDay, entry_of, find_recordings, first_scored, score_day
+from core.market.answers.recordings import RecordedDay, ScoredDay, find_recordings, score_day
 from core.market.answers.table import Table, ahead, in_short
-from core.market.forecasters.catalogue import find_forecaster
-from core.market.forecasters.comparison import compare, names_of
-from core.market.forecasters.protocol import task_of
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
 from core.market.predictor import Predictor, load_predictor
-from core.market.store.rows import read_market
 from core.messages import BadValue, compose
 from core.parallel import each
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt, element
@@ -64,8 +59,6 @@ def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
     sums, skipped = _score_all(days, names, head, o)
     if not sums:
         raise ValueError(next(iter(skipped.values())))
-    if o.forecaster and len(days) == 1 and o.out is None:
-        sums[0].about["equal_terms"] = on_equal_terms(days[0], first, head, sums[0], o.forecaster, market=o.market)
     rows = Table.joined({day.recording: day.table for day in sums})
     tables = reports.all_tables(rows)
     receipt = _receipt(o, sums, models, tables)
@@ -121,6 +114,7 @@ def _score_all(
         every=o.every,
         part=o.part,
         thresholds=o.thresholds if o.adaptive else None,
+        equal_terms=bool(o.forecaster) and len(days) == 1 and o.out is None,
         progress=moved if o.ray is None else None,
     )
     for number, one in each(work, days, ray=o.ray):
@@ -182,29 +176,6 @@ def _recording(day: ScoredDay) -> dict[str, Any]:
         "last_ms": int(timestamps[-1]),
         "stalled": {"samples": apart.samples, "accuracy": round(apart.summary()["accuracy"], 4) if apart.samples else None},
         **day.about,
-    }
-
-
-def on_equal_terms(
-    day: RecordedDay, predictor: Predictor, head: Head, scored: ScoredDay, forecasters: Sequence[str], *, market: str | None
-) -> dict[str, Any]:
-    """TLOB and other forecasters with call rules fitted alike on rows that are then not scored (D25), as JSON's object.
-
-    Raises:
-        ForecasterError: where a forecaster cannot be used.
-    """
-    rows, entry = read_market(day.paths), entry_of(predictor, market or day.name, named=market is not None)
-    task, index = task_of(predictor, entry, market or day.name), predictor.head(*head)
-    peers = {name: find_forecaster(wanted, task) for wanted, name in names_of(forecasters).items()}
-    first = first_scored(rows, [predictor]) if scored.part == "test" else 0
-    comparison = compare(predictor, rows, entry, peers, spelling=market or day.name, first=first, progress=counting_bar("window"))
-    boards, fit_rows = comparison.scores(index), int(comparison.fit.sum())
-    fitted_on = "validation rows" if first else "the first fifth of the rows"
-    return {
-        "rules_fitted_on": fitted_on if fit_rows else "nothing, as there are too few rows",
-        "fit_rows": fit_rows,
-        "block": block_length(boards[0].scores.samples, head[1]),
-        "scores": {board.name: board.summary() for board in boards},
     }
 
 

@@ -14,13 +14,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core import checkpoints
+from core.market.answers.intervals import block_length
 from core.market.answers.naive import naive_answers
 from core.market.answers.predictions import RowPredictions, predict_rows, predict_scorable, summarise_value
 from core.market.answers.recalibration import Thresholds, recalibrate_file
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.forecasters.catalogue import find_forecaster
-from core.market.forecasters.comparison import names_of, run_over
+from core.market.forecasters.comparison import Comparison, compare, names_of, run_over
 from core.market.forecasters.protocol import Fault, ForecastTask, task_of
 from core.market.grid import segments
 from core.market.labels import UNKNOWN, Head, momentum_calls
@@ -161,6 +162,7 @@ def score_day(
     every: int = 1,
     part: str = "auto",
     thresholds: Thresholds | None = None,
+    equal_terms: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> ScoredDay:
     """Ask everyone at each row that ends a whole window, and keep the rows whose outcome is known.
@@ -174,6 +176,7 @@ def score_day(
         every: score every so many-th row. part: "auto", or "test" or "all" to insist.
         thresholds: recalibrate the first checkpoint from the recording's own past, with label thresholds from there; its
             probabilities as it gave them are then the forecaster `WRITTEN`. None to take them as they are.
+        equal_terms: score the first checkpoint and the forecasters by call rules fitted alike, too (`about`, `equal_terms`).
         progress: called with (windows done, windows in all).
 
     Raises:
@@ -186,8 +189,10 @@ def score_day(
     first = first_scored(rows, models.values()) if seen else 0
     entry = entry_of(reference, market or day.name, named=market is not None)
 
+    passes = len(models) + len(forecasters) * (1 + equal_terms)
+
     def moved(place: int) -> Callable[[int, int], None] | None:
-        return progress and (lambda done, total: progress(place * total + done, (len(models) + len(forecasters)) * total))
+        return progress and (lambda done, total: progress(place * total + done, passes * total))
 
     index = reference.head(*head)
     predicted = predict_scorable(reference, rows, entry, first=first, every=every, heads=[index], progress=moved(0))
@@ -206,6 +211,13 @@ def score_day(
     task = task_of(reference, entry, day.name)
     for place, (spelling, name) in enumerate(names_of(forecasters).items(), len(models)):
         answers[name] = _asked(spelling, name, task, rows, predicted, index, moved(place))
+    if equal_terms:
+        peers = {name: find_forecaster(spelling, task) for spelling, name in names_of(forecasters).items()}
+        place = len(models) + len(forecasters)
+        compared = compare(
+            reference, rows, entry, peers, spelling=market or day.name, first=first, known=predicted, progress=moved(place)
+        )
+        about["equal_terms"] = _on_equal_terms(compared, index, validated=first > 0)
     answers |= naive_answers(predicted.timestamps, truth, momentum, head[1])
     table = _table(head, predicted, rows, truth, answers, reference.window)[scored]
     scores = Scores.of(table.truth, table.answers[first_name])
@@ -237,6 +249,18 @@ def _asked(
     p = peer.probabilities[:, index]
     calls = np.where(peer.faults[:, index] == Fault.NONE, np.nan_to_num(p).argmax(axis=1), NO_CALL)
     return Answered(calls=calls, probabilities=p, reason=str(peer.reason))
+
+
+def _on_equal_terms(comparison: Comparison, index: int, *, validated: bool) -> dict[str, Any]:
+    """Scores by call rules fitted alike on rows that are then not scored (D25), as JSON's object."""
+    boards, fit_rows = comparison.scores(index), int(comparison.fit.sum())
+    fitted_on = "validation rows" if validated else "the first fifth of the rows"
+    return {
+        "rules_fitted_on": fitted_on if fit_rows else "nothing, as there are too few rows",
+        "fit_rows": fit_rows,
+        "block": block_length(boards[0].scores.samples, comparison.heads[index][1]),
+        "scores": {board.name: board.summary() for board in boards},
+    }
 
 
 def first_scored(rows: BookRows, models: Iterable[Predictor]) -> int:
