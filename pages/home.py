@@ -26,26 +26,34 @@ PLAYED: Final = 4
 
 def main() -> None:
     """The name, four tiles, and a row of scores."""
-    st.title(_("Attention Observatory"), anchor=False)
-    st.markdown(_("Attention models think in the open, on markets, clothes and signs: touch them, and check every number."))
+    with st.container(key="front"):
+        st.title(_("Attention Observatory"), anchor=False)
+        with st.container(key="front_lead"):
+            st.markdown(
+                _("Attention models think in the open, on markets, clothes and signs: touch them, and check every number.")
+            )
+        with st.container(key="front_tiles"):
+            _tiles()
+        st.header(_("What is true today"), anchor=False)
+        with st.container(key="front_scores"):
+            _scores()
+    st.html(
+        f'<script>import(new URL("{assets.script("home.js")}", location.origin).href).then((home) => home.start());</script>',
+        unsafe_allow_javascript=True,
+    )
+
+
+def _tiles() -> None:
     tiles: Sequence[tuple[str, str, str, Callable[[], str]]] = (
         ("pages/markets/live.py", _("Watch a market"), ":material/candlestick_chart:", _market),
         ("pages/images/classify.py", _("What am I wearing?"), ":material/checkroom:", _photograph),
         ("pages/signs/recognise.py", _("Sign a number"), ":material/sign_language:", _signs),
         ("pages/learn/course.py", _("Open the lecture"), ":material/school:", _lecture),
     )
-    with st.container(key="front_tiles"):
-        for place, (page, title, icon, picture) in enumerate(tiles):
-            with st.container(key=f"front_tile_{place}", border=True):
-                st.page_link(page, label=f"**{title}**", icon=icon)
-                st.html(picture())
-    st.header(_("What is true today"), anchor=False)
-    with st.container(key="front_scores"):
-        _scores()
-    st.html(
-        f'<script>import(new URL("{assets.script("home.js")}", location.origin).href).then((home) => home.start());</script>',
-        unsafe_allow_javascript=True,
-    )
+    for place, (page, title, icon, picture) in enumerate(tiles):
+        with st.container(key=f"front_tile_{place}", border=True):
+            st.page_link(page, label=f"**{title}**", icon=icon)
+            st.html(picture())
 
 
 def _tile(kind: str, picture: str, answer: str, note: str, **moving: Any) -> str:

@@ -87,3 +87,27 @@ def test_what_changes_or_is_not_there_is_passed_on_as_it_is(path: str, status: i
 
 def test_a_scripts_address_changes_with_its_content() -> None:
     assert script("frame.js").startswith("/assets/frame.js?v=") and script("frame.js") != script("live_plot.js")
+
+
+def split_outside(text: str, at: str) -> list[str]:
+    """The parts of a text between characters that stand in no bracket."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and letter in at:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
+
+
+@pytest.mark.parametrize("name", OF_EVERY_PAGE)
+def test_a_change_restyles_what_it_touches_and_not_the_whole_page(name: str) -> None:
+    """A selector that asks what an element holds (`:has`) and styles something else has Chromium restyle all below at each change."""
+    text = re.sub(r"/\*.*?\*/", "", style(f"{name}.css"), flags=re.DOTALL)
+    selectors = [part for rule in re.findall(r"([^{}]+)\{", text) if "@" not in rule for part in split_outside(rule, ",")]
+    assert selectors
+    for selector in selectors:
+        *above, _last = split_outside(selector, " >+~")
+        if not selector.startswith(".opening"):  # holds while a page opens, and for no longer
+            assert ":has(" not in "".join(above), selector
