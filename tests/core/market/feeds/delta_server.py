@@ -113,7 +113,8 @@ class VenueServer(ABC):
                     continue
                 await asyncio.sleep(self.answers_after_s)
                 async with self._sending:  # no change goes out between a snapshot and what was changed before it
-                    for answer in self._on_text(json.loads(message.data)):
+                    # OKX is sent the bare word
+                    for answer in self._on_text("ping" if message.data == "ping" else json.loads(message.data)):
                         self.sockets.add(socket)
                         await socket.send_str(answer if isinstance(answer, str) else json.dumps(answer))
         finally:
