@@ -126,8 +126,9 @@ def _say_checks(exchange: str, entries: Sequence[catalogue.ExchangeEntry]) -> No
         rows[-1][_("A lost update")] = lost
         if one.id == exchange:
             st.caption(_("How its stream is checked: {way}. A lost update: {lost}").format(way=way.lower(), lost=lost))
-    with st.expander(_("How each exchange is checked")):
-        st.dataframe(pd.DataFrame(sorted(rows, key=lambda row: row[_("Tried with")] == "–")), hide_index=True, height=320)
+    box = st.expander(_("How each exchange is checked"), key="checks", on_change="rerun")
+    if box.open:
+        box.dataframe(pd.DataFrame(sorted(rows, key=lambda row: row[_("Tried with")] == "–")), hide_index=True, height=320)
 
 
 def _symbols(exchange: str) -> tuple[list[str], str]:

@@ -57,8 +57,12 @@ def told_apart(source: MarketSource) -> MarketSource:
 
 
 def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
-    """An expander with the model's scores and its card."""
-    with st.expander(_("Model and card: {name}").format(name=predictor.card["name"]), icon=":material/badge:"):
+    """An expander with the model's scores and its card, made once it is opened."""
+    title = _("Model and card: {name}").format(name=predictor.card["name"])
+    box = st.expander(title, icon=":material/badge:", key="model_card", on_change="rerun")
+    if not box.open:
+        return
+    with box:
         if entry.name != POOLED:
             st.markdown(_("Thresholds and constants of this market, from its training part."))
         st.markdown(

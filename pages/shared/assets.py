@@ -130,9 +130,6 @@ def _page_html(widgets: tuple[str, ...]) -> str:
     parts = [file.relative_to(static) for name in widgets for file in (static / "static" / "js").glob(f"{name}.*.js")]
     links = "".join(f'    <link rel="modulepreload" crossorigin href="./{part.as_posix()}">\n' for part in parts)
     imports = "".join(f'import("./{part.as_posix()}");' for part in parts)
-    imports += (
-        f'fetch(".{PLOTLY}", {{ priority: "low" }}).then((library) => library.blob()).catch(() => {{}});'  # for the first plot
-    )
     address = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
     scripts = "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in ("theme.js", "frame.js"))
     styles = "".join(style(f"{name}.css") for name in OF_EVERY_PAGE)

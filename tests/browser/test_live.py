@@ -273,6 +273,17 @@ def test_the_page_does_without_plotly(live: Page) -> None:
     assert live.evaluate("document.querySelector('#tv-attr-logo').href").startswith("https://www.tradingview.com/")
 
 
+def test_the_models_card_is_made_once_it_is_opened(live: Page) -> None:
+    counted = live.get_by_text(re.compile("Parameters, counted in the live model: [0-9,]+"))
+    assert not counted.count()
+    box = live.get_by_text("Model and card: tlob")
+    box.click()
+    expect(counted).to_be_visible()
+    expect(live.locator("[data-testid=stExpander] [data-testid=stDataFrame]")).to_have_count(2)
+    box.click()
+    expect(counted).to_have_count(0)
+
+
 def test_the_stream_is_closed_to_strangers(live: Page, app: AppServer) -> None:
     codes = live.evaluate("""() => new Promise((done) => {
         const socket = new WebSocket(`ws://${location.host}/stream/market?ticket=guessed`);
