@@ -8,7 +8,6 @@ import os
 import secrets
 import threading
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +20,7 @@ from core.market.hub import hub
 from core.market.marks import KINDS
 from core.market.session import MarketSession
 from core.market.webhook import WebhookSender
+from core.once import once
 
 FILE_VARIABLE: Final = "OBSERVATORY_ALERTS"
 """Environment variable: the file of the alerts of those whose alerts outlive their browser tab."""
@@ -112,7 +112,7 @@ def alert_file() -> Path:
     return Path(os.environ.get(FILE_VARIABLE, "").strip() or DEFAULT_FILE)
 
 
-@cache
+@once
 def alert_book(lasting: Callable[[str], bool]) -> AlertBook:
     """The process's alerts, read from their file; the monitor starts with them.
 

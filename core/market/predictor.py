@@ -13,7 +13,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,6 +31,7 @@ from core.messages import BadValue
 from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.for_prediction import for_prediction
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
+from core.once import once
 
 MAX_ROWS = 32
 """Most inputs in one pass, where several callers wait: more would keep the first of them waiting."""
@@ -311,11 +311,10 @@ def windows_of(levels: FloatArray, ends: Sequence[int] | NDArray[np.integer], wi
     return levels[np.asarray(ends)[:, None] + np.arange(1 - window, 1)]
 
 
-_lock = threading.Lock()
 _PART = re.compile(r"[^\W_]+")
 
 
-@cache
+@once
 def _load(name: str, folder: Path, stamp: int) -> Predictor:
     """A checkpoint; the stamp is its card's time of writing, so that one trained anew is loaded anew."""
     return Predictor(checkpoints.load(name, folder=folder))
@@ -327,9 +326,8 @@ def load_predictor(name: str = DEFAULT, *, folder: Path = checkpoints.FOLDER) ->
     Raises:
         CheckpointError: where it is missing, damaged, or not a TLOB.
     """
-    with _lock:
-        card = folder / f"{name}.json"
-        return _load(name, folder, card.stat().st_mtime_ns if card.exists() else 0)
+    card = folder / f"{name}.json"
+    return _load(name, folder, card.stat().st_mtime_ns if card.exists() else 0)
 
 
 def _contains(spelling: str, word: str) -> bool:

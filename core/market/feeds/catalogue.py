@@ -6,14 +6,13 @@ The exchanges are known without a network. The markets are requested; for exchan
 from __future__ import annotations
 
 import asyncio
-import threading
 from dataclasses import dataclass
-from functools import cache
-from typing import Final, Literal
+from typing import Literal
 
 from core.market.feeds.failures import classify_failure
 from core.market.feeds.venues import Configure, ccxt_modules, close_exchange, make_exchange
 from core.messages import Refusal, compose
+from core.once import once
 
 Kind = Literal["spot", "swap", "future"]
 KINDS: tuple[Kind, ...] = ("spot", "swap", "future")
@@ -38,24 +37,16 @@ class ListedMarket:
     kind: Kind
 
 
-_listing: Final = threading.Lock()
-
-
 class CatalogueUnavailable(Refusal):
     """The list of markets could not be loaded; the message is for a person. `common_markets` gives a substitute."""
 
 
+@once
 def exchanges() -> tuple[ExchangeEntry, ...]:
     """Every exchange of ccxt with order books, sorted by name. The first call imports ccxt, which takes about a second.
 
     Callers that come meanwhile wait for it: each would make a hundred clients too, over which they hold one another up.
     """
-    with _listing:
-        return _listed()
-
-
-@cache
-def _listed() -> tuple[ExchangeEntry, ...]:
     _, plain = ccxt_modules()
     entries = []
     for name in plain.exchanges:

@@ -19,7 +19,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -27,6 +26,7 @@ from urllib.parse import urlsplit
 from core.files import write_bytes
 from core.market.ledger.chain import ChainHead, LedgerError
 from core.messages import Message, compose, first_line
+from core.once import once
 
 ANCHORS_VARIABLE: Final = "OBSERVATORY_ANCHORS"
 """Environment variable: where heads go, separated by blanks: rfc3161+URL, ots+URL, webhook+URL or file:PATH."""
@@ -294,7 +294,7 @@ class Anchorer:
                 log.warning("%s: %s", market, problem)
 
 
-@cache
+@once
 def _anchorer(spelling: str) -> Anchorer | None:
     return Anchorer(places) if (places := destinations(spelling)) else None
 

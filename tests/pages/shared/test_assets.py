@@ -103,7 +103,7 @@ def split_outside(text: str, at: str) -> list[str]:
 
 @pytest.mark.parametrize("name", OF_EVERY_PAGE)
 def test_a_change_restyles_what_it_touches_and_not_the_whole_page(name: str) -> None:
-    """A selector that asks what an element holds (`:has`) and styles something else has Chromium restyle all below at each change."""
+    """Where a selector asks what an element holds and styles another, Chromium restyles all below the first at each change."""
     text = re.sub(r"/\*.*?\*/", "", style(f"{name}.css"), flags=re.DOTALL)
     selectors = [part for rule in re.findall(r"([^{}]+)\{", text) if "@" not in rule for part in split_outside(rule, ",")]
     assert selectors

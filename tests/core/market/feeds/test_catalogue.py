@@ -44,13 +44,13 @@ def test_first_visitors_who_come_together_list_the_exchanges_once(monkeypatch: p
 
     monkeypatch.setattr(catalogue, "make_exchange", make)
     monkeypatch.setattr(catalogue, "ccxt_modules", lambda: (None, SimpleNamespace(exchanges=["kraken", "binance"])))
-    catalogue._listed.cache_clear()
+    catalogue.exchanges.cache_clear()
     try:
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(ask, range(4))) == [2] * 4
         assert made == ["kraken", "binance"]
     finally:
-        catalogue._listed.cache_clear()
+        catalogue.exchanges.cache_clear()
 
 
 def test_markets_of_an_exchange_come_spot_first() -> None:
