@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import aiohttp
 import numpy as np
@@ -24,6 +25,7 @@ import psutil
 from playwright.async_api import Page, Playwright, async_playwright
 
 from core.market.book import STEP_MS
+from core.market.feeds.simulated import SimulatedFeed
 from core.market.hub import MAX_FEEDS, hub, shutdown
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
@@ -214,7 +216,7 @@ async def measure(server: AppServer, *, clients: int, browsers: int, minutes: fl
 def measure_markets(count: int, *, minutes: float) -> None:
     """Watch so many simulations and print how long after its book a step is predicted."""
     sources = [MarketSource(kind="simulated", name=str(seed)) for seed in range(min(count, MAX_FEEDS))]
-    predictor, feeds = load_predictor(), [one.feed() for one in sources]
+    predictor, feeds = load_predictor(), [cast(SimulatedFeed, one.feed()) for one in sources]
     sessions = [
         hub().watch(f"viewer {one.name}", one.key, partial(MarketSession, feed, predictor))
         for one, feed in zip(sources, feeds, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
@@ -60,7 +60,7 @@ def _film(browser: Browser, url: str) -> None:
     dial.focus()
     box = page.get_by_test_id("stMainBlockContainer").bounding_box()
     assert box is not None
-    shown = {"x": box["x"], "y": 50, "width": box["width"], "height": FILM_VIEW[1] - 50}
+    shown: Any = {"x": box["x"], "y": 50, "width": box["width"], "height": FILM_VIEW[1] - 50}
     frames = []
     for key in ["ArrowLeft"] * TURNS + ["ArrowRight"] * TURNS:
         page.keyboard.press(key)
