@@ -135,7 +135,7 @@ def from_pixels(image: Bytes, *, name: str) -> Picture:
 def png(image: Bytes) -> bytes:
     """(height, width) or (height, width, 3) as a PNG file's bytes."""
     buffer = BytesIO()
-    Image.fromarray(image).save(buffer, format="PNG")
+    Image.fromarray(image).save(buffer, format="PNG", compress_level=1)  # a third of the time, a twentieth larger
     return buffer.getvalue()
 
 
