@@ -247,8 +247,8 @@ with st.expander(_("Settings"), icon=":material/tune:"):
     plan = settings()
 with button:
     start(plan)
-with st.expander(_("Details"), icon=":material/terminal:"):
+if (box := controls.opened(_("Details"), icon=":material/terminal:", key="train_here_details")) is not None:
     card = PICTURES.run.card()
-    st.caption(_("The run can be repeated with this command:"))
-    st.code(example()["command"] if card is None else card["command"], language="bash", wrap_lines=True)
+    box.caption(_("The run can be repeated with this command:"))
+    box.code(example()["command"] if card is None else card["command"], language="bash", wrap_lines=True)
 controls.link_to_view()

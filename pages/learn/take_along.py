@@ -116,8 +116,7 @@ def offer(page: str, part: str, made: Callable[[], Handout], values: Callable[[]
         page, part: names of the view's template. made: its handout without numbers and address; `lead` and `look` in Markdown.
         values: for the template.
     """
-    box = st.expander(_("Take it along"), icon=":material/backpack:", key=OPENED, on_change="rerun")
-    if box.open:
+    if (box := controls.opened(_("Take it along"), icon=":material/backpack:", key=OPENED)) is not None:
         with box:
             _downloads(page, part, made(), values())
 

@@ -50,9 +50,8 @@ def horizon_name(steps: int) -> str:
 
 
 def details(key: str) -> DeltaGenerator | None:
-    """A box for a panel's figures; None while it is closed, so that they and plotly are loaded for who asks."""
-    box = st.expander(_("Details"), icon=":material/info:", key=f"details:{key}", on_change="rerun")
-    return box if box.open else None
+    """A box for a panel's figures; see `controls.opened`."""
+    return controls.opened(_("Details"), icon=":material/info:", key=f"details:{key}")
 
 
 def pick_source(*, first: str | None = None) -> MarketSource | None:
@@ -126,8 +125,7 @@ def _say_checks(exchange: str, entries: Sequence[catalogue.ExchangeEntry]) -> No
         rows[-1][_("A lost update")] = lost
         if one.id == exchange:
             st.caption(_("How its stream is checked: {way}. A lost update: {lost}").format(way=way.lower(), lost=lost))
-    box = st.expander(_("How each exchange is checked"), key="checks", on_change="rerun")
-    if box.open:
+    if (box := controls.opened(_("How each exchange is checked"), key="checks")) is not None:
         box.dataframe(pd.DataFrame(sorted(rows, key=lambda row: row[_("Tried with")] == "–")), hide_index=True, height=320)
 
 

@@ -18,7 +18,7 @@ from pages.markets import cached_results
 from pages.markets.call_rules import rule_names as call_names
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import rule_names
-from pages.shared import url_state
+from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose
 
 DOCUMENT: Final = "tlob_document"
@@ -59,8 +59,7 @@ def told_apart(source: MarketSource) -> MarketSource:
 def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
     """An expander with the model's scores and its card, made once it is opened."""
     title = _("Model and card: {name}").format(name=predictor.card["name"])
-    box = st.expander(title, icon=":material/badge:", key="model_card", on_change="rerun")
-    if not box.open:
+    if (box := controls.opened(title, icon=":material/badge:", key="model_card")) is None:
         return
     with box:
         if entry.name != POOLED:

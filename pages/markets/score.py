@@ -319,7 +319,9 @@ def _downloads(answer: dict[str, Any]) -> None:
         }
         for name, label in tables.items():
             controls.download_table(label, lambda name=name: scorer.table(name), key=f"score_{name}", filename=name)  # type: ignore[misc]
-    with st.expander(_("How it was made"), icon=":material/receipt_long:"):
+    if (box := controls.opened(_("How it was made"), icon=":material/receipt_long:", key="score_receipt")) is None:
+        return
+    with box:
         st.code(Receipt(**answer["receipt"]).shell, language=None, wrap_lines=True)
         st.caption(
             _("Save the report and run `python -m core verify receipt report.html` to make it again and compare every number.")

@@ -72,6 +72,12 @@ def reserved(key: str) -> DeltaGenerator:
     return container
 
 
+def opened(label: str, *, icon: str | None = None, key: str) -> DeltaGenerator | None:
+    """A box that is closed at first; None while it is, so that its content is made and loaded for who opens it."""
+    box = st.expander(label, icon=icon, key=key, on_change="rerun")
+    return box if box.open else None
+
+
 def as_sentence(text: str) -> str:
     """A clause with a capital (unless a file's name comes first) and a full stop; a whole sentence as it is."""
     text = text.strip()

@@ -215,6 +215,8 @@ def _vocabulary(recogniser: Recogniser) -> None:
 
 def _card(recogniser: Recogniser) -> None:
     """The model's scores on data it did not learn from, each with what it was measured on."""
+    if (box := controls.opened(_("Scores of this model, from its card"), icon=":material/badge:", key="signs_card")) is None:
+        return
     card: dict[str, Any] = recogniser.card
     scores = card.get("metrics", {})
     names = {
@@ -236,7 +238,7 @@ def _card(recogniser: Recogniser) -> None:
                 "WER": percent(unseen),
             }
         )
-    with st.expander(_("Scores of this model, from its card"), icon=":material/badge:"):
+    with box:
         if rows:
             st.dataframe(pd.DataFrame(rows), hide_index=True)
         else:
