@@ -1,4 +1,4 @@
-"""What a process makes once, whichever of its threads asks first."""
+"""Values that a process makes once, whichever of its threads asks first."""
 
 from __future__ import annotations
 

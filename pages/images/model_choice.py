@@ -85,4 +85,4 @@ def chosen_classifier(picture: Picture) -> Classifier:
 
 def show_checkpoint_error(error: CheckpointError) -> None:
     """Shows the fault of a checkpoint, and the remedy."""
-    controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+    controls.no_checkpoint(error)

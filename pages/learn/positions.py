@@ -29,7 +29,7 @@ from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, written
 from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
-from pages.shared import url_state
+from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, significant
 from pages.shared.stat_strip import Stat
 
@@ -471,6 +471,6 @@ render(
             "sequence-modelling (Arquitectura General), attention-notebook (positional encoding), iiga-equations 4, vit-report "
             "2.1 (its listing: D11), tlob-architecture 2.4; Vaswani et al. 2017, section 3.5."
         ),
-        {CheckpointError: ("", _("Restore the files in assets/checkpoints, or train a model (see the README)."))},
+        {CheckpointError: ("", controls.restore_remedy())},
     )
 )

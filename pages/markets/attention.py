@@ -23,7 +23,7 @@ controls.page_header(_("What TLOB looks at"), prose("attention_lead"))
 try:
     source = attention_window.pick_source()
 except CheckpointError as error:
-    controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+    controls.no_checkpoint(error)
     st.stop()
 if source is None:
     st.stop()

@@ -45,7 +45,7 @@ def main() -> None:
     try:
         predictor = load_predictor(live_model.chosen(), folder=checkpoints.FOLDER)
     except CheckpointError as error:
-        controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+        controls.no_checkpoint(error)
         st.stop()
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="livebar")
     with bar:

@@ -41,7 +41,7 @@ controls.page_header(
 try:
     predictor = load_predictor(folder=checkpoints.FOLDER)
 except CheckpointError as error:
-    controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+    controls.no_checkpoint(error)
     st.stop()
 try:
     sources = wall_markets.chosen()

@@ -100,6 +100,16 @@ def error_box(sentence: str, *, remedy: str = "") -> None:
     st.error(f"{as_sentence(told(sentence))} {remedy}".strip(), icon=":material/error:")
 
 
+def restore_remedy() -> str:
+    """The sentence on what helps where a checkpoint is missing or damaged."""
+    return _("Restore the files in assets/checkpoints, or train a model (see the README).")
+
+
+def no_checkpoint(error: Exception) -> None:
+    """Say that a checkpoint is missing or damaged, and what helps."""
+    error_box(str(error), remedy=restore_remedy())
+
+
 def notice(state: Literal["empty", "loading", "stale", "closed"], sentence: str) -> None:
     """A notice that there is nothing to show (yet, or not to this visitor), or that what is shown is out of date.
 

@@ -232,7 +232,7 @@ if permissions.guard(Action.MEASURE):
     try:
         epoch_time()
     except checkpoints.CheckpointError as error:
-        controls.error_box(str(error), remedy=_("Restore the files in assets/checkpoints, or train a model (see the README)."))
+        controls.no_checkpoint(error)
     speed()
     card_speed()
 st.header(_("Checkpoints"), anchor=False)
