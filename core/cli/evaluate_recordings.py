@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from core.cli import options
 from core.device import use_one_thread
 from core.market.answers import report as reports
 from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
-from core.market.answers.recordings import RecordedDay, ScoredDay, find_recordings, score_day
+from core.market.answers.recordings import RecordedDay, ScoredDay, Scoring, find_recordings, score_day
 from core.market.answers.table import Table, ahead, in_short
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
@@ -76,10 +76,12 @@ def _by_market(days: Iterable[RecordedDay]) -> list[RecordedDay]:
     return [replace(own[0], files={name: path for day in own for name, path in day.files.items()}) for own in markets.values()]
 
 
-def score_named(day: RecordedDay, *, names: Sequence[str], folder: Path, **options: Any) -> ScoredDay:
+def score_named(
+    day: RecordedDay, *, names: Sequence[str], folder: Path, by: Scoring, progress: Callable[[int, int], None] | None
+) -> ScoredDay:
     """As `core.market.answers.recordings.score_day`, the checkpoints by their names: a task that another process can do."""
     use_one_thread()
-    return score_day(day, {name: load_predictor(name, folder=folder) for name in names}, **options)
+    return score_day(day, {name: load_predictor(name, folder=folder) for name in names}, by, progress=progress)
 
 
 def _score_all(
@@ -104,19 +106,16 @@ def _score_all(
         step = sum(sizes[:place]) + sizes[place] * done // total  # bytes, as recordings are read one after another
         write_progress({"step": step, "total": sum(sizes), "epoch": place, "recording": days[place].name})
 
-    work = partial(
-        score_named,
-        names=names,
-        folder=o.folder.resolve(),
-        forecasters=o.forecaster,
+    by = Scoring(
         head=head,
+        forecasters=o.forecaster,
         market=o.market,
         every=o.every,
         part=o.part,
         thresholds=o.thresholds if o.adaptive else None,
         equal_terms=bool(o.forecaster) and len(days) == 1 and o.out is None,
-        progress=moved if o.ray is None else None,
     )
+    work = partial(score_named, names=names, folder=o.folder.resolve(), by=by, progress=moved if o.ray is None else None)
     for number, one in each(work, days, ray=o.ray):
         answers[number] = one
         if o.ray is not None:

@@ -152,74 +152,79 @@ class ScoredDay:
     table: Table
 
 
-def score_day(
-    day: RecordedDay,
-    models: Mapping[str, Predictor],
-    forecasters: Sequence[str],
-    head: Head,
-    *,
-    market: str | None = None,
-    every: int = 1,
-    part: str = "auto",
-    thresholds: Thresholds | None = None,
-    equal_terms: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> ScoredDay:
-    """Ask everyone at each row that ends a whole window, and keep the rows whose outcome is known.
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """Options by which recordings are scored.
 
-    A checkpoint calls by its card's rules, as on the live page; others call their likeliest class. A recording that one of the
-    checkpoints was trained on is scored on its test part alone, unless `part` says otherwise.
-
-    Args:
-        models: checkpoints by name, the first of which sets labels and thresholds. forecasters: spellings of others.
+    Attributes:
+        head: label and horizon. forecasters: spellings of those asked beside the checkpoints.
         market: entry of the first checkpoint's card; recognised by the recording's name where None.
         every: score every so many-th row. part: "auto", or "test" or "all" to insist.
         thresholds: recalibrate the first checkpoint from the recording's own past, with label thresholds from there; its
             probabilities as it gave them are then the forecaster `WRITTEN`. None to take them as they are.
         equal_terms: score the first checkpoint and the forecasters by call rules fitted alike, too (`about`, `equal_terms`).
+    """
+
+    head: Head
+    forecasters: Sequence[str] = ()
+    market: str | None = None
+    every: int = 1
+    part: str = "auto"
+    thresholds: Thresholds | None = None
+    equal_terms: bool = False
+
+
+def score_day(
+    day: RecordedDay, models: Mapping[str, Predictor], by: Scoring, *, progress: Callable[[int, int], None] | None = None
+) -> ScoredDay:
+    """Ask everyone at each row that ends a whole window, and keep the rows whose outcome is known.
+
+    A checkpoint calls by its card's rules, as on the live page; others call their likeliest class. A recording that one of the
+    checkpoints was trained on is scored on its test part alone, unless `by.part` says otherwise.
+
+    Args:
+        models: checkpoints by name, the first of which sets labels and thresholds.
         progress: called with (windows done, windows in all).
 
     Raises:
         BookError: where a file cannot be read, is too short, or has too few outcomes. ForecasterError: where a forecaster cannot
             be used. ValueError: for a head that a checkpoint lacks, or an entry that the card lacks.
     """
-    rows, hashes = read_market(day.paths), day.hashes()
-    first_name, reference = next(iter(models.items()))
-    seen = part == "test" or (part == "auto" and any(trained_on(one.card, list(hashes.values())) for one in models.values()))
+    rows, hashes, spelling = read_market(day.paths), day.hashes(), by.market or day.name
+    (first_name, reference), *others = models.items()
+    seen = by.part == "test" or (
+        by.part == "auto" and any(trained_on(one.card, list(hashes.values())) for one in models.values())
+    )
     first = first_scored(rows, models.values()) if seen else 0
-    entry = entry_of(reference, market or day.name, named=market is not None)
-
-    passes = len(models) + len(forecasters) * (1 + equal_terms)
+    entry = entry_of(reference, spelling, named=by.market is not None)
+    passes = len(models) + len(by.forecasters) * (1 + by.equal_terms)
 
     def moved(place: int) -> Callable[[int, int], None] | None:
         return progress and (lambda done, total: progress(place * total + done, passes * total))
 
-    index = reference.head(*head)
-    predicted = predict_scorable(reference, rows, entry, first=first, every=every, heads=[index], progress=moved(0))
+    index = reference.head(*by.head)
+    predicted = predict_scorable(reference, rows, entry, first=first, every=by.every, heads=[index], progress=moved(0))
     truth, momentum, alpha = predicted.truth[:, index], predicted.momentum[:, index], entry.alphas[index]
     answers, about = {first_name: predicted.answers(index)}, dict[str, Any](call=entry.rules[index].kind)
-    if thresholds is None:
+    if by.thresholds is None:
         scored = np.flatnonzero(truth != UNKNOWN)
     else:
-        again, scored, recalibrated = recalibrate_file(predicted, rows, entry, index, thresholds=thresholds)
+        again, scored, recalibrated = recalibrate_file(predicted, rows, entry, index, thresholds=by.thresholds)
         answers = {first_name: replace(answers[first_name], probabilities=again.adapted), WRITTEN: answers[first_name]}
         truth, alpha, about = again.truth, again.alpha, about | recalibrated
-        momentum = momentum if thresholds == "card" else momentum_calls(rows, head[1], alpha)[predicted.rows]
-    for place, (name, other) in enumerate(list(models.items())[1:], 1):
-        mine = predict_rows(other, rows, other.market(day.name), first=first, every=every, progress=moved(place))
-        answers[name] = _aligned(mine.answers(other.head(*head)), mine.rows, predicted.rows)
-    task = task_of(reference, entry, day.name)
-    for place, (spelling, name) in enumerate(names_of(forecasters).items(), len(models)):
-        answers[name] = _asked(spelling, name, task, rows, predicted, index, moved(place))
-    if equal_terms:
-        peers = {name: find_forecaster(spelling, task) for spelling, name in names_of(forecasters).items()}
-        place = len(models) + len(forecasters)
-        compared = compare(
-            reference, rows, entry, peers, spelling=market or day.name, first=first, known=predicted, progress=moved(place)
-        )
+        momentum = momentum if by.thresholds == "card" else momentum_calls(rows, by.head[1], alpha)[predicted.rows]
+    for place, (name, other) in enumerate(others, 1):
+        mine = predict_rows(other, rows, other.market(day.name), first=first, every=by.every, progress=moved(place))
+        answers[name] = _aligned(mine.answers(other.head(*by.head)), mine.rows, predicted.rows)
+    task, named = task_of(reference, entry, day.name), names_of(by.forecasters)
+    for place, (wanted, name) in enumerate(named.items(), len(models)):
+        answers[name] = _asked(wanted, name, task, rows, predicted, index, moved(place))
+    if by.equal_terms:
+        peers, after = {name: find_forecaster(wanted, task) for wanted, name in named.items()}, moved(len(models) + len(named))
+        compared = compare(reference, rows, entry, peers, spelling=spelling, first=first, known=predicted, progress=after)
         about["equal_terms"] = _on_equal_terms(compared, index, validated=first > 0)
-    answers |= naive_answers(predicted.timestamps, truth, momentum, head[1])
-    table = _table(head, predicted, rows, truth, answers, reference.window)[scored]
+    answers |= naive_answers(predicted.timestamps, truth, momentum, by.head[1])
+    table = _table(by.head, predicted, rows, truth, answers, reference.window)[scored]
     scores = Scores.of(table.truth, table.answers[first_name])
     about |= {"call_gap": round(scores.call_gap, 4), "confusion": scores.confusion.tolist(), **summarise_value(predicted, index)}
     return ScoredDay(

@@ -17,7 +17,7 @@ from core.figures.score_report import worse_than_nothing
 from core.market.answers import report
 from core.market.answers.naive import worse_recordings
 from core.market.answers.predictions import evaluate
-from core.market.answers.recordings import ScoredDay, find_recordings, score_day, volatility
+from core.market.answers.recordings import ScoredDay, Scoring, find_recordings, score_day, volatility
 from core.market.answers.table import Answered, Table
 from core.market.book import STEP_MS
 from core.market.predictor import Predictor
@@ -37,7 +37,7 @@ def days(predictor: Predictor, tmp_path_factory: pytest.TempPathFactory) -> list
     folder = tmp_path_factory.mktemp("recordings")
     for index in (1, 2):
         shutil.copy(EXCERPTS[index], folder / f"venue_pair{index}_2024-01-0{index}.parquet")
-    return [score_day(day, {"mine": predictor, "twin": predictor}, [], HEAD) for day in find_recordings([folder])]
+    return [score_day(day, {"mine": predictor, "twin": predictor}, Scoring(head=HEAD)) for day in find_recordings([folder])]
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def test_a_recording_it_learned_from_is_scored_on_its_test_part(predictor: Predi
     day = find_recordings([path])[0]
     seen = Predictor.__new__(Predictor)
     seen.__dict__ |= predictor.__dict__ | {"card": predictor.card | {"data": [{"file": "x", "sha256": day.hashes()[path.name]}]}}
-    whole, part = (score_day(day, {"mine": one}, [], HEAD) for one in (predictor, seen))
+    whole, part = (score_day(day, {"mine": one}, Scoring(head=HEAD)) for one in (predictor, seen))
     first = int(len(real_rows(1)) * 0.8) + predictor.window + max(h for _, h in HEADS)
     assert (whole.part, part.part) == ("all", "test")
     seconds = whole.table.column("second")
