@@ -278,10 +278,10 @@ def test_the_models_card_is_made_once_it_is_opened(live: Page) -> None:
     assert not counted.count()
     box = live.get_by_text("Model and card: tlob")
     box.click()
-    expect(counted).to_be_visible()
-    expect(live.locator("[data-testid=stExpander] [data-testid=stDataFrame]")).to_have_count(2)
+    expect(counted).to_be_visible(timeout=PATIENCE_MS)
+    expect(live.locator("[data-testid=stExpander] [data-testid=stDataFrame]")).to_have_count(2, timeout=PATIENCE_MS)
     box.click()
-    expect(counted).to_have_count(0)
+    expect(counted).to_have_count(0, timeout=PATIENCE_MS)
 
 
 def test_the_stream_is_closed_to_strangers(live: Page, app: AppServer) -> None:
