@@ -207,7 +207,7 @@ class LedgerWriter(StreamWriter):
         if self._since_check < CHECK_EVERY:
             return
         self._since_check = 0
-        used = sum(path.stat().st_size for path in self.root.rglob("*") if path.is_file())
+        used = sum(map(_size, self.root.rglob("*")))
         if used > self._size_limit:
             raise chain.LedgerError(
                 "the ledger takes {used:.1f} GiB, its limit: move old markets away, or raise OBSERVATORY_LEDGER_LIMIT",
@@ -230,6 +230,14 @@ class LedgerWriter(StreamWriter):
         """Leave the folder to others as it is: what was written stays in the journal, where the next writer finds it."""
         self._journal.close()
         self._held.close()
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 of anything else, and of another market's part that has got its name since it was listed."""
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except FileNotFoundError:
+        return 0
 
 
 def _folder_for(root: Path, header: chain.LedgerHeader) -> tuple[Path, IO[bytes]]:

@@ -132,6 +132,28 @@ def test_a_ledger_may_fill_its_limit_and_not_pass_it(tmp_path: Path, rows: BookR
                 writer.write(items(lines[1:] if limit == used else []))
 
 
+def test_a_part_of_another_market_that_gets_its_name_meanwhile_stops_no_ledger(
+    tmp_path: Path, rows: BookRows, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All markets' files are counted, and another session makes its hour's file of a part at any moment."""
+    part = tmp_path / "other" / ".rows_1.parquet.part"
+    part.parent.mkdir()
+    part.touch()
+    is_file = Path.is_file
+
+    def then_renamed(path: Path) -> bool:
+        found = is_file(path)
+        if path == part and found:
+            part.replace(part.with_name("rows_1.parquet"))
+        return found
+
+    monkeypatch.setattr(Path, "is_file", then_renamed)
+    keeper = LedgerKeeper(tmp_path, MARKET, predictor)
+    keeper.take(items(steps(rows, predictor)[:3]))
+    keeper.close()
+    assert keeper.problem is None and not part.exists()
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [(None, DEFAULT_FOLDER), ("", DEFAULT_FOLDER), ("off", None), ("OFF ", None), ("/data/x", Path("/data/x"))],
