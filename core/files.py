@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
@@ -18,6 +19,11 @@ def lock(file: IO[bytes]) -> bool:
     return True
 
 
+def part_of(path: Path) -> Path:
+    """Path of a file's part, another at each call: a second press of a button begins the same file while the first goes on."""
+    return path.with_name(f".{secrets.token_hex(4)}.{path.name}.part")
+
+
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file by a function that fills it; on return it is on disk under its own name.
 
@@ -26,7 +32,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     Raises:
         OSError: where the disk refuses; nothing is left behind then.
     """
-    part = path.with_name(f".{path.name}.part")
+    part = part_of(path)
     try:
         with part.open("wb") as file:
             lock(file)

@@ -92,7 +92,7 @@ def convert(
     try:
         answer = _asked(order, files, limits, progress)
     finally:
-        remove_leftovers(path.parent, f".{path.name}.part")
+        remove_leftovers(path.parent, f".*.{path.name}.part")
     return FileSummary(**answer | {"mids": tuple(answer["mids"])})
 
 

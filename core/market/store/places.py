@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 from urllib.parse import unquote, urlsplit
 
+from core.files import part_of
 from core.market.book import BookError
 from core.messages import compose, first_line
 
@@ -181,7 +182,7 @@ class RecordingPlace:
         if folder.resolve() not in path.resolve().parents:
             raise BookError("{name} is no name of a recording", name=file.relative)
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.part")
+        part = part_of(path)
         try:
             self.system.get_file(file.address, str(part))
             part.replace(path)

@@ -7,6 +7,7 @@ import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -130,6 +131,20 @@ def test_a_link_to_nowhere_is_no_file(tmp_path: Path) -> None:
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "d.parquet").write_bytes(b"x")
     assert sorted(file.relative for file in RecordingPlace(str(tmp_path)).files()) == ["a.parquet", "c.parquet"]
+
+
+def test_two_who_fetch_a_file_at_once_both_have_it(hours: Path, tmp_path: Path) -> None:
+    """A second press of the button, while the first is under way."""
+    place = RecordingPlace(str(hours))
+    file, get = place.files()[0], place.system.get_file
+
+    def get_while_another_does(address: str, part: str) -> None:
+        get(address, part)
+        RecordingPlace(str(hours)).fetch(file, tmp_path)
+
+    place.system = SimpleNamespace(get_file=get_while_another_does)
+    place.fetch(file, tmp_path)
+    assert [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()] == [Path(file.address).read_bytes()]
 
 
 def test_too_large_a_folder_is_not_listed_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
