@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -255,6 +256,7 @@ class LivePeers:
         self._lock = threading.Lock()
         self._peers: dict[str, _Peer] = {}
         self._asked_for: dict[str, float] = {}
+        weakref.finalize(self, _stop, self._peers)  # a session that is gone offers nothing more, at which leases run out
 
     def request(self, names: Collection[str]) -> None:
         """Run these for the next `lease_s` seconds; a page repeats it while it shows them."""
@@ -295,8 +297,7 @@ class LivePeers:
     def stop(self) -> None:
         """Drop every forecaster."""
         with self._lock:
-            for peer in self._peers.values():
-                peer.stop()
+            _stop(self._peers)
             self._peers.clear()
             self._asked_for.clear()
 
@@ -305,3 +306,8 @@ class LivePeers:
         with self._lock:
             peers = list(self._peers.values())
         return [peer.score(head) for peer in peers]
+
+
+def _stop(peers: Mapping[str, _Peer]) -> None:
+    for peer in peers.values():
+        peer.stop()
