@@ -82,6 +82,8 @@ class Hub:
         self._loop, self._grace_s, self._clock = loop, grace_s, clock
         self._max_feeds, self._max_feeds_of_viewer = max_feeds, max_feeds_of_viewer
         self._lock = threading.Lock()
+        self._started = threading.Condition(self._lock)
+        self._starting: set[str] = set()
         self._running: dict[str, _Running] = {}
         self._reaper: Future[None] | None = None
 
@@ -96,25 +98,37 @@ class Hub:
         Raises:
             TooManyFeeds: where it would have to be started, and too many feeds run already.
         """
-        with self._lock:
-            running = self._running.get(key)
-            if running is None:
-                self._make_room(viewer, key, address)
-                session = start()
-                running = self._running[key] = _Running(session, self._loop.submit(session.run()), viewer, address)
-            running.viewers[viewer] = running.last_asked = self._clock()
-            if self._reaper is None or self._reaper.done():
-                self._reaper = self._loop.submit(self._reap())
-            return running.session
+        with self._started:
+            self._started.wait_for(lambda: key not in self._starting)
+            if (known := self._joined(viewer, key)) is not None:
+                return known
+            self._make_room(viewer, key, address)
+            self._starting.add(key)
+        try:
+            session = start()  # seconds, of a large file: only who wants the same feed waits for it
+            with self._lock:
+                self._make_room(viewer, key, address)  # others may have taken it meanwhile
+                self._running[key] = _Running(session, self._loop.submit(session.run()), viewer, address)
+                self._joined(viewer, key)
+                if self._reaper is None or self._reaper.done():
+                    self._reaper = self._loop.submit(self._reap())
+            return session
+        finally:
+            with self._started:
+                self._starting.discard(key)
+                self._started.notify_all()
 
     def join(self, viewer: str, key: str) -> MarketSession | None:
         """The session of a feed that runs, also kept running for this viewer; None where it does not run."""
         with self._lock:
-            running = self._running.get(key)
-            if running is None:
-                return None
-            running.viewers[viewer] = running.last_asked = self._clock()
-            return running.session
+            return self._joined(viewer, key)
+
+    def _joined(self, viewer: str, key: str) -> MarketSession | None:
+        running = self._running.get(key)
+        if running is None:
+            return None
+        running.viewers[viewer] = running.last_asked = self._clock()
+        return running.session
 
     def leave(self, viewer: str, key: str) -> None:
         """The viewer no longer watches this feed; the grace period starts now."""
@@ -209,7 +223,7 @@ class Hub:
         while True:
             await asyncio.sleep(min(1.0, self._grace_s / 4))
             if not self._lock.acquire(blocking=False):
-                continue  # a feed is being started, which may take long: the loop must not wait for it
+                continue  # whoever has it may wait for the loop, as it is being stopped
             try:
                 now = self._clock()
                 for key, running in list(self._running.items()):

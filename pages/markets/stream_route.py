@@ -94,7 +94,7 @@ class SessionNotices:
             await asyncio.sleep(ALIVE_EVERY_S)
 
     def join(self, *viewers: str) -> bool:
-        """Tell the hub that these still watch; may wait for it, as it may be starting a feed. False: the session runs no more."""
+        """Tell the hub that these still watch; may wait for its lock. False: the session runs no more."""
         return all(hub().join(viewer, self._session.feed.key) is self._session for viewer in viewers)
 
     async def snapshot(self, rows: int) -> tuple[bytes, int]:

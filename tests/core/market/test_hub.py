@@ -7,6 +7,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -235,6 +236,38 @@ def test_a_slow_start_does_not_hold_up_the_loop(predictor: Predictor, loop: Back
     go_on.set()
     thread.join(10)
     assert not thread.is_alive()
+
+
+def test_nobody_waits_for_the_start_of_anothers_feed(predictor: Predictor, loop: BackgroundLoop) -> None:
+    """Whose feed runs already watches on; who wants the feed that is being started gets it, and a place is given once."""
+    hub = Hub(loop, grace_s=FOREVER, max_feeds=2)
+    one = hub.watch("ann", "one", lambda: MarketSession(ScriptedFeed([], key="one"), predictor))
+    loading, go_on = threading.Event(), threading.Event()
+
+    def slow() -> MarketSession:
+        loading.set()
+        assert go_on.wait(20)
+        return MarketSession(ScriptedFeed([], key="two"), predictor)
+
+    with ThreadPoolExecutor() as pool:
+        try:
+            first = pool.submit(hub.watch, "bob", "two", slow)
+            assert loading.wait(10)
+            second = pool.submit(hub.watch, "cat", "two", never)
+            assert pool.submit(hub.watch, "ann", "one", never).result(5) is one
+            assert pool.submit(hub.join, "ann", "two").result(5) is None
+            assert [feed.key for feed in pool.submit(hub.watched).result(5)] == ["one"]
+            third = hub.watch("dan", "three", lambda: MarketSession(ScriptedFeed([], key="three"), predictor))
+        finally:
+            go_on.set()
+        with pytest.raises(TooManyFeeds):
+            first.result(10)
+        with pytest.raises(TooManyFeeds):
+            second.result(10)
+        assert hub.sessions() == [one, third]
+        hub.restart("three")
+        two = pool.submit(hub.watch, "bob", "two", slow).result(10)
+        assert hub.watch("cat", "two", never) is two
 
 
 def test_stopping_closes_every_feed_and_leaves_no_thread(predictor: Predictor) -> None:
