@@ -67,7 +67,7 @@ class ClassTeaching:
         self._phones: dict[str, int] = {}
         self._out: set[int] = set()
         self._changed = False
-        self._lock = Lock()
+        self._lock, self._fitting = Lock(), Lock()  # the second is taken first
 
     def take(self, who: str, data: bytes) -> Mapping[str, Any]:
         """Learn from a phone's message: the number of a class as a byte, `ASK` for none, and a JPEG.
@@ -133,6 +133,10 @@ class ClassTeaching:
 
         There is none while a class has fewer than `FEWEST` pictures, or those of one fifth of the phones alone.
         """
+        with self._fitting:  # one at a time: an earlier one that takes longer would bring pictures back that are out
+            return self._learn()
+
+    def _learn(self) -> bool:
         with self._lock:
             if not self._changed:
                 return False

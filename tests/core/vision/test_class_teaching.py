@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,6 +76,29 @@ def test_a_question_is_answered_and_not_kept(taught: ClassTeaching) -> None:
     answer = taught.take("a stranger", bytes([ASK]) + jpeg(0, 99))
     assert answer["name"] in NAMES and 0.5 <= answer["share"] <= 1 and "mine" not in answer
     assert sum(taught.phones().values()) == 42
+
+
+def test_a_fit_that_was_under_way_brings_no_phone_back(taught: ClassTeaching, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leader takes a phone out while the page fits its pictures; the press runs the page again at once, beside that fit."""
+    fit, fitting, go_on = class_teaching.fit_head, threading.Event(), threading.Event()
+
+    def slow_at_first(*of: Any) -> Any:
+        if not fitting.is_set():
+            fitting.set()
+            assert go_on.wait(20)
+        return fit(*of)
+
+    monkeypatch.setattr(class_teaching, "fit_head", slow_at_first)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(taught.learn)
+        assert fitting.wait(10)
+        taught.remove(3)
+        second = pool.submit(taught.learn)
+        wait([second], timeout=1.0)  # it may be done before the first, or wait for it
+        go_on.set()
+        assert first.result(20) and second.result(20)
+    assert taught.head is not None and taught.head.counts == (18, 18)
+    assert [one.pictures for one in taught.curve] == [42, 36]
 
 
 def test_a_phone_is_taken_out_and_stays_out(taught: ClassTeaching) -> None:
