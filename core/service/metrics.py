@@ -51,7 +51,7 @@ class SessionMetrics(Collector):
             steps.add_metric([key], session.step)
             gaps.add_metric([key], session.gaps)
             predictions.add_metric([key], session.latencies.predictions)
-            for state, times in session.transitions.items():
+            for state, times in list(session.transitions.items()):  # a feed may come into a new one meanwhile
                 states.add_metric([key, str(state)], times)
             viewers.add_metric([key], watched.get(key, 0))
             sockets.add_metric([key], session.frames.stream.viewers)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
-from prometheus_client.metrics_core import Metric
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from core import checkpoints
@@ -71,6 +73,21 @@ def test_the_numbers_of_a_session(families: dict[str, Metric], watched: Hub) -> 
     assert value(families["observatory_queue_items"]) == 0
     assert value(families["observatory_feed_states"], state="reconnecting") == 1
     assert value(families["observatory_ledger_segments"]) == 1 and value(families["observatory_ledger_bytes"]) == 5
+
+
+def test_a_feed_that_comes_into_a_new_state_meanwhile_fails_no_reading(watched: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    (session,) = watched.sessions()
+    monkeypatch.setattr(session, "transitions", Counter(session.transitions))
+    monkeypatch.setattr(metrics_module, "hub", lambda: watched)
+    add = CounterMetricFamily.add_metric
+
+    def as_the_feed_ends(family: CounterMetricFamily, *sample: Any, **more: Any) -> None:
+        if family.name == "observatory_feed_states":
+            session.transitions[FeedState.ENDED] += 1
+        add(family, *sample, **more)
+
+    monkeypatch.setattr(CounterMetricFamily, "add_metric", as_the_feed_ends)
+    assert b'observatory_feed_states_total{feed="' in metrics_module.metrics(OPERATOR)
 
 
 def test_what_was_logged_is_counted_by_kind(families: dict[str, Metric], watched: Hub) -> None:
