@@ -84,7 +84,8 @@ class RecordingFeed(PlayedFeed):
     @property
     def position(self) -> int:
         """The row that was played last (0 before the first)."""
-        return self._jump if self._jump is not None else max(0, self._next - 1)
+        with self._lock:  # the loop may carry the jump out between two looks at it
+            return self._jump if self._jump is not None else max(0, self._next - 1)
 
     @property
     def started_ms(self) -> int:

@@ -51,6 +51,28 @@ async def take(events: AsyncIterator[FeedEvent], count: int) -> list[int | Statu
     return [short(await anext(events)) for _ in range(count)]
 
 
+class BetweenLooks(RecordingFeed):
+    """A jump is carried out right after anybody has looked at it, where the feed's lock allows that."""
+
+    @property
+    def _jump(self) -> int | None:
+        target = self._target
+        if self._lock.acquire(blocking=False):
+            self._target = None
+            self._lock.release()
+        return target
+
+    @_jump.setter
+    def _jump(self, target: int | None) -> None:
+        self._target = target
+
+
+def test_a_place_that_is_asked_for_in_the_middle_of_a_jump_is_a_row(tmp_path: Path) -> None:
+    """A page asks in its own thread, the loop jumps."""
+    feed = BetweenLooks(file_of(tmp_path, 300), market="ABC/USD", lead=40)
+    assert feed.position in (39, 0)
+
+
 def everything(feed: RecordingFeed) -> list[FeedEvent]:
     async def collect(loop: VirtualLoop) -> list[FeedEvent]:
         return [event async for event in feed.events()]
