@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.market.answers.predictions import RowPredictions, evaluate, predict_rows, summarise_value
+from core.market.book import frame_from_rows
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
@@ -86,6 +88,27 @@ def test_the_worth_of_the_whole_recordings_calls_is_the_evaluations(session: Mar
         assert float(shown["Break-even fee, bps"][name]) == pytest.approx(worth["taker"]["break_even_fee_bps"], abs=6e-3)
         assert float(shown["Move after a call, bps"][name].split()[0]) == pytest.approx(worth["move_bps"]["value"], abs=6e-3)
     assert any(text.value.startswith("Luck:") for text in app.markdown)
+
+
+def test_what_one_viewer_scored_is_not_told_to_another_of_other_rows(predictor: Predictor, tmp_path: Path) -> None:
+    """A day has more hours by now, or another recording has the name of one that was deleted."""
+    forget_all()
+    rows, hours = real_rows(1), [tmp_path / "rows_1.parquet", tmp_path / "rows_2.parquet"]
+    half = len(rows) // 2
+    for path, part in zip(hours, (rows[:half], rows[half:]), strict=True):
+        frame_from_rows(part).to_parquet(path)
+
+    def session_of(*paths: Path) -> MarketSession:
+        return MarketSession(RecordingFeed(paths, market="ABC", key="recording/testville"), predictor)
+
+    press(opened(session_of(hours[0])), "score")
+    grown = session_of(*hours)
+    shown = press(opened(grown), "score").dataframe[1].value.set_index("Forecaster")
+    expected = summarise_value(predict_rows(predictor, rows, grown.entry), HEAD)["value"]["tlob"]
+    assert shown["Trades"]["TLOB"] == f"{expected['taker']['trades']:,}"
+    frame_from_rows(rows[half:]).to_parquet(hours[0])
+    assert not opened(session_of(hours[0])).dataframe
+    forget_all()
 
 
 def test_it_is_computed_once_for_all_viewers(session: MarketSession, monkeypatch: pytest.MonkeyPatch) -> None:
