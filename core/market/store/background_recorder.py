@@ -54,7 +54,7 @@ class BackgroundRecorder:
 
     def __init__(self, folder: Callable[[], Path] = library_folder) -> None:
         self._folder = folder
-        self._lock = threading.Lock()
+        self._starting, self._lock = threading.Lock(), threading.Lock()  # of starts, and of the dictionary
         self._running: dict[str, _FeedRecording] = {}
 
     def start(self, key: str, begin: Callable[[], MarketSession]) -> None:
@@ -63,13 +63,15 @@ class BackgroundRecorder:
         Raises:
             OSError: where the folder cannot be written to. TooManyFeeds: where the feed would be one too many.
         """
-        with self._lock:
-            known = self._running.get(key)
-            if known is not None and known.status().running:
+        with self._starting:  # it may restore an hour of a killed process: who asks for a status does not wait for that
+            known = self.status(key)
+            if known is not None and known.running:
                 return
             session = hub().watch(VIEWER, key, begin)
-            one = self._running[key] = _FeedRecording(key, begin, session, self._folder())
+            one = _FeedRecording(key, begin, session, self._folder())
             one.future = background_loop().submit(one.run())
+            with self._lock:
+                self._running[key] = one
 
     def stop(self, key: str) -> None:
         """End a recording; on return its rows are on disk."""

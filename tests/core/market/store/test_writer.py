@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import threading
 import time
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -170,6 +173,30 @@ def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_pla
     finally:
         shutdown()
         asyncio.set_event_loop(None)
+
+
+def test_nobody_waits_for_the_start_of_anothers_recording(tmp_path: Path) -> None:
+    """It may restore an hour that a killed process left, while every live page asks for its own recording's status."""
+    from core.market.store.background_recorder import BackgroundRecorder
+
+    starting, go_on = threading.Event(), threading.Event()
+
+    def slow() -> Any:
+        starting.set()
+        assert go_on.wait(20)
+        raise OSError("the disk is gone")
+
+    recorder = BackgroundRecorder(folder=lambda: tmp_path)
+    with ThreadPoolExecutor() as pool:
+        try:
+            start = pool.submit(recorder.start, "live/one", slow)
+            assert starting.wait(20)
+            assert pool.submit(recorder.status, "live/two").result(5) is None
+            assert pool.submit(recorder.running).result(5) == []
+        finally:
+            go_on.set()
+        with pytest.raises(OSError, match="the disk is gone"):
+            start.result(20)
 
 
 def test_venues_have_a_folder_each_and_a_killed_recording_is_restored_where_it_belongs(tmp_path: Path) -> None:
