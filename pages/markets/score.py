@@ -342,7 +342,12 @@ def page() -> None:
             st.caption(
                 _("An example: an hour of a market that the model knows, of a time it did not learn from, scored beforehand.")
             )
-        results(answer)
+        try:
+            results(answer)
+        except (KeyError, OSError):
+            if not SCORING.run.status().running:
+                raise
+            st.rerun()  # another visitor has started a scoring meanwhile, with which these files went
     controls.link_to_view()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from core.market.store.index import find_recording
 from core.market.windows import STORE
 from core.runs.local_run import TrainError
 from core.runs.market_training import MarketTrainer
-from core.runs.scoring import Scorer
+from core.runs.scoring import Scorer, ScorePlan
 from core.service import runs
 from core.service.access import Role
 from core.service.runs import SCORING
@@ -152,3 +153,21 @@ def test_before_any_run_the_page_opens_on_a_bundled_recording_scored_by_the_ship
     assert "scored beforehand" in words(app) and "Choose one or more recordings to score." in words(app)
     board = app.dataframe[0].value
     assert board["Forecaster"].iloc[0] == "tlob" and board["Matthews"].iloc[0].startswith(f"{answer['matthews']:.3f}")
+
+
+def test_a_scoring_that_another_visitor_starts_while_a_page_is_drawn_is_no_error_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = Scorer(command=(sys.executable, "-c", "import time; time.sleep(60)"))
+    table = scorer.table
+
+    def started_meanwhile(name: str) -> Any:
+        if not scorer.status().running:
+            scorer.start(ScorePlan(places=("another",), models=("tlob",)))
+        return table(name)
+
+    monkeypatch.setattr(checkpoints, "FOLDER", ROOT / "assets" / "checkpoints")
+    monkeypatch.setattr(scorer, "table", started_meanwhile)
+    monkeypatch.setattr(SCORING, "run", scorer)
+    try:
+        assert not opened_score().dataframe and scorer.status().running
+    finally:
+        scorer.close()
