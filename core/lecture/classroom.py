@@ -16,6 +16,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any, Final, Protocol
@@ -287,10 +288,10 @@ class Classes:
             trial.take(who, trial.phase, right, known, arm if arm in ARMS and "before" in known else "")
 
     def trial(self, code: str) -> tuple[str, Trial]:
-        """The lesson whose trial is on, and the trial."""
+        """The lesson whose trial is on, and the trial as it stands."""
         with self._lock:
             room = self._seen(code)
-            return room.lesson, room.trials.get(room.lesson, Trial())
+            return room.lesson, deepcopy(room.trials.get(room.lesson, Trial()))
 
     def mine(self, code: str, who: str) -> str:
         """JSON of a phone's own group and results, which it keeps: null before the first test."""

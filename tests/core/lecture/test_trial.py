@@ -87,6 +87,19 @@ def test_a_class_draws_pairs_counts_right_answers_and_tells_none() -> None:
         classes.hand_in(code, watcher, [1, 2])
 
 
+def test_the_teachers_page_counts_while_phones_hand_in() -> None:
+    """Thirty phones hand in at once, to the server's own thread; a page counts in another."""
+    classes = Classes()
+    code, _key = classes.open()
+    classes.test(code, "norms", "before", {"en": [asked(1)]})
+    classes.hand_in(code, "first", [1])
+    _lesson, trial = classes.trial(code)
+    for of_students in (trial.right, trial.arms):
+        for number, _ in enumerate(of_students.values()):
+            classes.hand_in(code, f"{id(of_students)} {number}", [1])
+    assert len(trial.rows()) == 1 and len(classes.trial(code)[1].rows()) == 3
+
+
 def test_weeks_later_the_phone_brings_its_group_and_results_and_nothing_else_is_believed() -> None:
     classes = Classes()
     code, _key = classes.open()
