@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.market.answers.predictions import predictions_table
 from core.market.answers.scoreboard import HeadScores, Scoreboard
 from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
 from core.market.depth import DepthHistory
@@ -534,9 +535,10 @@ class MarketSession:
             return list(self._marks)
 
     def export(self) -> pd.DataFrame:
-        """All confirmed predictions that are kept; see `Scoreboard.export` for the columns."""
+        """All confirmed predictions that are kept; see `predictions_table` for the columns."""
         with self._lock:
-            return self._board.export()
+            rows = self._board.log.tail(self._board.log.count)
+        return predictions_table(self.predictor.heads, rows)  # half a second of a day's, for which no step waits
 
     def freeze(self) -> FrozenWindow | None:
         """A copy of the newest whole window of confirmed rows; None where there is none since the last gap."""

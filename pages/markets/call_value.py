@@ -18,6 +18,7 @@ from core.figures import market as market_figures
 from core.figures import value as figures
 from core.market.answers.naive import BOOKLESS
 from core.market.answers.recalibration import EXPERTS, MEMORY, MIN_OUTCOMES, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
+from core.market.answers.table import ahead
 from core.market.answers.value import GROUP, CallRows, CallValue, Estimate, Luck, call_value, precision_by_confidence
 from core.market.book import STEP_MS
 from core.market.session import MarketSession
@@ -183,15 +184,16 @@ def show_ahead(session: MarketSession, choices: ViewChoices) -> None:
     """TLOB of the chosen head against a rule that sees no book."""
     st.header(_("Better, by how much, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     names = rule_names()
-    sequences = session.read_board(lambda board: board.ahead(choices.head))
+    outcomes = session.read_board(lambda board: board.spaced(choices.head))
     with st.container(horizontal=True):
         rule = url_state.choice(
             st.segmented_control, _("TLOB against"), {name: names[name] for name in BOOKLESS}, key="against",
             default="frequencies", required=True,
         )  # fmt: skip
         measure = pick_measure()
-    if len(sequences[rule]) and sequences[rule]["outcomes"].iloc[-1] >= MIN_OUTCOMES_DRAWN:
-        draw_ahead(sequences[rule], measure, "TLOB", names[rule], key="ahead_plot")
+    sequence = ahead(outcomes, "tlob", rule)
+    if len(sequence) and sequence["outcomes"].iloc[-1] >= MIN_OUTCOMES_DRAWN:
+        draw_ahead(sequence, measure, "TLOB", names[rule], key="ahead_plot")
     else:
         text = _("Shown once {count} outcomes that do not overlap are known.")
         controls.notice("loading", text.format(count=number(MIN_OUTCOMES_DRAWN)))

@@ -12,10 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.naive import BOOKLESS, CALLERS, NAIVE, RunningRates, in_turn, plain_answers
-from core.market.answers.predictions import predictions_table
+from core.market.answers.naive import CALLERS, NAIVE, RunningRates, in_turn, plain_answers
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, AdaptiveScores, Recalibrated
-from core.market.answers.table import Answered, Scores, Table, ahead
+from core.market.answers.table import Answered, Scores, Table
 from core.market.answers.value import CallRows, Luck, TakerAccount, luck
 from core.market.grid import STEP_MS
 from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, smoothing_steps
@@ -276,13 +275,12 @@ class Scoreboard:
 
     def luck(self, head: int) -> dict[str, Luck]:
         """The luck test of each rule's calls since the session began."""
-        table = self._spaced[head].table()
+        table = self.spaced(head)
         return {rule: luck(table.answers[rule].calls, table.truth) for rule in CALLERS}
 
-    def ahead(self, head: int) -> dict[str, pd.DataFrame]:
-        """Confidence sequences of TLOB's losses less those of each rule with probabilities, since the session began."""
-        table = self._spaced[head].table()
-        return {rule: ahead(table, "tlob", rule) for rule in BOOKLESS}
+    def spaced(self, head: int) -> Table:
+        """One head's outcomes that do not overlap since the session began, and every rule's answers."""
+        return self._spaced[head].table()
 
     def call_rows(self, head: int, most: int = VALUED) -> dict[str, CallRows]:
         """One head's last calls by rule."""
@@ -320,7 +318,3 @@ class Scoreboard:
             rolling=dict(zip(RULES, self.latest([head], count=ROLLING, rules=len(RULES))[0], strict=True)),
             apart=self.apart[head].copy(),
         )
-
-    def export(self, count: int | None = None) -> pd.DataFrame:
-        """The last `count` rows of the log (all by default), as `core.market.answers.predictions.predictions_table` has them."""
-        return predictions_table(self.heads, self.log.tail(self.log.count if count is None else count))

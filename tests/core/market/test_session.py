@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core.market.answers.predictions import evaluate
@@ -36,6 +37,20 @@ def finished(predictor: Predictor, script: list[Step], **options: object) -> Mar
 
 def expected_predictions(predictor: Predictor, rows: BookRows, ends: list[int]) -> np.ndarray:
     return predictor.predict(windows_of(rows.levels, ends, predictor.window), predictor.markets["pooled"]).probabilities
+
+
+def test_a_table_of_all_predictions_is_made_while_steps_go_on(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a day it takes half a second, for which neither a step nor another viewer waits."""
+    session, make, free = finished(predictor, replaying(ROWS[:150])), pd.DataFrame, list[bool]()
+
+    def looked_at(*given: object) -> pd.DataFrame:
+        free.append(session._lock.acquire(blocking=False))
+        if free[-1]:
+            session._lock.release()
+        return make(*given)
+
+    monkeypatch.setattr(pd, "DataFrame", looked_at)
+    assert len(session.export()) == 150 - predictor.window + 1 and free == [True]
 
 
 # -- rows and predictions -------------------------------------------------------------------------------------------------

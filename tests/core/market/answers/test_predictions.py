@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.market.answers.predictions import RowPredictions, predict_rows
+from core.market.answers.predictions import RowPredictions, predict_rows, predictions_table
 from core.market.answers.scoreboard import Scoreboard
 from core.market.grid import segments
 from core.market.predictor import MarketCard, Predictor
@@ -87,7 +87,7 @@ def test_the_table_is_that_of_the_scoreboard(predictor: Predictor, entry: Market
             whole = row - stretch.start + 1 >= predictor.window
             window = ROWS.levels[None, row - predictor.window + 1 : row + 1]
             board.step(int(ROWS.timestamps[row]), float(ROWS.mid[row]), predictor.predict(window, entry) if whole else None)
-    pd.testing.assert_frame_equal(found.table(), board.export(), atol=1e-5)
+    pd.testing.assert_frame_equal(found.table(), predictions_table(board.heads, board.log.tail(board.log.count)), atol=1e-5)
 
 
 def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketCard) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from core import scores
-from core.market.answers.predictions import evaluate, predict_rows
+from core.market.answers.predictions import evaluate, predict_rows, predictions_table
 from core.market.answers.scoreboard import ROLLING, RULES, VALUED, PredictionLog, Scoreboard
 from core.market.book import BookRows
 from core.market.grid import STEP_MS, segments, stalled
@@ -222,7 +222,7 @@ def test_scores_are_copies(board: Scoreboard) -> None:
 
 
 def test_export_names_every_head(board: Scoreboard, predictor: Predictor) -> None:
-    table = pd.read_csv(io.StringIO(board.export().to_csv(index=False)), keep_default_na=False)
+    table = pd.read_csv(io.StringIO(predictions_table(HEADS, board.log.tail(10_000)).to_csv(index=False)), keep_default_na=False)
     expected = ["timestamp", "mid"]
     for kind, horizon in HEADS:
         expected += [f"{kind}_{horizon}_{what}" for what in ("p_down", "p_stationary", "p_up", "call", "momentum", "truth")]
@@ -236,11 +236,11 @@ def test_export_names_every_head(board: Scoreboard, predictor: Predictor) -> Non
     np.testing.assert_allclose(
         table[["smoothed_10_p_down", "smoothed_10_p_stationary", "smoothed_10_p_up"]], log["probabilities"][:, 0], atol=1e-6
     )
-    assert len(board.export(7)) == 7
+    assert len(predictions_table(HEADS, board.log.tail(7))) == 7
 
 
 def test_an_empty_export_has_its_columns() -> None:
-    table = Scoreboard([("forward", 5)], [1e-4]).export()
+    table = predictions_table([("forward", 5)], Scoreboard([("forward", 5)], [1e-4]).log.tail(10_000))
     assert len(table) == 0
     assert "forward_5_p_up" in table.columns
 
