@@ -21,7 +21,7 @@ from core.market.store.index import find_recording
 from core.market.windows import STORE
 from core.runs.local_run import TrainError
 from core.runs.market_training import MarketTrainer
-from core.runs.scoring import Scorer, ScorePlan
+from core.runs.scoring import ScorePlan, Scorer
 from core.service import runs
 from core.service.access import Role
 from core.service.runs import SCORING

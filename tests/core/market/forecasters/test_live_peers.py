@@ -241,7 +241,7 @@ def test_one_that_learns_is_told_what_came_before_its_next_answer_and_forgets_a_
 
 
 def test_a_session_that_is_gone_takes_its_forecasters_with_it() -> None:
-    """Nothing is offered any more, by which one that nobody asks for would be dropped: it would keep its thread and 1,024 windows."""
+    """Nothing is offered any more, at which one that nobody asks for is dropped: it would keep its thread and 1,024 windows."""
     before = set(threading.enumerate())
     peers = peers_with(By(lambda _: GOOD))
     (running,) = set(threading.enumerate()) - before
