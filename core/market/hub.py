@@ -137,12 +137,14 @@ class Hub:
             if running is not None and running.viewers.pop(viewer, None) is not None:
                 running.last_asked = self._clock()
 
-    def restart(self, key: str) -> None:
-        """Stop a feed at once, so that the next viewer starts it anew (after a failure, for example)."""
+    def restart(self, key: str, failed: MarketSession | None = None) -> None:
+        """Stop a feed at once, so that the next viewer starts it anew; where a session is given, only if it still is that one."""
         with self._lock:
-            running = self._running.pop(key, None)
-        if running is not None:
-            running.future.cancel()
+            running = self._running.get(key)
+            if running is None or failed not in (None, running.session):
+                return
+            del self._running[key]
+        running.future.cancel()
 
     def watched(self) -> list[RunningFeed]:
         """The running feeds."""

@@ -78,7 +78,7 @@ def main() -> None:
     if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(
         _("Start again"), icon=":material/refresh:", key="restart"
     ):
-        hub().restart(session.feed.key)
+        hub().restart(session.feed.key, session)
         st.rerun()
     _screen(session, choices, view)
     with st.container(key="livelevers"):

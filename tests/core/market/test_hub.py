@@ -189,6 +189,22 @@ def test_a_failure_is_handed_out_until_it_is_restarted(predictor: Predictor, loo
     assert anew.view().status is Status.REPLAYING
 
 
+def test_two_who_start_a_failed_feed_again_at_once_start_it_once(predictor: Predictor, loop: BackgroundLoop) -> None:
+    """The second found the session failed before the first pressed: what runs by now is not stopped for it."""
+    hub, feeds = Hub(loop, grace_s=FOREVER), []
+
+    def start() -> MarketSession:
+        feeds.append(ScriptedFeed([] if feeds else [FeedFailed("No such market.")]))
+        return MarketSession(feeds[-1], predictor)
+
+    failed = hub.watch("ann", "one", start)
+    wait_until(lambda: failed.view().status is Status.FAILED)
+    hub.restart("one", failed)
+    anew = hub.watch("ann", "one", start)
+    hub.restart("one", failed)
+    assert hub.watch("bob", "one", start) is anew and len(feeds) == 2
+
+
 def test_the_same_session_may_be_started_anew(predictor: Predictor, loop: BackgroundLoop) -> None:
     """A tab that slept through the grace period comes back with the session it knew."""
     hub, feed = Hub(loop, grace_s=FOREVER), ScriptedFeed(replaying(ROWS[:60]))
