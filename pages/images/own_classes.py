@@ -55,9 +55,8 @@ def pictures_of(row: int) -> list[Bytes]:
     return pictures
 
 
-def add(classifier: Classifier, row: int, data: bytes, title: str) -> None:
+def add(classifier: Classifier, pictures: list[Bytes], data: bytes, title: str) -> None:
     """Add a file's picture to a class, as the model reads it; a message where it cannot be decoded."""
-    pictures = pictures_of(row)
     image = image_of(classifier, data, title)
     if image is not None and len(pictures) < MAX_PICTURES:
         pictures.append(image)
@@ -72,14 +71,14 @@ def image_of(classifier: Classifier, data: bytes, title: str) -> Bytes | None:
 def show_class(classifier: Classifier, row: int, name: str) -> None:
     """A class's files, and its pictures on a sheet: a click takes one out."""
     seen: set[str] = st.session_state.setdefault("own:seen", set())
+    pictures = pictures_of(row)  # here, as a press stops the run at any look at the session: also between the two lines below
     for file in st.file_uploader(
         _("Pictures of “{name}”").format(name=name), accept_multiple_files=True, key=f"own:files:{row}",
         max_upload_size=LARGEST_MB,
     ):  # fmt: skip
         if file.file_id not in seen:
             seen.add(file.file_id)
-            add(classifier, row, file.getvalue(), file.name)
-    pictures = pictures_of(row)
+            add(classifier, pictures, file.getvalue(), file.name)
     sentence = ngettext("{count} picture", "{count} pictures", len(pictures)).format(count=number(len(pictures)))
     st.caption(f"**{name}**: {sentence}" + (" · " + _("press one to take it out") if pictures else ""))
     if pictures:
@@ -95,8 +94,9 @@ def with_camera(classifier: Classifier, names: list[str], head: OwnClasses | Non
     """The camera: a button for each class takes shots while it is held, and what was taught answers as the camera moves."""
     fits = head if head is not None and head.fits(classifier) else None
     _still, shots = live_camera.show(key="own_camera", record=names, head=fits)
+    pictures = pictures_of(shots[0]) if shots else []
     for data in shots[1] if shots else ():
-        add(classifier, shots[0] if shots else 0, data, _("Shot"))
+        add(classifier, pictures, data, _("Shot"))
 
 
 def teach_them(classifier: Classifier, names: list[str]) -> None:

@@ -13,12 +13,14 @@ import pytest
 import streamlit as st
 from PIL import Image
 from starlette.datastructures import QueryParams
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from core.lecture.classroom import CLASSES
-from core.vision.classifier import load_classifier
+from core.vision import own_classes
+from core.vision.classifier import Classifier, load_classifier
 from core.vision.own_classes import as_read, read_own_classes
-from core.vision.pictures import decode, png
+from core.vision.pictures import Bytes, Picture, decode, png
 from pages.images import live_camera, picture_box
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
@@ -45,6 +47,25 @@ def taught() -> AppTest:
     app.button(key="own_teach").click().run()
     assert not app.exception
     return app
+
+
+def test_a_press_while_files_are_read_loses_none_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stops the run at its next look at the session, and the next run goes on where that one was."""
+    app = opened()
+    app.text_input(key="own_names").set_value("upright, level").run()
+    read = list[int]()
+
+    def pressed_at_the_third(classifier: Classifier, picture: Picture) -> Bytes:
+        read.append(len(read))
+        context = get_script_run_ctx()
+        if len(read) == 3 and context is not None and context.script_requests is not None:
+            context.script_requests.request_stop()
+        return as_read(classifier, picture)
+
+    monkeypatch.setattr(own_classes, "as_read", pressed_at_the_third)
+    app.file_uploader(key="own:files:0").set_value(striped(6, upright=True)).run()
+    app.run()
+    assert len(read) == len(app.session_state["own:pictures:0"]) == 6
 
 
 def test_from_files_to_an_answer_and_a_file_to_keep() -> None:
