@@ -192,9 +192,10 @@ def _pasted() -> list[str] | None:
     component = browser_component("clipboard")
     result = component(key="classify_pasted", data={"labels": labels}, on_picture_change=lambda: _touch("paste"))
     data = sent_picture(result.get("picture"), max_bytes=MAX_PASTED)
-    came = state.pop("classify:touched:paste", False)
+    came = state.get("classify:touched:paste", False)
     if came and data is not None and (picture := decoded(data, _("Pasted picture"))):
         state["classify:pasted"] = state["picture"] = STORE.keep(picture)
+    state.pop("classify:touched:paste", None)  # now, as a press may have stopped the run before it was kept
     return [state["classify:pasted"]] if "classify:pasted" in state else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import re
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image, ImageOps
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
@@ -23,9 +25,9 @@ from core.vision.classifier import load_classifier
 from core.vision.evidence import evidence
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
-from core.vision.pictures import MAX_PIXELS, STORE, PictureError, decode, from_pixels, png
+from core.vision.pictures import MAX_PIXELS, STORE, Picture, PictureError, decode, from_pixels, png
 from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
-from pages.images import cached_results
+from pages.images import cached_results, picture_source
 from pages.shared import language
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
@@ -407,3 +409,26 @@ def test_the_explorers_read_a_photograph_with_the_shipped_model_that_answered_it
     row = photograph_gallery()[9]
     expected = analyse(load_classifier("cct"), prepare(decode(row.data), PHOTOGRAPH, side=128).image)
     assert (NAMES[expected.likeliest] if page == "attention" else "The patch") in words(app)
+
+
+def test_a_press_while_a_pasted_picture_is_read_does_not_lose_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stops the run at its next look at the session; the browser tells of a pasted picture once."""
+    data, read = shop_picture(0), list[str]()
+
+    def pressed_at_first(given: bytes, **options: str) -> Picture:
+        read.append(options["name"])
+        context = get_script_run_ctx()
+        if len(read) == 1 and context is not None and context.script_requests is not None:
+            context.script_requests.request_stop()
+        return decode(given, **options)
+
+    app = opened()
+    pasted = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    monkeypatch.setattr(picture_source, "browser_component", lambda _name: lambda **_options: {"picture": pasted})
+    monkeypatch.setattr(picture_source, "decode", pressed_at_first)
+    app.session_state["classify:touched:paste"] = True
+    app.run()
+    app.run()
+    assert app.session_state["classify:pasted"] == decode(data, name="").id and len(read) == 2
+    app.run()
+    assert len(read) == 2
