@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
@@ -139,7 +140,12 @@ class RecordingPlace:
 
     def at(self, *paths: Path) -> list[StoredFile]:
         """Those of these files of this machine that are there."""
-        return [file for path in paths if path.is_file() and (file := self._file(self.system.info(str(path)))) is not None]
+        there: list[StoredFile] = []
+        for path in paths:
+            with suppress(FileNotFoundError):  # deleted between the two looks
+                if path.is_file() and (file := self._file(self.system.info(str(path)))) is not None:
+                    there.append(file)
+        return there
 
     def _walk(self) -> list[StoredFile]:
         listed: list[StoredFile] = []

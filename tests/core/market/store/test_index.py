@@ -12,6 +12,7 @@ import pytest
 from core.market.book import BookError, BookRows, frame_from_rows, read_rows
 from core.market.store import index
 from core.market.store.index import bundled_recordings, list_recordings, market_of, recording_of
+from core.market.store.places import RecordingPlace
 from core.market.store.rows import RecordedRows, read_market
 from core.market.store.writer import write_rows
 
@@ -167,3 +168,18 @@ def test_a_bad_row_is_named_by_its_number_in_the_file(tmp_path: Path) -> None:
     frame.to_parquet(path := tmp_path / "bad.parquet")
     with pytest.raises(BookError, match="bad.parquet has a price or size of zero or less in row 1234"):
         RecordedRows([path])
+
+
+def test_a_recording_that_is_deleted_while_it_is_looked_for_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, is_file = tmp_path / "mine.parquet", Path.is_file
+    path.write_bytes(b"rows")
+
+    def then_deleted(one: Path) -> bool:
+        found = is_file(one)
+        if one.name == path.name:
+            one.unlink(missing_ok=True)
+        return found
+
+    assert [file.relative for file in RecordingPlace(str(tmp_path)).at(path)] == ["mine.parquet"]
+    monkeypatch.setattr(Path, "is_file", then_deleted)
+    assert RecordingPlace(str(tmp_path)).at(path) == []
