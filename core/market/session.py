@@ -386,6 +386,8 @@ class MarketSession:
     def _drop_provisional(self) -> None:
         """A gap: rows that nothing confirmed are not rows (D27)."""
         if self._provisional:
+            first = self._provisional[0].row.timestamp
+            self._marks = deque(mark for mark in self._marks if mark.time < first)
             self.frames.start_anew()
         self._rows.drop_last(len(self._provisional))
         self._depth.drop_last(len(self._provisional))
