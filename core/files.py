@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +22,14 @@ def lock(file: IO[bytes]) -> bool:
 def part_of(path: Path) -> Path:
     """Path of a file's part, another at each call: a second press of a button begins the same file while the first goes on."""
     return path.with_name(f".{secrets.token_hex(4)}.{path.name}.part")
+
+
+Written = tuple[tuple[Path, int], ...]
+
+
+def written(paths: Iterable[str | Path]) -> Written:
+    """Files, each with its time of writing (0 where there is none): a name may be that of another file by now."""
+    return tuple((Path(path), Path(path).stat().st_mtime_ns if Path(path).exists() else 0) for path in paths)
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import pandas as pd
 import streamlit as st
 
 from core.figures.value import lead_lag_figure
+from core.files import Written, written
 from core.market.book import BookError
 from core.market.lead_lag import LeadLag, lead_lag
 from core.market.store.index import Recording
@@ -27,8 +27,8 @@ MAX_ROWS: Final = 2_000_000
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
-def _compared(first: tuple[str, ...], second: tuple[str, ...]) -> LeadLag:
-    return lead_lag(*(read_market([Path(file) for file in files]) for files in (first, second)))
+def _compared(first: Written, second: Written) -> LeadLag:
+    return lead_lag(*(read_market([file for file, _at in files]) for files in (first, second)))
 
 
 def show(pair: Sequence[Recording], *, opened: bool) -> None:
@@ -40,7 +40,7 @@ def show(pair: Sequence[Recording], *, opened: bool) -> None:
             return
         try:
             with st.spinner(_("Comparing…")):
-                told = _compared(pair[0].files, pair[1].files)
+                told = _compared(written(pair[0].files), written(pair[1].files))
         except (BookError, BadValue, OSError) as error:
             controls.error_box(str(error), remedy=_("Choose two recordings of the same time."))
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 import pandas as pd
@@ -10,6 +11,7 @@ import streamlit as st
 
 from core.device import use_one_thread
 from core.figures import training as figures
+from core.files import Written, written
 from core.market.features import TRANSFORM_KINDS
 from core.market.labels import HORIZONS
 from core.market.predictor import DEFAULT
@@ -88,16 +90,21 @@ def _from_nothing(plan: MarketPlan) -> MarketPlan:
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def _outlook(plan: MarketPlan, _by: Visitor) -> Outlook:
+def _kept_outlook(plan: MarketPlan, files: Written, _by: Visitor) -> Outlook:
     use_one_thread()
     return runs.outlook(_by, plan)
+
+
+def _outlook(plan: MarketPlan) -> Outlook:
+    """Outlook of a plan under any name, kept for its files as they were written."""
+    return _kept_outlook(replace(plan, name=""), written(chain.from_iterable(plan.files)), permissions.visitor())
 
 
 def ahead(plan: MarketPlan) -> bool:
     """Shows the run's data and time, and whether that is enough; False where it cannot be begun."""
     try:
         with st.spinner(_("Counting windows and timing two steps…"), show_time=True):
-            outlook = _outlook(replace(plan, name=""), permissions.visitor())
+            outlook = _outlook(plan)
     except TrainError as error:
         controls.error_box(str(error), remedy=_("Choose a longer recording, or several of one market."))
         return False
@@ -208,7 +215,7 @@ def _naive() -> dict[str, float]:
     """The momentum rule's scores on the run's validation parts; none where its recordings are gone."""
     plan = MARKETS.run.plan
     try:
-        return _outlook(replace(plan, name=""), permissions.visitor()).naive if plan is not None else {}
+        return _outlook(plan).naive if plan is not None else {}
     except (TrainError, NotAllowed):
         return {}
 

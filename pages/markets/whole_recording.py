@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import pandas as pd
 import streamlit as st
 
+from core.files import Written, written
 from core.market.answers.naive import A_THIRD_EACH, CALLERS
 from core.market.answers.predictions import HeadResult, RowPredictions, predict_rows, score_head
 from core.market.answers.value import CallValue
@@ -38,17 +38,9 @@ WANTED: Final = "whole:wanted"
 """Session state: whether the button was just pressed."""
 
 
-Files = tuple[tuple[Path, int], ...]
-"""A recording's files, each with its time of writing: a day gets more of them, and a name may be that of another by now."""
-
-
-def _files(feed: RecordingFeed) -> Files:
-    return tuple((path, path.stat().st_mtime_ns if path.exists() else 0) for path in feed.paths)
-
-
 @kept(8, HASHES)
 def _predicted(
-    predictor: Predictor, entry: MarketCard, files: Files, moved: Callable[[int, int], None] | None = None
+    predictor: Predictor, entry: MarketCard, files: Written, moved: Callable[[int, int], None] | None = None
 ) -> RowPredictions:
     return predict_rows(predictor, read_market([path for path, _written in files]), entry, batch=BATCH, progress=moved)
 
@@ -59,7 +51,7 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
     if not isinstance(feed, RecordingFeed):
         return
     st.header(_("The whole recording, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    whole = _predicted.find(session.predictor, session.entry, _files(feed))
+    whole = _predicted.find(session.predictor, session.entry, written(feed.paths))
     if whole is None:
         _offer(session, feed)
         return
@@ -91,7 +83,7 @@ def _offer(session: MarketSession, feed: RecordingFeed) -> None:
         text = _("Row {done} of {total}").format(done=number(done), total=number(total))
         bar.progress(done / total, text=text)
 
-    _predicted(session.predictor, session.entry, _files(feed), moved=moved)
+    _predicted(session.predictor, session.entry, written(feed.paths), moved=moved)
     st.rerun()
 
 
@@ -166,13 +158,13 @@ def _boards(session: MarketSession, whole: RowPredictions, choices: ViewChoices)
 
 
 @kept(64, {**HASHES, RowPredictions: lambda _made_of_the_others: None})
-def _values(predictor: Predictor, entry: MarketCard, files: Files, head: int, whole: RowPredictions) -> dict[str, CallValue]:
+def _values(predictor: Predictor, entry: MarketCard, files: Written, head: int, whole: RowPredictions) -> dict[str, CallValue]:
     """Value of each rule's calls of one head over the whole recording."""
     return {rule: measure_value(rows) for rule, rows in whole.of_head(head).call_rows(*CALLERS).items()}
 
 
 def _show_value(session: MarketSession, feed: RecordingFeed, whole: RowPredictions, head: int) -> None:
-    values = _values(session.predictor, session.entry, _files(feed), head, whole)
+    values = _values(session.predictor, session.entry, written(feed.paths), head, whole)
     st.markdown(call_value.luck_sentence(values["tlob"].luck))
     st.dataframe(call_value.value_table(values, call_value.fee_chosen()), hide_index=True, width="stretch", height="content")
     st.caption(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from core.files import write_bytes, write_whole
+from core.files import write_bytes, write_whole, written
 
 
 def test_two_who_write_a_file_at_once_write_it_whole_and_the_later_counts(tmp_path: Path) -> None:
@@ -40,3 +41,13 @@ def test_one_who_gives_up_takes_nothing_from_another_who_writes_the_same(tmp_pat
     write_whole(path, meanwhile)
     assert path.read_bytes() == b"whole"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_another_file_of_the_same_name_is_told_by_its_time(tmp_path: Path) -> None:
+    path = tmp_path / "one"
+    assert written([path]) == ((path, 0),)
+    path.write_bytes(b"one")
+    os.utime(path, ns=(1, 1))
+    first = written([str(path)])
+    os.utime(path, ns=(2, 2))
+    assert first == ((path, 1),) and written([path]) == ((path, 2),)
