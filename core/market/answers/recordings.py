@@ -20,7 +20,7 @@ from core.market.answers.predictions import RowPredictions, predict_rows, predic
 from core.market.answers.recalibration import Thresholds, recalibrate_file
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
 from core.market.book import BookError, BookRows, FloatArray
-from core.market.forecasters.catalogue import find_forecaster
+from core.market.forecasters.catalogue import AnyForecaster, find_forecaster
 from core.market.forecasters.comparison import Comparison, compare, names_of, run_over
 from core.market.forecasters.protocol import Fault, ForecastTask, task_of
 from core.market.grid import segments
@@ -216,11 +216,12 @@ def score_day(
     for place, (name, other) in enumerate(others, 1):
         mine = predict_rows(other, rows, other.market(day.name), first=first, every=by.every, progress=moved(place))
         answers[name] = _aligned(mine.answers(other.head(*by.head)), mine.rows, predicted.rows)
-    task, named = task_of(reference, entry, day.name), names_of(by.forecasters)
-    for place, (wanted, name) in enumerate(named.items(), len(models)):
-        answers[name] = _asked(wanted, name, task, rows, predicted, index, moved(place))
+    task = task_of(reference, entry, day.name)
+    peers = {name: find_forecaster(wanted, task) for wanted, name in names_of(by.forecasters).items()}
+    for place, (name, forecaster) in enumerate(peers.items(), len(models)):
+        answers[name] = _asked(forecaster, name, task, rows, predicted, index, moved(place))
     if by.equal_terms:
-        peers, after = {name: find_forecaster(wanted, task) for wanted, name in named.items()}, moved(len(models) + len(named))
+        after = moved(len(models) + len(peers))
         compared = compare(reference, rows, entry, peers, spelling=spelling, first=first, known=predicted, progress=after)
         about["equal_terms"] = _on_equal_terms(compared, index, validated=first > 0)
     answers |= naive_answers(predicted.timestamps, truth, momentum, by.head[1])
@@ -240,7 +241,7 @@ def score_day(
 
 
 def _asked(
-    spelling: str,
+    forecaster: AnyForecaster,
     name: str,
     task: ForecastTask,
     rows: BookRows,
@@ -249,7 +250,6 @@ def _asked(
     progress: Callable[[int, int], None] | None,
 ) -> Answered:
     """A forecaster's answers at the rows predicted, its likeliest class called."""
-    forecaster = find_forecaster(spelling, task)
     peer = run_over(forecaster, name, rows, predicted.rows, task, truth=predicted.truth, progress=progress)
     p = peer.probabilities[:, index]
     calls = np.where(peer.faults[:, index] == Fault.NONE, np.nan_to_num(p).argmax(axis=1), NO_CALL)
