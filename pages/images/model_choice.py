@@ -33,7 +33,7 @@ def show_if_possible(body: Callable[[], None]) -> None:
     try:
         body() if cached_results.model_names() else no_model()
     except CheckpointError as error:
-        show_checkpoint_error(error)
+        controls.no_checkpoint(error)
 
 
 def no_model() -> None:
@@ -81,8 +81,3 @@ def chosen_classifier(picture: Picture) -> Classifier:
     names = cached_results.model_names()
     chosen = st.session_state.get("vit", BY_PICTURE)
     return cached_results.classifier_of(chosen if chosen in names else model_for(picture, names))
-
-
-def show_checkpoint_error(error: CheckpointError) -> None:
-    """Shows the fault of a checkpoint, and the remedy."""
-    controls.no_checkpoint(error)

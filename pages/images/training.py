@@ -11,7 +11,7 @@ from core.runs import history
 from core.runs.history import TrainingRecord
 from core.vision.classifier import DEFAULT, classifier_names
 from core.vision.gallery import enlarged, mistake_images
-from pages.images.model_choice import no_model, show_checkpoint_error
+from pages.images.model_choice import no_model
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose, scientific, significant
 from pages.shared.live_plot import static_plot
@@ -156,7 +156,7 @@ try:
     card = checkpoints.read_card(chosen, folder=checkpoints.FOLDER)
     record = history.read_record(card)
 except checkpoints.CheckpointError as error:
-    show_checkpoint_error(error)
+    controls.no_checkpoint(error)
     st.stop()
 header(record)
 curves(record)
