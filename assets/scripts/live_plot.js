@@ -130,7 +130,8 @@ class LivePlot {
     this.drawing = true;
     try {
       const Plotly = await loadPlotly(this.chrome.plotly);
-      await new Promise((turn) => setTimeout(turn)); // what the reader does comes between two plots
+      // Of a page that opens, what the reader does comes between two plots.
+      if (this.updates === 0) await new Promise((turn) => setTimeout(turn));
       while (!this.closed && !this.held && this.next) await this.show(Plotly);
     } catch (error) {
       if (!this.closed) this.fail(error); // the next frame tries again
