@@ -29,7 +29,7 @@ Written = tuple[tuple[Path, int], ...]
 
 def written(paths: Iterable[str | Path]) -> Written:
     """Files, each with its time of writing (0 where there is none): a name may be that of another file by now."""
-    return tuple((Path(path), Path(path).stat().st_mtime_ns if Path(path).exists() else 0) for path in paths)
+    return tuple((path, path.stat().st_mtime_ns if path.exists() else 0) for path in map(Path, paths))
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:

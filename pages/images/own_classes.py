@@ -94,9 +94,11 @@ def with_camera(classifier: Classifier, names: list[str], head: OwnClasses | Non
     """The camera: a button for each class takes shots while it is held, and what was taught answers as the camera moves."""
     fits = head if head is not None and head.fits(classifier) else None
     _still, shots = live_camera.show(key="own_camera", record=names, head=fits)
-    pictures = pictures_of(shots[0]) if shots else []
-    for data in shots[1] if shots else ():
-        add(classifier, pictures, data, _("Shot"))
+    if shots:
+        row, taken = shots
+        pictures = pictures_of(row)
+        for data in taken:
+            add(classifier, pictures, data, _("Shot"))
 
 
 def teach_them(classifier: Classifier, names: list[str]) -> None:
