@@ -101,6 +101,7 @@ class Hub:
         with self._started:
             self._started.wait_for(lambda: key not in self._starting)
             if (known := self._joined(viewer, key)) is not None:
+                self._see_to_the_reaper()
                 return known
             self._make_room(viewer, key, address)
             self._starting.add(key)
@@ -110,8 +111,7 @@ class Hub:
                 self._make_room(viewer, key, address)  # others may have taken it meanwhile
                 self._running[key] = _Running(session, self._loop.submit(session.run()), viewer, address)
                 self._joined(viewer, key)
-                if self._reaper is None or self._reaper.done():
-                    self._reaper = self._loop.submit(self._reap())
+                self._see_to_the_reaper()
             return session
         finally:
             with self._started:
@@ -129,6 +129,10 @@ class Hub:
             return None
         running.viewers[viewer] = running.last_asked = self._clock()
         return running.session
+
+    def _see_to_the_reaper(self) -> None:
+        if self._reaper is None or self._reaper.done():
+            self._reaper = self._loop.submit(self._reap())
 
     def leave(self, viewer: str, key: str) -> None:
         """The viewer no longer watches this feed; the grace period starts now."""

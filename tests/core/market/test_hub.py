@@ -67,6 +67,15 @@ def test_two_viewers_share_one_session_and_one_prediction_a_step(
     assert first.view().step == second.view().step
 
 
+def test_a_reaper_that_ended_is_started_by_who_watches_a_feed_that_runs(predictor: Predictor, loop: BackgroundLoop) -> None:
+    hub, feed = Hub(loop), ScriptedFeed(replaying(ROWS[:20]))
+    hub.watch("ann", feed.key, lambda: MarketSession(feed, predictor))
+    ended = hub._reaper
+    assert ended is not None and ended.cancel()
+    hub.watch("bob", feed.key, never)
+    assert hub._reaper is not ended and hub._reaper is not None and not hub._reaper.done()
+
+
 def test_viewers_who_arrive_together_start_one_session(predictor: Predictor, loop: BackgroundLoop) -> None:
     hub, started, found = Hub(loop), [], []
 
