@@ -86,6 +86,11 @@ def first_page(request: Request) -> Response:
     return redirected(request, "/live") if navigation.OF_THE_LIVE_PAGE & request.query_params.keys() else page_html(request)
 
 
+def elsewhere(request: Request) -> Response:
+    """The nearest page to one that is gone."""
+    return redirected(request, f"/{navigation.MOVED[request.url.path.rpartition('/')[2]]}")
+
+
 def main() -> None:
     """One run: the frame around the page, then the page."""
     # before the navigation, which would have the page's icon fetched from a font service for the tab
@@ -141,6 +146,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
         Route("/metrics", service_routes.metrics),
         Route("/", first_page),
         Route(first, to_the_first),
+        *(Route(f"/{url}", elsewhere) for url in navigation.MOVED),
         *(Route(url, page_html) for url in others),
     ]
     app = st.App(

@@ -94,6 +94,9 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
 )
 """The first page opens at the root address."""
 
+MOVED: Final[dict[str, str]] = {}
+"""Addresses of pages that are gone, each with the nearest page that stays: links lead there still."""
+
 OF_THE_LIVE_PAGE: Final = frozenset(
     ("at", "colours", "contrast", "cutoff", "ex", "fee", "footprint", "h", "label", "lines", "model", "moves", "peers",
      "pressure", "profile", "rec", "seed", "source", "span", "speed", "spread", "sure", "sym", "ticks", "vol", "with", "zone")
