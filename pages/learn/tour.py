@@ -75,7 +75,7 @@ def build(folder: Path, *, lessons: Sequence[str] | None = None, address: str = 
     entries = [
         one
         for one in ENTRIES
-        if one.section == "Learn" and one.path.startswith("learn/") and one.url not in ("learn", "equations", "paper-errors")
+        if one.section == "Learn" and one.path.startswith("learn/") and one.url not in ("learn", "equations")
     ]
     known = {one.url: one for one in entries}
     wanted = lessons or sorted(known, key=lambda url: IN_COURSE.index(url) if url in IN_COURSE else len(IN_COURSE))

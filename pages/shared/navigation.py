@@ -88,13 +88,14 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("learn/uses.py", "Learn", N_("Uses and notation"), "hub", "uses", "learn"),
     PageEntry("learn/pairs.py", "Learn", N_("How many pairs?"), "layers", "pairs", "learn"),
     PageEntry("learn/leakage.py", "Learn", N_("The leakage lab"), "water_damage", "leakage", "learn"),
-    PageEntry("learn/paper_errors.py", "Learn", N_("Find the error in the paper"), "troubleshoot", "paper-errors", "learn"),
     PageEntry("learn/equations.py", "Learn", N_("Equation index"), "function", "equations"),
     PageEntry("system/status.py", "System", N_("System"), "monitor_heart", "system"),
 )
 """The first page opens at the root address."""
 
-MOVED: Final[dict[str, str]] = {}
+MOVED: Final[dict[str, str]] = {
+    "paper-errors": "equations",
+}
 """Addresses of pages that are gone, each with the nearest page that stays: links lead there still."""
 
 OF_THE_LIVE_PAGE: Final = frozenset(
