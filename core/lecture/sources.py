@@ -15,12 +15,11 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One line of a function: its file, its number, itself without indentation, and the function's whole text."""
+    """One line of a function: its file, its number, and itself without indentation."""
 
     file: str
     number: int
     text: str
-    whole: str
 
     @property
     def where(self) -> str:
@@ -58,4 +57,4 @@ def line_of(place: str, fragment: str = "return ") -> Line:
     if number is None:
         raise ValueError(f"no line of {place} has {fragment!r}")
     file = Path(made.__code__.co_filename).resolve().relative_to(ROOT).as_posix()
-    return Line(file=file, number=first + number, text=lines[number].strip(), whole="".join(lines))
+    return Line(file=file, number=first + number, text=lines[number].strip())

@@ -24,8 +24,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -36,14 +35,12 @@ import streamlit as st
 from core.device import use_one_thread
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, matrix_html
-from core.lecture import breaks, origins
-from core.lecture.breaks import Break, Rebound
+from core.lecture import origins
 from core.lecture.course import lesson_of
 from core.lecture.handout import Handout, Worked
 from core.lecture.moved import Moved
 from core.messages import Message, translate
 from pages.learn import (
-    break_line,
     class_push,
     diagram,
     frame,
@@ -65,8 +62,6 @@ from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_html, stat_strip
 
 Show = Callable[[], object]
-_followed: ContextVar[bool] = ContextVar("followed", default=True)
-"""Numbers come from the operands that are told: not those of a broken line."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +70,11 @@ class Shown:
 
     Attributes:
         show: draws it on the page. html: writes it for a phone or a file (`plain_view`).
-        name: of what can move, a figure or a claim; values: of a matrix.
+        values: of a matrix.
     """
 
     show: Show
     html: Callable[[], str]
-    name: str = ""
     values: Any = None
 
     def __call__(self) -> None:
@@ -173,7 +167,7 @@ class LessonPage:
 
     @property
     def url(self) -> str:
-        """Its address, by which the course and the breaks know it."""
+        """Its address, by which the course knows it."""
         return self.name.replace("_", "-")
 
     def part(self, code: str) -> Part:
@@ -193,22 +187,21 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
         return Drawn(
             lambda: static_plot(figure, key=key, alt=alt, height=height, **more),
             lambda: shown(figure, alt=alt, height=height),
-            alt.removesuffix("."),
         )
     if figure.values.size > MAX_CELLS or figure.values.shape[1] > MAX_COLUMNS:
         drawn = matrix_figure(figure, height=height)
         plain_map = partial(plain_view.plot, drawn, alt=alt, height=height)
-        return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), plain_map, figure.name, figure.values)
+        return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), plain_map, figure.values)
     words = {"png": _("Download as PNG"), "svg": _("Download as SVG"), "csv": _("Download as CSV")}
     origin = follow(key, figure)
     table = matrix_html(figure, key=key, alt=alt, words=words, write=written, chooses=chooses, origin=origin)
     in_file = partial(matrix_html, figure, key=key, alt=alt, write=written)
-    return Drawn(lambda: st.html(table), in_file, figure.name, figure.values)
+    return Drawn(lambda: st.html(table), in_file, figure.values)
 
 
 def follow(key: str, matrix: Matrix) -> str:
-    """JSON of where a matrix's numbers come from, for matrix.js; empty where that is not known, and while a line is broken."""
-    told = origins.told(key, matrix.of, current()) if _followed.get() else None
+    """JSON of where a matrix's numbers come from, for matrix.js; empty where that is not known."""
+    told = origins.told(key, matrix.of, current())
     if told is None:
         return ""
     words = {"code": _("In the code"), "test": _("Held by the test"), "against": _("against"), "close": _("Close")}
@@ -227,7 +220,7 @@ def check(sentence: str, holds: bool) -> Show:
     """A claim about the numbers on the page: green where it holds, else yellow."""
     mark = "check" if holds else "check off"
     html = f'<div class="{mark}">{plain_view.text(sentence)}</div>'
-    return Shown(lambda: frame.check(sentence, holds=holds), lambda: html, ("✓ " if holds else "✗ ") + sentence)
+    return Shown(lambda: frame.check(sentence, holds=holds), lambda: html)
 
 
 def caption(sentence: str) -> Show:
@@ -235,9 +228,9 @@ def caption(sentence: str) -> Show:
     return Shown(lambda: st.caption(sentence), lambda: f'<div class="note">{plain_view.text(sentence)}</div>')
 
 
-def markdown(text: str, *, name: str = "") -> Show:
-    """A paragraph; one with a name is told of where it moves."""
-    return Shown(lambda: st.markdown(text), lambda: plain_view.text(text), name)
+def markdown(text: str) -> Show:
+    """A paragraph."""
+    return Shown(lambda: st.markdown(text), lambda: plain_view.text(text))
 
 
 def stats(*strip: Stat) -> Show:
@@ -296,19 +289,12 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
         if part.below is not None and stage is None:
             with below:
                 part.below(**above, **turned.values)
-        with below if stage is None else stage.hidden:
-            broken = break_line.choose(page.url, part.code)
-        _followed.set(broken is None)
-        view = _view(part, broken, above, turned.values)
+        view = part.view(**above, **turned.values)
     except tuple(page.errors) as problem:
         sentence, remedy = next(told for kind, told in page.errors.items() if isinstance(problem, kind))
         controls.error_box(sentence or str(problem), remedy=remedy)
         _foot(page, part, None, {}, {})
         return
-    if broken is not None:
-        with shown if stage is None else stage.strip:
-            moves = _moved_by(broken, part, _view(part, None, above, turned.values), above, turned.values)
-            break_line.tell(broken, [] if stage is not None else list(moves))
     with shown if stage is None else stage.strip:
         seen = view.question is None or predict.ask(view.question)
     bare = seen or not view.covered
@@ -320,7 +306,7 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
         with shown:
             _show(view, turned, moved) if bare else st.caption(_covered())
     _diagram(page, part, view, turned, place, seen)
-    state = State(part.code, above, turned.values, turned.on, moved, seen, broken)
+    state = State(part.code, above, turned.values, turned.on, moved, seen)
     class_push.publish(
         lambda: plain(make(), state),
         state=state,
@@ -344,7 +330,7 @@ class State:
 
     Attributes:
         part, on: codes of the part and of its dial on display. above, values: of what stands above the dials, and of the dials.
-        moved: by the last change. seen: the answer of the question is out, or none is asked. broken: the line, if any.
+        moved: by the last change. seen: the answer of the question is out, or none is asked.
     """
 
     part: str
@@ -353,28 +339,13 @@ class State:
     on: str
     moved: Moved | None = None
     seen: bool = True
-    broken: Break | None = None
-
-
-def _view(part: Part, broken: Break | None, above: Mapping[str, Any], values: Mapping[str, Any]) -> PartView:
-    """A part at these dials; with a line broken it asks nothing, as its answers would be the broken line's."""
-    if broken is None:
-        return part.view(**above, **values)
-    made: PartView = Rebound(broken).of(part.view)(**above, **values)
-    return replace(made, question=None)
-
-
-def _pieces(view: PartView) -> Iterator[Shown]:
-    """Everything of a view that a phone could show, in order."""
-    for item in [*view.figures(None), *view.more]:
-        yield from (one for one in _flat(item) if isinstance(one, Shown))
 
 
 def plain(page: LessonPage, state: State) -> tuple[PlainView, Question | None]:
     """A state as plain HTML, in the language of the moment, and its question."""
     part = page.part(state.part)
-    view = _view(part, state.broken, state.above, state.values)
-    pieces = [f'<div class="check off">{plain_view.text(break_line.banner(state.broken))}</div>'] if state.broken else []
+    view = part.view(**state.above, **state.values)
+    pieces: list[str] = []
     if view.drawing and (state.seen or not view.spoils):
         pieces.append(plain_view.drawing(view.drawing, part=part.code, dial=state.on))
     if state.seen or not view.covered:
@@ -420,7 +391,6 @@ def for_tour(make: Callable[[], LessonPage], state: State, kept: dict[str, Any])
 
 
 def _handout(page: LessonPage, part: Part, view: PartView, above: Mapping[str, Any], values: Mapping[str, Any]) -> Handout:
-    broken = _telling_break(page, part, view, above, values)
     return Handout(
         title=page.title,
         part=part.title,
@@ -428,25 +398,8 @@ def _handout(page: LessonPage, part: Part, view: PartView, above: Mapping[str, A
         look=_sentences(view),
         dials=" · ".join(f"{label}: {value}" for label, value in _dials(part, above, values)),
         worked=view.equations(),
-        tasks=worksheet.tasks(page.url, part.code, page.parts.index(part), view.ask(), broken),
+        tasks=worksheet.tasks(page.url, part.code, page.parts.index(part), view.ask()),
     )
-
-
-def _telling_break(
-    page: LessonPage, part: Part, view: PartView, above: Mapping[str, Any], values: Mapping[str, Any]
-) -> tuple[Break, Sequence[str]] | None:
-    """The part's first broken line that moves something at these dials, and what; the first of all where none does."""
-    first = None
-    for one in breaks.of_part(page.url, part.code):  # each computes the whole view anew
-        moved = list(_moved_by(one, part, view, above, values))
-        if moved:
-            return one, moved
-        first = first or (one, moved)
-    return first
-
-
-def _moved_by(one: Break, part: Part, whole: PartView, above: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:
-    return break_line.changes(list(_pieces(whole)), list(_pieces(_view(part, one, above, values))), written)
 
 
 def _dials(part: Part, above: Mapping[str, Any], values: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ from core.lecture.decoding import DateHypothesis, inside_decoder_layer, inside_e
 from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
 from core.messages import translate
-from pages.learn import break_line, diagram, frame, questions
+from pages.learn import diagram, frame, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, markdown, plot, render, stats, table
 from pages.shared import controls, url_state
@@ -176,8 +176,6 @@ def field() -> dict[str, str]:
     if controls.presenting():
         st.markdown(f"## {text}")
     show_answer(reading)
-    if break_line.chosen():
-        st.caption(_("This answer is that of the code as it is; what follows is the broken line's."))
     return {"text": text}
 
 
@@ -249,7 +247,7 @@ def drawing(text: str, *, symbol: int = 0, layer: int = 0) -> Diagram:
 def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
     """Decoding step by step: the next symbols, and the attention of a layer."""
     reading = read(text)
-    step = min(symbol, len(reading.characters)) - 1  # a broken line's answer may be shorter than the dial
+    step = min(symbol, len(reading.characters)) - 1
 
     def of(kind: str) -> Any:
         weights = reading.trace.maps[f"{kind} {layer}"]
@@ -282,7 +280,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
             note.format(bits=number(bits, 3)),
         ),
         figure=[
-            markdown(so_far, name=so_far),
+            markdown(so_far),
             [
                 plot(seen, "cross_map", _("Which characters of the text each answered symbol looked at."), play=play),
                 plot(causal, "causal_map", _("Which earlier symbols of the answer each answered symbol looked at.")),

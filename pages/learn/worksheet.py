@@ -1,31 +1,25 @@
 """Tasks of a handout for two, each made from the view's own state.
 
-The two predict, explain to each other what the lesson asks, and find what a broken line of code moves.
+The two predict, and explain to each other what the lesson asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from html import escape
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.lecture import course
-from core.lecture.breaks import Break
 from core.lecture.handout import Exercise, Handout
-from core.messages import translate
 from pages.learn import lesson, plain_view, take_along
 from pages.learn.predict import Question
 from pages.shared.language import _, prose
 
 
-def tasks(
-    url: str, part: str, place: int, question: Question | None, broken: tuple[Break, Sequence[str]] | None
-) -> list[Exercise]:
+def tasks(url: str, part: str, place: int, question: Question | None) -> list[Exercise]:
     """The tasks after the calculation.
 
     Args:
         place: of the part on its page, from 0: parts of one lesson ask different ones of its questions.
-        broken: a line and, Markdown, what it moves.
     """
     made = [] if question is None else [_predict(question)]
     here = course.lesson_of(url, part)
@@ -36,7 +30,7 @@ def tasks(
             "".join(f"<p><b>{who}</b> {_line(lesson.passage(here, f'{kind}{n}'))}</p>" for who, n in told) for kind in "qa"
         )
         made.append(Exercise(name=_("Explain it to each other, without notes (2 minutes)"), asked=asked, key=key))
-    return made if broken is None else [*made, _broken(*broken)]
+    return made
 
 
 def _predict(question: Question) -> Exercise:
@@ -45,19 +39,6 @@ def _predict(question: Question) -> Exercise:
         name=_("Predict: each marks an answer before you talk (2 minutes)"),
         asked=f'<p>{_line(question.text)}</p><p class="given">{options}</p>',
         key=f"<p><b>{_line(question.options[question.answer])}.</b> {_line(question.why)}</p>",
-    )
-
-
-def _broken(line: Break, moved: Sequence[str]) -> Exercise:
-    told = (
-        "".join(f"<p>{_line(one)}</p>" for one in moved[:2])
-        or f"<p>{_('Nothing moves at these dials: only the test notices.')}</p>"
-    )
-    was, now = (escape(one.partition("  #")[0]) for one in (line.line.text, line.broken))
-    return Exercise(
-        name=_("One line is broken: which numbers move, and which stay? (2 minutes)"),
-        asked=f"<p>{escape(translate(line.title))}</p><pre>- {was}\n+ {now}</pre>",
-        key=f"{told}<p class='note'>{_('This test fails with it:')} {escape(line.test)}</p>",
     )
 
 
@@ -70,6 +51,6 @@ def offer_lab(page: str, title: str, question: Callable[[], Question | None], va
     take_along.hide_around()
 
     def made() -> Handout:
-        return Handout(title=title, part="", lead=prose(f"{page}_lead"), look="", tasks=tasks(page, "", 0, question(), None))
+        return Handout(title=title, part="", lead=prose(f"{page}_lead"), look="", tasks=tasks(page, "", 0, question()))
 
     take_along.offer(page, "", made, values)

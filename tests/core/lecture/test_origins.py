@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.lecture import breaks, origins
+from core.lecture import origins
 from core.lecture.origins import HOW, ORIGINS
 from core.lecture.sources import ROOT
 from pages.learn import lesson_page
@@ -45,17 +45,9 @@ def test_every_cell_is_what_its_operands_give(monkeypatch: pytest.MonkeyPatch) -
 
     follow = lesson_page.follow
     monkeypatch.setattr(lesson_page, "follow", check)
-    monkeypatch.setattr(breaks, "of_part", lambda url, part: ())  # a worksheet's broken line makes other numbers
     for page, query in VIEWS:
         open_page(LEARN / f"{page}.py", lang="en", **query)
     assert seen == set(ORIGINS)
-
-
-@pytest.mark.parametrize("broken", [True, False])
-def test_a_broken_lines_numbers_are_not_followed(broken: bool) -> None:
-    """Their operands would give others."""
-    page = open_page(LEARN / "attention_steps.py", opened=False, part="scores", **({"break": "transposed"} if broken else {}))
-    assert any("data-origin" in one.proto.body for one in page.get("html")) is not broken
 
 
 def test_the_page_writes_every_way() -> None:
