@@ -55,8 +55,8 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site
 
 REFUSALS := AlertError BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError ClassError \
-	ExperimentError FeedFailed FindingError ForecasterError FormatError GradientError LedgerError MissingModels NotAllowed \
-	NpzError OtherFormat OutOfStep OwnClassesError PhotographsError PictureError ReadingError ReceiptError RecordingError \
+	ExperimentError FeedFailed FindingError ForecasterError FormatError GradientError MissingModels NotAllowed \
+	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError ReceiptError RecordingError \
 	TextError TrainError UnusableBook VideoError WentQuiet WindowError
 
 messages: $(VENV)/.installed

@@ -27,16 +27,13 @@ from types import ModuleType
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-MARKET, ANSWERS, LEDGER = "tests/core/market", "tests/core/market/answers", "tests/core/market/ledger"
+MARKET, ANSWERS = "tests/core/market", "tests/core/market/answers"
 MODULES: Final[dict[str, tuple[str, ...]]] = {
     **{f"core/market/{name}.py": (f"{MARKET}/test_{name}.py",) for name in ("labels", "grid", "calibration")},
     "core/market/answers/table.py": (f"{ANSWERS}/test_table.py", f"{ANSWERS}/test_confidence_sequence.py"),
     "core/market/answers/scoreboard.py": tuple(f"{ANSWERS}/test_{name}.py" for name in ("scoreboard", "running_value")),
     "core/market/answers/recalibration.py": (f"{ANSWERS}/test_adaptive.py", f"{ANSWERS}/test_conformal.py"),
     "core/market/answers/value.py": tuple(f"{ANSWERS}/test_{name}.py" for name in ("value", "running_value", "luck")),
-    "core/market/ledger/chain.py": (f"{LEDGER}/test_chain.py", f"{LEDGER}/test_tampering.py"),
-    "core/market/ledger/verification.py": tuple(f"{LEDGER}/test_{name}.py" for name in ("tampering", "anchors", "forgeries")),
-    "core/market/ledger/writer.py": (f"{LEDGER}/test_keeper.py", f"{LEDGER}/test_ledger.py"),
     **{f"core/nn/{name}.py": (f"tests/core/nn/test_{name}.py",) for name in ("attention", "encoder", "feed_forward", "masks")},
     **{f"core/nn/{name}.py": (f"tests/core/nn/test_{name}.py",) for name in ("norms", "positions")},
     **{

@@ -16,7 +16,6 @@ import yaml
 
 from core.market import alert_monitor
 from core.market.feeds import redis_feed
-from core.market.ledger import writer as ledgers
 from core.market.store import places
 from core.runs import market_training
 from core.service import access, logs
@@ -30,7 +29,6 @@ VARIABLES = {
     access.OPEN_VARIABLE,
     access.TOKEN_VARIABLE,
     access.USERS_VARIABLE,
-    ledgers.FOLDER_VARIABLE,
     logs.LOGS_VARIABLE,
     redis_feed.REDIS_VARIABLE,
 }
@@ -110,7 +108,6 @@ def test_every_path_that_is_written_has_its_variable_in_the_image(monkeypatch: p
         monkeypatch.setenv(name, value)
     written = [
         alert_monitor.alert_file(),
-        ledgers.ledger_folder(),
         places.library_folder(),
         market_training.runs_folder(),
         places.copies_folder("s3://bucket/a"),
@@ -136,7 +133,7 @@ def test_compose_names_what_there_is(compose: dict[str, Any]) -> None:
         assert (DEPLOY / one["build"]["context"] / one["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
         assert set(one["environment"]) <= VARIABLES
         assert one["read_only"] and all(volume.split(":")[0] in compose["volumes"] for volume in one["volumes"])
-    assert len({one["volumes"][0] for one in replicas.values()}) == 2  # a ledger has one writer
+    assert len({one["volumes"][0] for one in replicas.values()}) == 2
     assert (DEPLOY / services["nginx"]["volumes"][0].split(":")[0]).samefile(DEPLOY / "nginx.conf")
     assert set(services["nginx"]["depends_on"]) == replicas.keys()
 

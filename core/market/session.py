@@ -13,7 +13,7 @@ import math
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
@@ -31,7 +31,6 @@ from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, S
 from core.market.forecasters.live import LivePeers
 from core.market.forecasters.protocol import task_of
 from core.market.grid import GRID_ITEMS, STALLED_MS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, next_step
-from core.market.ledger.writer import LedgerItem, LedgerKeeper
 from core.market.marks import Mark, SizeMarks
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.session_view import LatencyLog, Status, View
@@ -169,10 +168,9 @@ class MarketSession:
 
     Args:
         feed: the source of books; its `market` selects the entry of the predictor's card.
-        ledger: writes every prediction down before its outcome is known; None writes nothing.
     """
 
-    def __init__(self, feed: Feed, predictor: Predictor, *, ledger: LedgerKeeper | None = None) -> None:
+    def __init__(self, feed: Feed, predictor: Predictor) -> None:
         self.feed, self.predictor = feed, predictor
         self.entry = predictor.market(f"{feed.key} {feed.market}")
         self.started = time.time()
@@ -184,7 +182,7 @@ class MarketSession:
         self._since_gap = 0  # rows since the last gap
         self._step = 0
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
-        self.frames, self.ledger = StepCollector(), ledger
+        self.frames = StepCollector()
         self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets all that the grid emits, in the background loop
         self.peers = LivePeers(task_of(predictor, self.entry, f"{feed.key} {feed.market}"))
         self._received_ns = self._row_received_ns = 0  # when the newest book, and the newest row's, arrived
@@ -192,8 +190,7 @@ class MarketSession:
         self._grid = Grid(feed.clock)
         self._run_lock = asyncio.Lock()  # one run at a time
         self._queue: asyncio.Queue[GridItem] = asyncio.Queue(maxsize=4 * BATCH)
-        self._window = RunningWindow(predictor.window)  # of the worker alone, as is:
-        self._ours = feed.clock != "grid"  # whether the rows that come are this process's, to be written down
+        self._window = RunningWindow(predictor.window)  # of the worker alone
 
     def _begin(self) -> None:
         """Nothing is known, nor scored."""
@@ -222,9 +219,6 @@ class MarketSession:
                 log.exception("the session of %s failed", self.feed.key)
                 fault = type(faults.exceptions[0]).__name__
                 self._set(FeedState.FAILED, compose("The session stopped by a fault of the program ({fault}).", fault=fault))
-            finally:
-                if self.ledger is not None:
-                    self.ledger.close()
 
     async def _run_group(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -309,8 +303,6 @@ class MarketSession:
             isinstance(item, Row) and length >= self.predictor.window for item, length in zip(batch, lengths, strict=True)
         ]
         self.latencies.predictions += len(windows)
-        if self.ledger is not None:
-            self.ledger.take(self._to_write_down(batch, predicted, predictions))
         if predictions is not None and windows:
             self.peers.offer(newest_ms, windows[-1], predictions.probabilities[-1], predictions.calls[-1])
         done_ns = CLOCK.now_ns()
@@ -335,18 +327,6 @@ class MarketSession:
                 self._time(fresh, predictions, done_ns)
             self.frames.publish(self._scored, self._board.log.dtype)
             self._snapshot = None
-
-    def _to_write_down(
-        self, batch: Sequence[GridItem], predicted: Sequence[bool], predictions: Predictions | None
-    ) -> Iterator[LedgerItem]:
-        """The batch without the rows of another process, which are in that one's ledger, and the answers at rows."""
-        answers = iter(() if predictions is None else zip(predictions.probabilities, predictions.calls, strict=True))
-        for item, whole in zip(batch, predicted, strict=True):
-            answer = next(answers) if whole else None
-            if isinstance(item, Gap):
-                self._ours = item.ours
-            if self._ours or isinstance(item, Gap):
-                yield item, answer
 
     def _write(self, row: Row, predictions: Predictions | None, which: int) -> None:
         newest = self._rows.newest

@@ -58,7 +58,6 @@ class Action(StrEnum):
     SERVER_FOLDER = "server folder"
     TRAIN = "train"
     SCORE = "score"
-    VERIFY = "verify"
     ADD_FORECASTER = "add forecaster"
     MEASURE = "measure"
     READ_FEEDS = "read feeds"
@@ -98,7 +97,6 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.SERVER_FOLDER: Right(what=compose("naming folders and addresses of recordings, and copying from there"), roles=_KNOWN),
     Action.TRAIN: Right(what=compose("starting, ending, resuming and keeping a training"), roles=_KNOWN),
     Action.SCORE: Right(what=compose("scoring recordings, and ending that"), roles=_KNOWN),
-    Action.VERIFY: Right(what=compose("recomputing and scoring the ledger"), roles=_KNOWN),
     Action.ADD_FORECASTER: Right(what=compose("adding a forecaster: a file of probabilities"), roles=_KNOWN),
     Action.MEASURE: Right(what=compose("measuring the machine's speed"), roles=_KNOWN),
     Action.READ_FEEDS: Right(what=compose("reading which markets others watch"), roles=_KNOWN),
@@ -107,7 +105,7 @@ RIGHTS: Final[dict[Action, Right]] = {
         what=compose("reading running markets, their calls and scores by programs (docs/api.md)"), roles=_MACHINE
     ),
     Action.SET_UP: Right(
-        what=compose("ledgers, Redis, logs, folders to train from, forecasters by address: by the environment alone"),
+        what=compose("Redis, logs, folders to train from, forecasters by address: by the environment alone"),
         roles=frozenset(),
     ),
 }

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from core import checkpoints
+from core.market.book import BookError
 from core.market.hub import hub
-from core.market.ledger.writer import ledger_folder
 from core.market.predictor import DEFAULT
+from core.market.store.places import library_folder
 from core.service.access import Action, Visitor
 
 MIN_FREE = 200 * 2**20
-"""Bytes of free disk below which the process is not ready: a ledger or recording would soon stop."""
+"""Bytes of free disk below which the process is not ready: a recording would soon stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +25,7 @@ class Health:
     Attributes:
         feeds: status by the key of each running feed. A failed one is told and makes nobody unready: its venue may be away.
         model: why the default model cannot be read; None where it can.
-        free_bytes: on the disk that ledgers are written to.
+        free_bytes: on the disk that recordings are written to.
     """
 
     feeds: dict[str, str]
@@ -48,14 +49,17 @@ def health(folder: Path | None = None) -> Health:
     """State of this process now.
 
     Args:
-        folder: whose disk is looked at; the ledger's, else the working folder, where None.
+        folder: whose disk is looked at; the library's where None.
     """
     try:
         checkpoints.read_card(DEFAULT)
         problem = None
     except checkpoints.CheckpointError as error:
         problem = str(error)
-    place = folder or ledger_folder() or Path()
+    try:
+        place = folder or library_folder()
+    except BookError:  # a URL is named
+        place = Path()
     while not place.exists():
         place = place.parent
     feeds = {session.feed.key: str(session.status_now()[0]) for session in hub().sessions()}

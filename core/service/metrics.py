@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -11,7 +10,6 @@ from prometheus_client.registry import Collector
 
 from core.market.feeds.redis_feed import SharedFeed
 from core.market.hub import Hub, hub
-from core.market.ledger.writer import ledger_folder
 from core.market.session_view import STAGES
 from core.service.access import Action, closed
 from core.service.logs import ERRORS
@@ -34,8 +32,6 @@ class SessionMetrics(Collector):
         viewers = GaugeMetricFamily(f"{PREFIX}viewers", "Viewers of a feed.", labels=["feed"])
         sockets = GaugeMetricFamily(f"{PREFIX}stream_sockets", "Sockets that a feed's steps go out by.", labels=["feed"])
         waiting = GaugeMetricFamily(f"{PREFIX}queue_items", "Books and trades that wait to be processed.", labels=["feed"])
-        written = CounterMetricFamily(f"{PREFIX}ledger_predictions", "Predictions in a feed's ledger.", labels=["feed"])
-        stopped = GaugeMetricFamily(f"{PREFIX}ledger_stopped", "1 where a ledger writes no more.", labels=["feed"])
         latency = HistogramMetricFamily(
             f"{PREFIX}stage_seconds",
             "Time a step takes, by stage; total is from book received to predicted.",
@@ -56,9 +52,6 @@ class SessionMetrics(Collector):
             viewers.add_metric([key], watched.get(key, 0))
             sockets.add_metric([key], session.frames.stream.viewers)
             waiting.add_metric([key], session.waiting)
-            if session.ledger is not None:
-                written.add_metric([key], session.ledger.count)
-                stopped.add_metric([key], float(session.ledger.problem is not None))
             if session.lag_ms is not None:
                 lag.add_metric([key], session.lag_ms / 1e3)
             if isinstance(session.feed, SharedFeed):
@@ -68,21 +61,8 @@ class SessionMetrics(Collector):
             for stage in STAGES:
                 buckets, total = session.latencies.histogram(stage)
                 latency.add_metric([key, stage], buckets=buckets, sum_value=total)
-        yield from (steps, gaps, predictions, states, viewers, sockets, waiting, written, stopped, latency)
+        yield from (steps, gaps, predictions, states, viewers, sockets, waiting, latency)
         yield from (lag, leads, read, missed)
-
-
-class LedgerFiles(Collector):
-    """Segments and bytes of the ledgers on disk."""
-
-    def collect(self) -> Iterable[Metric]:
-        """Two gauges; none where ledgers are switched off."""
-        folder = ledger_folder()
-        if folder is None:
-            return
-        sizes = [path.stat().st_size for path in _segments(folder)]
-        yield GaugeMetricFamily(f"{PREFIX}ledger_segments", "Segments of all ledgers on disk.", value=len(sizes))
-        yield GaugeMetricFamily(f"{PREFIX}ledger_bytes", "Bytes of all ledgers' segments.", value=sum(sizes))
 
 
 class Errors(Collector):
@@ -98,16 +78,11 @@ class Errors(Collector):
         yield errors
 
 
-def _segments(folder: Path) -> list[Path]:
-    return list(folder.rglob("*.parquet")) if folder.is_dir() else []
-
-
 @closed(Action.READ_METRICS)
 def metrics() -> bytes:
     """All metrics now, in Prometheus' text format."""
     registry = CollectorRegistry()
     registry.register(SessionMetrics(hub()))
-    registry.register(LedgerFiles())
     registry.register(Errors())
     ProcessCollector(registry=registry)
     return generate_latest(registry)

@@ -247,7 +247,7 @@ def show_recalibrated(session: MarketSession, choices: ViewChoices) -> None:
     st.caption(
         _(
             "{count} outcomes, the same for both, after the first {first}. Temperature and class rates are fitted every "
-            "{time} to outcomes known by then. Calls and the ledger keep the probabilities as written: these are derived "
+            "{time} to outcomes known by then. Calls keep the probabilities as written: these are derived "
             "from them."
         ).format(count=number(scores.scored), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
     )
@@ -289,7 +289,7 @@ def _describe_threshold(scores: AdaptiveScores, card_alpha: float) -> None:
     else:
         sentence = _(
             "The card does not know this market: here a move counts from {alpha} basis points on, half the mean move of its own "
-            "first quarter hour. The scoreboard above and the ledger keep the mean of other markets, {card}."
+            "first quarter hour. The scoreboard above keeps the mean of other markets, {card}."
         )
         alpha = scores.alpha
     st.caption(sentence.format(alpha=number(alpha * 1e4, 3), card=number(card_alpha * 1e4, 3)))

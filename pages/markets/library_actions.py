@@ -45,7 +45,7 @@ def show(place: RecordingPlace, chosen: Sequence[Recording]) -> None:
         _fetch(place, readable)
         return
     by = permissions.visitor()
-    own = [entry for entry in chosen if not (entry.bundled or entry.sealed)] if by.may(Action.CHANGE) else []
+    own = [entry for entry in chosen if not entry.bundled] if by.may(Action.CHANGE) else []
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(readable) == 1:
             _open(place, readable[0])
@@ -57,8 +57,6 @@ def show(place: RecordingPlace, chosen: Sequence[Recording]) -> None:
             _merge(Path(place.address), readable)
         if own and st.button(_("Delete"), icon=":material/delete:", key="library:delete_first"):
             st.session_state[ASKED] = [entry.name for entry in own]
-    if any(entry.sealed for entry in chosen):
-        st.caption(_("What belongs to a ledger stays as it is, so that the ledger can be verified."))
     _confirm(Path(place.address), own)
 
 

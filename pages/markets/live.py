@@ -35,7 +35,7 @@ from pages.markets.call_rules import unknown_market
 from pages.markets.live_controls import ViewChoices
 from pages.markets.terminal import TerminalChoices
 from pages.shared import controls, permissions
-from pages.shared.language import _, number
+from pages.shared.language import _
 
 FALLBACK = "live:fallback"
 
@@ -137,7 +137,7 @@ def _screen(session: MarketSession, choices: ViewChoices, view: TerminalChoices)
 
 
 def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
-    """Freeze the window, download the predictions, record; and, of a live feed, what its ledger holds.
+    """Freeze the window, download the predictions, record.
 
     Args:
         begin: makes a session of the same feed.
@@ -160,18 +160,6 @@ def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None
             filename=f"tlob-{stamp}",
         )
     record_switch.show(session, begin)
-    ledger = session.ledger
-    if ledger is None:
-        return
-    if ledger.problem:
-        controls.error_box(ledger.problem)
-    elif ledger.head:
-        st.caption(
-            _(
-                "Ledger: {count} predictions written down, {late} of them late since this session began. Newest head `{head}`. "
-                "Nothing is verified until it is recomputed: note the head, and give it to the score cards of the watch wall."
-            ).format(count=number(ledger.count), late=number(ledger.late), head=ledger.head)
-        )
 
 
 def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:

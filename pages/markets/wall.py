@@ -1,4 +1,4 @@
-"""Several markets on one page, a row each, and the score cards of what the ledger holds."""
+"""Several markets on one page, a row each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.market.store.index import RecordingError
 from core.market.wall import WallRow, wall_row
 from core.messages import translate
 from core.service import alerts
-from pages.markets import score_cards, toolbar, wall_markets, watched_feeds
+from pages.markets import toolbar, wall_markets, watched_feeds
 from pages.shared import controls, permissions
 from pages.shared.language import _, moment
 
@@ -120,4 +120,3 @@ def wall() -> None:
 
 
 wall()
-score_cards.show()

@@ -12,7 +12,6 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed
 from core.market.feeds.redis_feed import shared
 from core.market.hub import hub
-from core.market.ledger.writer import LedgerKeeper, ledger_folder
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 
@@ -34,7 +33,5 @@ def watch_only(keys: Iterable[str]) -> None:
 
 
 def new_session(feed: Feed, predictor: Predictor) -> MarketSession:
-    """A session of the feed; a live one with a ledger and shared with other servers, as the settings have it."""
-    folder = ledger_folder()
-    keeper = LedgerKeeper(folder, feed.key, predictor) if isinstance(feed, LiveFeed) and folder is not None else None
-    return MarketSession(shared(feed, predictor) if isinstance(feed, LiveFeed) else feed, predictor, ledger=keeper)
+    """A session of the feed; a live one shared with other servers, as the settings have it."""
+    return MarketSession(shared(feed, predictor) if isinstance(feed, LiveFeed) else feed, predictor)

@@ -1,4 +1,4 @@
-"""Every call that writes made to fail once, at every place, while recording, writing the ledger, converting and training.
+"""Every call that writes made to fail once, at every place, while recording, converting and training.
 
 As SQLite tests itself: afterwards every file reads, nothing that was acknowledged is lost, and the next start goes on. The same
 where the process is killed in the middle of that call, which gives it no chance to clean up.
@@ -22,19 +22,15 @@ import pytest
 from safetensors.torch import load_file
 
 from core import checkpoints
-from core.market.book import BookRows, frame_from_rows, read_rows
+from core.market.book import frame_from_rows, read_rows
 from core.market.feeds.protocol import Trade
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
 from core.market.grid import Row
-from core.market.ledger.verification import known_predictors, verify
-from core.market.ledger.writer import LedgerKeeper, LedgerWriter
-from core.market.predictor import Predictor
 from core.market.store.segments import HOUR_MS
 from core.market.store.writer import SegmentWriter, restore_recordings
 from core.training.loop import LoopSettings, fit
-from tests.core.market.helpers import random_book, tiny_card, tiny_config, tiny_model, tiny_predictor
-from tests.core.market.ledger.ledgers import MARKET, LedgerRow, items, steps
+from tests.core.market.helpers import random_book, tiny_card, tiny_config, tiny_model
 from tests.core.training.test_loop import CPU, Regression, equal, network
 
 PLAIN = ("fsync", "replace", "unlink", "mkdir")
@@ -206,43 +202,6 @@ def test_a_recording(tmp_path: Path, goes_on: bool) -> None:
         assert sorted(sizes) == list(range(1, len(sizes) + 1)) and len(sizes) >= acknowledged
 
     at_every_place(tmp_path, work, check, least=30, kills=goes_on)
-
-
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("shelf")
-
-
-@pytest.fixture(scope="module")
-def predictor(shelf: Path) -> Predictor:
-    return tiny_predictor(shelf, random_book(180, 3))
-
-
-def test_a_ledger(tmp_path: Path, shelf: Path, predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
-    book = random_book(predictor.window + 8, 3)
-    lines = steps(BookRows(timestamps=TURN - 250 * predictor.window + 250 * np.arange(len(book)), levels=book.levels), predictor)
-    now = [0]
-    monkeypatch.setitem(LedgerWriter.__init__.__kwdefaults__, "clock_ms", lambda: now[0])  # type: ignore[arg-type]
-
-    def work(folder: Path, acknowledged: list[int]) -> None:
-        keeper = LedgerKeeper(folder, MARKET, predictor)
-        for line in lines:
-            now[0] = line.timestamp + 20
-            keeper.take(items([line.timestamp - 500, line]))  # the last two rows are never confirmed: a file of their own
-            acknowledged.append(keeper.count)
-        keeper.close()
-
-    def check(folder: Path, acknowledged: int) -> None:
-        again = LedgerKeeper(folder, MARKET, predictor)
-        now[0] = lines[-1].timestamp + 1020
-        after = random_book(1, 4)
-        again.take(items([now[0] - 20, LedgerRow(timestamp=now[0] - 20, levels=after.levels[0])]))
-        assert again.problem is None and again.count >= acknowledged
-        again.close()
-        result = verify(folder, known_predictors(shelf), heads=[str(again.head)])
-        assert result.state != "broken" and result.total("recomputed") == again.count
-
-    at_every_place(tmp_path, work, check, least=30, kills=True)
 
 
 def test_a_conversion(tmp_path: Path) -> None:

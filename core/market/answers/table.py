@@ -1,6 +1,6 @@
 """The table of answers of one label and horizon: a line per row of a book, what came of it, and every forecaster's answer.
 
-Whole files, folders of recordings, ledgers, forecasters beside TLOB and running sessions are all scored by its `Scores`.
+Whole files, folders of recordings, forecasters beside TLOB and running sessions are all scored by its `Scores`.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ class SharedFeed:
 
     Args:
         inner: followed while this process leads.
-        predictor: of the session. Processes with another checkpoint share another stream, since whoever leads writes the ledger.
+        predictor: of the session. Processes with another checkpoint share another stream.
         client: of the Redis server, made in `events`.
 
     Attributes:

@@ -161,8 +161,6 @@ def _checked(name: str) -> str:
 def _own(entry: Recording) -> None:
     if entry.bundled:
         raise BookError("{name} came with the app: it can be neither renamed nor deleted", name=entry.name)
-    if entry.sealed:
-        raise BookError("{name} belongs to a ledger, which would no longer be whole without it", name=entry.name)
 
 
 def _remove_empty(folder: Path, root: Path) -> None:

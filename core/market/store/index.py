@@ -53,7 +53,7 @@ class Recording:
         start_ms, end_ms: first and last row, milliseconds since the epoch. rows: their number. gaps: holes between them.
         size: bytes, with all that lies beside its rows. levels: a side, at most.
         mids: (48 or fewer) mid-prices at even steps, for a sparkline.
-        bundled: whether it came with the app. sealed: whether it belongs to a ledger, which checks its files.
+        bundled: whether it came with the app.
         problem: why its files cannot be read; "" where they can. The numbers are 0 then.
         venue, kind: of a bundled one "Binance", and "spot" or "perpetual". trades: of a bundled one, their number.
         licence: its terms. sha256: of a bundled one's file.
@@ -70,7 +70,6 @@ class Recording:
     levels: int = LEVELS
     mids: tuple[float, ...] = ()
     bundled: bool = False
-    sealed: bool = False
     problem: str = ""
     venue: str = ""
     kind: str = "recorded"
@@ -205,21 +204,17 @@ def list_recordings(place: RecordingPlace | Path | str, *, progress: Callable[[i
     where = place if isinstance(place, RecordingPlace) else RecordingPlace(str(place))
     groups: dict[str, list[StoredFile]] = {}
     sizes: dict[str, int] = {}
-    ledgers: set[str] = set()
     for file in where.files():
         if where.remote and file.relative.lower().endswith(".csv"):
             continue  # which would have to be fetched whole
         if (name := recording_of(file.relative)) is not None:
             groups.setdefault(name, []).append(file)
-        if file.relative.endswith("ledger.json"):
-            ledgers.add(file.relative.removesuffix("ledger.json"))
         folder = re.sub(r"(trades/|\d{2}/)?[^/]*$", "", file.relative)
         for key in (folder.rstrip("/"), file.relative.replace("trades/", "").rpartition(".")[0]):
             sizes[key] = sizes.get(key, 0) + file.size
 
     def read(name: str) -> Recording:
-        sealed = any(name.startswith(ledger) for ledger in ledgers)
-        return _read(Recording(name=name, market="", files=(), size=sizes.get(name, 0), sealed=sealed), groups[name])
+        return _read(Recording(name=name, market="", files=(), size=sizes.get(name, 0)), groups[name])
 
     listed: list[Recording] = []
     with ThreadPoolExecutor(READERS) as pool:

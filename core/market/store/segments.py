@@ -1,6 +1,6 @@
-"""The one writer of journals and hourly segments, `market/2024-08-08/13/rows_<first ms>.parquet`: of recordings and of ledgers.
+"""The one writer of journals and hourly segments, `market/2024-08-08/13/rows_<first ms>.parquet`: a recording's.
 
-Beside the rows of an hour lie files of other kinds, where there are any (docs/recordings.md, docs/ledger.md). A file under its
+Beside the rows of an hour lie files of other kinds, where there are any (docs/recordings.md). A file under its
 own name is whole: it is written under another one, made durable, and renamed. What is not a file yet lies in a journal.
 """
 
@@ -28,7 +28,7 @@ FREE_SPACE: Final = 256 * 2**20
 
 
 def market_folder(market: str) -> str:
-    """A market's symbol, or a feed's key, as a folder's name, which tells venues apart as the ledger's does.
+    """A market's symbol, or a feed's key, as a folder's name, which tells venues apart.
 
     "BTC/USDT:USDT" is BTC-USDT-USDT, "live/binance/BTC/USDT" is binance-BTC-USDT; the owner of a playback is left out.
     """
@@ -105,7 +105,7 @@ class Journal:
 class StreamWriter(ABC):
     """Writes one stream: entries to a journal as they come, and files of an hour once that is over.
 
-    A recording is a stream, a ledger another; each says which files its entries make. They are written one after another, each
+    Files are written one after another, each
     whole, and only then the journal goes, so that every entry is on disk at any moment. Of what a killed process left in its
     journal the next writer makes files.
     """

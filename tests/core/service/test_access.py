@@ -189,7 +189,6 @@ CLOSED_TO_STRANGERS = {
     *(Action.WEBHOOK, Action.RECORD, Action.CHANGE, Action.EXPORT, Action.CONVERT, Action.SERVER_FOLDER, Action.TRAIN),
     *(
         Action.SCORE,
-        Action.VERIFY,
         Action.ADD_FORECASTER,
         Action.MEASURE,
         Action.READ_FEEDS,

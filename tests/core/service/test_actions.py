@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 
 from core.market.alerts import AlertRule
-from core.service import access, alerts, api, forecasters, ledger, metrics, recordings, runs, system
+from core.service import access, alerts, api, forecasters, metrics, recordings, runs, system
 from core.service.access import RIGHTS, Action, NotAllowed, Role, Visitor
 from pages.shared.navigation import ROOT
 
@@ -53,8 +53,6 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("time that", Action.TRAIN, lambda by: runs.outlook(by, SENTINEL)),
     ("score", Action.SCORE, lambda by: runs.SCORING.opened(by).start(SENTINEL)),
     ("stop scoring", Action.SCORE, lambda by: runs.SCORING.opened(by).stop()),
-    ("recompute the ledger", Action.VERIFY, lambda by: ledger.recompute(by, SENTINEL)),
-    ("check a ledger of another's", Action.VERIFY, lambda by: ledger.check_archive(by, SENTINEL)),
     ("own forecaster", Action.ADD_FORECASTER, lambda by: forecasters.of_visitor(by, SENTINEL, SENTINEL, name="a.csv")),
     ("offered forecaster", Action.WATCH, lambda by: forecasters.of_server(by, ["momentum"], SENTINEL)),
     ("run one beside", Action.WATCH, lambda by: forecasters.run_beside(by, SimpleNamespace(peers=NOTED), ["momentum"])),  # type: ignore[arg-type]
@@ -119,10 +117,6 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
         recordings.bounded: ("convert",),
         recordings.changes: ("fetch",),
         forecasters: ("find_forecaster", "TableForecaster"),
-        ledger: (
-            "unpack",
-            "verify",
-        ),
         alerts: ("book",),
         api: ("hub",),
         system: ("hub", "epoch_times", "cuda.measured"),
@@ -172,7 +166,7 @@ def acting() -> set[str]:
 
 
 def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
-    modules = (recordings, forecasters, ledger, alerts, system, metrics, runs)
+    modules = (recordings, forecasters, alerts, system, metrics, runs)
     names = set[str]().union(acting(), *(asking(module) for module in modules))
     source = Path(__file__).read_text(encoding="utf-8")
     own = {"recordings.running", "alerts.meet", "alerts.rules"}  # answer of what is the visitor's own, or with nothing
@@ -193,7 +187,6 @@ BELOW = {
     *("core.runs.local_training.Trainer", "core.runs.market_training.MarketTrainer"),
     *("core.runs.market_training.outlook", "core.runs.scoring.Scorer", "core.runs.epoch_time.epoch_times"),
     *("core.market.forecasters.catalogue.find_forecaster", "core.market.forecasters.table.TableForecaster"),
-    "core.market.ledger.verification.verify",
     "core.market.store.places.RecordingPlace.__init__",
 }
 """What carries an action out. Pages ask `core.service` for it."""

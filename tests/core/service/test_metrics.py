@@ -19,7 +19,6 @@ from core import checkpoints
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.hub import Hub
-from core.market.ledger import writer as ledgers
 from core.market.session import MarketSession
 from core.market.session_view import BUCKETS_S, LatencyLog
 from core.service import health as health_module
@@ -51,10 +50,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 
 @pytest.fixture
-def families(watched: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Metric]:
+def families(watched: Hub, monkeypatch: pytest.MonkeyPatch) -> dict[str, Metric]:
     monkeypatch.setattr(metrics_module, "hub", lambda: watched)
-    monkeypatch.setenv(ledgers.FOLDER_VARIABLE, str(tmp_path))
-    (tmp_path / "segment.parquet").write_bytes(b"12345")
     return {family.name: family for family in text_string_to_metric_families(metrics_module.metrics(OPERATOR).decode())}
 
 
@@ -72,7 +69,6 @@ def test_the_numbers_of_a_session(families: dict[str, Metric], watched: Hub) -> 
     assert value(families["observatory_viewers"]) == 1
     assert value(families["observatory_queue_items"]) == 0
     assert value(families["observatory_feed_states"], state="reconnecting") == 1
-    assert value(families["observatory_ledger_segments"]) == 1 and value(families["observatory_ledger_bytes"]) == 5
 
 
 def test_a_feed_that_comes_into_a_new_state_meanwhile_fails_no_reading(watched: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,7 @@ def test_before_and_after_stand_side_by_side(session: MarketSession) -> None:
     said = words(app)
     assert "the card's threshold for this market" in said
     assert f"delivered {found.delivered:.1%}" in said
-    assert "Calls and the ledger keep the probabilities as written" in said
+    assert "Calls keep the probabilities as written" in said
 
 
 def test_an_unknown_market_is_told_whose_threshold_it_has(session: MarketSession) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -19,10 +18,6 @@ from core.market.alerts import AlertBook, AlertRule, MarketState
 from core.market.answers.scoreboard import LATEST
 from core.market.feeds.protocol import FeedFailed
 from core.market.hub import MAX_FEEDS_OF_VIEWER, hub, shutdown
-from core.market.ledger.scorecard import score_card
-from core.market.ledger.verification import NOT_PROVEN, known_predictors, verify
-from core.market.ledger.writer import FOLDER_VARIABLE
-from core.market.predictor import Predictor
 from core.market.session_view import Status
 from core.market.sources import MarketSource
 from core.market.store import index
@@ -31,8 +26,7 @@ from core.service import alerts
 from pages.markets import wall_markets
 from pages.shared.navigation import ROOT
 from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
-from tests.core.market.helpers import random_book, real_rows, save_tiny
-from tests.core.market.ledger.ledgers import NAME, steps, write_all
+from tests.core.market.helpers import real_rows, save_tiny
 from tests.pages.open_page import open_page, ran, words
 
 BUNDLED = [f"rec:{one.name}" for one in index.recordings()]
@@ -49,11 +43,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_world(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AlertBook]:
-    """The small model, no ledger yet, and alerts in memory."""
+    """The small model, and alerts in memory."""
     book = AlertBook()
     monkeypatch.setattr(checkpoints, "FOLDER", models)
     monkeypatch.setattr(alerts, "book", lambda: book)
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "ledger"))
     yield book
     shutdown()
 
@@ -207,56 +200,3 @@ def test_alerts_of_its_markets_are_counted_and_told(small_world: AlertBook) -> N
     app = ran(app)
     assert table(app)["alerts"].tolist() == [0, 1] and words(app).count("the feed is stale") == 1
     assert "!\\[S\\](http\\://a): the feed is stale" in words(app)
-
-
-# -- score cards ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ledger(tmp_path: Path, models: Path) -> str:
-    """Written as a live session writes it, each row in its own step; the newest head."""
-    predictor = Predictor(checkpoints.load("tlob", folder=models))
-    return write_all(tmp_path / "ledger", steps(random_book(160, seed=3), predictor), predictor).head
-
-
-def test_without_a_ledger_the_page_says_when_one_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "There is no ledger yet" in words(opened(wall="none"))
-    monkeypatch.setenv(FOLDER_VARIABLE, "off")
-    assert "switched off" in words(opened(wall="none"))
-
-
-def test_the_score_card_is_the_ledgers(ledger: str, tmp_path: Path) -> None:
-    app = opened(wall="none")
-    assert not len(app.dataframe)  # nothing is computed unasked
-    app.text_input(key="cards:heads").set_value(ledger)
-    app = press(ran(app), "cards:compute")
-    assert table(app).iloc[0].tolist() == [NAME, "verified", 137, 137, 0, ledger]
-    assert "137 of 137" in words(app)
-    expected = score_card(verify(tmp_path / "ledger", known_predictors()), period="day")
-    codes = (code.split("_") for code in expected["head"])
-    names = [f"{kind.capitalize()}, {steps} steps ({round(int(steps) / 4, 1):g} sec)" for kind, steps in codes]
-    assert names[0].startswith("Forward")
-    pd.testing.assert_frame_equal(app.dataframe[1].value, expected.assign(head=names), check_dtype=False, atol=1e-4)
-    assert len(app.get("download_button")) == 2 and NOT_PROVEN in words(app)
-    worse = int((expected["log_loss"] > math.log(3)).sum())  # than saying a third each
-    assert (f"in {worse} of {len(expected)} rows" in words(app)) == bool(worse)
-    app.segmented_control(key="cards").set_value("month")
-    assert not len(ran(app).dataframe)  # the day's card is not the month's
-    assert app.query_params["cards"] == "month"
-
-
-def test_a_ledger_that_is_not_verified_says_why(ledger: str, tmp_path: Path) -> None:
-    app = press(opened(wall="none"), "cards:compute")
-    assert table(app).iloc[0]["state"] == "incomplete" and len(app.dataframe) == 2
-    assert "no head of its chain was given" in words(app)
-    app.text_input(key="cards:heads").set_value("ab" * 32)
-    app = press(ran(app), "cards:compute")
-    assert table(app).iloc[0]["state"] == "incomplete" and "is in no chain here" in words(app)
-    (file,) = (tmp_path / "ledger").rglob("rows_*.parquet")
-    file.write_bytes(b"nothing")
-    app = press(app, "cards:compute")
-    assert table(app).iloc[0]["state"] == "broken" and "no readable segment" in words(app)
-    assert len(app.dataframe) == 1 and "nothing to score" in words(app)
-    app.text_input(key="cards:heads").set_value("12")
-    app = press(ran(app), "cards:compute")
-    assert len(app.error) == 1 and "64 hexadecimal digits" in app.error[0].value and not len(app.dataframe)

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import fakeredis
 import numpy as np
@@ -18,7 +17,6 @@ from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange, Trade
 from core.market.feeds.redis_feed import EntryError, SharedFeed, SharedMarket, connect, decode, encode, shared_by
 from core.market.grid import Confirmed, Gap, Row
-from core.market.ledger.writer import LedgerKeeper
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
@@ -267,27 +265,6 @@ def test_the_setting_names_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shared_by() == "redis://localhost:1/0"
     with pytest.raises(Exception, match="is no address of a Redis server"):
         connect("http://localhost")
-
-
-def test_only_who_leads_writes_the_ledger(replica: Make) -> None:
-    leader, reader = replica(FIRST), replica(LATER)
-    taken: dict[Replica, list[int]] = {leader: [], reader: []}
-    for one in (leader, reader):
-        keeper = SimpleNamespace(
-            take=lambda items, mine=taken[one]: mine.extend(item.timestamp for item, _ in items if isinstance(item, Row)),
-            close=lambda: None,
-        )
-        one.session.ledger = cast("LedgerKeeper", keeper)
-    leader.start()
-    wait_until(lambda: leader.shows(FIRST))
-    reader.start()
-    wait_until(lambda: reader.shows(FIRST))
-    assert taken == {leader: FIRST.timestamps.tolist(), reader: []}
-    leader.stop()
-    wait_until(lambda: reader.shows(FIRST, LATER))
-    leader.start()  # reads on
-    wait_until(lambda: leader.shows(FIRST, LATER))
-    assert taken == {leader: FIRST.timestamps.tolist(), reader: LATER.timestamps.tolist()}
 
 
 def test_rows_by_the_clock_are_shared_once_confirmed(
