@@ -76,11 +76,8 @@ class TextReading:
 
     def next_symbols(self, place: int) -> tuple[list[str], Array]:
         """The likeliest symbols after a place, and their probabilities."""
-        return self.likeliest(self.probabilities[place])
-
-    def likeliest(self, row: Array, most: int = 8) -> tuple[list[str], Array]:
-        """The likeliest symbols of a row of chances, and those chances."""
-        order = np.argsort(-row, kind="stable")[:most]
+        row = self.probabilities[place]
+        order = np.argsort(-row, kind="stable")[:8]
         return [self.vocabulary[int(index)] for index in order], row[order]
 
     def by_words(self, layer: str, head: int) -> Array:

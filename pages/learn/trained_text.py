@@ -1,4 +1,4 @@
-"""Trained attention: over the reader's own sentence, beside random weights, and in the app's three models at one temperature."""
+"""Trained attention over the reader's own sentence, beside random weights."""
 
 from __future__ import annotations
 
@@ -12,29 +12,13 @@ from core.checkpoints import CheckpointError
 from core.explain.summaries import strongest
 from core.figures.learn.attention_steps import row_bars
 from core.figures.matrix import Matrix
-from core.lecture import text_zoom
 from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
 from core.lecture.text_reader import LONGEST, Kind, TextError, TextReader, TextReading
-from core.lecture.text_zoom import Stop
 from core.lecture.tokens import unique_names
-from pages.learn import frame, three_models
+from pages.learn import frame
 from pages.learn.frame import Dial, passage, tex
-from pages.learn.lesson_page import (
-    Item,
-    LessonPage,
-    Part,
-    PartView,
-    Show,
-    caption,
-    check,
-    markdown,
-    plot,
-    render,
-    stats,
-    table,
-    written,
-)
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, Show, caption, check, markdown, plot, render, stats, written
 from pages.shared import url_state
 from pages.shared.language import N_, _, number, percent, significant
 from pages.shared.stat_strip import Stat
@@ -73,8 +57,8 @@ def _continued(_model: TextReader, digest: str, text: str, kind: Kind) -> str:
     return _model.continued(text, kind)
 
 
-def text_dials() -> dict[str, Dial]:
-    """The sentence, whose weights, and the word that is read."""
+def dials() -> dict[str, Dial]:
+    """The sentence, whose weights, the word that is read, the layer and the head."""
     model, kinds = reader(), {"trained": _("Trained"), "random": _("Random, before training")}
 
     def words(values: Mapping[str, Any]) -> list[str]:
@@ -92,13 +76,6 @@ def text_dials() -> dict[str, Dial]:
         "sentence": Dial(_("Sentence"), write),
         "weights": frame.choice(_("Weights"), kinds, key="weights"),
         QUERY: Dial(_("Query"), pick_word, lambda index, values: words(values)[index]),
-    }
-
-
-def dials() -> dict[str, Dial]:
-    """The text's, and the layer and the head that are read."""
-    model = reader()
-    return text_dials() | {
         "tl": frame.choice(_("Layer"), frame.whole_numbers(*range(1, len(model.layers) + 1)), key="tl", value=int),
         "th": frame.choice(_("Head"), frame.whole_numbers(*range(1, model.heads + 1)), key="th", value=int),
     }
@@ -154,108 +131,6 @@ def show(sentence: str, weights: Kind, tq: int, tl: int, th: int) -> PartView:
         taken=lambda: {
             "READ": read, "K": k, "Q": q, "LOGITS": reading.logits[place], **on_screen({"weights": row, "next": chances})
         },
-    )  # fmt: skip
-
-
-def zoom_dials() -> dict[str, Dial]:
-    """The text's, and the stop."""
-    stops = 5 + 6 * len(reader().layers)
-    return text_dials() | {"stop": frame.slider(_("Stop of the zoom"), 1, stops, key="stop", default=stops)}
-
-
-@st.cache_data(show_spinner=False, max_entries=128)
-def _zoomed(_model: TextReader, digest: str, text: str, kind: Kind, place: int) -> list[Stop]:
-    return text_zoom.zoom(_model.models[kind], _model.read(text, kind).numbers, place)
-
-
-def stop_names() -> dict[str, str]:
-    """Names of what comes out of each kind of stop."""
-    return {
-        "embed": _("The symbol's row of E"), "place": _("with its position"), "norm1": _("Norm before attention"),
-        "attention": _("What attention adds"), "sum1": _("Sum after attention"),
-        "norm2": _("Norm before the feed-forward network"),
-        "ffn": _("What the feed-forward network adds"), "sum2": _("Sum after the layer"), "norm": _("Last norm"),
-        "logits": _("Logits"), "softmax": _("Chances of the next symbol"),
-    }  # fmt: skip
-
-
-def stop_equation(it: Stop, symbol: str) -> Worked:
-    """A stop's equation, with the numbers of its first channel or of the likeliest symbol."""
-    t, out = {code: tex(value) for code, value in it.terms.items()}, tex(float(it.values[0]))
-    normed = (
-        r"y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta",
-        rf"y_1 = {t.get('gain')} \cdot \frac{{{t.get('x')} - ({t.get('mean')})}}{{\sqrt{{{t.get('variance')} + 10^{{-5}}}}}} "
-        rf"+ ({t.get('bias')}) = {out}",
-    )
-    added = rf"{t.get('a')} + ({t.get('b')}) = {out}"
-    best, chance = tex(float(it.values.max())), tex(float(it.values.max()), 4)
-    formula, calculation = {
-        "embed": ("x = E_{s}", rf"x_1 = {out}"),
-        "place": (r"x + PE_{pos},\; PE_{pos,0} = \sin pos", added),
-        "attention": (
-            r"\begin{gathered} O = \mathrm{Concat}(A^1 V^1, \ldots) W_O + b_O \\ "
-            r"A = \mathrm{softmax}(q K^{\top} / \sqrt{d_k}) \end{gathered}",
-            rf"\begin{{gathered}} \max_j S^1_j = {t.get('score')},\; \max_j A^1_j = {t.get('share')} \\ "
-            rf"(A^1 V^1)_1 = {t.get('mixed')},\; O_1 = {out} \end{{gathered}}",
-        ),
-        "sum1": ("x + O", added),
-        "ffn": (r"F = \mathrm{GELU}(y W_1 + b_1) W_2 + b_2", rf"(y W_1 + b_1)_1 = {t.get('inner')},\; F_1 = {out}"),
-        "sum2": ("x + F", added),
-        "logits": (r"l = y W_{out} + b_{out}", rf"{t.get('product')} + ({t.get('bias')}) = {best}"),
-        "softmax": (r"p = \frac{e^{l - \max l}}{\sum e^{l - \max l}}", rf"\frac{{e^{{0}}}}{{{t.get('sum')}}} = {chance}"),
-    }.get(it.kind, normed)
-    note = _("first of the numbers below") if it.kind not in ("logits", "softmax") else _("for “{symbol}”, the likeliest")
-    return Worked(formula, calculation, note.format(symbol=symbol))
-
-
-def zoom(sentence: str, weights: Kind, tq: int, stop: int) -> PartView:
-    """One character's vector on its way to the next character's chances, and at each stop what would come if it ended there."""
-    model = reader()
-    reading, names = _read(model, _digest(), sentence, weights), stop_names()
-    place = reading.words[tq][1]
-    stops = _zoomed(model, _digest(), sentence, weights, place)
-    it, title = stops[stop - 1], names[stops[stop - 1].kind]
-    symbols, chances = reading.likeliest(it.ahead)
-    ends = [reading.likeliest(one.ahead, 1) for one in stops]
-    off, best = text_zoom.deviation(stops, reading.logits[place]), _shown(symbols[0])
-    bars = plot(
-        row_bars(chances, [_shown(symbol) for symbol in symbols], y_title=_("Next character")), "zoom_next",
-        _("What would come next if the network ended at this stop: the likeliest characters."),
-    )  # fmt: skip
-    across = 12 if len(it.values) % 12 == 0 else 10
-    vector = Matrix(
-        values=it.values.reshape(-1, across), name=title if not it.layer else f"{title} · {_('Layer')} {it.layer}",
-        rows=[str(1 + across * row) for row in range(len(it.values) // across)], columns=[str(n) for n in range(across)],
-        x_title=_("Symbol") if it.kind in ("logits", "softmax") else _("Channel"),
-    )  # fmt: skip
-    rows = {
-        _("Stop of the zoom"): list(range(1, len(stops) + 1)),
-        _("Layer"): [str(one.layer or "") for one in stops],
-        _("What comes out"): [names[one.kind] for one in stops],
-        _("Size (RMS)"): [significant(one.size) for one in stops],
-        _("Likeliest if it ended here"): [f"{_shown(one)}  {percent(float(share[0]), 1)}" for (one,), share in ends],
-    }
-    read = "".join(reading.symbols[1 : place + 1])
-    ahead = _("After “{read}”, read out at this stop: **{symbol}** ({share}). From stop {n} on it stays **{end}**.").format(
-        read=read,
-        symbol=best,
-        share=percent(float(chances[0]), 1),
-        n=number(text_zoom.settled(stops)),
-        end=_shown(ends[-1][0][0]),
-    )
-    same = _("Every stop is computed in numpy from the weights; its logits and the model's own differ by {value} at most.")
-    last = text_zoom.last_layer(model.models[weights], stops)
-    shown = {code: last.pop(code)[:4] for code in ("x1", "n2", "x2")} | {"next": reading.likeliest(stops[-1].ahead)[1]}
-    return PartView(
-        equation=stop_equation(it, best),
-        figure=[
-            markdown(ahead),
-            [plot(vector, "zoom_vector", _("The numbers of this stop, line by line.")), bars],
-            check(same.format(value=written(off, -1)), off < 1e-4),
-        ],
-        notes=[passage("trained_text", "zoom")],
-        more=[table(rows, "zoom")],
-        taken=lambda: {**last, **on_screen(shown)},
     )  # fmt: skip
 
 
@@ -322,14 +197,11 @@ render(
         "trained_text",
         _("Trained attention"),
         [
-            Part("words", _("Between words"), dials, show, "tdial", "weights"),
-            Part("zoom", _("Zoom: a letter on its way"), zoom_dials, zoom, "zdial", "stop"),
-            Part("three", _("Three models, one dial"), three_models.dials, three_models.show, "mdial"),
+            Part("", "", dials, show, "tdial", "weights"),
         ],
         _(
             "vit-report 2.2 and 2.6, sequence-modelling (general architecture: the masked decoder); Radford et al. 2019; "
-            "baselines: Witten and Bell 1991. The documents have no trained model of text: this one is ours. Three models: "
-            "tlob-architecture 3.2, iiga-equations 5; temperature: Hinton et al. 2015."
+            "baselines: Witten and Bell 1991. The documents have no trained model of text: this one is ours."
         ),
         {
             CheckpointError: ("", _("Train it: `python -m core train NAME --folder assets/checkpoints`.")),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from core import checkpoints
-from core.lecture import text_zoom
 from core.lecture.text_reader import BEGIN, TextError, TextReader
 from core.models.decoder_only import DecoderOnly, DecoderOnlyConfig
 
@@ -79,50 +77,3 @@ def test_other_texts_are_refused_or_marked(reader: TextReader) -> None:
     for text, sentence in (("  ", "empty"), ("a" * 61, "61 characters")):
         with pytest.raises(TextError, match=sentence):
             reader.read(text)
-
-
-def test_the_zoom_is_the_models_own_pass_and_pytorchs(reader: TextReader) -> None:
-    """Its layers against `nn.TransformerEncoderLayer`, its end against the model, and each stop against the one before."""
-    read, model = reader.read("la red mira"), reader.models["trained"].double()
-    place = 6
-    stops = text_zoom.zoom(model, read.numbers, place)
-    with torch.no_grad():
-        numbers = torch.tensor(read.numbers[: place + 1])[None]
-        assert [one.kind for one in stops[2:8]] == ["norm1", "attention", "sum1", "norm2", "ffn", "sum2"] and len(
-            stops
-        ) == 2 + 6 * model.config.layers + 3
-        np.testing.assert_allclose(stops[-2].values, model(numbers)[0, -1].numpy(), rtol=1e-5, atol=1e-6)  # positions are float32
-        np.testing.assert_allclose(stops[-1].values, model(numbers)[0, -1].softmax(0).numpy(), rtol=1e-5, atol=1e-7)
-        x = model.positions(model.embedding(numbers))
-        np.testing.assert_allclose(stops[1].values, x[0, -1].numpy(), atol=1e-6)
-        for number, ours in enumerate(model.layers, start=1):
-            theirs = torch_layer(ours, model.config)
-            x = theirs(x, src_mask=torch.ones(place + 1, place + 1, dtype=torch.bool).triu(1))
-            end = next(one for one in stops if (one.kind, one.layer) == ("sum2", number))
-            np.testing.assert_allclose(end.values, x[0, -1].numpy(), rtol=1e-5, atol=1e-5)
-    reader.models["trained"].float()
-    at = text_zoom.settled(stops)
-    likeliest = [int(one.ahead.argmax()) for one in stops]
-    assert len(set(likeliest[at - 1 :])) == 1 and (at == 1 or likeliest[at - 2] != likeliest[-1])
-    for one in stops:
-        assert one.ahead.sum() == pytest.approx(1) and len(one.ahead) == len(SYMBOLS)
-        if one.kind in ("place", "sum1", "sum2"):
-            assert one.values[0] == pytest.approx(one.terms["a"] + one.terms["b"])
-        if one.kind.startswith("norm"):
-            t = one.terms
-            assert one.values[0] == pytest.approx((t["x"] - t["mean"]) / (t["variance"] + 1e-5) ** 0.5 * t["gain"] + t["bias"])
-
-
-def torch_layer(ours: Any, config: DecoderOnlyConfig) -> torch.nn.TransformerEncoderLayer:
-    """PyTorch's own layer with our weights."""
-    theirs = torch.nn.TransformerEncoderLayer(
-        config.width, config.heads, config.hidden, dropout=0.0, norm_first=True, batch_first=True,
-        activation=lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
-    ).double().eval()  # fmt: skip
-    a, f = ours.attention, ours.feed_forward
-    theirs.self_attn.in_proj_weight.copy_(torch.cat([a.q.weight, a.k.weight, a.v.weight]))
-    theirs.self_attn.in_proj_bias.copy_(torch.cat([a.q.bias, a.k.bias, a.v.bias]))
-    pairs = ((theirs.self_attn.out_proj, a.out), (theirs.linear1, f.fc1), (theirs.linear2, f.fc2))
-    for one, other in (*pairs, (theirs.norm1, ours.norm1), (theirs.norm2, ours.norm2)):
-        one.load_state_dict(other.state_dict())
-    return theirs
