@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from core.market import alert_monitor
 from core.market.feeds import redis_feed
 from core.market.store import places
 from core.runs import market_training
@@ -107,7 +106,6 @@ def test_every_path_that_is_written_has_its_variable_in_the_image(monkeypatch: p
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     written = [
-        alert_monitor.alert_file(),
         places.library_folder(),
         market_training.runs_folder(),
         places.copies_folder("s3://bucket/a"),

@@ -28,3 +28,8 @@ export function element(tag, name, parent) {
 export function save(address, name) {
   Object.assign(document.createElement("a"), { href: address, download: name }).click();
 }
+
+// A template's {names} replaced by their values.
+export function fillIn(template, values) {
+  return template.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}

@@ -1,6 +1,8 @@
 // The live page's screen: the chart, the ladder and the call, all drawn from the same step of one stream.
 // Python gives the words, the choices and the frames' schema (pages/markets/terminal.py, core/market/stream.py).
 
+import { fillIn } from "./dom.js";
+import { CallAlert } from "./terminal_alert.js";
 import * as data from "./terminal_data.js";
 import { Book } from "./terminal_depth.js";
 
@@ -59,6 +61,7 @@ class Terminal {
     this.seen.observe(this.tape);
     this.main.append(this.pane, this.ladder, this.side);
     this.root.append(this.top, this.notice, this.map, this.main, this.tape, this.help, this.spoken);
+    this.alert = new CallAlert(this.root, (text) => this.sayAlert(text), () => this.buildTools());
     parent.append(this.root);
     this.root.tabIndex = 0;
     const tell = {
@@ -90,6 +93,7 @@ class Terminal {
     }
     if (!before || before.head !== config.head || before.locale !== config.locale) this.buildSide();
     this.chart.configure(config, this.format);
+    this.alert.configure(config, this.format);
     if (config.frame) this.receive(Uint8Array.from(atob(config.frame), (letter) => letter.charCodeAt(0)).buffer);
     else if (before?.address !== config.address) this.connect();
     this.live.textContent = config.labels.live;
@@ -107,15 +111,17 @@ class Terminal {
       : [
           ["M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4", labels.fullScreen, () => this.fullScreen()],
           ["M2 3h12v8H2zM5 14h6M8 11v3", labels.present, () => this.present(true)],
+          ["M4 11V7a4 4 0 0 1 8 0v4l1.5 1.5h-11zM6.5 14.5h3", labels.alert, () => this.alert.open(), this.alert.rule],
           ["M8 2v8M5 7l3 3 3-3M2 13h12", labels.picture, () => this.picture()],
           ["M5.5 6a2.5 2.5 0 1 1 3.5 2.2q-1 .5-1 1.8M8 13v.5", labels.help, () => this.toggleHelp()],
         ];
     this.tools.replaceChildren(
-      ...tools.map(([icon, name, act]) => {
+      ...tools.map(([icon, name, act, pressed]) => {
         const tool = button("terminal-tool", "", act);
         tool.title = name;
         tool.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${icon}"/></svg>`;
         tool.setAttribute("aria-label", name);
+        if (pressed !== undefined) tool.setAttribute("aria-pressed", String(pressed !== null));
         return tool;
       }),
     );
@@ -194,28 +200,23 @@ class Terminal {
     this.chart.tick = (this.tick = this.store.tick * this.grouping());
     this.format.setTick(this.store.tick);
     this.chart.update(anew);
+    this.alert.look(this.store);
     this.request();
   }
 
-  message({ status, text, alert }) {
-    if (alert) return this.alert(alert);
+  message({ status, text }) {
     this.store.status = status;
     this.say(text);
     this.request();
   }
 
-  // An alert: a line on the screen for a while, a short tone, a notification of the browser, as its rule asks.
-  alert({ text, sound, notification }) {
+  // The reader's alert went off: a line on the screen for a while.
+  sayAlert(text) {
     const line = element("p", "terminal-alert");
     line.setAttribute("role", "alert");
     line.textContent = text;
     this.notice.after(line);
     setTimeout(() => line.remove(), 20_000);
-    if (sound) beep();
-    if (notification && "Notification" in window) {
-      if (Notification.permission === "granted") new Notification(document.title, { body: text });
-      else if (Notification.permission === "default") Notification.requestPermission();
-    }
   }
 
   say(text) {
@@ -591,22 +592,6 @@ export async function receive({ data: config, parentElement, setTriggerValue, se
     });
 }
 
-function beep() {
-  try {
-    const context = new AudioContext();
-    const tone = context.createOscillator();
-    const volume = context.createGain();
-    volume.gain.value = 0.08;
-    tone.frequency.value = 660;
-    tone.connect(volume).connect(context.destination);
-    tone.start();
-    tone.stop(context.currentTime + 0.25);
-    tone.onended = () => context.close();
-  } catch {
-    // a browser that has not been clicked yet plays nothing
-  }
-}
-
 // -- small parts --------------------------------------------------------------------------------------------------------
 
 function element(tag, className) {
@@ -640,10 +625,6 @@ function mark(node, name, value) {
 function share(node, value) {
   const text = value.toFixed(3);
   if (node.style.getPropertyValue("--share") !== text) node.style.setProperty("--share", text);
-}
-
-function fillIn(template, values) {
-  return template.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
 // A definition list from [class, name, value], its nodes kept where their number stays the same.

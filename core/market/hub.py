@@ -159,14 +159,6 @@ class Hub:
                 for key, r in self._running.items()
             ]
 
-    def viewers(self, key: str) -> list[str]:
-        """Those who watch a feed now."""
-        now = self._clock()
-        with self._lock:
-            running = self._running.get(key)
-            seen = running.viewers if running else {}
-            return [viewer for viewer, at in seen.items() if now - at < self._grace_s]
-
     def sessions(self) -> list[MarketSession]:
         """The running sessions."""
         with self._lock:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from core.market.alerts import LOST, AlertEvent
 from core.market.book import STEP_MS
 from core.market.labels import DOWN, UP
 from core.market.session import MarketSession
@@ -16,6 +14,8 @@ from core.market.session_view import Status
 
 SPARK_ROWS = 240
 """Most rows whose mids are drawn: one minute."""
+LOST = (Status.STALE, Status.FAILED, Status.RECONNECTING)
+"""Statuses in which the book of now is not known. Of one that is stalled it is, as far as the venue says."""
 WAITING = (Status.PAUSED, Status.ENDED)
 """Statuses in which no book is due, so that the newest one has no age."""
 
@@ -33,7 +33,6 @@ class WallRow:
         scored: predictions in the two scores, at most `core.market.answers.scoreboard.LATEST`.
         tlob, momentum: Matthews correlation over those; NaN where there are none.
         age_s: seconds since the newest book arrived; NaN before the first, and while none is due.
-        alerts: what went off by this feed since the session began, oldest first.
     """
 
     key: str
@@ -48,15 +47,13 @@ class WallRow:
     tlob: float
     momentum: float
     age_s: float
-    alerts: tuple[AlertEvent, ...]
 
 
-def wall_row(session: MarketSession, head: int, events: Iterable[AlertEvent] = ()) -> WallRow:
+def wall_row(session: MarketSession, head: int) -> WallRow:
     """The session's row.
 
     Args:
         head: index of the label and horizon.
-        events: alerts of any feed.
     """
     view = session.view(SPARK_ROWS)
     mids = (view.levels[:, 0] + view.levels[:, 2]) / 2
@@ -83,5 +80,4 @@ def wall_row(session: MarketSession, head: int, events: Iterable[AlertEvent] = (
         tlob=tlob if scored else math.nan,
         momentum=momentum if scored else math.nan,
         age_s=view.age_ms / 1e3 if due else math.nan,
-        alerts=tuple(one for one in events if one.feed == session.feed.key and one.at >= session.started),
     )

@@ -49,8 +49,6 @@ class Action(StrEnum):
     LEAD = "lead"
     ATTEND = "attend"
     BRING = "bring"
-    ALERT = "alert"
-    WEBHOOK = "webhook"
     RECORD = "record"
     CHANGE = "change"
     EXPORT = "export"
@@ -88,8 +86,6 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.LEAD: Right(what=compose("leading a class: what its phones show, and its questions"), roles=_OWN),
     Action.ATTEND: Right(what=compose("answering, voting, asking and teaching in a class whose code was given"), roles=_OWN),
     Action.BRING: Right(what=compose("bringing pictures, films, windows, weights and having them read"), roles=_OWN),
-    Action.ALERT: Right(what=compose("setting, removing, exporting and importing alerts"), roles=_OWN),
-    Action.WEBHOOK: Right(what=compose("alerts that are sent to a web address"), roles=_KNOWN),
     Action.RECORD: Right(what=compose("recording, and ending a recording"), roles=_KNOWN),
     Action.CHANGE: Right(what=compose("renaming, merging and deleting recordings"), roles=_KNOWN),
     Action.EXPORT: Right(what=compose("exporting recordings of the library"), roles=_KNOWN),
@@ -184,11 +180,6 @@ class Closed(Generic[P, R]):
 def closed(action: Action) -> Callable[[Callable[P, R]], Closed[P, R]]:
     """Makes a function a `Closed` one."""
     return lambda unguarded: Closed(action, unguarded)
-
-
-def outlives_tab(owner: str) -> bool:
-    """Tells whether an owner is more than a browser tab, so that what is theirs is kept."""
-    return owner == OPERATOR or owner.startswith(_PERSON)
 
 
 @dataclass(frozen=True, kw_only=True)

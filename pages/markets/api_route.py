@@ -14,7 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from core.market.session import MarketSession
 from core.market.stream import Subscription
 from core.service import api
-from core.service.access import OPERATOR, NotAllowed
+from core.service.access import NotAllowed
 from pages.markets.stream_route import BUSY, NOT_RUNNING, SessionNotices, Ticket, serve
 from pages.shared.service_routes import requester
 
@@ -48,7 +48,7 @@ async def stream(websocket: WebSocket) -> None:
         await websocket.close(code=NOT_RUNNING if session is None else BUSY)
         return
     _clients.add(websocket)
-    ticket = Ticket(viewer=f"api:{secrets.token_hex(8)}", owner=OPERATOR, session=weakref.ref(session), language="en")
+    ticket = Ticket(viewer=f"api:{secrets.token_hex(8)}", session=weakref.ref(session), language="en")
     try:
         await serve(
             websocket,

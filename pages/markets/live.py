@@ -18,7 +18,6 @@ from core.market.session_view import Status
 from core.market.sources import MarketSource
 from core.market.store.index import RecordingError
 from pages.markets import (
-    alerts_panel,
     call_value,
     forecasters_panel,
     live_controls,
@@ -72,7 +71,6 @@ def main() -> None:
         toolbar.playback(session)
         choices = toolbar.pick_head(predictor)
         view = toolbar.pick_view(choices, session.feed)
-        alerts_panel.show(session)
         live_model.pick()
         toolbar.link(session)
     if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import random
 import secrets
-import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
@@ -24,7 +23,6 @@ from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowe
 from core.market.hub import hub
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.stream import STATUSES, Subscription
-from core.service import alerts
 from core.store import BoundedStore
 from pages.shared.language import translate_to
 from pages.shared.navigation import MARKET_STREAM
@@ -49,13 +47,12 @@ MAX_UNREAD: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Ticket:
-    """Permission of a browser to watch: one feed, as one viewer, with its messages in one language and the alerts of one owner.
+    """Permission of a browser to watch: one feed, as one viewer, with its messages in one language.
 
     It keeps no session alive: one that ended takes its rows and open files with it, while its ticket waits for its turn.
     """
 
     viewer: str
-    owner: str
     session: weakref.ref[MarketSession]
     language: str
 
@@ -67,17 +64,16 @@ TICKETS: Final[BoundedStore[Ticket]] = BoundedStore(
 
 
 class SessionNotices:
-    """State shared by the viewers of a session, done once for all of them: its status and alerts, and keeping it running.
+    """State shared by the viewers of a session, done once for all of them: its status, and keeping it running.
 
     Attributes:
         number: of the newest change. status: the session's, and its feed's message.
-        viewers, owners: how many sockets each viewer has, and each owner of alerts. ended: done once the session no longer runs.
+        viewers: how many sockets each has. ended: done once the session no longer runs.
     """
 
     def __init__(self, session: MarketSession) -> None:
         self.number, self.status = 0, session.status_now()
         self.viewers: Counter[str] = Counter()
-        self.owners: Counter[str] = Counter()
         self._session = session
         self._snapshots: dict[int, asyncio.Task[tuple[bytes, int]]] = {}  # under way, by their rows
         self.ended = asyncio.create_task(self._keep_running())
@@ -106,15 +102,12 @@ class SessionNotices:
         return await asyncio.shield(making)  # one viewer that leaves takes it from nobody
 
     async def _look(self) -> None:
-        alerted = time.time()
         stream = self._session.frames.stream
         with stream.subscribe() as subscription:
             while True:
                 status = self._session.status_now()
-                events = [event for owner in self.owners for event in alerts.events(owner, self._session.feed.key, alerted)]
-                if status != self.status or events:
+                if status != self.status:
                     self.number, self.status = self.number + 1, status
-                    alerted = max([alerted, *(event.at for event in events)])
                     stream.wake()
                 with contextlib.suppress(TimeoutError):  # a feed that goes stale says so by sending nothing
                     async with asyncio.timeout(STATUS_EVERY_S):
@@ -130,12 +123,10 @@ def notices_of(session: MarketSession, ticket: Ticket) -> Iterator[SessionNotice
     """The session's notices, shared by its viewers and ended with the last of them."""
     notices = _notices.get(session) or _notices.setdefault(session, SessionNotices(session))
     notices.viewers[ticket.viewer] += 1
-    notices.owners[ticket.owner] += 1
     try:
         yield notices
     finally:
         notices.viewers -= Counter([ticket.viewer])  # drops those who have no socket left
-        notices.owners -= Counter([ticket.owner])
         if not notices.viewers:
             _notices.pop(session, None)
             notices.stop()
@@ -206,19 +197,12 @@ async def _send(
     progress: Progress,
 ) -> None:
     stream = session.frames.stream
-    version, noticed, status, alerted = -1, -1, None, time.time()
+    version, noticed = -1, -1
     while True:
         subscription.changed.clear()
         if noticed != notices.number:
-            noticed = notices.number
-            if status != notices.status:
-                status = notices.status
-                text = translate_to(ticket.language, status[1])
-                await websocket.send_json({"status": STATUSES.index(status[0]), "text": text})
-            for event in alerts.events(ticket.owner, session.feed.key, alerted):
-                alerted = event.at
-                alert = {"text": translate_to(ticket.language, event.text)}
-                await websocket.send_json({"alert": alert | {"sound": event.rule.sound, "notification": event.rule.notification}})
+            noticed, (status, message) = notices.number, notices.status
+            await websocket.send_json({"status": STATUSES.index(status), "text": translate_to(ticket.language, message)})
         if progress.unread < MAX_UNREAD:
             frames = stream.after(version) if version >= 0 else None
             if frames is None:

@@ -20,7 +20,7 @@ from core.market.session_view import Status
 from core.market.stream import STATUSES
 from pages.markets import call_value, stream_route
 from pages.markets.marks_panel import mark_names
-from pages.shared import assets, controls, permissions
+from pages.shared import assets, controls
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, duration, regional
 
@@ -184,7 +184,7 @@ def _address(session: MarketSession, viewer: str) -> str:
     memory = st.session_state.get("terminal:ticket")
     here = weakref.ref(session)
     if memory is None or memory[0] != here or memory[1] != regional():
-        ticket = stream_route.Ticket(viewer=viewer, owner=permissions.visitor().owner, session=here, language=regional())
+        ticket = stream_route.Ticket(viewer=viewer, session=here, language=regional())
         memory = st.session_state["terminal:ticket"] = (here, regional(), stream_route.TICKETS.keep(ticket))
     return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
 
@@ -249,6 +249,29 @@ def _labels(horizon: str) -> dict[str, Any]:
         "sinceWithout": _("Scored since {time}, without the time from {from} to {to}."),
         "spoken": _("TLOB now calls {call}."),
         "keys": _("Keys"),
+        **_alert_labels(horizon),
+    }
+
+
+def _alert_labels(horizon: str) -> dict[str, str]:
+    """Words of the reader's alert (terminal_alert.js)."""
+    return {
+        "alert": _("Alert"),
+        "alertAbout": _(
+            "A sound, a line on the screen and a notification of the browser, once each time the call of this screen "
+            "({horizon} ahead) has stood for so long. It is kept in this browser alone, and works while this page is open."
+        ).format(horizon=horizon),
+        "alertCall": _("TLOB calls"),
+        "alertAny": _("Any"),
+        "alertShare": _("with a probability of at least (%)"),
+        "alertSeconds": _("for so many seconds"),
+        "alertSet": _("Set the alert"),
+        "alertRemove": _("Remove the alert"),
+        "alertNone": _("No alert is set."),
+        "alertIs": _("Set: {rule}, at least {share}, for {seconds} s."),
+        "alertDenied": _("This browser shows no notifications of this page; the sound and the line on the screen remain."),
+        "alertText": _("{symbol}: TLOB calls {call}, at least {share} for {seconds} s"),
+        "close": _("Close"),
     }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import streamlit as st
 
 from core import checkpoints
@@ -16,12 +14,10 @@ from core.market.sources import MarketSource
 from core.market.store.index import RecordingError
 from core.market.wall import WallRow, wall_row
 from core.messages import translate
-from core.service import alerts
 from pages.markets import toolbar, wall_markets, watched_feeds
 from pages.shared import controls, permissions
-from pages.shared.language import _, moment
+from pages.shared.language import _
 
-MAX_ALERTS = 5
 FOLLOW = """<script>
 {
   const follow = (left) => {
@@ -60,8 +56,6 @@ def rows_now() -> tuple[list[tuple[MarketSource, WallRow]], list[str]]:
     """Every market with its row; and, of those that cannot be watched, why."""
     rows, problems = [], []
     by = permissions.visitor()
-    alerts.meet(by)
-    events = alerts.book().log(by.owner)
     for source in sources:
         try:
             session = hub().watch(
@@ -73,15 +67,8 @@ def rows_now() -> tuple[list[tuple[MarketSource, WallRow]], list[str]]:
         except (BookError, RecordingError, TooManyFeeds) as error:
             problems.append(f"{wall_markets.title_of(source)}: {controls.as_sentence(translate(str(error)))}")
         else:
-            rows.append((source, wall_row(session, choices.head, events)))
+            rows.append((source, wall_row(session, choices.head)))
     return rows, problems
-
-
-def tell_alerts(rows: list[WallRow]) -> None:
-    """The newest alerts of all markets, newest first."""
-    events = {(event.at, event.rule.id): event for row in rows for event in row.alerts}
-    for _key, event in sorted(events.items(), reverse=True)[:MAX_ALERTS]:
-        st.caption(f":material/notifications: {moment(datetime.fromtimestamp(event.at, UTC))} · {controls.told(event.text)}")
 
 
 def open_market(source: MarketSource, row: WallRow) -> None:
@@ -116,7 +103,6 @@ def wall() -> None:
             st.caption(f"{wall_markets.title_of(source)}: {translate(row.message)}")
     if picked is not None:
         open_market(*rows[picked])
-    tell_alerts([row for _source, row in rows])
 
 
 wall()

@@ -205,7 +205,6 @@ def _line(source: MarketSource, row: WallRow, window: int) -> dict[str, Any]:
         "momentum": round(row.momentum, 3),
         "status": _status(row, window),
         "age": round(row.age_s, 1),
-        "alerts": len(row.alerts),
         "venue": symbol_and_venue(source)[1],
         "scored": row.scored,
     }
@@ -231,5 +230,4 @@ def _columns() -> dict[str, Any]:
         ),
         "scored": column.NumberColumn(_("Scored"), format="localized", help=_("How many predictions the two scores cover.")),
         "age": column.NumberColumn(_("Age (s)"), format="localized", help=_("Seconds since the newest book arrived.")),
-        "alerts": column.NumberColumn(_("Alerts"), help=_("How many went off since this market's feed began.")),
     }

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from core import checkpoints
-from core.market.alerts import AlertError, AlertRule, rules_from_json, rules_to_json
 from core.market.book import BookError, read_rows
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
@@ -135,11 +134,6 @@ KINDS: Final[dict[str, Kind]] = {
     "film": Kind(files("assets/clips/*.mp4"), lambda path: read_video(path.read_bytes(), size=48, fps=12), (VideoError,)),
     "digits": Kind(files("assets/pictures/fashion-mnist-few/*.gz"), read_idx, (IdxError,)),
     "receipt": Kind(_receipts, read_receipt, (ReceiptError,)),
-    "alerts": Kind(
-        lambda: [("alerts.json", rules_to_json([AlertRule(market="live/binance/BTC/USDT", kind="price")]).encode())],
-        lambda path: rules_from_json(path.read_text(encoding="utf-8", errors="replace")),
-        (AlertError,),
-    ),
     **UPLOADS,
 }
 

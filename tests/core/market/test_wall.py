@@ -11,7 +11,6 @@ import pytest
 from sklearn.metrics import matthews_corrcoef
 
 from core.market import wall
-from core.market.alerts import AlertEvent, AlertRule
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.labels import DOWN, UP
 from core.market.predictor import Predictor
@@ -105,15 +104,3 @@ def test_the_age_counts_only_while_a_book_is_due(predictor: Predictor, monkeypat
     assert seen(session, monkeypatch, status=Status.STALE, age_ms=9_000.0).age_s == 9.0
     assert math.isnan(seen(session, monkeypatch, status=Status.PAUSED, age_ms=2_500.0).age_s)
     assert math.isnan(seen(session, monkeypatch, status=Status.CONNECTING, age_ms=math.inf).age_s)
-
-
-def test_alerts_are_those_of_the_feed_since_the_session_began(predictor: Predictor) -> None:
-    session = finished(predictor, replaying(ROWS[:30]), key="recording/one~abcd")
-
-    def event(feed: str, seconds: float) -> AlertEvent:
-        rule = AlertRule(market="recording/one", kind="price", level=1.0)
-        return AlertEvent(rule=rule, feed=feed, at=session.started + seconds, text=compose("crossed"))
-
-    here, there = "recording/one~abcd", "recording/one~efgh"
-    before, other, mine = event(here, -5), event(there, 5), event(here, 5)
-    assert wall_row(session, 0, [before, other, mine]).alerts == (mine,)

@@ -23,7 +23,6 @@ from core.service.access import (
     host_allowed,
     is_local,
     is_loopback,
-    outlives_tab,
     requester_of,
     visitor_of,
 )
@@ -145,7 +144,6 @@ def test_who_runs_the_server_may_open_it(monkeypatch: pytest.MonkeyPatch) -> Non
     far = came(bind="0.0.0.0", peer="10.0.0.7")
     assert visitor_of(far).role is Role.SIGNED_IN
     assert visitor_of(far, sign_in=True).role is Role.STRANGER  # where there is a sign-in, it alone decides
-    assert visitor_of(far, tab="a").owner != visitor_of(far, tab="b").owner  # and alerts stay apart
 
 
 def test_a_sign_in_with_and_without_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,13 +158,6 @@ def test_a_sign_in_with_and_without_a_list(monkeypatch: pytest.MonkeyPatch) -> N
     assert role(email="Ana@desk.example", email_verified=True) is Role.SIGNED_IN
     assert role(email="eve@desk.example") is Role.STRANGER and role(sub="ana@desk.example") is Role.STRANGER
     assert role(email="ana@desk.example", email_verified=False) is Role.STRANGER
-
-
-def test_what_is_theirs_outlives_the_tab_of_those_who_are_known() -> None:
-    known = Visitor(id="tab", role=Role.SIGNED_IN, name="ana@desk.example")
-    assert outlives_tab(known.owner) and outlives_tab(Visitor(id="tab", role=Role.OPERATOR).owner)
-    assert not outlives_tab(Visitor(id="operator", role=Role.STRANGER).owner)
-    assert not outlives_tab(Visitor(id="person:ana@desk.example", role=Role.SIGNED_IN).owner)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +177,7 @@ def test_the_secret_makes_a_request_the_operators(token: str, shown: str, role: 
 
 
 CLOSED_TO_STRANGERS = {
-    *(Action.WEBHOOK, Action.RECORD, Action.CHANGE, Action.EXPORT, Action.CONVERT, Action.SERVER_FOLDER, Action.TRAIN),
+    *(Action.RECORD, Action.CHANGE, Action.EXPORT, Action.CONVERT, Action.SERVER_FOLDER, Action.TRAIN),
     *(
         Action.SCORE,
         Action.ADD_FORECASTER,
@@ -211,7 +202,7 @@ def test_nobody_sets_the_server_up_over_a_network_and_nobody_touches_what_is_ano
     for role in (Role.SIGNED_IN, Role.OPERATOR):
         visitor = Visitor(id="a", role=role)
         assert not visitor.may(Action.SET_UP)
-        assert not visitor.may(Action.ALERT, own=False) and not visitor.may(Action.PLAY, own=False)
+        assert not visitor.may(Action.PLAY, own=False)
     assert Visitor(id="a", role=Role.OPERATOR).may(Action.READ_METRICS)
     assert not Visitor(id="a", role=Role.SIGNED_IN).may(Action.READ_METRICS)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -15,8 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from core.market.alerts import AlertRule
-from core.service import access, alerts, api, forecasters, metrics, recordings, runs, system
+from core.service import access, api, forecasters, metrics, recordings, runs, system
 from core.service.access import RIGHTS, Action, NotAllowed, Role, Visitor
 from pages.shared.navigation import ROOT
 
@@ -24,11 +22,6 @@ ROLES = (Role.STRANGER, Role.SIGNED_IN, Role.OPERATOR)
 SENTINEL = cast(Any, object())
 ENTRY = cast(Any, SimpleNamespace(bundled=False))
 BUNDLED = cast(Any, SimpleNamespace(bundled=True))
-HOOK = "https://hooks.example/x"
-
-
-def rule(by: Visitor, **fields: Any) -> AlertRule:
-    return AlertRule(**{"market": "m", "kind": "feed", "owner": by.owner, **fields})
 
 
 CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
@@ -58,17 +51,6 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("run one beside", Action.WATCH, lambda by: forecasters.run_beside(by, SimpleNamespace(peers=NOTED), ["momentum"])),  # type: ignore[arg-type]
     ("forecaster by address", Action.SET_UP, lambda by: forecasters.of_server(by, ["http://127.0.0.1:1/"], SENTINEL)),
     ("forecaster by path", Action.SET_UP, lambda by: forecasters.run_beside(by, SENTINEL, ["/etc/passwd.csv"])),
-    ("set an alert", Action.ALERT, lambda by: alerts.add(by, rule(by))),
-    ("set another's alert", Action.SET_UP, lambda by: alerts.add(by, rule(by, owner="tab:other"))),
-    ("remove an alert", Action.ALERT, lambda by: alerts.remove(by, "0" * 32)),
-    ("export alerts", Action.ALERT, alerts.exported),
-    ("import alerts", Action.ALERT, lambda by: alerts.replace(by, '{"alerts": []}')),
-    ("set a webhook", Action.WEBHOOK, lambda by: alerts.add(by, rule(by, webhook=HOOK))),
-    (
-        "import a webhook",
-        Action.WEBHOOK,
-        lambda by: alerts.replace(by, json.dumps({"alerts": [{"market": "m", "kind": "feed", "webhook": HOOK}]})),
-    ),
     ("feeds of others", Action.READ_FEEDS, system.feeds),
     ("time an epoch", Action.MEASURE, lambda by: system.epoch(by, SENTINEL)),
     ("benchmark", Action.MEASURE, lambda by: system.benchmark(by, NOTED, 1.0)),
@@ -103,10 +85,6 @@ RUNS = {kind: getattr(runs, kind).run for kind in ("PICTURES", "MARKETS", "SCORI
 @pytest.fixture(autouse=True)
 def below(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that the functions carry out."""
-
-    async def accepted(webhook: str) -> None:
-        NOTED.reached.append("check_receiver")
-
     NOTED.reached.clear()
     for closed in (recordings.start, recordings.stop, recordings.rename, recordings.merge, recordings.inspect, runs.outlook):
         monkeypatch.setattr(closed, "unguarded", NOTED)
@@ -117,7 +95,6 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
         recordings.bounded: ("convert",),
         recordings.changes: ("fetch",),
         forecasters: ("find_forecaster", "TableForecaster"),
-        alerts: ("book",),
         api: ("hub",),
         system: ("hub", "epoch_times", "cuda.measured"),
         metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
@@ -126,7 +103,6 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
             owner, _, last = name.rpartition(".")
             monkeypatch.setattr(getattr(module, owner) if owner else module, last, NOTED)
     monkeypatch.setattr(recordings, "RecordingPlace", NOTED)
-    monkeypatch.setattr(alerts, "check_receiver", accepted)
 
 
 @pytest.mark.parametrize(("action", "act"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
@@ -166,11 +142,11 @@ def acting() -> set[str]:
 
 
 def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
-    modules = (recordings, forecasters, alerts, system, metrics, runs)
+    modules = (recordings, forecasters, system, metrics, runs)
     names = set[str]().union(acting(), *(asking(module) for module in modules))
     source = Path(__file__).read_text(encoding="utf-8")
-    own = {"recordings.running", "alerts.meet", "alerts.rules"}  # answer of what is the visitor's own, or with nothing
-    assert {name for name in names - own if name not in source} == set() and len(names) > 25
+    own = {"recordings.running"}  # answers of what is the visitor's own
+    assert {name for name in names - own if name not in source} == set() and len(names) > 20
     assert set(Action) - {case[1] for case in CASES} == {
         Action.PLAY,
         Action.BRING,
@@ -183,7 +159,6 @@ def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
 BELOW = {
     *("core.market.store.changes", "core.market.store.background_recorder.RECORDER"),
     *(f"core.market.formats.{module}.{name}" for module in ("bounded", "conversion") for name in ("inspect", "convert")),
-    *("core.market.alert_monitor.alert_book", "core.market.alerts.AlertBook", "core.market.webhook"),
     *("core.runs.local_training.Trainer", "core.runs.market_training.MarketTrainer"),
     *("core.runs.market_training.outlook", "core.runs.scoring.Scorer", "core.runs.epoch_time.epoch_times"),
     *("core.market.forecasters.catalogue.find_forecaster", "core.market.forecasters.table.TableForecaster"),

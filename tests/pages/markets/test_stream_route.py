@@ -7,7 +7,6 @@ import json
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest.mock import Mock
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 from starlette.websockets import WebSocket
 
-from core.market.alerts import AlertBook, AlertRule, MarketState
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.predictor import Predictor
@@ -75,15 +73,7 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
 
 
 @pytest.fixture
-def alerts(monkeypatch: pytest.MonkeyPatch) -> Mock:
-    """The process's alerts, in memory; counts how often their log is looked up."""
-    book = Mock(wraps=AlertBook())
-    monkeypatch.setattr(stream_route.alerts, "book", lambda: book)
-    return book
-
-
-@pytest.fixture
-def session(predictor: Predictor, alerts: Mock, monkeypatch: pytest.MonkeyPatch) -> Iterator[MarketSession]:
+def session(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> Iterator[MarketSession]:
     loop = BackgroundLoop("test")
     session = MarketSession(ScriptedFeed(replaying(ROWS[:BEGUN])), predictor)
     loop.submit(session.run())
@@ -105,8 +95,8 @@ def _has_played(session: MarketSession, rows: int) -> bool:
     return session.view(1).step == rows
 
 
-def ticket_for(session: MarketSession, language: str = "en", owner: str = "tab:me") -> str:
-    return TICKETS.keep(Ticket(viewer="me", owner=owner, session=weakref.ref(session), language=language))
+def ticket_for(session: MarketSession, language: str = "en") -> str:
+    return TICKETS.keep(Ticket(viewer="me", session=weakref.ref(session), language=language))
 
 
 @asynccontextmanager
@@ -194,19 +184,6 @@ def test_after_a_jump_one_snapshot_is_made_for_all_viewers(session: MarketSessio
     run(test)
 
 
-def test_what_is_told_in_words_is_looked_up_once_for_all_viewers(session: MarketSession, alerts: Mock) -> None:
-    async def test() -> None:
-        async with visiting(session, 12) as visitors:
-            alerts.log.reset_mock()
-            for number in range(1, 6):
-                await play(session, 1)
-                for one in visitors:
-                    assert (await one.frame())[1] == BEGUN + number
-            assert alerts.log.call_count <= 5 + 3  # once a step, and once a second
-
-    run(test)
-
-
 def test_a_changed_status_reaches_every_viewer_in_its_own_language(session: MarketSession) -> None:
     async def test() -> None:
         async with visiting(session, 2) as visitors:
@@ -214,46 +191,6 @@ def test_a_changed_status_reaches_every_viewer_in_its_own_language(session: Mark
             session.feed.send(StatusChange(state=FeedState.RECONNECTING, message="later"))
             for one in visitors:
                 assert await one.text() == {"status": STATUSES.index(Status.RECONNECTING), "text": "later"}
-
-    run(test)
-
-
-def test_an_alert_reaches_the_viewers_of_its_market_once(session: MarketSession, alerts: Mock) -> None:
-    async def test() -> None:
-        async with visiting(session, 2) as visitors:
-            for market in ("elsewhere", session.feed.key):
-                alerts.put(AlertRule(market=market, kind="price", level=10.0, cooldown_s=0, owner="tab:me"))
-                cross(alerts, market)
-            await play(session, 2)
-            for one in visitors:
-                told = await one.text()
-                assert told["alert"]["text"].startswith("ABC: the mid crossed 10") and told["alert"]["sound"]
-            await play(session, 2)
-            assert all(message.get("text") is None for one in visitors for message in list(one.got._queue))  # type: ignore[attr-defined]
-
-    run(test)
-
-
-def cross(alerts: Mock, market: str) -> None:
-    """The mid of a market goes from 9 to 11."""
-    state = MarketState(feed=market, market=market, symbol="ABC", status=Status.LIVE, mid=9.0, probabilities={}, scores={})
-    alerts.check(state)
-    assert alerts.check(replace(state, mid=11.0))
-
-
-def test_nobody_gets_the_alerts_of_another(session: MarketSession, alerts: Mock) -> None:
-    async def test() -> None:
-        async with visiting(session, 1) as (mine,):
-            other = Visitor(ticket_for(session, owner="tab:other"))
-            serving = asyncio.create_task(stream_route.market_stream(other.socket))
-            await other.frame()
-            alerts.put(AlertRule(market=session.feed.key, kind="price", level=10.0, owner="tab:other"))
-            cross(alerts, session.feed.key)
-            await play(session, 2)
-            assert "crossed" in (await other.text())["alert"]["text"]
-            assert all(message.get("text") is None for message in list(mine.got._queue))  # type: ignore[attr-defined]
-            other.leave()
-            await asyncio.wait_for(serving, 20)
 
     run(test)
 

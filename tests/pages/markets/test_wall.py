@@ -14,7 +14,6 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.market.alerts import AlertBook, AlertRule, MarketState
 from core.market.answers.scoreboard import LATEST
 from core.market.feeds.protocol import FeedFailed
 from core.market.hub import MAX_FEEDS_OF_VIEWER, hub, shutdown
@@ -22,7 +21,6 @@ from core.market.session_view import Status
 from core.market.sources import MarketSource
 from core.market.store import index
 from core.messages import compose
-from core.service import alerts
 from pages.markets import wall_markets
 from pages.shared.navigation import ROOT
 from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
@@ -42,12 +40,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def small_world(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AlertBook]:
-    """The small model, and alerts in memory."""
-    book = AlertBook()
+def small_world(models: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The small model."""
     monkeypatch.setattr(checkpoints, "FOLDER", models)
-    monkeypatch.setattr(alerts, "book", lambda: book)
-    yield book
+    yield
     shutdown()
 
 
@@ -186,17 +182,3 @@ def test_a_failed_market_says_why_beside_the_others(monkeypatch: pytest.MonkeyPa
     app = ran(app)
     assert table(app)["status"].tolist()[0] == "Failed" and len(table(app)) == 2
     assert [error.value for error in app.error] == ["BTC/USD · kraken: the venue is closed."]
-
-
-def test_alerts_of_its_markets_are_counted_and_told(small_world: AlertBook) -> None:
-    app = opened(wall="sim:1,sim:2")
-    (feed,) = [one.key for one in hub().watched() if one.key.startswith("simulated/2")]
-    for owner in ("operator", "tab:other"):
-        small_world.put(AlertRule(market="simulated/2", kind="feed", owner=owner))
-    lost = MarketState(
-        feed=feed, market="simulated/2", symbol="![S](http://a)", status=Status.STALE, mid=1.0, probabilities={}, scores={}
-    )
-    assert len(small_world.check(lost)) == 2
-    app = ran(app)
-    assert table(app)["alerts"].tolist() == [0, 1] and words(app).count("the feed is stale") == 1
-    assert "!\\[S\\](http\\://a): the feed is stale" in words(app)

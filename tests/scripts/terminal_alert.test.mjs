@@ -1,0 +1,80 @@
+// The alert's condition without a browser: when it goes off, how often, and what it does not reach across.
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { CallWatch, readRule } from "../../assets/scripts/terminal_alert.js";
+
+const UP = { call: 2, share: 0.6, seconds: 1 };
+const STEP = 250;
+
+// A row in the second of two heads, whose first says the opposite.
+const row = (place, call, share) => ({ time: place * STEP, predicted: call !== null, calls: [2 - (call ?? 1), call ?? 1], probabilities: Object.assign(Array(6).fill(0), { [3 + (call ?? 1)]: share }) });
+const up = (place, share = 0.7) => row(place, 2, share);
+
+// Places of the rows at which it goes off, looked at one by one as they come.
+function offs(rows, rule = UP, { fresh = () => true, watch = new CallWatch() } = {}) {
+  const store = [];
+  return rows.flatMap((one) => {
+    store.push(one);
+    return watch.look(store, rule, 1, fresh(one.time / STEP)) ? [one.time / STEP] : [];
+  });
+}
+
+const places = (from, to) => Array.from({ length: to - from }, (_, i) => from + i);
+
+test("it goes off once, when the call has stood for the whole time", () => {
+  assert.deepEqual(offs(places(0, 20).map((i) => up(i))), [4]); // 1 s after the first row that was looked at
+  assert.deepEqual(offs(places(0, 3).map((i) => up(i)), { ...UP, seconds: 0 }), [0]);
+  assert.deepEqual(offs(places(0, 20).map((i) => up(i, 0.6))), [4]); // at least
+  assert.deepEqual(offs(places(0, 20).map((i) => up(i, 0.59))), []);
+});
+
+test("it goes off again only after it did not hold", () => {
+  const rows = places(0, 30).map((i) => (i === 12 ? up(i, 0.5) : up(i)));
+  assert.deepEqual(offs(rows), [4, 17]);
+  const broken = places(0, 30).map((i) => (i === 3 ? row(i, 1, 0.9) : up(i)));
+  assert.deepEqual(offs(broken), [8]);
+});
+
+test("any call counts where any is asked for, and the class where one is", () => {
+  const rows = places(0, 10).map((i) => row(i, i % 3, 0.7));
+  assert.deepEqual(offs(rows, { ...UP, call: -1 }), [4]);
+  assert.deepEqual(offs(rows), []);
+  assert.deepEqual(offs(places(0, 10).map((i) => row(i, 0, 0.7)), { ...UP, call: 0 }), [4]);
+});
+
+test("nothing lasts across a gap, a jump, or rows without a call", () => {
+  const held = [0, 1, 2, 3];
+  assert.deepEqual(offs([...held, 5, 6, 7, 8].map((i) => up(i))), []);
+  assert.deepEqual(offs([...held, 5, 6, 7, 8, 9].map((i) => up(i))), [9]);
+  assert.deepEqual(offs([...places(100, 104), 50, 51, 52, 53].map((i) => up(i))), []); // wound back
+  assert.deepEqual(offs([...held.map((i) => up(i)), row(4, null, 0), ...places(5, 9).map((i) => up(i))]), []);
+});
+
+test("a stale call sets nothing off, and its time does not count", () => {
+  const rows = places(0, 20).map((i) => up(i));
+  assert.deepEqual(offs(rows, UP, { fresh: () => false }), []);
+  assert.deepEqual(offs(rows, UP, { fresh: (place) => place > 3 }), [8]);
+  const watch = new CallWatch();
+  assert.deepEqual(offs(rows.slice(0, 4), UP, { watch }), []);
+  assert.equal(watch.look(rows.slice(0, 4), UP, 1, false), null); // it went stale without a new row
+  assert.deepEqual(offs(rows.slice(4, 8), UP, { watch }), []);
+});
+
+test("rows that come together count one by one, and what was there before is passed over", () => {
+  const watch = new CallWatch();
+  const past = places(0, 200).map((i) => up(i));
+  assert.equal(watch.look(past, UP, 1, true), null);
+  const more = [...past, ...places(200, 203).map((i) => up(i))];
+  assert.equal(watch.look(more, UP, 1, true), null);
+  assert.equal(watch.look([...more, up(203)], UP, 1, true)?.time, 203 * STEP);
+  const meanwhile = [...more, up(203), row(204, 1, 0.9), ...places(205, 210).map((i) => up(i))];
+  assert.equal(watch.look(meanwhile, UP, 1, true)?.time, 209 * STEP);
+});
+
+test("what the browser kept is a rule or nothing", () => {
+  assert.deepEqual(readRule('{"call":0,"share":0.5,"seconds":2,"more":1}'), { call: 0, share: 0.5, seconds: 2 });
+  for (const wrong of [null, "", "[", "null", "{}", '{"call":1,"share":0.5,"seconds":2}', '{"call":0,"share":5,"seconds":2}', '{"call":0,"share":0.5,"seconds":-1}', '{"call":0,"share":"x","seconds":1}']) {
+    assert.equal(readRule(wrong), null, String(wrong));
+  }
+});
