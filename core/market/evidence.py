@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -20,7 +19,6 @@ from torch import Tensor
 from core.explain.attribution import GradientError, class_probability, tlob_baseline
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
-from core.explain.queries_keys import JointSample, collect, queries_and_keys
 from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
 from core.market.book import STEP_MS, FloatArray
@@ -30,7 +28,6 @@ from core.market.predictor import MarketCard, Predictor, windows_of
 from core.market.store.index import recordings
 from core.market.store.rows import read_market
 from core.market.windows import window_ends
-from core.models.tlob import CLASSES
 from core.nn import AttentionMaps
 
 TIME: Final = "time-to-time"
@@ -108,27 +105,3 @@ def sample(predictor: Predictor) -> Iterator[Evidence]:
             levels = rows.levels[ends[place] - predictor.window + 1 : ends[place] + 1]
             with contextlib.suppress(GradientError):  # raw columns of a market of another price scale (D9)
                 yield evidence(predictor, entry, levels, head=0, label=int(calls[place]))
-
-
-WINDOWS: Final = 8
-"""Windows of each recording, evenly spaced."""
-
-
-def joint_sample(predictor: Predictor) -> JointSample:
-    """The vectors of every layer; a window's class is what the first head calls it."""
-    parts = []
-    for one in recordings():
-        rows = read_market([one.path])
-        entry = predictor.market(one.name)
-        ends = window_ends(rows.timestamps, predictor.window)
-        ends = ends[np.unique(np.linspace(0, len(ends) - 1, WINDOWS).round().astype(int))]
-        levels = windows_of(rows.levels, ends, predictor.window)
-        inputs = predictor.inputs(levels, entry)
-        vectors = queries_and_keys(predictor.model, partial(_maps, predictor, inputs))
-        parts.append((vectors, predictor.predict(levels, entry).calls[:, 0].astype(np.int64)))
-    return collect(parts, CLASSES)
-
-
-def _maps(predictor: Predictor, inputs: Tensor) -> AttentionMaps:
-    maps: AttentionMaps = predictor.model(inputs, return_attention=True)[1]
-    return maps

@@ -7,7 +7,6 @@ mean: the mean picture, or the mean of each tracked number.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from torch import Tensor
 
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
-from core.explain.queries_keys import JointSample, collect, queries_and_keys
 from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
 from core.nn import AttentionMaps
@@ -100,22 +98,6 @@ def bundled_clips(recogniser: Recogniser) -> list[tuple[NDArray[Any], str | None
         return [(one.tracks, one.speaker) for one in samples.track_samples()]
     films = [one.path.read_bytes() for one in samples.clip_samples()]
     return [(read_video(film, size=recogniser.image_size, fps=recogniser.fps).frames, None) for film in films]
-
-
-def joint_sample(recogniser: Recogniser) -> JointSample:
-    """Queries and keys of every sub-layer over the bundled clips; a frame's class is its likeliest label, the blank included."""
-    parts = []
-    for clip, speaker in bundled_clips(recogniser):
-        with torch.no_grad():
-            encoded = recogniser.encode(recogniser.inputs(clip, speaker=speaker))
-            logits = recogniser.model.attend(encoded)
-        vectors = queries_and_keys(recogniser.model, partial(_maps, recogniser, encoded))
-        parts.append((vectors, logits.argmax(dim=-1).cpu().numpy().astype(np.int64)))
-    return collect(parts, recogniser.vocabulary.names)
-
-
-def _maps(recogniser: Recogniser, encoded: Tensor) -> AttentionMaps:
-    return recogniser.model.attend(encoded, return_attention=True)[1]
 
 
 def sample(recogniser: Recogniser, *, most: int = 60) -> Iterator[Evidence]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -16,10 +15,8 @@ from core.explain.attribution import ScalarFunction, Told, class_probability, un
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import occlusion, without
-from core.explain.queries_keys import JointSample, collect, queries_and_keys
 from core.explain.rollout import rollout
-from core.models.vit import CLASSES, ViT
-from core.nn import AttentionMaps
+from core.models.vit import CLASSES
 from core.vision.analysis import PictureAnalysis, TokenShares, analyse
 from core.vision.classifier import Classifier
 from core.vision.gallery import gallery, photograph_gallery
@@ -31,8 +28,6 @@ from core.vision.uprightness import prepare_upright
 MAX_GRADIENTS: Final = 128
 """Of integrated gradients: with four times as many, patches keep their order (rank correlation .996 to 1 on three photographs),
 and a photograph takes four times as long."""
-AT_ONCE: Final = 20
-"""Pictures whose queries and keys are read at a time."""
 Hidden = NDArray[np.bool_]
 Probabilities = NDArray[np.float64]
 
@@ -182,19 +177,3 @@ def sample(classifier: Classifier) -> Iterator[Evidence]:
     for image in bundled_images(classifier)[0]:
         analysis = analyse(classifier, image)
         yield evidence(analysis, analysis.likeliest)
-
-
-def _maps(model: ViT, x: Tensor) -> AttentionMaps:
-    return model.encode(model.tokens(x), return_attention=True)[1]
-
-
-def joint_sample(classifier: Classifier) -> JointSample:
-    """Queries and keys of every layer over the bundled pictures; a picture's class is the true one."""
-    images, labels = bundled_images(classifier)
-    model = classifier.model  # its layers alone: what it answers may come of several passes
-    parts = []
-    for start in range(0, len(images), AT_ONCE):
-        x = classifier.normalise(images[start : start + AT_ONCE])
-        vectors = queries_and_keys(model, partial(_maps, model, x))
-        parts.append((vectors, np.asarray(labels[start : start + AT_ONCE])))
-    return collect(parts, classifier.class_names)

@@ -20,7 +20,7 @@ from pages.images import (
     share_card,
 )
 from pages.images.model_choice import pick_classifier, show_if_possible
-from pages.shared import controls, faithfulness_view, queries_keys_view, url_state
+from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, prose
 
 controls.page_header(_("What the ViT looks at"), prose("garment_attention_lead"))
@@ -51,7 +51,6 @@ def views(title: str, analysis: PictureAnalysis, prepared: PreparedPicture) -> N
         "maps": _("All maps"),
         "hide": _("Fool it"),
         "truth": _("Is it telling the truth?"),
-        "qk": _("Queries and keys"),
     }
     view = url_state.choice(st.segmented_control, _("View"), options, key="inside", required=True)
     hidden: frozenset[int] = frozenset()
@@ -63,15 +62,6 @@ def views(title: str, analysis: PictureAnalysis, prepared: PreparedPicture) -> N
         downloads = attention_maps.show(analysis)
     elif view == "hide":
         hidden, downloads = fool_it.show(analysis, title)
-    elif view == "qk":
-        queries_keys_view.show(
-            lambda: cached_results.joint_sample(analysis.classifier),
-            titles={name: _("Layer {number}").format(number=name.split(" ")[-1]) for name in analysis.maps},
-            class_name=_,
-            of=_("Over the {count} bundled test images."),
-            label_is=_("A picture's class is the true one; position 1 is the class token."),
-            default=list(analysis.maps)[-1],
-        )
     else:
         card = analysis.classifier.card
         faithfulness_view.show(

@@ -96,7 +96,6 @@ def _loaded(name: str, folder: Path, card_digest: str) -> Classifier:  # the dig
 
 analyse = kept(256, HASHES)(analyses.analyse)
 relevance = kept(128, HASHES)(PictureAnalysis.relevance)
-joint_sample = kept(4, HASHES)(evidences.joint_sample)
 evidence = kept(128, HASHES)(evidences.evidence)
 """Some seconds for a photograph."""
 losses = kept(128, HASHES)(evidences.losses_without)

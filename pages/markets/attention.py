@@ -10,9 +10,9 @@ from core.market.windows import FrozenWindow, WindowError, to_npz
 from pages.markets import attention_inputs, attention_maps, attention_window, cached_results
 from pages.markets.attention_window import WindowSource
 from pages.markets.cached_results import WindowAnswer
-from pages.markets.call_rules import class_names, unknown_market
+from pages.markets.call_rules import unknown_market
 from pages.markets.live_controls import horizon_name
-from pages.shared import controls, queries_keys_view, url_state
+from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose
 from pages.shared.live_plot import live_plot
 from pages.shared.load_ahead import load_ahead
@@ -53,7 +53,6 @@ def body(source: WindowSource) -> None:
             "maps": _("Attention maps"),
             "inputs": _("Inputs that moved the answer"),
             "truth": _("Is it telling the truth?"),
-            "qk": _("Queries and keys"),
         }
         view = url_state.choice(st.segmented_control, _("View"), views, key="view", required=True)
     if view == "inputs":
@@ -61,24 +60,11 @@ def body(source: WindowSource) -> None:
             return
     elif view == "truth":
         attention_inputs.show_faithfulness(window, answered)
-    elif view == "qk":
-        _queries_keys(window, answered)
     else:
         with right:
             pinned = attention_window.pick_pinned(window, source)
         attention_maps.show(window, answered, _comparable(answered, pinned))
     _downloads(window, answered, source, view)
-
-
-def _queries_keys(window: FrozenWindow, answered: WindowAnswer) -> None:
-    name, card = window.predictor, answered.predictor.card
-    queries_keys_view.show(
-        lambda: cached_results.joint_sample(name, str(card["weights_sha256"])),
-        titles=attention_maps.titles(answered),
-        class_name=lambda code: class_names().get(code, code),
-        of=_("Over {count} windows of the bundled recordings, evenly spaced."),
-        label_is=_("A window's class is what the model calls it at the first horizon."),
-    )
 
 
 def _comparable(answered: WindowAnswer, pinned: FrozenWindow | None) -> WindowAnswer | None:

@@ -9,7 +9,6 @@ from core import checkpoints
 from core.explain import attribution, faithfulness
 from core.explain.attribution import Attribution, BaselineKind
 from core.explain.faithfulness import Curves
-from core.explain.queries_keys import JointSample
 from core.explain.rollout import rollout
 from core.market import evidence as evidences
 from core.market import predictor as predictors
@@ -107,19 +106,6 @@ def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
     predictor = _fitting(window)
     entry = predictor.market(window.market)
     return faithfulness.deletion_curves(evidences.evidence(predictor, entry, window.levels, head=head, label=label))
-
-
-@kept(4)
-def joint_sample(name: str, weights_sha256: str) -> JointSample:
-    """Queries and keys of a checkpoint over windows of the bundled recordings.
-
-    Args:
-        weights_sha256: of the checkpoint, part of the cache's key.
-
-    Raises:
-        CheckpointError: where it is missing or damaged.
-    """
-    return evidences.joint_sample(predictor_of(name))
 
 
 def _fitting(window: FrozenWindow) -> Predictor:

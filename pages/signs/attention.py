@@ -9,7 +9,7 @@ from core.signs import gloss_measures
 from core.signs.gloss_measures import ClipMeasures
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
-from pages.shared import controls, faithfulness_view, map_explorer, queries_keys_view, url_state
+from pages.shared import controls, faithfulness_view, map_explorer, url_state
 from pages.shared.language import _, number, prose
 from pages.shared.map_explorer import Measure
 from pages.signs import attention_frames, cached_results, clip_and_model, recognise_attention
@@ -25,21 +25,12 @@ def body(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
         "frames": _("Frames behind each gloss"),
         "maps": _("Attention maps"),
         "truth": _("Is it telling the truth?"),
-        "qk": _("Queries and keys"),
     }
     view = url_state.choice(st.segmented_control, _("View"), views, key="sview", required=True)
     map_shown, rows_shown = None, None
     if view == "maps":
         map_shown = recognise_attention.show(clip, recognition, rolled=measures.rolled)
         _spread(recognition, measures)
-    elif view == "qk":
-        queries_keys_view.show(
-            lambda: cached_results.joint_sample(recogniser),
-            titles=recognise_attention.titles(recognition),
-            class_name=lambda name: _("blank") if name == recogniser.vocabulary.names[0] else name,
-            of=_("Over the {count} bundled clips that this model reads."),
-            label_is=_("A frame's class is its likeliest label."),
-        )
     elif not measures.glosses:
         controls.notice(
             "empty",

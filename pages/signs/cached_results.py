@@ -189,7 +189,3 @@ def picture(clip: Clip, index: int) -> bytes:
     if clip.kind == "tracks":
         return strips.hands_picture(clip.data, max(0, index - TRAIL), index)
     return video.sheet(clip.data, [index])[0]
-
-
-joint_sample = kept(4, HASHES)(evidences.joint_sample)
-"""Queries and keys over the bundled clips."""
