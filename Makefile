@@ -57,7 +57,7 @@ docs: $(VENV)/.installed-dev
 REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError ClassError \
 	ExperimentError FeedFailed FindingError ForecasterError FormatError GradientError MissingModels NotAllowed \
 	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError ReceiptError RecordingError \
-	TextError TrainError UnusableBook VideoError WentQuiet WindowError
+	TextError UnusableBook VideoError WentQuiet WindowError
 
 messages: $(VENV)/.installed
 	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose $(REFUSALS:%=--keywords %) --no-location --sort-output --output .messages.pot .

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from core import checkpoints
-from core.runs import data_folders
 from core.vision.classifier import classifier_names
 from core.vision.gallery import FILE, MISTAKES, PHOTOGRAPHS
 from core.vision.idx import IdxPart, Labels, read_part
@@ -24,6 +23,8 @@ from core.vision.photographs import COLUMNS, KINDS
 
 EACH = 6
 EACH_KIND = 3
+EACH_TO_TRAIN = 400
+TO_TRAIN = Path(__file__).parents[1] / "assets" / "pictures" / "fashion-mnist-few"
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
     part = read_part(o.data, "t10k")
     rows = np.sort(np.concatenate([np.flatnonzero(part.labels == label)[:EACH] for label in range(10)]))
     _write(FILE, part, rows)
-    _write_idx(data_folders.BUNDLED, read_part(o.data, "train"), data_folders.BUNDLED_IMAGES // 10)
+    _write_idx(TO_TRAIN, read_part(o.data, "train"), EACH_TO_TRAIN)
     cards = [checkpoints.read_card(name) for name in classifier_names()]
     _write(MISTAKES, part, np.unique([one["index"] for card in cards for one in card.get("mistakes", [])]).astype(np.int64))
     if o.photographs:

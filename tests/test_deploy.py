@@ -16,7 +16,6 @@ import yaml
 
 from core.market.feeds import redis_feed
 from core.market.store import places
-from core.runs import market_training
 from core.service import access, logs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -107,7 +106,6 @@ def test_every_path_that_is_written_has_its_variable_in_the_image(monkeypatch: p
         monkeypatch.setenv(name, value)
     written = [
         places.library_folder(),
-        market_training.runs_folder(),
         places.copies_folder("s3://bucket/a"),
         Path.home(),
     ]

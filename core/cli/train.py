@@ -44,7 +44,7 @@ def _run(recipe: TrainingRecipe, o: argparse.Namespace) -> None:
     state = None if o.state is None else o.state.with_suffix(".safetensors")
     if state is not None and state.resolve() == card.with_suffix(".safetensors").resolve():
         raise ValueError(f"the run's state and its checkpoint would be the same file ({state.name}): name --state otherwise")
-    options.keep_shipped(o, card, *(path for path in (state, getattr(o, "progress", None)) if path is not None))
+    options.keep_shipped(o, card, *([] if state is None else [state]))
     if o.model not in READERS:
         path = recipe.run(o)
     else:

@@ -1,1 +1,1 @@
-"""Training that the app starts or shows: the process, its history, what an epoch takes."""
+"""Scoring that the app starts, trainings that it shows: the process, a card's history, what an epoch takes."""

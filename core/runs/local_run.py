@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
@@ -24,21 +24,19 @@ from core.messages import Refusal, compose
 ROOT: Final = Path(__file__).resolve().parents[2]
 ATTACHED: Final = (sys.executable, "-m", "core.runs.attached")
 PROGRESS: Final = "progress.json"
-STOP: Final = "progress.stop"
-"""Its presence ends training after the step under way; see `core.training.progress`."""
 
-Phase = Literal["idle", "starting", "training", "finishing", "finished", "stopped", "failed"]
+Phase = Literal["idle", "starting", "running", "finished", "failed"]
 
 
-class TrainError(Refusal, ValueError):
-    """A run that cannot be started, or a result that cannot be kept; the message says why."""
+class RunError(Refusal, ValueError):
+    """A run that cannot be started; the message says why."""
 
 
 class RunPlan(Protocol):
     """The settings of a run."""
 
     def check(self) -> None:
-        """Raise a `TrainError` where it cannot be started."""
+        """Raise a `RunError` where it cannot be started."""
         ...
 
     def arguments(self, work: Path) -> list[str]:
@@ -55,10 +53,8 @@ class RunStatus:
 
     Attributes:
         plan: None where there is no run.
-        step, total: of the work done and planned: optimiser steps, bytes. epoch, epochs: likewise, or recordings.
+        step, total: of the work done and planned, in bytes. epoch, epochs: likewise, in recordings.
         elapsed_s: seconds since the first step.
-        loss: of the newest step, None before the first.
-        history: one row per epoch, as in a card.
         message: the newest line of the run's output: what it is doing, or why it failed.
     """
 
@@ -69,14 +65,12 @@ class RunStatus:
     epoch: int = 0
     epochs: int = 0
     elapsed_s: float = 0.0
-    loss: float | None = None
-    history: list[dict[str, float]] = field(default_factory=list)
     message: str = ""
 
     @property
     def running(self) -> bool:
         """Tells whether the process is at work."""
-        return self.phase in ("starting", "training", "finishing")
+        return self.phase in ("starting", "running")
 
     @property
     def share(self) -> float:
@@ -95,44 +89,31 @@ class LocalRun(Generic[P]):
     Args:
         prefix: of the temporary folder's name.
         command: runs a command of `python -m core` that ends with this process; is given the run's folder and the arguments.
-        folder: where the run works and leaves its state, so that it can be resumed, by another app too; None for a temporary
-            folder, which is removed with the run.
     """
 
-    def __init__(self, *, prefix: str = "run-", command: tuple[str, ...] = ATTACHED, folder: Path | None = None) -> None:
-        self._prefix, self._command, self._folder = prefix, command, folder
+    def __init__(self, *, prefix: str = "run-", command: tuple[str, ...] = ATTACHED) -> None:
+        self._prefix, self._command = prefix, command
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._work: Path | None = folder if folder is not None and (folder / PROGRESS).exists() else None
+        self._work: Path | None = None
         self._plan: P | None = None
         atexit.register(self.close)
 
-    def start(self, plan: P, *, resume: bool = False) -> None:
+    def start(self, plan: P) -> None:
         """Begin a run; the files of an earlier one are removed.
 
-        Args:
-            resume: continue from the state of an earlier run with the same plan, where there is one.
-
         Raises:
-            TrainError: where one is still running, or the plan cannot be started.
+            RunError: where one is still running, or the plan cannot be started.
         """
         with self._lock:
             if self._process is not None and self._process.poll() is None:
-                raise TrainError(compose("a run is under way already: stop it first"))
-            if not resume:
-                plan.check()
-                self._drop()
-            if self._folder is None:
-                self._work = Path(tempfile.mkdtemp(prefix=self._prefix))
-            else:
-                self._work = self._folder
-                self._work.mkdir(parents=True, exist_ok=True)
-                (self._work / STOP).unlink(missing_ok=True)
-            self._plan = plan
-            kept = "-" if self._folder is not None else str(self._work)
+                raise RunError(compose("a run is under way already: stop it first"))
+            plan.check()
+            self._drop()
+            self._work, self._plan = Path(tempfile.mkdtemp(prefix=self._prefix)), plan
             with (self._work / "output").open("wb") as output:
                 self._process = subprocess.Popen(
-                    [*self._command, kept, *plan.arguments(self._work)],
+                    [*self._command, str(self._work), *plan.arguments(self._work)],
                     cwd=ROOT,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -141,32 +122,22 @@ class LocalRun(Generic[P]):
                 )
 
     def stop(self) -> None:
-        """Let training end with its best epoch so far; what has none is ended, and removed where its folder is not kept."""
+        """End the run, if one is under way, and remove its files."""
         with self._lock:
-            if self._work is not None and self._process is not None and self._process.poll() is None:
-                if _progress(self._work).get("history") or self._folder is not None:
-                    (self._work / STOP).touch()
-                if not _progress(self._work).get("history"):
-                    self._end()
-                    if self._folder is None:
-                        self._drop()
+            if self._process is not None and self._process.poll() is None:
+                self._end()
+                self._drop()
 
     def status(self) -> RunStatus:
         """The state of the run now."""
         with self._lock:
-            if self._work is None:
+            if self._work is None or self._process is None:
                 return RunStatus()
             progress = _progress(self._work)
-            code = None if self._process is None else self._process.poll()
+            code = self._process.poll()
             message = _last_line(self._work / "output")
-            stopping = (self._work / STOP).exists()
-        phase: Phase = "training" if progress else "starting"
-        over = bool(progress) and progress["step"] >= progress["total"]
-        if self._process is None or (code is not None and stopping and self._folder is not None):
-            phase = "finished" if over else "stopped"
-        elif code is None and progress and (stopping or over):
-            phase = "finishing"
-        elif code is not None:
+        phase: Phase = "running" if progress else "starting"
+        if code is not None:
             phase = "finished" if code == 0 else "failed"
         return RunStatus(
             phase=phase,
@@ -176,8 +147,6 @@ class LocalRun(Generic[P]):
             epoch=progress.get("epoch", 0),
             epochs=progress.get("epochs", 0),
             elapsed_s=progress.get("elapsed", 0.0),
-            loss=progress.get("loss"),
-            history=progress.get("history", []),
             message=message,
         )
 
@@ -188,13 +157,10 @@ class LocalRun(Generic[P]):
             return self._work
 
     def close(self) -> None:
-        """End the run, if any, and remove its files unless its folder is kept."""
+        """End the run, if any, and remove its files."""
         with self._lock:
             self._end()
-            if self._folder is None:
-                self._drop()
-            elif self._process is not None and self._process.stdin is not None:
-                self._process.stdin.close()
+            self._drop()
 
     def _end(self) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -214,7 +180,7 @@ class LocalRun(Generic[P]):
 
 
 def _progress(work: Path) -> dict[str, Any]:
-    """The progress file of a run, see `core.training.progress`; empty before there is one."""
+    """The progress file of a run, see `core.training.progress.write_values`; empty before there is one."""
     try:
         progress: dict[str, Any] = json.loads((work / PROGRESS).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):

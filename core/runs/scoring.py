@@ -11,7 +11,7 @@ import pandas as pd
 
 from core import checkpoints
 from core.messages import compose
-from core.runs.local_run import ATTACHED, PROGRESS, LocalRun, TrainError
+from core.runs.local_run import ATTACHED, PROGRESS, LocalRun, RunError
 
 OUT: Final = "report"
 BUNDLED: Final = Path(__file__).resolve().parents[2] / "assets" / "experiments" / "score"
@@ -39,12 +39,12 @@ class ScorePlan:
         """See that there is something to score.
 
         Raises:
-            TrainError: where no recording or no checkpoint is chosen.
+            RunError: where no recording or no checkpoint is chosen.
         """
         if not self.places:
-            raise TrainError(compose("choose a recording to score"))
+            raise RunError(compose("choose a recording to score"))
         if not self.models:
-            raise TrainError(compose("choose a checkpoint to score"))
+            raise RunError(compose("choose a checkpoint to score"))
 
     def arguments(self, work: Path) -> list[str]:
         """The command's arguments, writing into `work`."""

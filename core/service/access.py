@@ -54,7 +54,6 @@ class Action(StrEnum):
     EXPORT = "export"
     CONVERT = "convert"
     SERVER_FOLDER = "server folder"
-    TRAIN = "train"
     SCORE = "score"
     ADD_FORECASTER = "add forecaster"
     MEASURE = "measure"
@@ -91,7 +90,6 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.EXPORT: Right(what=compose("exporting recordings of the library"), roles=_KNOWN),
     Action.CONVERT: Right(what=compose("inspecting and converting files of recordings"), roles=_KNOWN),
     Action.SERVER_FOLDER: Right(what=compose("naming folders and addresses of recordings, and copying from there"), roles=_KNOWN),
-    Action.TRAIN: Right(what=compose("starting, ending, resuming and keeping a training"), roles=_KNOWN),
     Action.SCORE: Right(what=compose("scoring recordings, and ending that"), roles=_KNOWN),
     Action.ADD_FORECASTER: Right(what=compose("adding a forecaster: a file of probabilities"), roles=_KNOWN),
     Action.MEASURE: Right(what=compose("measuring the machine's speed"), roles=_KNOWN),
@@ -101,7 +99,7 @@ RIGHTS: Final[dict[Action, Right]] = {
         what=compose("reading running markets, their calls and scores by programs (docs/api.md)"), roles=_MACHINE
     ),
     Action.SET_UP: Right(
-        what=compose("Redis, logs, folders to train from, forecasters by address: by the environment alone"),
+        what=compose("Redis, logs, forecasters by address: by the environment alone"),
         roles=frozenset(),
     ),
 }

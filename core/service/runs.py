@@ -1,15 +1,12 @@
-"""Training and scoring beside the app as a visitor may do it: everyone sees a run, the table says who acts on it."""
+"""Scoring beside the app as a visitor may do it: everyone sees the run, the table says who acts on it."""
 
 from __future__ import annotations
 
 from typing import Any, Final, Generic, TypeVar
 
-from core.runs import market_training
 from core.runs.local_run import LocalRun
-from core.runs.local_training import Trainer
-from core.runs.market_training import MarketTrainer
 from core.runs.scoring import Scorer
-from core.service.access import Action, Visitor, closed
+from core.service.access import Action, Visitor
 
 R = TypeVar("R", bound=LocalRun[Any])
 
@@ -37,7 +34,4 @@ class GuardedRun(Generic[R]):
         return self.run
 
 
-PICTURES: Final = GuardedRun(Trainer(), Action.TRAIN)
-MARKETS: Final = GuardedRun(MarketTrainer(), Action.TRAIN)
 SCORING: Final = GuardedRun(Scorer(), Action.SCORE)
-outlook: Final = closed(Action.TRAIN)(market_training.outlook)

@@ -1,6 +1,6 @@
 """The training loop of all models: a task gives the batches, the loss and the validation scores.
 
-After karpathy/minGPT's trainer: progress bars and progress files are callbacks (`core.training.progress`).
+After karpathy/minGPT's trainer: progress bars are callbacks (`core.training.progress`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Progress of what takes time: bars for a terminal, and a file by which another process watches and stops a run."""
+"""Progress of what takes time: bars for a terminal, and a file by which another process watches a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -42,33 +41,6 @@ def progress_bar(settings: LoopSettings, *, title: str, lines: TextIO | None = N
         bar.update(0)
 
     return show
-
-
-def progress_file(path: Path, settings: LoopSettings, *, every_s: float = EVERY_S) -> Callback:
-    """Write the progress to `path`, at most every `every_s` seconds and after every epoch.
-
-    The file holds `total` (steps), `epochs`, `elapsed` (seconds since the first step) and the fields of `TrainingProgress`; NaN
-    and infinity become null. It is replaced atomically. Creating a file of the same name with the suffix `.stop` ends the run,
-    whose result is then its best epoch so far.
-    """
-    began = last = -math.inf
-
-    def write(event: str, progress: TrainingProgress) -> bool:
-        nonlocal began, last
-        now = time.monotonic()
-        began = now if began == -math.inf else began
-        if event == "step" and now - last < every_s:
-            return False
-        last = now
-        values = asdict(progress) | {
-            "total": settings.epochs * settings.steps_per_epoch,
-            "epochs": settings.epochs,
-            "elapsed": round(now - began, 2),
-        }
-        write_values(path, values)
-        return path.with_suffix(".stop").exists()
-
-    return write
 
 
 def write_values(path: Path, values: Mapping[str, Any]) -> None:

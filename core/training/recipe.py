@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from core import checkpoints
 from core.market.store.places import is_store
 from core.training.loop import Callback, LoopSettings
-from core.training.progress import progress_bar, progress_file
+from core.training.progress import progress_bar
 
 MADE: Final = Path("trained")
 """Folder, of the one that a command is run in, for what it makes where no other is named."""
@@ -72,10 +72,8 @@ def loop_of(o: argparse.Namespace, *, steps: int, **others: Any) -> LoopSettings
 
 
 def run_of(o: argparse.Namespace, loop: LoopSettings, kind: type[R]) -> R:
-    """The run, with a bar, and a file of its progress where one is named."""
-    file = getattr(o, "progress", None)
-    bar = progress_bar(loop, title=o.name)
-    return taken(kind, o, callbacks=(bar,) if file is None else (bar, progress_file(file, loop)))
+    """The run, with a bar."""
+    return taken(kind, o, callbacks=(progress_bar(loop, title=o.name),))
 
 
 def add_rows(p: argparse._ActionsContainer, *rows: tuple[str, Any, str | None]) -> None:

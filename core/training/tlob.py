@@ -561,7 +561,6 @@ def _add_loop(p: argparse.ArgumentParser, name: str) -> None:
     )
     p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
     p.add_argument("--start", type=Path, default=None, help="begin with the best weights of a run, by its state or card (.json)")
-    p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
     recipe.add_test(p)
 
 
@@ -586,7 +585,7 @@ def _run(
     return path
 
 
-ELSEWHERE: Final = frozenset(("folder", "state", "progress", "data", "start", "run", "command", "model", "overwrite"))
+ELSEWHERE: Final = frozenset(("folder", "state", "data", "start", "run", "command", "model", "overwrite"))
 """Options that a receipt writes otherwise, or not at all."""
 
 

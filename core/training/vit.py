@@ -475,7 +475,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--stages", type=int, nargs=2, default=CCT28Config.stages, help="of the convolutions at 14 x 14 and 7 x 7")
     p.add_argument("--init", choices=("plain", "local"), default="local", help="weights before training")
     p.add_argument("--images", type=int, default=None, help="training images to use, validation included; all if left out")
-    p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how the run stands")
     p.add_argument("--teacher", default=None, help="checkpoint of a teacher in the same folder, whose answers are imitated")
     p.add_argument("--hints", type=float, choices=(0,), help=argparse.SUPPRESS)  # the shipped card's command says 0
     p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here")

@@ -70,15 +70,6 @@ def photograph_classifier() -> Classifier:
     return classifier_of(classifiers.default_name(model_names(), photograph=True))
 
 
-def trained_here(folder: Path | None, card: dict[str, Any]) -> Classifier:
-    """The model that the page of training here has just made.
-
-    Raises:
-        CheckpointError: as `classifier_of`.
-    """
-    return _loaded(str(card["name"]), folder or checkpoints.FOLDER, str(card["weights_sha256"]))
-
-
 def ready(name: str) -> None:
     """Load a checkpoint and all that its first answer would wait for.
 

@@ -1,4 +1,4 @@
-"""Choices of recordings, of one to play and of several to score or train on: bundled ones and those of the library."""
+"""Choices of recordings, of one to play and of several to score: bundled ones and those of the library."""
 
 from __future__ import annotations
 
@@ -48,14 +48,6 @@ def pick(*, key: str) -> list[Recording]:
     labels = {code: _label(entry) for code, entry in entries.items()}
     chosen = url_state.several(_("Recordings"), labels, key=key, placeholder=_("Choose one or more"))
     return [entries[code] for code in chosen]
-
-
-def by_market(chosen: list[Recording]) -> tuple[tuple[str, ...], ...]:
-    """The files of each market, all its recordings together."""
-    groups: dict[str, tuple[str, ...]] = {}
-    for one in chosen:
-        groups[one.market] = groups.get(one.market, ()) + one.files
-    return tuple(groups.values())
 
 
 def _listed() -> list[Recording]:

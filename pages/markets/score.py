@@ -21,7 +21,7 @@ from core.market.store.index import find_recording
 from core.market.windows import STORE, WindowError
 from core.messages import translate
 from core.receipts import Receipt
-from core.runs.local_run import RunStatus, TrainError
+from core.runs.local_run import RunError, RunStatus
 from core.runs.scoring import ScorePlan
 from core.service.access import Action, NotAllowed
 from core.service.runs import SCORING
@@ -77,7 +77,7 @@ def start(plan: ScorePlan) -> None:
     if st.button(_("Score these"), type="primary", icon=":material/grading:", disabled=not ready, key="score_start"):
         try:
             SCORING.opened(permissions.visitor()).start(plan)
-        except (TrainError, OSError, NotAllowed) as error:
+        except (RunError, OSError, NotAllowed) as error:
             controls.error_box(str(error))
             return
         st.rerun()

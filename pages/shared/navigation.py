@@ -60,12 +60,10 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("markets/attention.py", "Markets", N_("What TLOB looks at"), "grid_on", "attention"),
     PageEntry("markets/library.py", "Markets", N_("Recordings"), "video_library", "recordings"),
     PageEntry("markets/score.py", "Markets", N_("Score recordings"), "grading", "score", "recordings"),
-    PageEntry("markets/train.py", "Markets", N_("Train on recordings"), "model_training", "train", "recordings"),
     PageEntry("images/classify.py", "Images", N_("Classify a garment"), "checkroom", "classify"),
     PageEntry("images/attention.py", "Images", N_("What the ViT looks at"), "frame_inspect", "garment-attention"),
     PageEntry("images/tokens.py", "Images", N_("Patches to tokens"), "view_module", "tokens", "garment-attention"),
     PageEntry("images/training.py", "Images", N_("Training run"), "show_chart", "garment-training"),
-    PageEntry("images/train_here.py", "Images", N_("Train here"), "model_training", "train-here", "garment-training"),
     PageEntry("images/own_classes.py", "Images", N_("Teach your own classes"), "school", "own-classes"),
     PageEntry("signs/recognise.py", "Signs", N_("Recognise signs"), "sign_language", "recognise"),
     PageEntry("signs/attention.py", "Signs", N_("What IIGA looks at"), "frame_inspect", "sign-attention"),
@@ -95,6 +93,8 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
 
 MOVED: Final[dict[str, str]] = {
     "paper-errors": "equations",
+    "train": "score",
+    "train-here": "garment-training",
 }
 """Addresses of pages that are gone, each with the nearest page that stays: links lead there still."""
 

@@ -92,10 +92,10 @@ def test_the_menu_shows_sixteen_pages_at_most_and_leads_to_all(new_page: NewPage
     """Those that it leaves out are a click from one that it shows."""
     shown = [entry for entry in ENTRIES if not entry.under]
     assert len(shown) <= 16
-    page = new_page(app, "/train-here")
-    expect(page.locator("h1")).to_have_text("Train here")
-    page.get_by_test_id("stPageLink-NavLink").filter(has_text="Training run").click()
-    expect(page.locator("h1")).to_have_text("Training run", timeout=30_000)
+    page = new_page(app, "/tokens")
+    expect(page.locator("h1")).to_have_text("Patches to tokens")
+    page.get_by_test_id("stPageLink-NavLink").filter(has_text="What the ViT looks at").click()
+    expect(page.locator("h1")).to_have_text("What the ViT looks at", timeout=30_000)
     page.goto(app.url + "/learn")
     settled(page)
     page.get_by_test_id("stPageLink-NavLink").nth(14).wait_for()

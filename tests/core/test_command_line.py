@@ -94,7 +94,6 @@ TRAININGS = {
     [
         *(["train", model, *needed, "--folder", str(checkpoints.FOLDER)] for model, needed in TRAININGS.items()),
         ["train", "dates", "--name", "other", "--state", str(checkpoints.FOLDER / "vit")],
-        ["train", "vit", "--data", "IDX", "--progress", str(checkpoints.FOLDER / "vit.json")],
         ["faithful", "vit", "--most", "1", "--folder", str(faithfulness.FOLDER)],
         ["pairs", "--out", str(ROOT / "assets" / "experiments" / "tlob_pairs.json")],
     ],

@@ -1,28 +1,30 @@
-"""A run whose folder is kept: it ends with its app, and the next app finds it and resumes it."""
+"""A run of a command beside the app: watched, stopped, failed, ended with the process that started it."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from core.runs.local_run import STOP, LocalRun, RunStatus, TrainError
+from core.runs.local_run import ROOT, LocalRun, RunError, RunStatus
 
+PATIENCE = 120.0
 COMMAND = """
-import json, pathlib, sys
-kept, work, steps = sys.argv[1:]
-work = pathlib.Path(work)
-with (work / "starts").open("a") as file:
-    file.write(kept + "\\n")
-row = {"step": int(steps), "total": 9, "epoch": 1, "epochs": 3, "elapsed": 2.0, "history": [{"epoch": 0}]}
-(work / "progress.json").write_text(json.dumps(row))
+import json, pathlib, sys, time
+work, steps = sys.argv[1:]
+row = {"step": int(steps), "total": 9, "epoch": 1, "epochs": 3, "elapsed": 2.0}
+pathlib.Path(work, "progress.json").write_text(json.dumps(row))
 print("under way", flush=True)
-while int(steps) < 9 and not (work / "progress.stop").exists() and sys.stdin.read(0) == "":
-    import time; time.sleep(0.02)
+time.sleep(600 if int(steps) < 9 else 0)
 """
 
 
@@ -32,71 +34,97 @@ class Steps:
 
     def check(self) -> None:
         if self.steps < 1:
-            raise TrainError("no step")
+            raise RunError("no step")
 
     def arguments(self, work: Path) -> list[str]:
-        return [str(work), str(self.steps)]
+        return [str(self.steps)]
 
 
-def made(folder: Path | None) -> LocalRun[Steps]:
-    return LocalRun(command=(sys.executable, "-c", COMMAND), folder=folder)
+@pytest.fixture
+def run() -> Iterator[LocalRun[Steps]]:
+    made = LocalRun[Steps](command=(sys.executable, "-c", COMMAND))
+    yield made
+    made.close()
 
 
 def until(run: LocalRun[Steps], phase: str) -> RunStatus:
-    over = time.monotonic() + 60
+    over = time.monotonic() + PATIENCE
     while run.status().phase != phase and time.monotonic() < over:
         time.sleep(0.02)
     return run.status()
 
 
-def test_a_kept_run_is_found_and_resumed_by_the_next_app(tmp_path: Path) -> None:
-    folder = tmp_path / "runs"
-    first = made(folder)
-    assert first.status().phase == "idle"
-    first.start(Steps(steps=3))
-    assert until(first, "training").share == pytest.approx(1 / 3)
-    with pytest.raises(TrainError, match="under way"):
-        first.start(Steps(steps=3))
-    first.close()
-    second = made(folder)
-    status = second.status()
-    assert (status.phase, status.step, status.history) == ("stopped", 3, [{"epoch": 0}])
-    (folder / STOP).touch()
-    second.start(Steps(steps=9), resume=True)
-    assert not (folder / STOP).exists()
-    assert until(second, "finished").phase == "finished"
-    assert (folder / "starts").read_text() == "-\n-\n"  # what `core.runs.attached` must not remove
-
-
-def test_a_stopped_run_says_so_and_a_new_one_begins_afresh(tmp_path: Path) -> None:
-    run = made(tmp_path / "runs")
+def test_a_run_is_watched_and_stopped_and_leaves_nothing(run: LocalRun[Steps]) -> None:
+    assert run.status() == RunStatus()
     run.start(Steps(steps=3))
-    until(run, "training")
+    status = until(run, "running")
+    assert (status.share, status.remaining_s, status.epochs) == (pytest.approx(1 / 3), pytest.approx(4.0), 3)
+    work = run.work
+    assert work is not None and json.loads((work / "progress.json").read_text())["step"] == 3
+    with pytest.raises(RunError, match="under way"):
+        run.start(Steps(steps=3))
     run.stop()
-    assert until(run, "stopped").message == "under way"
-    with pytest.raises(TrainError, match="no step"):
-        run.start(Steps(steps=0))
-    assert run.status().step == 3  # nothing is lost by a plan that cannot begin
+    assert not work.exists() and run.status() == RunStatus()
+
+
+def test_a_plan_that_cannot_begin_loses_nothing_and_a_new_one_begins_afresh(run: LocalRun[Steps]) -> None:
     run.start(Steps(steps=9))
-    assert until(run, "finished").step == 9
-    assert (tmp_path / "runs" / "starts").read_text() == "-\n"
-    run.close()
+    first = run.work
+    assert until(run, "finished").message == "under way" and first is not None
+    run.stop()  # what is over is not ended
+    with pytest.raises(RunError, match="no step"):
+        run.start(Steps(steps=0))
+    assert run.status().step == 9 and first.exists()
+    run.start(Steps(steps=3))
+    assert until(run, "running").step == 3 and not first.exists()
 
 
-def test_a_run_that_fails_says_why_whatever_its_bar_draws_after_it(tmp_path: Path) -> None:
+def test_a_run_that_fails_says_why_whatever_its_bar_draws_after_it() -> None:
     code = "print('tlob: 50%\\rpython -m core train: the disk is full\\ntlob: 100%'); raise SystemExit(1)"
-    run = LocalRun[Steps](command=(sys.executable, "-c", code), folder=tmp_path / "runs")
+    run = LocalRun[Steps](command=(sys.executable, "-c", code))
     run.start(Steps(steps=1))
     assert until(run, "failed").message == "the disk is full"
     run.close()
 
 
-def test_a_run_without_a_folder_of_its_own_leaves_nothing() -> None:
-    run = made(None)
-    run.start(Steps(steps=3))
-    until(run, "training")
-    work = run.work
-    assert work is not None and json.loads((work / "progress.json").read_text())["step"] == 3
-    assert (work / "starts").read_text() == f"{work}\n"
-    run.close()
-    assert not work.exists() and run.status().phase == "idle"
+PARENT = """
+import sys, time
+from core.runs.scoring import Scorer, ScorePlan
+scorer = Scorer()
+scorer.start(ScorePlan(places=(sys.argv[1],), models=("tlob",)))
+print(scorer._process.pid, scorer._work, flush=True)
+time.sleep(600)
+"""
+
+
+def alive(pid: int) -> bool:
+    """Whether there is a process of that number; one that has ended and waits for its parent does not count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux's /proc which processes there are")
+def test_a_scoring_ends_with_the_process_that_started_it() -> None:
+    """Killed, which no process can answer; nothing of the run is left on the disk."""
+    hour = ROOT / "assets" / "recordings" / "binance_spot_nexousdt_2024-07-24.parquet"
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(hour)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid, work = parent.stdout.readline().split()
+    try:
+        over = time.monotonic() + PATIENCE
+        while not (Path(work) / "progress.json").exists() and alive(int(pid)) and time.monotonic() < over:
+            time.sleep(0.05)
+        assert alive(int(pid))
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+        while (alive(int(pid)) or Path(work).exists()) and time.monotonic() < over:
+            time.sleep(0.05)
+        assert not alive(int(pid)) and not Path(work).exists()
+    finally:
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)

@@ -37,13 +37,6 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("name an address", Action.SERVER_FOLDER, lambda by: recordings.place(by, "http://127.0.0.1/")),
     ("inspect", Action.CONVERT, lambda by: recordings.inspect(by, {"a": Path("a")})),
     ("convert", Action.CONVERT, lambda by: recordings.convert(by, {"a": Path("a")}, "new", NOTED, market="m")),
-    ("train pictures", Action.TRAIN, lambda by: runs.PICTURES.opened(by).start(SENTINEL)),
-    ("stop it", Action.TRAIN, lambda by: runs.PICTURES.opened(by).stop()),
-    ("take it away", Action.TRAIN, lambda by: runs.PICTURES.opened(by).packed()),
-    ("train a market", Action.TRAIN, lambda by: runs.MARKETS.opened(by).start(SENTINEL)),
-    ("stop that", Action.TRAIN, lambda by: runs.MARKETS.opened(by).stop()),
-    ("resume that", Action.TRAIN, lambda by: runs.MARKETS.opened(by).resume()),
-    ("time that", Action.TRAIN, lambda by: runs.outlook(by, SENTINEL)),
     ("score", Action.SCORE, lambda by: runs.SCORING.opened(by).start(SENTINEL)),
     ("stop scoring", Action.SCORE, lambda by: runs.SCORING.opened(by).stop()),
     ("own forecaster", Action.ADD_FORECASTER, lambda by: forecasters.of_visitor(by, SENTINEL, SENTINEL, name="a.csv")),
@@ -79,17 +72,16 @@ class Noted:
 
 
 NOTED = cast(Any, Noted())
-RUNS = {kind: getattr(runs, kind).run for kind in ("PICTURES", "MARKETS", "SCORING")}
+SCORER = runs.SCORING.run
 
 
 @pytest.fixture(autouse=True)
 def below(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that the functions carry out."""
     NOTED.reached.clear()
-    for closed in (recordings.start, recordings.stop, recordings.rename, recordings.merge, recordings.inspect, runs.outlook):
+    for closed in (recordings.start, recordings.stop, recordings.rename, recordings.merge, recordings.inspect):
         monkeypatch.setattr(closed, "unguarded", NOTED)
-    for guarded in (runs.PICTURES, runs.MARKETS, runs.SCORING):
-        monkeypatch.setattr(guarded, "run", NOTED)
+    monkeypatch.setattr(runs.SCORING, "run", NOTED)
     for module, names in {
         recordings: ("RECORDER", "changes.delete", "changes.export"),
         recordings.bounded: ("convert",),
@@ -134,9 +126,8 @@ def acting() -> set[str]:
     """The public methods of runs that change something: those that are no answer of what everyone sees."""
     seen = {"status", "close", "card", "answer", "table", "file"}
     return {
-        f"{kind}.opened(by).{name}"
-        for kind in ("PICTURES", "MARKETS", "SCORING")
-        for name, method in inspect.getmembers(type(RUNS[kind]), inspect.isfunction)
+        f"SCORING.opened(by).{name}"
+        for name, method in inspect.getmembers(type(SCORER), inspect.isfunction)
         if name[0] != "_" and name not in seen
     }
 
@@ -159,8 +150,7 @@ def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
 BELOW = {
     *("core.market.store.changes", "core.market.store.background_recorder.RECORDER"),
     *(f"core.market.formats.{module}.{name}" for module in ("bounded", "conversion") for name in ("inspect", "convert")),
-    *("core.runs.local_training.Trainer", "core.runs.market_training.MarketTrainer"),
-    *("core.runs.market_training.outlook", "core.runs.scoring.Scorer", "core.runs.epoch_time.epoch_times"),
+    *("core.runs.scoring.Scorer", "core.runs.epoch_time.epoch_times"),
     *("core.market.forecasters.catalogue.find_forecaster", "core.market.forecasters.table.TableForecaster"),
     "core.market.store.places.RecordingPlace.__init__",
 }

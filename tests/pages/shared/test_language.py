@@ -281,7 +281,7 @@ SHOWN_ERRORS = {
     "BadValue", "ClassError", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed",
     "FindingError", "ForecasterError", "FormatError", "GradientError", "MissingModels", "NotAllowed", "OutOfStep",
     "ExperimentError", "OwnClassesError", "PictureError", "ReadingError", "RecordingError", "TextError",
-    "TooManyFeeds", "TrainError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
+    "TooManyFeeds", "RunError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
 }
 # fmt: on
 """Exceptions of core whose text a page shows."""

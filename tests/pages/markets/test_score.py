@@ -1,4 +1,4 @@
-"""Score a recording, train two epochs on it, and watch the checkpoint on the live page; the commands run in this process."""
+"""Score a recording on its page; the command runs in this process."""
 
 from __future__ import annotations
 
@@ -15,51 +15,55 @@ from sklearn.metrics import matthews_corrcoef
 
 from core import checkpoints
 from core.cli import main
-from core.market.hub import hub, shutdown
+from core.market.hub import shutdown
 from core.market.store import places
 from core.market.store.index import find_recording
 from core.market.windows import STORE
-from core.runs.local_run import TrainError
-from core.runs.market_training import MarketTrainer
+from core.runs.local_run import RunError
 from core.runs.scoring import ScorePlan, Scorer
-from core.service import runs
 from core.service.access import Role
 from core.service.runs import SCORING
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import HEADS, random_book, save_tiny
-from tests.core.training.test_market_runs import write_book
+from tests.core.training.test_tlob_command import write_book
 from tests.pages.open_page import open_page, press_anyway, ran, words
 
 MARKETS = ROOT / "pages" / "markets"
 NAME = "venue_abc_2024-01-01"
-opened_score, opened_train = partial(open_page, MARKETS / "score.py"), partial(open_page, MARKETS / "train.py")
+opened_score = partial(open_page, MARKETS / "score.py")
 
 
-def run_here(run: Any, work: Path, plan: Any, *, resume: bool = False) -> None:
+class Ended:
+    """In place of a process, one that has ended."""
+
+    stdin = None
+
+    def poll(self) -> int:
+        return 0
+
+
+def run_here(run: Any, work: Path, plan: Any) -> None:
     """In place of `LocalRun.start`: the same command, in this process, to its end."""
-    if not resume:
-        plan.check()
+    plan.check()
     work.mkdir(parents=True, exist_ok=True)
-    run._work, run._plan = work, plan
+    run._work, run._plan, run._process = work, plan, Ended()
     if main(plan.arguments(work)):
-        raise TrainError("the command failed")
+        raise RunError("the command failed")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Tiny checkpoints in the place of the shipped ones, a library with one recording, and runs in this process."""
+    """Tiny checkpoints in the place of the shipped ones, a library with one recording, and a run in this process."""
     folder = tmp_path_factory.mktemp("place")
     save_tiny(folder / "checkpoints", random_book(400, 5), name="tlob")
     write_book(folder / "library" / f"{NAME}.parquet")
-    scorer, trainer = Scorer(), MarketTrainer(folder=folder / "runs")
+    scorer = Scorer()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "FOLDER", folder / "checkpoints")
         patch.setenv(places.FOLDER_VARIABLE, str(folder / "library"))
         patch.setattr(scorer, "start", partial(run_here, scorer, folder / "scores"))
-        patch.setattr(trainer, "start", partial(run_here, trainer, folder / "runs"))
         patch.setattr(st, "page_link", lambda *a, **k: None)  # a page alone has no navigation to link into
         patch.setattr(SCORING, "run", scorer)
-        patch.setattr(runs.MARKETS, "run", trainer)
         yield folder
     shutdown()
 
@@ -96,42 +100,15 @@ def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
     assert "Window ends" in words(explorer) and not explorer.error
 
 
-def test_two_epochs_are_trained_and_the_checkpoint_is_watched_live(place: Path) -> None:
-    app = opened_train(recs=NAME, start="nothing", hs="10", pairs="1", epochs="2", name="mine")
-    app.select_slider(key="windows").set_value(256)
-    ran(app)
-    assert "Windows to train on" in words(app)
-    app.button(key="market_start").click()
-    ran(app)
-    assert not app.error, app.error[0].value
-    assert "mine is among the checkpoints now." in words(app) and "Was it worth it?" in words(app)
-    assert len(app.dataframe[0].value) == 2  # two labels at one horizon
-    again = opened_train(recs=NAME, start="nothing", hs="10", pairs="1", name="mine")
-    again.button(key="market_start").click()
-    ran(again)
-    assert "There is a checkpoint named 'mine' already" in again.error[0].value
-    live = open_page(MARKETS / "live.py", model="mine", rec="binance_spot_btcusdt_2024-08-08")
-    assert live.selectbox(key="model").value == "mine"
-    assert any("mine" in one.label for one in live.expander)
-    watched = [(session.feed.key, session.predictor.card["name"]) for session in hub().sessions()]
-    assert [name for _, name in watched] == ["mine"] and "mine" not in watched[0][0]
-
-
 @pytest.mark.parametrize("role", [Role.STRANGER])
 def test_a_press_of_a_button_that_is_greyed_out_starts_nothing_for_a_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
     """A browser greys a button out; what a client sends is its own affair."""
     began: list[object] = []
-    for run in (SCORING.run, runs.MARKETS.run):
-        monkeypatch.setattr(run, "start", lambda *given, **options: began.append(given))
-    for opened, key, closed in (
-        (opened_score, "score_start", "scoring recordings, and ending that"),
-        (opened_train, "market_start", "starting, ending, resuming and keeping a training"),
-    ):
-        app = opened(recs=NAME)
-        assert f"Closed here: {closed}." in words(app)
-        press_anyway(app, key)
-        assert not began and "Windows to train on" not in words(app)
-        assert {"market_resume", "market_stop", "score_stop"}.isdisjoint(one.key for one in app.button)
+    monkeypatch.setattr(SCORING.run, "start", lambda *given, **options: began.append(given))
+    app = opened_score(recs=NAME)
+    assert "Closed here: scoring recordings, and ending that." in words(app)
+    press_anyway(app, "score_start")
+    assert not began and "score_stop" not in {one.key for one in app.button}
 
 
 def test_before_any_run_the_page_opens_on_a_bundled_recording_scored_by_the_shipped_model(
