@@ -13,10 +13,9 @@ where these are all of them. Keys of all rows come first, then sizes.
 from __future__ import annotations
 
 import asyncio
-import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, Final
@@ -25,11 +24,10 @@ import numpy as np
 
 from core import scores
 from core.market.answers.scoreboard import RULES, Scoreboard
-from core.market.book import FEATURES, LEVELS, FloatArray
+from core.market.book import FEATURES, FloatArray
 from core.market.depth import BandChange
 from core.market.grid import Row
-from core.market.labels import Head
-from core.market.marks import KINDS, Mark
+from core.market.marks import Mark
 from core.market.session_view import Status, View
 
 STATUSES = tuple(Status)
@@ -56,8 +54,6 @@ SCHEMA: Final = {
     "mark": Mark._fields,
     "scores": SCORES,
 }
-WHERE_TO: Final = ("down", "stationary", "up")
-"""The classes in JSON, in the order of a prediction's numbers (D3)."""
 ROW_FIXED: Final = len(ROW) + len(FEATURES)
 MAX_BEHIND = 16
 """Frames kept for readers that fell behind: four seconds. One further behind skips to the newest by a snapshot."""
@@ -113,58 +109,6 @@ def encode(content: View, kind: FrameKind) -> bytes:
     ]
     parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, content.marks, content.scores]
     return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), keys.tobytes(), sizes.tobytes()])
-
-
-def decode(frame: bytes, heads: Sequence[Head]) -> dict[str, Any]:
-    """A frame in the words of JSON, for a reader's own programs; docs/api.md has the fields.
-
-    Args:
-        heads: (label, horizon) of each column of a prediction.
-    """
-    numbers, at, names = np.frombuffer(frame, "<f8"), 0, [f"{label}_{horizon}" for label, horizon in heads]
-
-    def take(count: float, fields: Sequence[str]) -> list[dict[str, float]]:
-        nonlocal at
-        part = numbers[at : (at := at + int(count) * len(fields))].reshape(-1, len(fields))
-        return [dict(zip(fields, line, strict=True)) for line in part.tolist()]
-
-    [header] = take(1, HEADER)
-    parts = [f"{part}{i}" for part, width in PARTS.items() for i in range(width * len(heads))]
-    rows = take(header["rows"], [*ROW, *FEATURES, *parts])
-    steps: list[dict[str, Any]] = []
-    for row in rows:
-        sides = [[[row[f"{side}_P{i}"], row[f"{side}_V{i}"]] for i in range(1, LEVELS + 1)] for side in ("ASK", "BID")]
-        calls = {
-            name: {"call": WHERE_TO[int(row[f"calls{i}"])]}
-            | {one: row[f"probabilities{3 * i + k}"] for k, one in enumerate(WHERE_TO)}
-            for i, name in enumerate(names)
-            if row["predicted"]
-        }
-        steps.append({"time": int(row["time"]), "asks": sides[0], "bids": sides[1], "calls": calls})
-    trades = take(header["trades"], TRADE)
-    outcomes = take(header["outcomes"], OUTCOME)
-    marks = take(header["marks"], Mark._fields)
-    scores = take(header["heads"], SCORES)
-    newest = steps[-1] if steps else None
-    return {
-        "kind": FrameKind(int(header["kind"])).name.lower(),
-        "step": int(header["step"]),
-        "status": STATUSES[int(header["status"])].value,
-        "provisional": int(header["provisional"]),
-        "time": newest and newest["time"],
-        "mid": newest and (newest["asks"][0][0] + newest["bids"][0][0]) / 2,
-        "calls": newest["calls"] if newest else {},
-        "rows": steps,
-        "trades": [one | {"side": {1: "buy", -1: "sell"}.get(int(one["side"]))} for one in trades],
-        "outcomes": [
-            {"time": int(one["time"]), "head": names[int(one["head"])], "class": WHERE_TO[int(one["truth"])]} for one in outcomes
-        ],
-        "marks": [one | {"kind": KINDS[int(one["kind"])], "side": "bid" if one["side"] else "ask"} for one in marks],
-        "scores": {
-            name: {field: value if math.isfinite(value) else None for field, value in one.items()}
-            for name, one in zip(names, scores, strict=True)
-        },
-    }
 
 
 def score_rows(board: Scoreboard) -> FloatArray:

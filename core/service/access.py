@@ -27,7 +27,7 @@ USERS_VARIABLE: Final = "OBSERVATORY_USERS"
 OPEN_VARIABLE: Final = "OBSERVATORY_OPEN"
 """Environment variable: "yes" lets every visitor count as signed in, where the server has no sign-in."""
 TOKEN_VARIABLE: Final = "OBSERVATORY_TOKEN"
-"""Environment variable: a request for metrics or the API that shows this secret, sixteen characters or more, is the operator's
+"""Environment variable: a request for metrics that shows this secret, sixteen characters or more, is the operator's
 (`Authorization: Bearer ...`)."""
 MIN_TOKEN: Final = 16
 
@@ -59,7 +59,6 @@ class Action(StrEnum):
     MEASURE = "measure"
     READ_FEEDS = "read feeds"
     READ_METRICS = "read metrics"
-    READ_API = "read api"
     SET_UP = "set up"
 
 
@@ -95,9 +94,6 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.MEASURE: Right(what=compose("measuring the machine's speed"), roles=_KNOWN),
     Action.READ_FEEDS: Right(what=compose("reading which markets others watch"), roles=_KNOWN),
     Action.READ_METRICS: Right(what=compose("reading metrics, and the names of feeds in the state of health"), roles=_MACHINE),
-    Action.READ_API: Right(
-        what=compose("reading running markets, their calls and scores by programs (docs/api.md)"), roles=_MACHINE
-    ),
     Action.SET_UP: Right(
         what=compose("Redis, logs, forecasters by address: by the environment alone"),
         roles=frozenset(),
@@ -272,7 +268,7 @@ def _on_the_list(user: Mapping[str, object]) -> bool:
 
 
 def requester_of(connection: RequestAddress) -> Visitor:
-    """Visitor who asks for what is no page (metrics, health, the API): the operator by the secret alone, or a stranger.
+    """Visitor who asks for what is no page (metrics, health): the operator by the secret alone, or a stranger.
 
     A bare `proxy_pass` of the same machine names it as host and sends no header of its own, so an address shows nothing (D35).
     """

@@ -13,9 +13,9 @@ import random
 import secrets
 import weakref
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
@@ -39,8 +39,6 @@ SPREAD_S: Final = 0.01
 MAX_SPREAD_S: Final = 2.0
 NOT_RUNNING: Final = 4404
 """Closes a viewer's socket where its feed was stopped meanwhile: the page then runs again, which starts the feed."""
-BUSY: Final = 1013
-"""Closes a socket whose other end does not keep up, or one too many."""
 MAX_UNREAD: Final = 8
 """Frames a viewer may have unread: two seconds. The page says after every fourth how many it has read."""
 
@@ -146,7 +144,7 @@ class Progress:
 
 
 async def market_stream(websocket: WebSocket) -> None:
-    """Serve one viewer until it leaves."""
+    """Serve one viewer until it leaves, or the session runs no more."""
     ticket = TICKETS.find(websocket.query_params.get("ticket", ""))
     allowed = _is_origin_allowed(websocket.headers.get("origin"), websocket.headers.get("host"))
     if ticket is None or not allowed:
@@ -157,31 +155,17 @@ async def market_stream(websocket: WebSocket) -> None:
     if session is None:
         await websocket.close(code=NOT_RUNNING)
         return
-    await serve(
-        websocket,
-        session,
-        ticket,
-        lambda notices, subscription: _send(websocket, ticket, session, notices, subscription, progress),
-        lambda subscription: _receive(websocket, subscription, progress),
-    )
-
-
-async def serve(
-    websocket: WebSocket,
-    session: MarketSession,
-    ticket: Ticket,
-    send: Callable[[SessionNotices, Subscription], Coroutine[Any, Any, None]],
-    receive: Callable[[Subscription], Coroutine[Any, Any, None]],
-) -> None:
-    """Send and receive until the other end leaves, `send` gives it up, or the session runs no more."""
     with session.frames.stream.subscribe() as subscription, notices_of(session, ticket) as notices:
-        tasks = [asyncio.create_task(send(notices, subscription)), asyncio.create_task(receive(subscription))]
+        tasks = [
+            asyncio.create_task(_send(websocket, ticket, session, notices, subscription, progress)),
+            asyncio.create_task(_receive(websocket, subscription, progress)),
+        ]
         try:
             if await asyncio.to_thread(notices.join, ticket.viewer):
                 await asyncio.wait([*tasks, notices.ended], return_when=asyncio.FIRST_COMPLETED)
-            if not tasks[1].done():
+            if not any(task.done() for task in tasks):
                 with contextlib.suppress(RuntimeError):  # it left meanwhile
-                    await websocket.close(code=BUSY if tasks[0].done() else NOT_RUNNING)
+                    await websocket.close(code=NOT_RUNNING)
         finally:
             for task in tasks:
                 task.cancel()

@@ -184,7 +184,6 @@ CLOSED_TO_STRANGERS = {
         Action.MEASURE,
         Action.READ_FEEDS,
         Action.READ_METRICS,
-        Action.READ_API,
         Action.SET_UP,
     ),
 }

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from core.service import access, api, forecasters, metrics, recordings, runs, system
+from core.service import access, forecasters, metrics, recordings, runs, system
 from core.service.access import RIGHTS, Action, NotAllowed, Role, Visitor
 from pages.shared.navigation import ROOT
 
@@ -49,8 +49,6 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("benchmark", Action.MEASURE, lambda by: system.benchmark(by, NOTED, 1.0)),
     ("measure the card", Action.MEASURE, system.card),
     ("metrics", Action.READ_METRICS, metrics.metrics),
-    ("markets as JSON", Action.READ_API, api.states),
-    ("a market's steps", Action.READ_API, lambda by: api.follow(by, "live/x/y")),
 ]
 
 
@@ -87,7 +85,6 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
         recordings.bounded: ("convert",),
         recordings.changes: ("fetch",),
         forecasters: ("find_forecaster", "TableForecaster"),
-        api: ("hub",),
         system: ("hub", "epoch_times", "cuda.measured"),
         metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
     }.items():

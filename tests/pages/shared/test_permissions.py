@@ -59,7 +59,7 @@ OPERATORS = set(Action) - {Action.SET_UP}
     [
         ("localhost", "", OPERATORS),
         ("0.0.0.0", "", STRANGERS),
-        ("0.0.0.0", "yes", OPERATORS - {Action.READ_METRICS, Action.READ_API}),
+        ("0.0.0.0", "yes", OPERATORS - {Action.READ_METRICS}),
     ],
 )
 def test_a_server_on_a_network_without_sign_in_is_closed(
@@ -99,7 +99,7 @@ def test_with_a_sign_in_the_list_decides(email: str | None, why: str | None, mon
     monkeypatch.setattr(st, "user", User({"email": email} if email else {}))
     monkeypatch.setenv(USERS_VARIABLE, "teacher@class.example")
     found, app = opened()
-    assert found == (OPERATORS - {Action.READ_METRICS, Action.READ_API} if why is None else STRANGERS)
+    assert found == (OPERATORS - {Action.READ_METRICS} if why is None else STRANGERS)
     assert why is None or all(one.value.endswith(why) for one in app.info)
 
 
