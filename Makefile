@@ -54,7 +54,7 @@ check: lint
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site
 
-REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError ClassError \
+REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError \
 	ExperimentError FeedFailed FindingError ForecasterError FormatError GradientError MissingModels NotAllowed \
 	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError ReceiptError RecordingError \
 	TextError UnusableBook VideoError WentQuiet WindowError

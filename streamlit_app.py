@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -86,11 +87,6 @@ def first_page(request: Request) -> Response:
     return redirected(request, "/live") if navigation.OF_THE_LIVE_PAGE & request.query_params.keys() else page_html(request)
 
 
-def elsewhere(request: Request) -> Response:
-    """The nearest page to one that is gone."""
-    return redirected(request, f"/{navigation.MOVED[request.url.path.rpartition('/')[2]]}")
-
-
 def main() -> None:
     """One run: the frame around the page, then the page."""
     # before the navigation, which would have the page's icon fetched from a font service for the tab
@@ -137,13 +133,11 @@ if get_script_run_ctx(suppress_warning=True) is None:
         WebSocketRoute(navigation.MARKET_STREAM, later("pages.markets.stream_route", "market_stream")),
         WebSocketRoute(navigation.HANDS_STREAM, later("pages.signs.live_camera", "hands_stream")),
         WebSocketRoute(navigation.GARMENTS_STREAM, later("pages.images.live_camera", "garments_stream")),
-        *(Route(url, later("pages.learn.class_route", "class_page")) for url in ("/class", "/class/{code}")),
-        WebSocketRoute("/class/{code}/socket", later("pages.learn.class_route", "class_socket")),
         Route("/healthz", service_routes.healthz),
         Route("/metrics", service_routes.metrics),
         Route("/", first_page),
         Route(first, to_the_first),
-        *(Route(f"/{url}", elsewhere) for url in navigation.MOVED),
+        *(Route(f"/{url}", partial(redirected, path=f"/{near}")) for url, near in navigation.MOVED.items()),
         *(Route(url, page_html) for url in others),
     ]
     app = st.App(

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from core.figures.style import BLUE, GREY, ORANGE, Scale, Write, base_layout, figure_of
-from core.figures.traces import Trace, across, bars, chart, line
+from core.figures.traces import Trace, bars, chart
 from core.messages import translate as _
-from core.vision.class_teaching import HeldOut
 from core.vision.pictures import Bytes, png
 
 GREYS: Final[Scale] = [(0.0, "#000000"), (1.0, "#FFFFFF")]
@@ -91,21 +90,6 @@ def ranking_figure(
     bar = _share_bars(probabilities[order], [names[i] for i in order], write, marker={"color": colours})
     return chart([bar], x_title=_("Probability (%)"), keep="ranking", legend=False, height=height, bargap=0.25, margin={"t": 8},
                  x={"range": [0, 115], "tickvals": [0, 25, 50, 75, 100]}, y={"autorange": "reversed", "ticks": ""})  # fmt: skip
-
-
-def held_out_figure(curve: Sequence[HeldOut], *, chance: float, height: int = 260) -> go.Figure:
-    """The held-out score of what a class teaches, with its interval, against its pictures; `chance` is what guessing gives."""
-    x = [one.pictures for one in curve]
-    traces = [
-        line(x, [one.high for one in curve], width=0, hover=""),
-        line(x, [one.low for one in curve], width=0, hover="", fill="tonexty", fillcolor="rgba(40,104,168,0.18)"),
-        line(x, [one.share for one in curve], _("Held out"), BLUE, mode="lines+markers", width=2,
-             customdata=[[one.phones, one.low, one.high] for one in curve],
-             hover="%{x}: %{y:.1%} (%{customdata[1]:.0%} – %{customdata[2]:.0%})<extra></extra>"),
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Pictures of the class"), y_title=_("Answered rightly"), keep="held_out", legend=False,
-                 height=height, margin={"t": 8}, x={"rangemode": "tozero"}, y={"range": [0, 1.02], "tickformat": ".0%"},
-                 shapes=[across(chance, GREY, dash="dot")])  # fmt: skip
 
 
 def _share_bars(shares: NDArray[np.floating], names: Sequence[str], write: Write, **more: Any) -> Trace:

@@ -46,8 +46,6 @@ class Action(StrEnum):
 
     WATCH = "watch"
     PLAY = "play"
-    LEAD = "lead"
-    ATTEND = "attend"
     BRING = "bring"
     RECORD = "record"
     CHANGE = "change"
@@ -81,8 +79,6 @@ _MACHINE: Final = frozenset({Role.OPERATOR})
 RIGHTS: Final[dict[Action, Right]] = {
     Action.WATCH: Right(what=compose("watching markets and recordings, reading what models answer, the lessons"), roles=_ALL),
     Action.PLAY: Right(what=compose("the controls of a playback: one's own, or one whose link was given"), roles=_OWN),
-    Action.LEAD: Right(what=compose("leading a class: what its phones show, and its questions"), roles=_OWN),
-    Action.ATTEND: Right(what=compose("answering, voting, asking and teaching in a class whose code was given"), roles=_OWN),
     Action.BRING: Right(what=compose("bringing pictures, films, windows, weights and having them read"), roles=_OWN),
     Action.RECORD: Right(what=compose("recording, and ending a recording"), roles=_KNOWN),
     Action.CHANGE: Right(what=compose("renaming, merging and deleting recordings"), roles=_KNOWN),

@@ -79,11 +79,7 @@ class OwnClasses:
         """
         if not self.fits(classifier):
             raise OwnClassesError(compose("these classes were taught to another model: choose that one, or teach them again"))
-        return self.answer_features(classifier.features(image[None]))
-
-    def answer_features(self, features: Floats) -> tuple[Floats, bool]:
-        """As `answer`, of the model's features (1, width)."""
-        x = (features - self.mean) / self.deviation
+        x = (classifier.features(image[None]) - self.mean) / self.deviation
         return softmax(x @ self.weights.T + self.bias)[0], float(_distances(x, self.centres)[0]) <= self.reach
 
     def to_npz(self) -> bytes:
@@ -143,7 +139,7 @@ def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]
     Raises:
         OwnClassesError: for fewer than two classes or too many, names that are empty or occur twice, or too few pictures.
     """
-    names = checked_names([name for name, _images in pictures])
+    names = _checked_names([name for name, _images in pictures])
     for name, (_name, images) in zip(names, pictures, strict=True):
         if len(images) < FEWEST:
             raise OwnClassesError(
@@ -156,10 +152,10 @@ def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]
     features = np.concatenate([classifier.features(np.stack(images)) for _name, images in pictures])
     labels = np.concatenate([np.full(len(images), row) for row, (_name, images) in enumerate(pictures)])
     folds = np.concatenate([np.arange(len(images)) * FOLDS // len(images) for _name, images in pictures])
-    return fit_head(names, features, labels, folds, base_of(classifier))[0]
+    return _fit_head(names, features, labels, folds, base_of(classifier))
 
 
-def checked_names(given: Sequence[str]) -> tuple[str, ...]:
+def _checked_names(given: Sequence[str]) -> tuple[str, ...]:
     """Names without blanks around them.
 
     Raises:
@@ -173,10 +169,10 @@ def checked_names(given: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def fit_head(
+def _fit_head(
     names: Sequence[str], features: Floats, labels: NDArray[np.int64], folds: NDArray[np.int64], base: str
-) -> tuple[OwnClasses, NDArray[np.bool_]]:
-    """A head, and which pictures (n,) were answered rightly by one that was fitted without their fold.
+) -> OwnClasses:
+    """A head, scored on each fold by one that was fitted without it.
 
     Args:
         features: (n, width). labels: (n,) class of each. folds: (n,), below `FOLDS`; each class occurs in two or more.
@@ -189,7 +185,7 @@ def fit_head(
         right[asked] = (x @ weights.T + bias).argmax(axis=1) == labels[asked]
         near[asked] = _distances(x, _centres((features[~asked] - mean) / deviation, labels[~asked], len(names)))
     mean, deviation, weights, bias = _fit(features, labels, len(names))
-    head = OwnClasses(
+    return OwnClasses(
         names=tuple(names),
         counts=tuple(int((labels == row).sum()) for row in range(len(names))),
         mean=mean,
@@ -201,7 +197,6 @@ def fit_head(
         held_out=float(right.mean()),
         base=base,
     )
-    return head, right
 
 
 def _centres(x: Floats, labels: NDArray[np.int64], classes: int) -> Floats:

@@ -20,7 +20,7 @@ from core.vision.own_classes import (
     teach,
 )
 from core.vision.pictures import Bytes
-from pages.images import cached_results, class_lessons, live_camera, picture_source, sheet
+from pages.images import cached_results, live_camera, picture_source, sheet
 from pages.images.model_choice import show_if_possible
 from pages.images.sheet import COLUMNS
 from pages.shared import controls
@@ -41,7 +41,6 @@ def class_names() -> list[str]:
     """The names that were typed."""
     text = st.text_input(
         _("Names of your classes, separated by commas"), value=_("my mug, anything else"), key="own_names", max_chars=300,
-        disabled=class_lessons.teaching() is not None,
         help=_("Two to {most}. One of them may be everything else: give it pictures of other things.").format(
             most=number(MAX_CLASSES)
         ),
@@ -223,11 +222,6 @@ def show_example(classifier: Classifier) -> None:
         st.rerun()
 
 
-def use(head: OwnClasses) -> None:
-    """Go on with a head that a class taught."""
-    st.session_state[HEAD] = head
-
-
 def body() -> None:
     """The page where there is a model."""
     classifier = cached_results.photograph_classifier()
@@ -238,10 +232,8 @@ def body() -> None:
         if len(names) < 2:
             controls.notice("empty", _("Name two classes or more: one may be everything else."))
         else:
-            class_lessons.show(classifier, names, use)
-            if class_lessons.teaching() is None:
-                teach_them(classifier, names)
-                load()
+            teach_them(classifier, names)
+            load()
     head = st.session_state.get(HEAD)
     with left:
         if isinstance(head, OwnClasses):

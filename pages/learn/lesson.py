@@ -23,7 +23,7 @@ from streamlit.errors import StreamlitPageNotFoundError
 from core.lecture import course
 from core.lecture.course import Lesson
 from core.lecture.course_numbers import numbers_of
-from pages.learn import class_push, plain_view, predict
+from pages.learn import plain_view, predict
 from pages.shared import assets, controls
 from pages.shared.language import N_, _, current, number, prose, prose_section, sections, significant
 from pages.shared.navigation import ENTRIES, PageEntry
@@ -69,7 +69,7 @@ def written(value: float | int | str) -> str:
 def link(
     to: Lesson, *, label: str = "", icon: str | None = None, icon_first: bool = True, key: str = "", help: str | None = None
 ) -> None:
-    """A link to a lesson, which keeps the class, the question and presentation mode."""
+    """A link to a lesson, which keeps the question and presentation mode."""
     query: dict[str, Any] = predict.links()
     if to.parts:
         query["part"] = to.parts[0]
@@ -105,7 +105,6 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
             with st.container(key="lesson_texts", horizontal=True, width="content"):
                 _texts(here, part)
             predict.switch()
-            class_push.panel(lesson=here.code if here else "")
     if here is not None and (earlier := course.two_before(here)) is not None and not controls.presenting():
         st.html(recall(earlier, again(earlier), opened=False))
 

@@ -13,7 +13,7 @@
         Part("dropout", _("Dropout"), lambda: {"rate": frame.slider(...), "draw": frame.slider(...)}, dropout),
     ]))
 
-`render` takes a function, as a class's phones have the same page in other languages.
+`render` takes a function, as the tour has the same page in other languages.
 
 The prose is in `assets/text/<language>/learn_<page>.md`: a section `lead`, and those that `frame.passage` names. The code to take
 along is in `assets/snippets/<page>/<part>.py`.
@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import pandas as pd
@@ -41,7 +41,6 @@ from core.lecture.handout import Handout, Worked
 from core.lecture.moved import Moved
 from core.messages import Message, translate
 from pages.learn import (
-    class_push,
     diagram,
     frame,
     lesson,
@@ -62,6 +61,8 @@ from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_html, stat_strip
 
 Show = Callable[[], object]
+TOUR: Final = "tour"
+"""Session state: a dictionary that takes what a tour needs of a state (`for_tour`); no visitor's session has one."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Shown:
     """Something to show.
 
     Attributes:
-        show: draws it on the page. html: writes it for a phone or a file (`plain_view`).
+        show: draws it on the page. html: writes it for a file (`plain_view`).
         values: of a matrix.
     """
 
@@ -307,15 +308,8 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
             _show(view, turned, moved) if bare else st.caption(_covered())
     _diagram(page, part, view, turned, place, seen)
     state = State(part.code, above, turned.values, turned.on, moved, seen)
-    class_push.publish(
-        lambda: plain(make(), state),
-        state=state,
-        asked=view.question is not None and predict.wanted(),
-        frozen=predict.frozen(),
-        revealed=seen,
-    )
-    if class_push.TOUR in st.session_state:
-        for_tour(make, state, st.session_state[class_push.TOUR])
+    if TOUR in st.session_state:
+        for_tour(make, state, st.session_state[TOUR])
     elif stage is None:
         _foot(page, part, view if bare else None, above, turned.values)
 

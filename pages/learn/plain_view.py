@@ -1,4 +1,4 @@
-"""A lesson's view as plain HTML and data, for a phone in a class and for the tour: the page's own tables, drawings and equations.
+"""A lesson's view as plain HTML and data, for the tour: the page's own tables, drawings and equations.
 
 Plots stay figures, JSON in an attribute, which `assets/scripts/plain_view.js` draws; everything else needs no script.
 """

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.learn import class_push, predict, take_along
+from pages.learn import take_along
 from pages.shared import controls, url_state
 from pages.shared.language import _
 
@@ -50,12 +50,9 @@ class Stage:
             shown[int(chosen) - 1]()
 
     def code(self) -> None:
-        """The QR code of the class's link with the link itself; of the view's link where no class is open."""
-        led = predict.led()
-        link = class_push.address(led) if led else take_along.address(**{controls.PRESENTATION: "false"})
+        """The QR code of the view's link."""
+        link = take_along.address(**{controls.PRESENTATION: "false"})
         with self.link:
-            if led:
-                st.html(f'<p class="stage-address">{link.partition("//")[2]}</p>')
             st.html(f'<figure class="stage-qr" aria-label="{_("QR code of this view")}">{take_along.qr_code(link)}</figure>')
 
 

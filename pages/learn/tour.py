@@ -24,9 +24,8 @@ from tqdm import tqdm
 
 from core.lecture import course
 from pages.learn import lesson, plain_view
-from pages.learn.class_push import TOUR
-from pages.learn.class_route import plain_styles
-from pages.shared.assets import PLOTLY, SCRIPTS
+from pages.learn.lesson_page import TOUR
+from pages.shared.assets import PLOTLY, SCRIPTS, style
 from pages.shared.language import LANGUAGES, _, number, speaking
 from pages.shared.navigation import ENTRIES, ROOT, PageEntry
 
@@ -84,7 +83,8 @@ def build(folder: Path, *, lessons: Sequence[str] | None = None, address: str = 
     (folder / "assets").mkdir(parents=True, exist_ok=True)
     for name in (*PLAIN, PLOTLY.partition("?")[0].removeprefix("/assets/")):
         shutil.copyfile(SCRIPTS / name, folder / "assets" / Path(name).name)
-    (folder / "assets" / "plain.css").write_text(plain_styles(), encoding="utf-8")
+    styles = "".join(style(f"{name}.css") for name in ("plain_view", "recall", "matrix", "diagram"))
+    (folder / "assets" / "plain.css").write_text(styles, encoding="utf-8")
     files: list[PartFile] = []
     sheets: dict[tuple[str, str], list[str]] = {}
     for url in tqdm(wanted, unit="page", disable=None):
@@ -119,7 +119,7 @@ def _parts(entry: PageEntry, address: str) -> Iterator[tuple[PartFile, Mapping[s
 
 
 def _shown(entry: PageEntry, query: Mapping[str, str], address: str) -> dict[str, Any]:
-    """Contents of a page at a link's choices, as `class_push.tour` keeps it."""
+    """Contents of a page at a link's choices, as `lesson_page.for_tour` keeps it."""
     app = AppTest.from_file(str(ROOT / entry.file), default_timeout=WAIT_S)
     app.query_params.update(query)
     app.session_state[TOUR] = kept = {"address": f"{address.rstrip('/')}/{entry.url}" if address else ""}

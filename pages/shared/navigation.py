@@ -92,6 +92,8 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
 """The first page opens at the root address."""
 
 MOVED: Final[dict[str, str]] = {
+    "class": "learn",
+    "class/{code}": "learn",
     "paper-errors": "equations",
     "train": "score",
     "train-here": "garment-training",

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from core.lecture import course
-from core.lecture.trial import PHASES
-from pages.learn import class_test
 from pages.shared.navigation import ENTRIES
 
 
@@ -35,17 +33,3 @@ def test_a_lessons_questions_come_again_two_lessons_later() -> None:
     later = [(one.code, course.two_before(one)) for one in course.LESSONS]
     assert [code for code, earlier in later if earlier is None] == ["recurrent", "attention"]
     assert dict(later)["heads"] == course.lesson("recurrent") and dict(later)["metrics"] == course.lesson("cost")
-
-
-def test_every_lesson_has_a_short_test_with_other_numbers_each_time_and_the_same_answers_in_both_languages() -> None:
-    for one in course.LESSONS:
-        forms = [class_test.items(one.code, phase) for phase in PHASES]
-        for form in forms:
-            english, spanish = form["en"], form["es"]
-            assert 3 <= len(english) <= 10 and len({it.answer for it in english}) > 1, one.code  # not one answer for all
-            assert [(it.key, it.answer, it.right, len(it.options)) for it in english] == [
-                (it.key, it.answer, it.right, len(it.options)) for it in spanish
-            ], one.code
-            assert all(0 <= it.answer < len(it.options) for it in english)
-        texts = [" ".join(it.text + it.key for it in form["en"]) for form in forms]
-        assert len(set(texts)) == 3, one.code

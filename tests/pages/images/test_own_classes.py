@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import base64
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import streamlit as st
-from PIL import Image
 from starlette.datastructures import QueryParams
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
-from core.lecture.classroom import CLASSES
 from core.vision import own_classes
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.own_classes import as_read, read_own_classes
@@ -85,28 +82,6 @@ def test_it_opens_on_two_classes_taught_with_bundled_photographs() -> None:
     app = opened()
     assert "of the 20 pictures" in words(app) and "below the waist" in [one.value for one in app.header]
     assert "own:head" not in app.session_state, "nobody's own classes"
-
-
-def test_a_classs_phones_teach_and_its_leader_takes_one_out() -> None:
-    app = opened()
-    app.text_input(key="own_names").set_value("upright, level").run()
-    app.toggle(key="predict:shared").set_value(True).run()
-    code = str(app.session_state["predict:class"])
-    assert app.text_input(key="own_names").disabled and "two phones have taught each class" in words(app)
-    for phone in range(4):
-        for row in range(2):
-            for shot in range(2):
-                file = BytesIO()
-                Image.open(BytesIO(striped(8, upright=row == 0)[2 * phone + shot][1])).save(file, "JPEG")
-                CLASSES.teach(code, f"phone {phone}", bytes([row]) + file.getvalue())
-    app.run()
-    assert "of 16 pictures are answered rightly" in words(app)
-    app.button(key="own:phone:2").click().run()
-    assert "of 12 pictures are answered rightly" in words(app) and not app.exception
-    app.button(key="own_together").click().run()
-    assert app.session_state["own:head"].counts == (6, 6)
-    app.toggle(key="predict:shared").set_value(False).run()
-    assert not CLASSES.known(code) and not app.text_input(key="own_names").disabled
 
 
 def test_bad_files_get_a_sentence_and_leave_nothing_stale() -> None:
