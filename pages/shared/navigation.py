@@ -85,7 +85,6 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("learn/matrices.py", "Learn", N_("Matrix operations"), "calculate", "matrices", "learn"),
     PageEntry("learn/uses.py", "Learn", N_("Uses and notation"), "hub", "uses", "learn"),
     PageEntry("learn/pairs.py", "Learn", N_("How many pairs?"), "layers", "pairs", "learn"),
-    PageEntry("learn/leakage.py", "Learn", N_("The leakage lab"), "water_damage", "leakage", "learn"),
     PageEntry("learn/equations.py", "Learn", N_("Equation index"), "function", "equations"),
     PageEntry("system/status.py", "System", N_("System"), "monitor_heart", "system"),
 )
@@ -97,6 +96,7 @@ MOVED: Final[dict[str, str]] = {
     "paper-errors": "equations",
     "train": "score",
     "train-here": "garment-training",
+    "leakage": "score",
 }
 """Addresses of pages that are gone, each with the nearest page that stays: links lead there still."""
 

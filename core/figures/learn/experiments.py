@@ -1,35 +1,15 @@
-"""Figures of two experiments: the leakage lab's scores by way of measuring, and accuracy by TLOB's number of pairs."""
+"""Accuracy by TLOB's number of pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import plotly.graph_objects as go
 
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
-from core.figures.traces import bars, chart, line, marks
-from core.lecture.leakage import LabScore
+from core.figures.style import BLUE, GREEN, GREY, ORANGE
+from core.figures.traces import chart, line, marks
 from core.lecture.pairs_experiment import CLAIMED, PairsExperiment
 from core.messages import translate as _
-
-
-def lab_figure(scores: Mapping[str, LabScore]) -> go.Figure:
-    """Matthews correlation of each way of measuring, the first one honest, as bars; each seed, peer and momentum as marks."""
-    names, each = list(scores), list(scores.values())
-    traces: list[dict[str, Any]] = [
-        bars([float(score.network.mean()) for score in each], names, _("network, mean"), [BLUE, *[ORANGE] * (len(names) - 1)],
-             hover="%{y}: %{x:.3f}<extra></extra>", orientation="h", showlegend=False),
-        marks([float(one) for score in each for one in score.network],
-              [name for name, score in scores.items() for _seed in score.network], _("each seed"), GREY, size=6,
-              hover="%{x:.3f}<extra></extra>"),
-        marks([float(score.peer.mean()) for score in each], names, _("linear peer"), VIOLET, symbol="diamond", size=11,
-              hover="%{x:.3f}<extra></extra>"),
-        marks([score.momentum for score in each], names, _("momentum rule"), GREY, symbol="x", size=10,
-              hover="%{x:.3f}<extra></extra>"),
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Matthews correlation"), y_title="", keep="leakage", height=420,
-                 y={"autorange": "reversed", "automargin": True})  # fmt: skip
 
 
 def pairs_figure(pairs: PairsExperiment) -> go.Figure:
