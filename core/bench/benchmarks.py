@@ -53,12 +53,6 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
         make=_piece("feed"),
         quick=False,
     ),
-    "peers": Benchmark(
-        what=compose("all shipped forecasters and TLOB, one window"),
-        reference=compose("TLOB alone"),
-        aim=1.5,
-        make=_piece("peers"),
-    ),
     "vit-256": Benchmark(
         what=compose("ViT forward, batch 256"), reference=ENCODER, aim=1.0, make=lambda: networks.vit_forward(256), quick=False
     ),

@@ -1,10 +1,9 @@
-"""Benchmarks of what surrounds the networks: feed, forecasters and films."""
+"""Benchmarks of what surrounds the networks: feed and films."""
 
 from __future__ import annotations
 
 import io
 import itertools
-from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -14,11 +13,7 @@ import orjson
 
 from core.bench.ratio import Pair, Work
 from core.market.feeds.connection import KnownDepth, snapshot_of
-from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.feeds.venues import make_exchange, socket_levels
-from core.market.forecasters.catalogue import SHIPPED, find_forecaster
-from core.market.forecasters.protocol import ForecasterError, ask, task_of
-from core.market.predictor import load_predictor
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SYMBOL: Final = "BTC/USDT"
@@ -26,12 +21,6 @@ DEPTH, CHANGES, MESSAGES = 1_000, 20, 500
 """Of the wire: levels a side of the first snapshot, changed levels a side in a message, messages before they begin again."""
 FRAMES: Final = 120
 """Of the film."""
-
-
-def window_rows(count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Rows (count, 40) of a made-up market."""
-    process, settings = MarketProcess(seed=0), MarketSettings()
-    return np.stack([process.step(settings).levels[:40] for _ in range(count)])
 
 
 def _wire() -> list[bytes]:
@@ -88,27 +77,6 @@ def feed() -> Pair:
         return take
 
     return Pair(candidate=follow(ours=True), reference=follow(ours=False))
-
-
-def peers() -> Pair:
-    """All shipped forecasters that can be loaded, and TLOB, beside TLOB alone, on one new window."""
-    predictor = load_predictor()
-    entry = next(iter(predictor.markets.values()))
-    task = task_of(predictor, entry, entry.name)
-    windows = np.lib.stride_tricks.sliding_window_view(window_rows(predictor.window + 63), predictor.window, axis=0)
-    coming, beside = (itertools.cycle(np.ascontiguousarray(windows.transpose(0, 2, 1))) for _ in range(2))
-    answers = {}
-    for name in SHIPPED:
-        with suppress(ForecasterError):  # LightGBM is an extra
-            answers[name] = find_forecaster(name, task)
-
-    def all_of_them() -> None:
-        window = next(coming)[None]
-        tlob = predictor.predict(window, entry).probabilities
-        for name, forecaster in answers.items():
-            ask(forecaster, name, np.zeros(1, np.int64), window, task, tlob=tlob)
-
-    return Pair(candidate=all_of_them, reference=lambda: predictor.predict(next(beside)[None], entry))
 
 
 def film() -> Pair:

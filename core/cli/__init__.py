@@ -19,7 +19,6 @@ COMMANDS: Final = {
     "faithful": "measure how faithful each importance method is for a model",
     "pairs": "train small TLOBs of 1, 2, 3 ... pairs alike and compare them",
     "record": "record a live order book to Parquet files",
-    "tournament": "score any forecasters over recordings by equal rules, with rounds by day and a report",
     "verify": "make a receipt's result again and compare",
     "setup": "fetch the hand finder's models",
     "tour": "write the lecture as plain files with precomputed states, and its handouts as PDF",

@@ -59,14 +59,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="card",
         help="with --adaptive: label thresholds from the card, or from the file's own first quarter hour",
     )
-    p.add_argument(
-        "--forecaster",
-        nargs="+",
-        default=[],
-        metavar="NAME_OR_FILE_OR_ADDRESS",
-        help="score these beside TLOB: momentum, stationary, lightgbm, deeplob, an entry point, a .csv or .parquet file of "
-        "probabilities, or http://127.0.0.1:PORT/ (docs/forecasters.md)",
-    )
     evaluate_recordings.add_options(p)
     options.add_json(p)
     p.set_defaults(run=_run_tlob)

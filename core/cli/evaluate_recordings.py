@@ -1,4 +1,4 @@
-"""`python -m core evaluate tlob --data PLACE...`: recordings by any checkpoints and forecasters, as JSON, text or a report."""
+"""`python -m core evaluate tlob --data PLACE...`: recordings by any checkpoints, as JSON, text or a report."""
 
 from __future__ import annotations
 
@@ -108,12 +108,10 @@ def _score_all(
 
     by = Scoring(
         head=head,
-        forecasters=o.forecaster,
         market=o.market,
         every=o.every,
         part=o.part,
         thresholds=o.thresholds if o.adaptive else None,
-        equal_terms=bool(o.forecaster) and len(days) == 1 and o.out is None,
     )
     work = partial(score_named, names=names, folder=o.folder.resolve(), by=by, progress=moved if o.ray is None else None)
     for number, one in each(work, days, ray=o.ray):
@@ -156,7 +154,6 @@ def _answer(
         "pooled": pooled,
         "recordings": [_recording(day) for day in scored],
         "skipped": skipped,
-        "reasons": {name: one.reason for name, one in rows.answers.items() if one.reason},
         **{name: reports.plain(tables[name]) for name in ("groups", "pairs", "worst", "calibration", "losses")},
         "ahead": {name: in_short(ahead(rows, checkpoint, name)) for name in rows.answers if name != checkpoint},
     }
@@ -189,7 +186,7 @@ def _with_interval(line: dict[str, Any]) -> dict[str, Any]:
 def _receipt(
     o: argparse.Namespace, scored: list[ScoredDay], models: Mapping[str, Predictor], tables: Mapping[str, pd.DataFrame]
 ) -> Receipt:
-    options = {"--checkpoint": [o.checkpoint], "--beside": o.beside, "--forecaster": o.forecaster, "--label": [o.label]}
+    options = {"--checkpoint": [o.checkpoint], "--beside": o.beside, "--label": [o.label]}
     options |= {"--horizon": [str(o.horizon)] if o.horizon is not None else [], "--market": [o.market] if o.market else []}
     options |= {"--every": [str(o.every)], "--folder": [CHECKPOINTS], "--out": [OUT]}
     options |= {"--part": [o.part] if o.part != "auto" else []}
@@ -231,7 +228,7 @@ def table(answer: dict[str, Any]) -> str:
         lines += score_lines(answer["pooled"])
     lines += ahead_lines(answer["ahead"])
     for one in answer["recordings"]:
-        lines += [*_adaptive_lines(one), *equal_lines(one.get("equal_terms"))]
+        lines += _adaptive_lines(one)
     lines += [f"left out {name}: {why}" for name, why in answer["skipped"].items()]
     return "\n".join([*lines, *worse_than_nothing(answer), *apart_lines(answer)])
 
@@ -291,20 +288,3 @@ def _adaptive_lines(one: Mapping[str, Any]) -> list[str]:
         f"  sets   promised {sets['promised']:.0%}   delivered {sets['delivered']:.1%}, lately {sets['delivered_last']:.1%}"
         f"   {sets['mean_size']:.2f} classes on average",
     ]
-
-
-def equal_lines(terms: Mapping[str, Any] | None) -> list[str]:
-    """Scores of `--forecaster` by call rules fitted alike; none where they were not asked for."""
-    if terms is None:
-        return []
-    lines = [f"on equal terms (rules fitted on {terms['rules_fitted_on']}):"]
-    for name, one in terms["scores"].items():
-        missing = f"   missing {sum(one['missing'].values()):,}" if one["missing"] else ""
-        if not one["rows"]:
-            lines.append(f"  {name:<12} no answer to score{missing}")
-            continue
-        line = f"  {name:<12} Matthews {one['matthews']:.4f}   log-loss {one['log_loss']:.4f}   rows {one['rows']:,}"
-        for score, d in one["less_tlob"].items():
-            line += f"   {score} less TLOB {d['value']:+.4f} [{d['low']:+.4f}, {d['high']:+.4f}]"
-        lines.append(line + missing)
-    return lines

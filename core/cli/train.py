@@ -14,7 +14,6 @@ from core.training.recipe import TrainingRecipe
 
 READERS: Final = {
     "tlob": ("options", "market_files"),
-    "deeplob": ("options", "market_files"),
     "cct": ("garment_photographs", "read"),
     "iiga": ("hand_photographs", "read_digits"),
     "iiga-hands": ("hand_photographs", "read_landmarks"),

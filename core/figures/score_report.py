@@ -76,16 +76,13 @@ def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], r
 
 
 def forecaster_names() -> dict[str, str]:
-    """Names of the naive rules and shipped forecasters for a person, by code."""
+    """Names of the naive rules for a person, by code."""
     return {
         "momentum": _("Momentum rule"),
         "stationary": _("Always stationary"),
         "uniform": _("A third each"),
         "frequencies": _("Frequencies so far"),
         "decayed": _("Frequencies lately"),
-        "lightgbm": "LightGBM",
-        "deeplob": "DeepLOB",
-        "blend": _("TLOB and LightGBM averaged"),
     }
 
 
@@ -155,9 +152,7 @@ def _heading(answer: Mapping[str, Any]) -> str:
         for one in answer["recordings"]
     )
     label = _("{label} label, {horizon} steps ahead").format(label=answer["label"], horizon=answer["horizon"])
-    skipped = "".join(
-        f"<li>{html.escape(name)}: {html.escape(why)}</li>" for name, why in {**answer["skipped"], **answer["reasons"]}.items()
-    )
+    skipped = "".join(f"<li>{html.escape(name)}: {html.escape(why)}</li>" for name, why in answer["skipped"].items())
     title, counts = _("Scores of recordings"), _("A move counts from")
     return (
         f"<h1>{html.escape(title)}</h1><p>{html.escape(label)}. {html.escape(facts)}</p>"

@@ -1,4 +1,4 @@
-"""A trained TLOB or DeepLOB with its card: windows of the book in, probabilities and calls out.
+"""A trained TLOB with its card: windows of the book in, probabilities and calls out.
 
 Live feeds, recordings and evaluation all use it, so that the card's scores are those of the model that the page shows.
 """
@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,7 +28,6 @@ from core.market.calibration import CallRule, answers_of
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, input_names, transform
 from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, classify, momentum_move, smoothing_steps
 from core.messages import BadValue
-from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.for_prediction import for_prediction
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 from core.once import once
@@ -171,20 +170,19 @@ class Predictor:
     """One checkpoint in memory. Safe to call from several threads: nothing in it changes after loading.
 
     Raises:
-        CheckpointError: where the card does not describe a TLOB or a DeepLOB, or the weights do not fit it.
+        CheckpointError: where the card does not describe a TLOB, or the weights do not fit it.
     """
 
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
         self.card = checkpoint.card
-        network: type[TLOB] = cast("type[TLOB]", DeepLOB) if checkpoint.card["model"] == DeepLOBConfig.model else TLOB
-        self.config: TLOBConfig = checkpoints.read_config(checkpoint.card, network)  # of a DeepLOB: steps, features and outputs
+        self.config: TLOBConfig = checkpoints.read_config(checkpoint.card, TLOB)
         with checkpoints.entries(checkpoint.card, "TLOB") as card:
             self.heads: tuple[Head, ...] = tuple((kind, int(horizon)) for kind, horizon in card["heads"])
             self.transform: TransformKind = card["transform"]
             self.markets = {name: MarketCard.from_dict(name, entry) for name, entry in card["markets"].items()}
             self._check()
         self.device = best_device()
-        self.model = checkpoints.build_model(checkpoint, network, device=self.device)
+        self.model = checkpoints.build_model(checkpoint, TLOB, device=self.device)
         self._folded = for_prediction(self.model)
         self._passes = SharedPasses(self._forward)
 

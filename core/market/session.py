@@ -28,8 +28,6 @@ from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
 from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange, Trade
-from core.market.forecasters.live import LivePeers
-from core.market.forecasters.protocol import task_of
 from core.market.grid import GRID_ITEMS, STALLED_MS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, next_step
 from core.market.marks import Mark, SizeMarks
 from core.market.predictor import POOLED, Predictions, Predictor
@@ -109,16 +107,14 @@ class RunningWindow:
         self._rows.clear()
         self._length = 0
 
-    def take(self, batch: Sequence[GridItem]) -> tuple[list[int], list[FloatArray], int]:
+    def take(self, batch: Sequence[GridItem]) -> tuple[list[int], list[FloatArray]]:
         """Take a batch in.
 
         Returns:
-            After each item, rows since the last gap; the windows (span, 40) that end in the batch; when the last of them ends,
-            milliseconds since the epoch (0 without one).
+            After each item, rows since the last gap; and the windows (span, 40) that end in the batch.
         """
         lengths: list[int] = []
         windows: list[FloatArray] = []
-        newest_ms = 0
         for item in batch:
             if isinstance(item, Gap):
                 self.restart()
@@ -130,9 +126,8 @@ class RunningWindow:
                 self._length += 1
                 if len(self._rows) == self._rows.maxlen:
                     windows.append(np.stack(self._rows))
-                    newest_ms = item.timestamp
             lengths.append(self._length)
-        return lengths, windows, newest_ms
+        return lengths, windows
 
 
 STALE_MS = 8_000
@@ -184,7 +179,6 @@ class MarketSession:
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
         self.frames = StepCollector()
         self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets all that the grid emits, in the background loop
-        self.peers = LivePeers(task_of(predictor, self.entry, f"{feed.key} {feed.market}"))
         self._received_ns = self._row_received_ns = 0  # when the newest book, and the newest row's, arrived
         self._exchange_ms, self._lags_ms = 0, deque[float](maxlen=LAG_BOOKS)  # of a venue's newest books
         self._grid = Grid(feed.clock)
@@ -297,14 +291,12 @@ class MarketSession:
 
     def _process(self, batch: Sequence[GridItem]) -> None:
         """Take a batch in, and predict."""
-        lengths, windows, newest_ms = self._window.take(batch)
+        lengths, windows = self._window.take(batch)
         predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
         predicted = [
             isinstance(item, Row) and length >= self.predictor.window for item, length in zip(batch, lengths, strict=True)
         ]
         self.latencies.predictions += len(windows)
-        if predictions is not None and windows:
-            self.peers.offer(newest_ms, windows[-1], predictions.probabilities[-1], predictions.calls[-1])
         done_ns = CLOCK.now_ns()
         with self._lock:
             used, fresh = 0, None
@@ -333,7 +325,6 @@ class MarketSession:
         if newest is not None and row.timestamp <= newest:  # a recording was wound back: its rows will come again
             self._begin()
             self.frames.start_anew()
-            self.peers.restart()
         self._rows.append(row)
         marks = self._size_marks.take(row.timestamp, row.levels[: 4 * LEVELS], self._traded)
         self._traded = []
@@ -357,11 +348,9 @@ class MarketSession:
             if row.timestamp != self._confirmed_ms + STEP_MS:
                 self._board.gap()
             self._confirmed_ms = row.timestamp
-            outcomes = self._board.step(
+            self.frames.outcomes += self._board.step(
                 row.timestamp, row.mid, one.predictions, one.which, spread=row.spread, stalled=one.stalled
             )
-            self.frames.outcomes += outcomes
-            self.peers.resolve(outcomes)
 
     def _drop_provisional(self) -> None:
         """A gap: rows that nothing confirmed are not rows (D27)."""

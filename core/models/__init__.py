@@ -42,7 +42,6 @@ class ModelRegistry(Mapping[str, "Entry"]):
 
 MODELS = ModelRegistry({
     "tlob": ("tlob", "TLOB", "TLOBConfig", "book"),
-    "deeplob": ("deeplob", "DeepLOB", "DeepLOBConfig", "book"),
     "vit": ("vit", "ViT", "ViTConfig", "picture"),
     "cct": ("cct", "CCT", "CCTConfig", "picture"),
     "cct_28": ("cct_28", "CCT28", "CCT28Config", "picture"),

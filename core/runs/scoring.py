@@ -23,13 +23,12 @@ class ScorePlan:
     """Plan of what to score.
 
     Attributes:
-        places: files and folders. models: checkpoints, the first of which sets labels and thresholds. forecasters: spellings.
+        places: files and folders. models: checkpoints, the first of which sets labels and thresholds.
         label, horizon: one head. every: score every so many-th row. folder: of the checkpoints.
     """
 
     places: tuple[str, ...]
     models: tuple[str, ...]
-    forecasters: tuple[str, ...] = ()
     label: str = "forward"
     horizon: int = 10
     every: int = 1
@@ -50,8 +49,7 @@ class ScorePlan:
         """The command's arguments, writing into `work`."""
         words = ["evaluate", "tlob", "--data", *self.places, "--checkpoint", self.models[0], "--folder", self.folder]
         words += ["--label", self.label, "--horizon", str(self.horizon), "--every", str(self.every)]
-        for option, values in (("--beside", self.models[1:]), ("--forecaster", self.forecasters)):
-            words += [option, *values] if values else []
+        words += ["--beside", *self.models[1:]] if self.models[1:] else []
         return [*words, "--out", str(work / OUT), "--progress", str(work / PROGRESS)]
 
 

@@ -53,7 +53,6 @@ class Action(StrEnum):
     CONVERT = "convert"
     SERVER_FOLDER = "server folder"
     SCORE = "score"
-    ADD_FORECASTER = "add forecaster"
     MEASURE = "measure"
     READ_FEEDS = "read feeds"
     READ_METRICS = "read metrics"
@@ -86,12 +85,11 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.CONVERT: Right(what=compose("inspecting and converting files of recordings"), roles=_KNOWN),
     Action.SERVER_FOLDER: Right(what=compose("naming folders and addresses of recordings, and copying from there"), roles=_KNOWN),
     Action.SCORE: Right(what=compose("scoring recordings, and ending that"), roles=_KNOWN),
-    Action.ADD_FORECASTER: Right(what=compose("adding a forecaster: a file of probabilities"), roles=_KNOWN),
     Action.MEASURE: Right(what=compose("measuring the machine's speed"), roles=_KNOWN),
     Action.READ_FEEDS: Right(what=compose("reading which markets others watch"), roles=_KNOWN),
     Action.READ_METRICS: Right(what=compose("reading metrics, and the names of feeds in the state of health"), roles=_MACHINE),
     Action.SET_UP: Right(
-        what=compose("Redis, logs, forecasters by address: by the environment alone"),
+        what=compose("Redis, logs: by the environment alone"),
         roles=frozenset(),
     ),
 }

@@ -6,7 +6,6 @@ from typing import Final
 
 RECIPES: Final = {
     "tlob": ("tlob", "TLOB on order-book files"),
-    "deeplob": ("tlob", "TLOB's peer DeepLOB"),
     "vit": ("vit", "ViT on Fashion-MNIST's IDX files"),
     "cct": ("cct", "compact convolutional transformer on photographs of garments"),
     "iiga": ("iiga", "IIGA on photographed digits or tracked sentences"),

@@ -1,4 +1,4 @@
-"""TLOB and DeepLOB on order-book files: labels by D8, inputs by D9, splits by time with gaps by D10, from files to a checkpoint.
+"""TLOB on order-book files: labels by D8, inputs by D9, splits by time with gaps by D10, from files to a checkpoint.
 
 Call rules are fitted on validation; the test part is scored once, for the card, which also says what the training was worth.
 """
@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +32,6 @@ from core.market.predictor import POOLED, Predictor, load_predictor, windows_of
 from core.market.store.index import market_of, recording_of
 from core.market.store.rows import read_market
 from core.market.store.segments import below_library
-from core.models.deeplob import DeepLOB, DeepLOBConfig
 from core.models.tlob import CLASSES, TLOB, TLOBConfig, upside_down
 from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
 from core.training import recipe
@@ -308,7 +306,7 @@ def train(
     run: MarketRun,
     files: Sequence[MarketFiles],
     heads: Sequence[Head],
-    config: TLOBConfig | DeepLOBConfig,
+    config: TLOBConfig,
     training: TLOBTraining,
     loop: LoopSettings,
 ) -> Path:
@@ -317,13 +315,13 @@ def train(
     Raises:
         ValueError: for a mirrored model of raw inputs, which have no mirror image; for a share of no start or outside 0 to 1.
     """
-    if isinstance(config, TLOBConfig) and config.mirrored and training.transform == "raw":
+    if config.mirrored and training.transform == "raw":
         raise ValueError("raw inputs have no mirror image: choose another transform, or a model that is not mirrored")
     if not 0 <= run.start_share <= 1 or (run.start_share and run.start is None):
         raise ValueError(f"{run.start_share:g} is no share of a start: give 0 to 1, and with it the run to start from")
     markets = [prepare_market(one.name, read_market(list(one.paths)), heads, config.steps) for one in files]
     torch.manual_seed(training.seed)
-    model = TLOB(config) if isinstance(config, TLOBConfig) else DeepLOB(config)
+    model = TLOB(config)
     before = begun(run, model)
     first = {name: value.clone() for name, value in model.state_dict().items()}
     entries = trained(run, model, TLOBTask(markets, training), loop, training=training, config=config, before=before)
@@ -518,15 +516,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("dropout", 0.0, None),
         ("mirrored", False, "answer with the mean of the book's pass and its mirror image's"),
     )
-    _add_loop(p, "tlob")
-
-
-def add_deeplob_options(p: argparse.ArgumentParser) -> None:
-    """Options of DeepLOB."""
-    _add_data(p)
-    book = [kind for kind in features.TRANSFORM_KINDS if len(features.input_names(kind)) == DeepLOBConfig.features]
-    p.add_argument("--transform", choices=book, default="ladder", help="input transform (D9)")
-    _add_loop(p, "deeplob")
+    _add_loop(p)
 
 
 def _add_data(p: argparse.ArgumentParser) -> None:
@@ -546,8 +536,8 @@ def _add_data(p: argparse.ArgumentParser) -> None:
     p.add_argument("--label", nargs="+", choices=LABEL_KINDS, default=list(LABEL_KINDS), help="labels of D8, one head each")
 
 
-def _add_loop(p: argparse.ArgumentParser, name: str) -> None:
-    recipe.add_run(p, name=name, rate=2e-3, weight_decay=0.01, ema=0.998, warmup=200)
+def _add_loop(p: argparse.ArgumentParser) -> None:
+    recipe.add_run(p, name="tlob", rate=2e-3, weight_decay=0.01, ema=0.998, warmup=200)
     recipe.add_rows(
         p,
         ("epochs", 24, None),
@@ -569,16 +559,14 @@ def _tlob(o: argparse.Namespace, outputs: int) -> TLOBConfig:
     return recipe.taken(TLOBConfig, o, **columns, outputs=outputs)
 
 
-def _run(
-    configure: Callable[[argparse.Namespace, int], TLOBConfig | DeepLOBConfig], o: argparse.Namespace, data: list[list[Path]]
-) -> Path:
+def _run(o: argparse.Namespace, data: list[list[Path]]) -> Path:
     o.data = data
     files = [MarketFiles(paths=tuple(path.absolute() for path in group)) for group in o.data]
     if o.share is not None and len(o.share) != len(files):
         raise ValueError(f"{len(o.share)} shares for {len(files)} markets: give one a market")
     shares = dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {}
     heads: list[Head] = [(label, horizon) for label in o.label for horizon in o.horizon]
-    config, loop = configure(o, len(heads)), recipe.loop_of(o, steps=o.windows // o.batch)
+    config, loop = _tlob(o, len(heads)), recipe.loop_of(o, steps=o.windows // o.batch)
     training = recipe.taken(TLOBTraining, o, windows_per_epoch=o.windows, validation_stride=o.stride, shares=shares)
     path = train(recipe.run_of(o, loop, MarketRun), files, heads, config, training, loop)
     _complete_card(path, o, files, heads, config.steps)
@@ -635,9 +623,4 @@ def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt
     )
 
 
-RECIPES = {
-    "tlob": recipe.TrainingRecipe(add_options=add_options, run=partial(_run, _tlob)),
-    "deeplob": recipe.TrainingRecipe(
-        add_options=add_deeplob_options, run=partial(_run, lambda _, outputs: DeepLOBConfig(outputs=outputs))
-    ),
-}
+RECIPES = {"tlob": recipe.TrainingRecipe(add_options=add_options, run=_run)}

@@ -19,7 +19,6 @@ from core.market.sources import MarketSource
 from core.market.store.index import RecordingError
 from pages.markets import (
     call_value,
-    forecasters_panel,
     live_controls,
     live_model,
     live_scores,
@@ -166,7 +165,6 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
         """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
         live_scores.show(session, choices, view.zone)
         call_value.show_recalibrated(session, choices)
-        forecasters_panel.show(session, choices)
         marks_panel.show(session, choices)
 
     @st.fragment(run_every=60.0)

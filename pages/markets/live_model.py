@@ -23,10 +23,6 @@ from pages.shared.language import _, number, prose
 
 DOCUMENT: Final = "tlob_document"
 """The checkpoint of the document's own form, whose scores stand beside the shipped one's (D6)."""
-DEEPLOB: Final = "deeplob"
-"""The peer's checkpoint, trained on the same data by the same loop."""
-
-
 KEY: Final = "model"
 
 
@@ -75,10 +71,9 @@ def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
             st.dataframe(_test_table(predictor.card, choices), hide_index=True, width="stretch")
             st.caption(
                 _(
-                    "LightGBM: gradient-boosted trees on hand-made features of the book. Models that give probabilities call "
-                    "the likeliest class or by a fitted threshold, whichever scores better on validation data; the momentum rule "
-                    "and always stationary give none and keep their plain form. A log loss above that of a third each is worse "
-                    "than saying nothing."
+                    "Models that give probabilities call the likeliest class or by a fitted threshold, whichever scores better "
+                    "on validation data; the momentum rule and always stationary give none and keep their plain form. A log loss "
+                    "above that of a third each is worse than saying nothing."
                 )
             )
         with right:
@@ -102,10 +97,8 @@ def mirrored_sentence() -> str:
 
 def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
     """Scores on the test parts by market, horizon and forecaster, of the label chosen."""
-    names = rule_names() | {DOCUMENT: _("TLOB, the document's form"), "lightgbm": "LightGBM", DEEPLOB: "DeepLOB"}
-    beside = {name: _checkpoint_tests(name) for name in (DOCUMENT, DEEPLOB) if name != card["name"]} | {
-        peer: _by_head(results["test"]) for peer, results in card["metrics"].get("peers", {}).items() if peer in names
-    }
+    names = rule_names() | {DOCUMENT: _("TLOB, the document's form")}
+    document = _checkpoint_tests(DOCUMENT) if card["name"] != DOCUMENT else {}
     measures = {
         "macro_f1": _("Macro-F1"),
         "matthews": _("Matthews"),
@@ -118,7 +111,7 @@ def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
         market, label, horizon = place
         if label != choices.label:
             continue
-        others = {name: results[place] for name, results in beside.items() if place in results}
+        others = {DOCUMENT: document[place]} if place in document else {}
         naive = {"uniform": {"matthews": 0.0, "log_loss": A_THIRD_EACH}} | result["baselines"]
         for name, scores in ({"tlob": result} | others | naive).items():
             rows.append(

@@ -70,9 +70,9 @@ def names_by_code(names: list[str]) -> dict[str, str]:
 
 
 def pick_models(*, key: str, default: str) -> list[str]:
-    """Any number of TLOB and DeepLOB checkpoints; the default where the link names none."""
+    """Any number of TLOB checkpoints; the default where the link names none."""
     folder = checkpoints.FOLDER
-    names = names_by_code([*checkpoints.names("tlob", folder=folder), *checkpoints.names("deeplob", folder=folder)])
+    names = names_by_code(checkpoints.names("tlob", folder=folder))
     if key not in st.session_state and key not in st.query_params and default in names:
         st.session_state[key] = [default]
     codes = url_state.several(

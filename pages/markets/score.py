@@ -1,4 +1,4 @@
-"""Score recordings: any of them, by any checkpoints and forecasters, by time and regime, with a report to take away."""
+"""Score recordings: any of them, by any checkpoints, by time and regime, with a report to take away."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import streamlit as st
 from core.figures import scoring as figures
 from core.figures.score_report import forecaster_names, group_names, pooled_note, regime_names, worse_than_nothing
 from core.figures.style import with_receipt
-from core.market.answers.naive import A_THIRD_EACH, NAIVE
+from core.market.answers.naive import A_THIRD_EACH
 from core.market.answers.recordings import cut_window
 from core.market.book import BookError
-from core.market.forecasters.catalogue import offered
 from core.market.labels import HORIZONS
 from core.market.predictor import DEFAULT
 from core.market.store.index import find_recording
@@ -43,13 +42,6 @@ def settings() -> ScorePlan:
     left, right = st.columns(2)
     with left:
         models = recorded_choice.pick_models(key="models", default=DEFAULT)
-        others = [name for name in offered() if name not in (*NAIVE, "deeplob")]
-        forecasters = url_state.several(
-            _("Other forecasters"),
-            {name.replace(".", "-"): forecaster_names().get(name, name) for name in others},
-            key="beside",
-            placeholder=_("None; the naive rules are always scored"),
-        )
     with right:
         labels = {"forward": _("Forward"), "smoothed": _("Smoothed")}
         label = url_state.choice(st.segmented_control, _("Label"), labels, key="label", required=True)
@@ -63,7 +55,6 @@ def settings() -> ScorePlan:
     return ScorePlan(
         places=tuple(path for one in chosen for path in one.files),
         models=tuple(models),
-        forecasters=tuple(name for name in others if name.replace(".", "-") in forecasters),
         label=label,
         horizon=horizon,
         every=every,
@@ -133,7 +124,7 @@ def results(answer: dict[str, Any]) -> None:
         ]
     )
     st.caption(", ".join(one["recording"] for one in answer["recordings"]))
-    for name, why in {**answer["skipped"], **answer["reasons"]}.items():
+    for name, why in answer["skipped"].items():
         st.caption(f":material/warning: {name}: {controls.as_sentence(translate(why))}")
     for one in answer["recordings"]:
         if one["stalled"]["samples"]:
@@ -333,8 +324,8 @@ def page() -> None:
     """The answer first: that of the last run, or of bundled recordings; what to score is chosen in a fold until a link does."""
     controls.page_header(_("Score recordings"), prose("score_lead"))
     answer = SCORING.run.answer()
-    chosen = any(name in st.query_params for name in ("recs", "beside"))
-    with st.expander(_("Score recordings of your choice"), icon=":material/grading:", expanded=chosen or answer is None):
+    opened = "recs" in st.query_params or answer is None
+    with st.expander(_("Score recordings of your choice"), icon=":material/grading:", expanded=opened):
         start(settings())
     watch(SCORING.run.status().running)
     if answer is not None:

@@ -20,7 +20,7 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import MarketCard, Predictor
 from core.market.session import MarketSession
 from core.market.store.rows import read_market
-from pages.markets import call_value, forecasters_panel, toolbar
+from pages.markets import call_value, toolbar
 from pages.markets.cached_results import HASHES
 from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import apart_sentence, rule_names, worse_than_nothing
@@ -62,7 +62,6 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
     _describe_jump(feed, whole, choices.head, zone)
     st.fragment(run_every=10.0)(_boards)(session, whole, choices)
     _show_value(session, feed, whole, choices.head)
-    forecasters_panel.show_whole(session, whole, choices)
 
 
 def _offer(session: MarketSession, feed: RecordingFeed) -> None:

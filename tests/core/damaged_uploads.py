@@ -1,4 +1,4 @@
-"""Kinds of files that readers bring of their own, as `tests/core/damaged_files.py` damages them: others' books, forecasts,
+"""Kinds of files that readers bring of their own, as `tests/core/damaged_files.py` damages them: others' books,
 saved windows and classes, films of other codecs, key points, checkpoints, the files of a recorded hour.
 """
 
@@ -14,14 +14,11 @@ from typing import Final
 
 import av
 import numpy as np
-import pandas as pd
 from PIL import Image
 
 from core import checkpoints, npz
 from core.market.book import BookError, read_rows
 from core.market.feeds.protocol import Trade
-from core.market.forecasters.protocol import ForecasterError, ForecastTask
-from core.market.forecasters.table import TableForecaster
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
 from core.market.grid import Row
@@ -38,8 +35,7 @@ from tests.core.market.formats import test_conversion as formats
 from tests.core.market.helpers import read_trades
 
 BOOKS: Final = ROOT / "assets" / "recordings"
-TASK: Final = ForecastTask(heads=(("forward", 5), ("smoothed", 10)), alphas=(1e-4, 1e-4))
-CHECKPOINT: Final = "deeplob"
+CHECKPOINT: Final = "tlob_six"
 
 
 @cache
@@ -66,23 +62,6 @@ def _convert(path: Path) -> None:
     found = conversion.inspect(others)
     conversion.convert(others, path.parent / "out" / "made.parquet", market=found.market or "m", levels=max(found.levels, 1))
     read_rows(path.parent / "out" / "made.parquet")
-
-
-@cache
-def _forecasts() -> Examples:
-    times = 1_723_161_600_000 + 250 * np.arange(40)
-    frame = pd.DataFrame({"timestamp": times})
-    for label, horizon in TASK.heads:
-        for side, share in (("down", 0.25), ("stationary", 0.5), ("up", 0.25)):
-            frame[f"{label}_{horizon}_p_{side}"] = share
-    parquet = io.BytesIO()
-    frame.to_parquet(parquet)
-    return [("mine.csv", frame.to_csv(index=False).encode()), ("mine.parquet", parquet.getvalue())]
-
-
-def _forecast(path: Path) -> None:
-    table = TableForecaster.read(path, TASK)
-    table.predict_at(1_723_161_600_000 + 250 * np.arange(8), np.zeros((8, 4, 40)))
 
 
 @cache
@@ -181,7 +160,6 @@ UPLOADS: Final[dict[str, Kind]] = {
     "books of others": Kind(
         lambda: [(name, dict(written)[name]) for name, written in _foreign().items()], _convert, (FormatError, BookError)
     ),
-    "forecasts": Kind(_forecasts, _forecast, (ForecasterError,)),
     "saved window": Kind(_window, lambda path: from_npz(path.read_bytes()), (WindowError,)),
     "own classes": Kind(_classes, lambda path: read_own_classes(path.read_bytes()), (OwnClassesError,)),
     "other films": Kind(_films, lambda path: read_video(path.read_bytes(), size=48, fps=12), (VideoError,)),

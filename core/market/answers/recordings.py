@@ -14,15 +14,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core import checkpoints
-from core.market.answers.intervals import block_length
 from core.market.answers.naive import naive_answers
 from core.market.answers.predictions import RowPredictions, predict_rows, predict_scorable, summarise_value
 from core.market.answers.recalibration import Thresholds, recalibrate_file
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
 from core.market.book import BookError, BookRows, FloatArray
-from core.market.forecasters.catalogue import AnyForecaster, find_forecaster
-from core.market.forecasters.comparison import Comparison, compare, names_of, run_over
-from core.market.forecasters.protocol import Fault, ForecastTask, task_of
 from core.market.grid import segments
 from core.market.labels import UNKNOWN, Head, momentum_calls
 from core.market.predictor import MarketCard, Predictor
@@ -157,21 +153,18 @@ class Scoring:
     """Options by which recordings are scored.
 
     Attributes:
-        head: label and horizon. forecasters: spellings of those asked beside the checkpoints.
+        head: label and horizon.
         market: entry of the first checkpoint's card; recognised by the recording's name where None.
         every: score every so many-th row. part: "auto", or "test" or "all" to insist.
         thresholds: recalibrate the first checkpoint from the recording's own past, with label thresholds from there; its
             probabilities as it gave them are then the forecaster `WRITTEN`. None to take them as they are.
-        equal_terms: score the first checkpoint and the forecasters by call rules fitted alike, too (`about`, `equal_terms`).
     """
 
     head: Head
-    forecasters: Sequence[str] = ()
     market: str | None = None
     every: int = 1
     part: str = "auto"
     thresholds: Thresholds | None = None
-    equal_terms: bool = False
 
 
 def score_day(
@@ -179,28 +172,27 @@ def score_day(
 ) -> ScoredDay:
     """Ask everyone at each row that ends a whole window, and keep the rows whose outcome is known.
 
-    A checkpoint calls by its card's rules, as on the live page; others call their likeliest class. A recording that one of the
-    checkpoints was trained on is scored on its test part alone, unless `by.part` says otherwise.
+    A checkpoint calls by its card's rules, as on the live page. A recording that one of the checkpoints was trained on is scored
+    on its test part alone, unless `by.part` says otherwise.
 
     Args:
         models: checkpoints by name, the first of which sets labels and thresholds.
         progress: called with (windows done, windows in all).
 
     Raises:
-        BookError: where a file cannot be read, is too short, or has too few outcomes. ForecasterError: where a forecaster cannot
-            be used. ValueError: for a head that a checkpoint lacks, or an entry that the card lacks.
+        BookError: where a file cannot be read, is too short, or has too few outcomes. ValueError: for a head that a checkpoint
+            lacks, or an entry that the card lacks.
     """
-    rows, hashes, spelling = read_market(day.paths), day.hashes(), by.market or day.name
+    rows, hashes = read_market(day.paths), day.hashes()
     (first_name, reference), *others = models.items()
     seen = by.part == "test" or (
         by.part == "auto" and any(trained_on(one.card, list(hashes.values())) for one in models.values())
     )
     first = first_scored(rows, models.values()) if seen else 0
-    entry = entry_of(reference, spelling, named=by.market is not None)
-    passes = len(models) + len(by.forecasters) * (1 + by.equal_terms)
+    entry = entry_of(reference, by.market or day.name, named=by.market is not None)
 
     def moved(place: int) -> Callable[[int, int], None] | None:
-        return progress and (lambda done, total: progress(place * total + done, passes * total))
+        return progress and (lambda done, total: progress(place * total + done, len(models) * total))
 
     index = reference.head(*by.head)
     predicted = predict_scorable(reference, rows, entry, first=first, every=by.every, heads=[index], progress=moved(0))
@@ -216,14 +208,6 @@ def score_day(
     for place, (name, other) in enumerate(others, 1):
         mine = predict_rows(other, rows, other.market(day.name), first=first, every=by.every, progress=moved(place))
         answers[name] = _aligned(mine.answers(other.head(*by.head)), mine.rows, predicted.rows)
-    task = task_of(reference, entry, day.name)
-    peers = {name: find_forecaster(wanted, task) for wanted, name in names_of(by.forecasters).items()}
-    for place, (name, forecaster) in enumerate(peers.items(), len(models)):
-        answers[name] = _asked(forecaster, name, task, rows, predicted, index, moved(place))
-    if by.equal_terms:
-        after = moved(len(models) + len(peers))
-        compared = compare(reference, rows, entry, peers, spelling=spelling, first=first, known=predicted, progress=after)
-        about["equal_terms"] = _on_equal_terms(compared, index, validated=first > 0)
     answers |= naive_answers(predicted.timestamps, truth, momentum, by.head[1])
     table = _table(by.head, predicted, rows, truth, answers, reference.window)[scored]
     scores = Scores.of(table.truth, table.answers[first_name])
@@ -238,34 +222,6 @@ def score_day(
         about=about,
         table=table,
     )
-
-
-def _asked(
-    forecaster: AnyForecaster,
-    name: str,
-    task: ForecastTask,
-    rows: BookRows,
-    predicted: RowPredictions,
-    index: int,
-    progress: Callable[[int, int], None] | None,
-) -> Answered:
-    """A forecaster's answers at the rows predicted, its likeliest class called."""
-    peer = run_over(forecaster, name, rows, predicted.rows, task, truth=predicted.truth, progress=progress)
-    p = peer.probabilities[:, index]
-    calls = np.where(peer.faults[:, index] == Fault.NONE, np.nan_to_num(p).argmax(axis=1), NO_CALL)
-    return Answered(calls=calls, probabilities=p, reason=str(peer.reason))
-
-
-def _on_equal_terms(comparison: Comparison, index: int, *, validated: bool) -> dict[str, Any]:
-    """Scores by call rules fitted alike on rows that are then not scored (D25), as JSON's object."""
-    boards, fit_rows = comparison.scores(index), int(comparison.fit.sum())
-    fitted_on = "validation rows" if validated else "the first fifth of the rows"
-    return {
-        "rules_fitted_on": fitted_on if fit_rows else "nothing, as there are too few rows",
-        "fit_rows": fit_rows,
-        "block": block_length(boards[0].scores.samples, comparison.heads[index][1]),
-        "scores": {board.name: board.summary() for board in boards},
-    }
 
 
 def first_scored(rows: BookRows, models: Iterable[Predictor]) -> int:

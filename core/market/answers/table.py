@@ -1,6 +1,6 @@
 """The table of answers of one label and horizon: a line per row of a book, what came of it, and every forecaster's answer.
 
-Whole files, folders of recordings, forecasters beside TLOB and running sessions are all scored by its `Scores`.
+Whole files, folders of recordings and running sessions are all scored by its `Scores`.
 """
 
 from __future__ import annotations
@@ -31,15 +31,10 @@ MEASURES: Final = ("accuracy", "macro_f1", "matthews", "log_loss", "ece")
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """One forecaster's answers at n rows: calls (n,), `NO_CALL` where missing, and probabilities (n, 3), NaN where it gives none.
-
-    Attributes:
-        reason: a sentence about the first that is missing.
-    """
+    """One forecaster's answers at n rows: calls (n,), `NO_CALL` where missing; probabilities (n, 3), NaN where it gives none."""
 
     calls: NDArray[np.integer]
     probabilities: NDArray[np.floating]
-    reason: str = ""
 
     def __getitem__(self, rows: Any) -> Answered:
         return replace(self, calls=self.calls[rows], probabilities=self.probabilities[rows])
@@ -162,7 +157,6 @@ class Table:
             name: Answered(
                 calls=np.concatenate([table.answers[name].calls for table in each]),
                 probabilities=np.concatenate([table.answers[name].probabilities for table in each]),
-                reason=next((table.answers[name].reason for table in each if table.answers[name].reason), ""),
             )
             for name in each[0].answers
         }

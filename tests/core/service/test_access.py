@@ -180,7 +180,6 @@ CLOSED_TO_STRANGERS = {
     *(Action.RECORD, Action.CHANGE, Action.EXPORT, Action.CONVERT, Action.SERVER_FOLDER),
     *(
         Action.SCORE,
-        Action.ADD_FORECASTER,
         Action.MEASURE,
         Action.READ_FEEDS,
         Action.READ_METRICS,

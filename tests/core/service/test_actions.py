@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from core.service import access, forecasters, metrics, recordings, runs, system
+from core.service import access, metrics, recordings, runs, system
 from core.service.access import RIGHTS, Action, NotAllowed, Role, Visitor
 from pages.shared.navigation import ROOT
 
@@ -39,11 +39,6 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("convert", Action.CONVERT, lambda by: recordings.convert(by, {"a": Path("a")}, "new", NOTED, market="m")),
     ("score", Action.SCORE, lambda by: runs.SCORING.opened(by).start(SENTINEL)),
     ("stop scoring", Action.SCORE, lambda by: runs.SCORING.opened(by).stop()),
-    ("own forecaster", Action.ADD_FORECASTER, lambda by: forecasters.of_visitor(by, SENTINEL, SENTINEL, name="a.csv")),
-    ("offered forecaster", Action.WATCH, lambda by: forecasters.of_server(by, ["momentum"], SENTINEL)),
-    ("run one beside", Action.WATCH, lambda by: forecasters.run_beside(by, SimpleNamespace(peers=NOTED), ["momentum"])),  # type: ignore[arg-type]
-    ("forecaster by address", Action.SET_UP, lambda by: forecasters.of_server(by, ["http://127.0.0.1:1/"], SENTINEL)),
-    ("forecaster by path", Action.SET_UP, lambda by: forecasters.run_beside(by, SENTINEL, ["/etc/passwd.csv"])),
     ("feeds of others", Action.READ_FEEDS, system.feeds),
     ("time an epoch", Action.MEASURE, lambda by: system.epoch(by, SENTINEL)),
     ("benchmark", Action.MEASURE, lambda by: system.benchmark(by, NOTED, 1.0)),
@@ -84,7 +79,6 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
         recordings: ("RECORDER", "changes.delete", "changes.export"),
         recordings.bounded: ("convert",),
         recordings.changes: ("fetch",),
-        forecasters: ("find_forecaster", "TableForecaster"),
         system: ("hub", "epoch_times", "cuda.measured"),
         metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
     }.items():
@@ -130,12 +124,12 @@ def acting() -> set[str]:
 
 
 def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
-    modules = (recordings, forecasters, system, metrics, runs)
+    modules = (recordings, system, metrics, runs)
     names = set[str]().union(acting(), *(asking(module) for module in modules))
     source = Path(__file__).read_text(encoding="utf-8")
     own = {"recordings.running"}  # answers of what is the visitor's own
-    assert {name for name in names - own if name not in source} == set() and len(names) > 20
-    assert set(Action) - {case[1] for case in CASES} == {Action.PLAY, Action.BRING}  # of what no other can reach
+    assert {name for name in names - own if name not in source} == set() and len(names) > 12
+    assert set(Action) - {case[1] for case in CASES} == {Action.PLAY, Action.BRING, Action.SET_UP}  # of what no other can reach
     assert recordings.running(Visitor(id="a", role=Role.STRANGER)) == [] and not NOTED.reached
 
 
@@ -143,7 +137,6 @@ BELOW = {
     *("core.market.store.changes", "core.market.store.background_recorder.RECORDER"),
     *(f"core.market.formats.{module}.{name}" for module in ("bounded", "conversion") for name in ("inspect", "convert")),
     *("core.runs.scoring.Scorer", "core.runs.epoch_time.epoch_times"),
-    *("core.market.forecasters.catalogue.find_forecaster", "core.market.forecasters.table.TableForecaster"),
     "core.market.store.places.RecordingPlace.__init__",
 }
 """What carries an action out. Pages ask `core.service` for it."""
@@ -159,7 +152,7 @@ def test_no_page_reaches_below_the_functions_that_ask(path: Path) -> None:
             used |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
     assert not used & BELOW
     text = path.read_text(encoding="utf-8")
-    assert ".request(" not in text and "cuda.measured" not in text and ".unguarded" not in text
+    assert "cuda.measured" not in text and ".unguarded" not in text
     assert not any(f"{kind}.run.{name}(" in text for kind, _, name in (one.partition(".opened(by).") for one in acting()))
 
 
