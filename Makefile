@@ -73,5 +73,5 @@ $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: requirements.txt pyproject.toml | $(VENV)/bin/python
-	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands redis sign-in docs dev)
+	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands sign-in docs dev)
 	@touch $(VENV)/.installed $@

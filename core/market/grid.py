@@ -75,13 +75,11 @@ class Gap:
 
     Attributes:
         kind: of the interruption: reconnect, resync, or clock. at_ms: when it was noticed.
-        ours: whether this process makes the rows after it, not one that shares them (`core.market.feeds.redis_feed`).
     """
 
     kind: str = "reconnect"
     at_ms: int = 0
     message: str = ""
-    ours: bool = True
 
 
 GridItem = Row | Confirmed | Gap | Trade
@@ -167,12 +165,12 @@ class Grid:
     does not wait for more. By this machine's clock a row is provisional until a later message of the venue confirms it (D27).
 
     Args:
-        clock: see `core.market.feeds.protocol.Feed`; what comes of a feed by the "grid" passes as it is.
+        clock: see `core.market.feeds.protocol.Feed`.
         carry_ms: longest that a book is carried.
     """
 
     def __init__(self, clock: Clock, *, carry_ms: int = MAX_CARRY_MS) -> None:
-        self.wall, self.made, self.carry_ms = clock == "wall", clock == "grid", carry_ms
+        self.wall, self.carry_ms = clock == "wall", carry_ms
         self._book: FloatArray | None = None
         self._bands: Bands | None = None
         self._book_ms = self._received_ns = self._next_ms = self._confirmed_ms = 0
@@ -184,8 +182,6 @@ class Grid:
         A book older than the last one is dropped. One older than any that could still be carried means that a recording was
         wound back: it starts a new stretch.
         """
-        if self.made:
-            return [event]
         jump = self._jump()
         if isinstance(event, GRID_ITEMS):  # trades
             return [*jump, event]

@@ -89,7 +89,7 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.READ_FEEDS: Right(what=compose("reading which markets others watch"), roles=_KNOWN),
     Action.READ_METRICS: Right(what=compose("reading metrics, and the names of feeds in the state of health"), roles=_MACHINE),
     Action.SET_UP: Right(
-        what=compose("Redis, logs: by the environment alone"),
+        what=compose("logs: by the environment alone"),
         roles=frozenset(),
     ),
 }

@@ -8,7 +8,6 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from core.market.feeds.redis_feed import SharedFeed
 from core.market.hub import Hub, hub
 from core.market.session_view import STAGES
 from core.service.access import Action, closed
@@ -38,9 +37,6 @@ class SessionMetrics(Collector):
             labels=["feed", "stage"],
         )
         lag = GaugeMetricFamily(f"{PREFIX}lag_seconds", "Venue's own time behind this machine's clock.", labels=["feed"])
-        leads = GaugeMetricFamily(f"{PREFIX}leads", "1 where this process leads a feed shared by Redis.", labels=["feed"])
-        read = CounterMetricFamily(f"{PREFIX}shared_entries", "Entries read of a feed that another leads.", labels=["feed"])
-        missed = CounterMetricFamily(f"{PREFIX}shared_missed", "Entries trimmed before they were read.", labels=["feed"])
         watched = {feed.key: feed.viewers for feed in self._hub.watched()}
         for session in self._hub.sessions():
             key = session.feed.key
@@ -54,15 +50,10 @@ class SessionMetrics(Collector):
             waiting.add_metric([key], session.waiting)
             if session.lag_ms is not None:
                 lag.add_metric([key], session.lag_ms / 1e3)
-            if isinstance(session.feed, SharedFeed):
-                leads.add_metric([key], float(session.feed.leads))
-                read.add_metric([key], session.feed.entries)
-                missed.add_metric([key], session.feed.missed)
             for stage in STAGES:
                 buckets, total = session.latencies.histogram(stage)
                 latency.add_metric([key, stage], buckets=buckets, sum_value=total)
-        yield from (steps, gaps, predictions, states, viewers, sockets, waiting, latency)
-        yield from (lag, leads, read, missed)
+        yield from (steps, gaps, predictions, states, viewers, sockets, waiting, latency, lag)
 
 
 class Errors(Collector):

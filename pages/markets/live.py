@@ -56,7 +56,7 @@ def main() -> None:
 
     def start() -> MarketSession:
         """A session of the chosen source, begun at the moment of the link."""
-        return watched_feeds.new_session(live_controls.begun(source), predictor)
+        return MarketSession(live_controls.begun(source), predictor)
 
     try:
         session = _session(source, start, predictor)
@@ -100,7 +100,7 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
             raise
     shared = MarketSource(kind="recording", name=source.name)
     watched_feeds.watch_only({shared.key})
-    session = hub().watch(viewer, shared.key, lambda: watched_feeds.new_session(shared.feed(), predictor))
+    session = hub().watch(viewer, shared.key, lambda: MarketSession(shared.feed(), predictor))
     controls.notice("stale", _("Many are watching: this playback is shared by all, and nobody may stop it."))
     return session
 

@@ -9,6 +9,7 @@ from core.checkpoints import CheckpointError
 from core.market.book import BookError
 from core.market.hub import TooManyFeeds, hub
 from core.market.predictor import load_predictor
+from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.sources import MarketSource
 from core.market.store.index import RecordingError
@@ -61,7 +62,7 @@ def rows_now() -> tuple[list[tuple[MarketSource, WallRow]], list[str]]:
             session = hub().watch(
                 watched_feeds.viewer_id(),
                 source.key,
-                lambda source=source: watched_feeds.new_session(source.feed(), predictor),  # type: ignore[misc]
+                lambda source=source: MarketSession(source.feed(), predictor),  # type: ignore[misc]
                 address=by.limited_by,
             )
         except (BookError, RecordingError, TooManyFeeds) as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # whose rows are made by `core.market.grid`, which reads thes
     from core.market.book import OrderBookSnapshot
     from core.market.grid import Confirmed, Gap, Row
 
-Clock: TypeAlias = Literal["wall", "event", "grid"]
+Clock: TypeAlias = Literal["wall", "event"]
 
 
 class FeedState(StrEnum):
@@ -96,7 +96,7 @@ class Feed(Protocol):
         key: identifies the feed, so that viewers share it: "live/binance/BTC/USDT", ...
         market: the symbol by which a checkpoint's card knows the market: "BTC/USDT", "NEXO/USDT", "simulated", ...
         clock: "wall" where rows are sampled by this machine's clock (a live exchange), "event" where the feed's own timestamps
-            make the grid (recordings and simulations, at any speed), "grid" where its events are a grid's already.
+            make the grid (recordings and simulations, at any speed).
         tick: the market's smallest step of price, quote currency; 0 where it is not known (a venue not connected yet).
     """
 

@@ -138,7 +138,7 @@ def test_a_book_counts_at_the_first_row_from_it_on() -> None:
 
 def test_a_row_has_its_mid_and_spread_and_a_gap_is_ours() -> None:
     row = Row(START, np.array([101.0, 1.0, 100.0, 3.0]))
-    assert (row.mid, row.spread) == (100.5, 1.0) and Gap().ours
+    assert (row.mid, row.spread) == (100.5, 1.0)
 
 
 def test_books_on_the_grid_are_the_rows_whatever_the_pauses() -> None:
@@ -389,12 +389,6 @@ def test_a_change_of_state_with_a_gap_is_one_and_says_why() -> None:
     gap, event = sampler.grid.take(change)
     assert gap == Gap("resync", START, "why") and event is change
     assert sampler.advance(START + 500) == []  # neither live nor with a book
-
-
-def test_what_comes_of_a_grid_passes_as_it_is() -> None:
-    grid = Grid("grid")
-    events: list[FeedEvent] = [at(0, 100), Row(START, np.zeros(40)), Gap(ours=False), StatusChange(state=FeedState.LIVE)]
-    assert [grid.take(event) for event in events] == [[event] for event in events]
 
 
 def test_a_wall_clocks_grid_gives_no_rows_before_its_feed_is_live(clock: Clock) -> None:
