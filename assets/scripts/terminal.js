@@ -304,14 +304,13 @@ class Terminal {
   drawUnder(place) {
     if (!place) return put(this.under, "");
     const { labels } = this.config;
-    const { time, price, resting, bin, mark } = place;
+    const { time, price, resting, bin } = place;
     const words = [this.format.time(time), this.format.price(price)];
     if (resting !== undefined) words.push(resting === resting ? `${labels.size} ${this.format.significant(resting)}` : labels.unknown);
     if (bin) {
       const [bought, sold] = [bin.bought, bin.sold].map(this.format.significant);
       words.push(fillIn(labels.bin, { bought, sold, count: this.format.number(bin.count, 0) }));
     }
-    if (mark) words.push(`${labels.happened[mark.kind]} ${this.format.significant(mark.size)}`);
     put(this.under, words.join(" · "));
   }
 

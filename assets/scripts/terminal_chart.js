@@ -6,7 +6,6 @@ import { DepthPicture, NO_ROW, SCALE_ROWS, SHADES, shadeOf, strength } from "./t
 
 const STEP_S = 0.25;
 const CELL = [62, 13]; // least size of a footprint's cell, pixels
-const SIGNS = ["×", "+", "◆", "↻", "□"]; // as core/market/marks.py numbers the kinds
 const RESTYLE_MS = 2_000;
 const ROOM = 0.04; // of the width, right of the newest row
 
@@ -300,8 +299,7 @@ export class Chart {
     const bins = this.bins?.filter(near) ?? [];
     const total = (name) => bins.reduce((sum, bin) => sum + bin[name], 0);
     const bin = bins.length ? { bought: total("bought"), sold: total("sold"), count: total("count") } : null;
-    const mark = this.store.marks.findLast((one) => Math.abs(one.time - time) < 1_500 && Math.abs(one.price - price) * this.perPrice < 7);
-    return { time, price, mark, resting: row?.levels && size !== undefined ? Math.abs(size) : undefined, bin };
+    return { time, price, resting: row?.levels && size !== undefined ? Math.abs(size) : undefined, bin };
   }
 
   // Begins a measurement at the pointer, ends the one under way, or takes the last one away.
@@ -416,7 +414,6 @@ export class Chart {
       pen.globalAlpha = 1;
     }
     if (!footprint && !this.hidden.has("trades")) this.paintTrades(pen, frame);
-    this.paintSizeMarks(pen, frame);
     this.paintCalls(pen, frame);
     if (footprint) this.paintFootprint(pen, frame);
     this.paintRuler(pen, frame);
@@ -439,19 +436,6 @@ export class Chart {
       if (radius > 3) pen.stroke();
     }
     pen.globalAlpha = 1;
-  }
-
-  // Signs of what happened to size: pulled, stacked, absorbed, refilled.
-  paintSizeMarks(pen, { at, y }) {
-    if (this.hidden.has("marks")) return;
-    const [from, to] = this.range();
-    const { marks } = this.store;
-    Object.assign(pen, { textAlign: "center", textBaseline: "middle", font: "600 13px sans-serif" });
-    for (let i = this.store.indexOf(from, marks); i < marks.length && marks[i].time <= to; i++) {
-      pen.fillStyle = marks[i].side ? this.config.colours.up : this.config.colours.down;
-      pen.fillText(SIGNS[marks[i].kind], at(marks[i].time), y(marks[i].price));
-    }
-    Object.assign(pen, { textAlign: "start", textBaseline: "alphabetic" });
   }
 
   // Triangles: a call for up or down, coloured by what came of it; marks of the same kind over one another are drawn once.

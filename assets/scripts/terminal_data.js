@@ -30,7 +30,6 @@ export function decode(buffer, schema) {
   const frame = { ...header, rows };
   frame.trades = many(header.trades, schema.trade);
   frame.outcomes = many(header.outcomes, schema.outcome);
-  frame.marks = many(header.marks, schema.mark);
   frame.scores = many(header.heads, schema.scores);
   const [keys, sizes] = [0, 4 * header.bands].map((from) => new Float32Array(buffer, 8 * at + from, header.bands));
   let first = 0;
@@ -50,7 +49,6 @@ export class MarketData {
   clear() {
     this.rows = [];
     this.trades = [];
-    this.marks = []; // what happened to size
     this.scores = [];
     this.slots = []; // a place on the time axis each: a row, or {time} of a step that is missing
     this.step = -1;
@@ -69,14 +67,12 @@ export class MarketData {
       this.slots.push(row);
     }
     this.trades.push(...frame.trades);
-    this.marks.push(...frame.marks);
     const cut = this.rows.length > 1.1 * KEPT_ROWS; // all at once, as the time axis is then built anew
     if (cut) {
       this.rows.splice(0, this.rows.length - KEPT_ROWS);
       const first = this.rows[0].time;
       this.slots = this.slots.filter((slot) => slot.time >= first);
       this.trades = this.trades.filter((trade) => trade.time >= first);
-      this.marks = this.marks.filter((mark) => mark.time >= first);
     }
     for (const { time, head, truth } of frame.outcomes) {
       const row = this.rows[this.indexOf(time)];

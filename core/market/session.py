@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.market.answers.naive import vwap_calls
 from core.market.answers.predictions import predictions_table
 from core.market.answers.scoreboard import HeadScores, Scoreboard
 from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
@@ -29,13 +30,13 @@ from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange, Trade
 from core.market.grid import GRID_ITEMS, STALLED_MS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, next_step
-from core.market.marks import Mark, SizeMarks
+from core.market.labels import UNKNOWN
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.session_view import LatencyLog, Status, View
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose
-from core.scores import matthews
+from core.scores import confusion_matrix, matthews
 
 
 class RecentRows:
@@ -170,7 +171,6 @@ class MarketSession:
         self.entry = predictor.market(f"{feed.key} {feed.market}")
         self.started = time.time()
         self._lock = threading.Lock()  # guards the attributes down to `_step`
-        self._size_marks, self._traded = SizeMarks(), list[tuple[float, float, float, float]]()
         self._begin()
         self.latencies, self.gaps, self.transitions = LatencyLog(), 0, Counter[FeedState]()
         self._state, self._message = FeedState.CONNECTING, ""
@@ -190,7 +190,6 @@ class MarketSession:
         """Nothing is known, nor scored."""
         self._rows, self._depth = RecentRows(KEPT_ROWS), DepthHistory()
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
-        self._marks = deque[Mark]()
         self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
         self._provisional: deque[ProvisionalRow] = deque()  # the newest rows of `_rows`
         self._confirmed_ms = 0  # time of the last row that was scored
@@ -308,7 +307,6 @@ class MarketSession:
                 elif isinstance(item, Trade):
                     side = {"buy": 1.0, "sell": -1.0, None: 0.0}[item.side]
                     self._trades.append((float(item.exchange_ms), item.price, item.size, side))
-                    self._traded.append(self._trades[-1])  # since the last row
                     self.frames.trades.append(self._trades[-1])
                 else:
                     fresh = item if item.received_ns != self._row_received_ns else None
@@ -326,12 +324,6 @@ class MarketSession:
             self._begin()
             self.frames.start_anew()
         self._rows.append(row)
-        marks = self._size_marks.take(row.timestamp, row.levels[: 4 * LEVELS], self._traded)
-        self._traded = []
-        self._marks.extend(marks)
-        self.frames.marks += marks
-        while self._marks and self._marks[0].time < (self._rows.oldest or 0):
-            self._marks.popleft()
         while self._trades and self._trades[0][0] <= (self._rows.oldest or 0) - STEP_MS:
             self._trades.popleft()
         self._provisional.append(ProvisionalRow(row, predictions, which, self._rows.stalled))
@@ -355,8 +347,6 @@ class MarketSession:
     def _drop_provisional(self) -> None:
         """A gap: rows that nothing confirmed are not rows (D27)."""
         if self._provisional:
-            first = self._provisional[0].row.timestamp
-            self._marks = deque(mark for mark in self._marks if mark.time < first)
             self.frames.start_anew()
         self._rows.drop_last(len(self._provisional))
         self._depth.drop_last(len(self._provisional))
@@ -455,9 +445,7 @@ class MarketSession:
             version, status = self.frames.stream.version, self._status_now()
             key = version, rows, status
             if self._snapshot is None or self._snapshot[0] != key:
-                first = self._rows.timestamps[self._rows.tail(rows)][:1]
-                marks = np.array([mark for mark in self._marks if mark.time >= first[0]]).reshape(-1, 5)
-                view = self._view(rows, scores=score_rows(self._board), bands=self._depth.snapshot(rows), marks=marks)
+                view = self._view(rows, scores=score_rows(self._board), bands=self._depth.snapshot(rows))
                 self._snapshot = key, encode(view, FrameKind.SNAPSHOT)
             return self._snapshot[1], version
 
@@ -500,10 +488,18 @@ class MarketSession:
         with self._lock:
             return read(self._board)
 
-    def marks(self) -> list[Mark]:
-        """Marks of what happened to size, of the rows that are kept."""
+    def vwap_confusion(self, head: int) -> NDArray[np.int64] | None:
+        """One head's confusion matrix (3, 3) of calls by the distance to the VWAP (`core.market.answers.naive.vwap_calls`).
+
+        Over the rows that are kept; None where no trade is.
+        """
         with self._lock:
-            return list(self._marks)
+            view, rows = self._view(KEPT_ROWS), self._board.log.tail(KEPT_ROWS)
+        if not len(view.trades):
+            return None
+        calls = vwap_calls(view.timestamps, view.levels, view.trades)
+        rows = rows[np.isin(rows["timestamp"], view.timestamps) & (rows["truth"][:, head] != UNKNOWN)]
+        return confusion_matrix(rows["truth"][:, head], calls[np.searchsorted(view.timestamps, rows["timestamp"])])
 
     def export(self) -> pd.DataFrame:
         """All confirmed predictions that are kept; see `predictions_table` for the columns."""

@@ -51,7 +51,7 @@ class View:
         tick: the market's smallest step of price, quote currency; 0 where it is not known yet.
         ladder: steps of price of the bands; None where there are none. bands: what changed in those of the last rows, a row each;
             None for one that has none.
-        outcomes: (k, 3) timestamp, head, class of earlier predictions. marks: (j, 5), see `core.market.marks.Mark`.
+        outcomes: (k, 3) timestamp, head, class of earlier predictions.
     """
 
     status: Status
@@ -71,7 +71,6 @@ class View:
     ladder: Ladder | None = None
     bands: Sequence[BandChange | None] = ()
     outcomes: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
-    marks: FloatArray = field(default_factory=lambda: np.zeros((0, 5)))
 
 
 STAGES = ("feed", "features", "model", "total")

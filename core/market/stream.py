@@ -3,7 +3,7 @@
 A frame is little-endian float64 but for its end, so that a browser reads it as one `Float64Array`. `SCHEMA` names its numbers;
 the page hands it to the browser with everything else, so that names and places stand here alone:
 
-    header | rows: row, levels, per head its parts | trades | outcomes | marks | heads x scores | keys, sizes of bands (float32)
+    header | rows: row, levels, per head its parts | trades | outcomes | heads x scores | keys, sizes of bands (float32)
 
 Levels are the 40 columns of the book. `predicted` is 0 or 1; the outcome of a head is -1 while unknown. A trade's side is 1
 bought, -1 sold. `changes` counts a row's bands that changed (`core.market.depth`), -1 for a row without bands; `whole` is 1
@@ -27,14 +27,13 @@ from core.market.answers.scoreboard import RULES, Scoreboard
 from core.market.book import FEATURES, FloatArray
 from core.market.depth import BandChange
 from core.market.grid import Row
-from core.market.marks import Mark
 from core.market.session_view import Status, View
 
 STATUSES = tuple(Status)
 """A frame names a status by its place here."""
 HEADER: Final = (
     "kind", "step", "heads", "rows", "trades", "outcomes", "receivedMs", "status", "warm", "provisional", "beganMs", "tick",
-    "fine", "coarse", "bands", "marks",
+    "fine", "coarse", "bands",
 )  # fmt: skip
 ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
 PARTS: Final = {"probabilities": 3, "calls": 1, "momentum": 1, "truth": 1}
@@ -51,7 +50,6 @@ SCHEMA: Final = {
     "parts": PARTS,
     "trade": TRADE,
     "outcome": OUTCOME,
-    "mark": Mark._fields,
     "scores": SCORES,
 }
 ROW_FIXED: Final = len(ROW) + len(FEATURES)
@@ -105,9 +103,8 @@ def encode(content: View, kind: FrameKind) -> bytes:
         content.tick,
         *(content.ladder or (0.0, 0.0)),
         len(keys),
-        len(content.marks),
     ]
-    parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, content.marks, content.scores]
+    parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, content.scores]
     return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), keys.tobytes(), sizes.tobytes()])
 
 
@@ -141,7 +138,7 @@ class StepCollector:
 
     Attributes:
         rows: new ones, each with its prediction (a record of `PredictionLog`) and the change of its bands, if it has them.
-        trades: (time, price, size, side). outcomes: of earlier predictions, (timestamp, head, class). marks: of new rows.
+        trades: (time, price, size, side). outcomes: of earlier predictions, (timestamp, head, class).
     """
 
     def __init__(self) -> None:
@@ -150,7 +147,6 @@ class StepCollector:
         self.rows: list[tuple[Row, tuple[Any, ...] | None, BandChange | None]] = []
         self.trades: list[tuple[float, float, float, float]] = []
         self.outcomes: list[tuple[int, int, int]] = []
-        self.marks: list[Mark] = []
 
     def start_anew(self) -> None:
         """Rows were taken back or begin again: the next frame is no continuation."""
@@ -160,7 +156,7 @@ class StepCollector:
         """Encode what has changed for everybody who watches, and begin collecting again.
 
         Args:
-            view: makes a view with these rows, predictions, trades, outcomes and marks; asked only where somebody watches.
+            view: makes a view with these rows, predictions, trades and outcomes; asked only where somebody watches.
             dtype: of a prediction.
         """
         frame = None
@@ -173,12 +169,11 @@ class StepCollector:
                 predictions=np.array(predicted, dtype=dtype),
                 trades=np.array(self.trades).reshape(-1, 4),
                 outcomes=np.array(self.outcomes, dtype=np.float64).reshape(-1, 3),
-                marks=np.array(self.marks).reshape(-1, 5),
             )
             frame = encode(content, FrameKind.STEP)
         self.stream.publish(frame)
         self._anew = False
-        self.rows, self.trades, self.outcomes, self.marks = [], [], [], []
+        self.rows, self.trades, self.outcomes = [], [], []
 
 
 class Subscription:

@@ -22,7 +22,6 @@ from pages.markets import (
     live_controls,
     live_model,
     live_scores,
-    marks_panel,
     record_switch,
     terminal,
     toolbar,
@@ -165,7 +164,6 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
         """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
         live_scores.show(session, choices, view.zone)
         call_value.show_recalibrated(session, choices)
-        marks_panel.show(session, choices)
 
     @st.fragment(run_every=60.0)
     def worth() -> None:

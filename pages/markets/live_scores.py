@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -44,12 +45,13 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         )
         return
     mine = head_scores.session["tlob"]
-    st.dataframe(_table(head_scores), hide_index=True, width="stretch", height="content")
+    st.dataframe(_table(head_scores, session.vwap_confusion(choices.head)), hide_index=True, width="stretch", height="content")
     if mine.log_loss > A_THIRD_EACH:
         st.markdown(worse_than_nothing(mine.log_loss))
     st.caption(
         _(
-            "{count} predictions scored since {time}. Momentum says where the mid stands against its own last ten steps. "
+            "{count} predictions scored since {time}. Momentum says where the mid stands against its own last ten steps; the "
+            "distance to the VWAP, where it stands against the mean traded price of a minute, over the rows kept alone. "
             "A third each, and how often each class came so far or lately (half of the weight on the last four minutes), "
             "know nothing of the book. Predictions across a gap are not scored."
         ).format(
@@ -103,23 +105,26 @@ def worse_than_nothing(log_loss: float) -> str:
     )
 
 
-def _table(head_scores: HeadScores) -> pd.DataFrame:
-    spans = {_("all"): {rule: one.confusion for rule, one in head_scores.session.items()}}
-    if head_scores.resolved > ROLLING:
-        spans[_("last {count}").format(count=number(ROLLING))] = head_scores.rolling
-    rows = []
-    for span, matrices in spans.items():
-        for rule, name in rule_names().items():
-            got = scores.summary(matrices[rule])
-            loss = head_scores.session[rule].log_loss if span == _("all") else math.nan
-            rows.append(
-                {
-                    _("Rule"): name,
-                    _("Over"): span,
-                    _("Macro-F1"): number(got["macro_f1"], 3),
-                    _("Matthews"): number(got["matthews"], 3),
-                    _("Accuracy"): percent(got["accuracy"]),
-                    _("Log loss"): "" if math.isnan(loss) else number(loss, 3),
-                }
-            )
-    return pd.DataFrame(rows)
+def _table(head_scores: HeadScores, vwap: Any) -> pd.DataFrame:
+    """A line per rule and span; of the distance to the VWAP, whose counts are (3, 3) or None, over the rows kept alone."""
+    names = rule_names()
+    over_all = [(names[rule], _("all"), one.confusion, one.log_loss) for rule, one in head_scores.session.items()]
+    latest = _("last {count}").format(count=number(ROLLING))
+    lately = [(names[rule], latest, confusion, math.nan) for rule, confusion in head_scores.rolling.items()]
+    lines = over_all + (lately if head_scores.resolved > ROLLING else [])
+    if vwap is not None:
+        kept = _("last {count}").format(count=number(int(vwap.sum())))
+        lines.append((_("Distance to the VWAP of a minute"), kept, vwap, math.nan))
+    return pd.DataFrame(_line(*line) for line in lines)
+
+
+def _line(name: str, span: str, confusion: Any, log_loss: float) -> dict[str, str]:
+    got = scores.summary(confusion)
+    return {
+        _("Rule"): name,
+        _("Over"): span,
+        _("Macro-F1"): number(got["macro_f1"], 3),
+        _("Matthews"): number(got["matthews"], 3),
+        _("Accuracy"): percent(got["accuracy"]),
+        _("Log loss"): "" if math.isnan(log_loss) else number(log_loss, 3),
+    }

@@ -14,12 +14,10 @@ import streamlit as st
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
 from core.market import stream
 from core.market.book import STEP_MS
-from core.market.marks import KINDS
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
 from pages.markets import call_value, stream_route
-from pages.markets.marks_panel import mark_names
 from pages.shared import assets, controls
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, duration, regional
@@ -172,7 +170,6 @@ def _legend(palette: Palette) -> list[tuple[str, str, str]]:
         ("ask", _("Best ask"), palette.down),
         ("bid", _("Best bid"), palette.up),
         ("trades", _("Trades"), palette.up),
-        ("marks", _("Pulled ×, stacked +, absorbed ◆, refilled ↻, eaten □"), GREY),
         ("right", _("Call came true"), palette.right),
         ("wrong", _("Call was wrong"), palette.wrong),
         ("pending", _("Call not yet known"), GREY),
@@ -210,7 +207,6 @@ def _labels(horizon: str) -> dict[str, Any]:
         "signalPane": _("P(up) - P(down)"),
         "deltaPane": _("Volume delta: bought less sold"),
         "unknown": _("Depth not known"),
-        "happened": [mark_names()[kind] for kind in KINDS],
         "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send."),
         "locked": _("The colours' scale is locked: press to fit it to what is seen"),
         "unlocked": _("The colours' scale follows what is seen: press to lock it"),

@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.table import Answered, Scores
+from core.market.book import FloatArray
 from core.market.grid import STEP_MS
-from core.market.labels import STATIONARY, UNKNOWN
+from core.market.labels import STATIONARY, UNKNOWN, classify
 
 NAIVE: Final = ("momentum", "stationary", "uniform", "frequencies", "decayed")
 """The momentum rule; always STATIONARY; a third each, calling the classes in turn; how often each class came until then; and how
@@ -23,6 +24,14 @@ CALLERS: Final = ("tlob", *NAIVE[:2])
 """Those that call moves, or never do: the worth and the luck of calls is asked of these."""
 HALF_LIFE: Final = 1_000
 """Outcomes after which one counts half in `decayed`: four minutes."""
+VWAP_ROWS: Final = 240
+"""Rows whose trades make the mean traded price: a minute."""
+VWAP_MEMORY: Final = 1_200
+"""Rows, five minutes, whose distances say what is far."""
+VWAP_BEGIN: Final = 120
+"""Rows before the first call."""
+VWAP_FAR: Final = 0.8
+"""Share of those distances that a far one exceeds."""
 PRIOR: Final = np.array([1.0, 2.0, 1.0])
 """Counts that frequencies begin with."""
 A_THIRD_EACH: Final = math.log(3)
@@ -61,6 +70,24 @@ def plain_answers(momentum: NDArray[np.integer]) -> dict[str, Answered]:
     none = np.full((len(momentum), 3), np.nan)
     calls = {"momentum": np.asarray(momentum, dtype=np.int64), "stationary": np.full(len(momentum), STATIONARY)}
     return {rule: Answered(calls=one, probabilities=none) for rule, one in calls.items()}
+
+
+def vwap_calls(timestamps: NDArray[np.int64], levels: FloatArray, trades: FloatArray) -> NDArray[np.int64]:
+    """(n,) UP where the mid is further above the mean traded price than `VWAP_FAR` of its last distances, DOWN likewise below it.
+
+    Args:
+        levels: (n, 40) rows of the book. trades: (m, 4) time, price, size, side, in time order.
+    """
+    mid = (levels[:, 0] + levels[:, 2]) / 2
+    at = np.searchsorted(timestamps, trades[:, 0])
+    at, trades = at[at < len(timestamps)], trades[at < len(timestamps)]
+    size, money = (
+        pd.Series(np.bincount(at, weights, len(timestamps))).rolling(VWAP_ROWS, min_periods=1).sum()
+        for weights in (trades[:, 2], trades[:, 1] * trades[:, 2])
+    )
+    distance = np.where(size > 1e-12, mid - (money / size.clip(lower=1e-12)).to_numpy(), 0.0)
+    far = pd.Series(np.abs(distance)).rolling(VWAP_MEMORY, min_periods=VWAP_BEGIN).quantile(VWAP_FAR).shift(1)
+    return classify(distance, far.fillna(np.inf).to_numpy())
 
 
 def baseline_summary(scored: Mapping[str, Scores]) -> dict[str, dict[str, float]]:

@@ -12,7 +12,6 @@ from core.market.book import STEP_MS, OrderBookSnapshot
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.clock import SteadyClock
 from core.market.feeds.protocol import BookLost, Confirmation, FeedState, StatusChange
-from core.market.marks import Mark, SizeMarks
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
@@ -77,20 +76,6 @@ def test_a_tail_that_is_never_confirmed_becomes_a_gap(predictor: Predictor, loop
     feed.send(LIVE, book(2), *[book(3)])
     wait_until(lambda: session.view().provisional >= 1)
     assert session.view().warm < predictor.window  # the warm-up starts anew
-
-
-def test_marks_of_rows_that_are_withdrawn_go_with_them(
-    predictor: Predictor, loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        SizeMarks, "take", lambda _self, time, _levels, _traded: [Mark(time, kind=0, side=0, price=1.0, size=1.0)]
-    )
-    session, feed = watching(predictor, loop, book(0, ago_s=9.0))
-    wait_until(lambda: len(session.marks()) >= 10)
-    feed.send(StatusChange(state=FeedState.RECONNECTING, gap=True))
-    wait_until(lambda: session.view().warm == 0)
-    assert not len(session.view().timestamps) and not session.marks()
-    assert session.snapshot(100)[0]
 
 
 def test_books_that_may_follow_a_lost_one_are_confirmed_by_the_venue_alone(predictor: Predictor, loop: BackgroundLoop) -> None:

@@ -43,8 +43,7 @@ class Screen:
     def take(self, frame: bytes) -> None:
         v = np.frombuffer(frame, dtype="<f8")
         kind, step, heads, n, m, k = (int(x) for x in v[:6])
-        j = int(v[HEADER.index("marks")])
-        ends = np.cumsum([len(HEADER), n * WIDTH, 4 * m, 3 * k, 5 * j, heads * len(SCORES)])
+        ends = np.cumsum([len(HEADER), n * WIDTH, 4 * m, 3 * k, heads * len(SCORES)])
         assert len(v) == ends[-1]
         rows, trades = v[ends[0] : ends[1]].reshape(n, WIDTH), v[ends[1] : ends[2]].reshape(m, 4)
         if kind == FrameKind.SNAPSHOT:
@@ -53,7 +52,7 @@ class Screen:
             self.rows, self.trades = np.concatenate([self.rows, rows]), np.concatenate([self.trades, trades])
         for time, head, truth in v[ends[2] : ends[3]].reshape(k, 3):
             self.rows[self.rows[:, 0] == time, ROW_FIXED + 5 * heads + int(head)] = truth
-        self.scores, self.step = v[ends[4] :].reshape(heads, len(SCORES)), step
+        self.scores, self.step = v[ends[3] :].reshape(heads, len(SCORES)), step
 
 
 def trade(at: int) -> Trade:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from itertools import cycle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.metrics import matthews_corrcoef
 from streamlit.testing.v1 import AppTest
 
+from core.market.answers.naive import vwap_calls
 from core.market.answers.scoreboard import ROLLING
 from core.market.feeds.recording import RecordingFeed
+from core.market.grid import Row
 from core.market.predictor import Predictions
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices
@@ -65,3 +69,25 @@ def test_it_says_where_saying_a_third_each_would_have_been_better(session: Marke
     losses = board[board["Over"] == "all"]["Log loss"]
     assert float(losses["TLOB"]) > float(losses["A third each"]) == pytest.approx(np.log(3), abs=6e-4)
     assert f"TLOB's log loss of {losses['TLOB']} is above 1.099" in words(app)
+
+
+def test_the_distance_to_the_vwap_stands_beside_it(tmp_path: Path) -> None:
+    """Over the rows that are kept, once there are trades; its score is scikit-learn's."""
+    played = MarketSession(RecordingFeed(EXCERPTS[1], market="ABC"), tiny_predictor(tmp_path, real_rows(1)))
+    for row, levels in enumerate(real_rows(1).levels):
+        mid = float(levels[0] + levels[2]) / 2
+        one = np.ones((1, len(HEADS)), dtype=np.int8)
+        p = Predictions(probabilities=np.full((1, len(HEADS), 3), 1 / 3, dtype=np.float32), calls=one, momentum=one)
+        played._write(Row(START_MS + 250 * row, levels), p, 0)
+        if row == 200:
+            assert "Distance to the VWAP of a minute" not in set(opened(played).dataframe[0].value["Rule"])
+        if row >= 200:
+            played._trades.append((START_MS + 250.0 * row, mid - 0.01 * (row % 7), 1.0 + row % 3, 1.0))
+    log, view = played.export(), played.view(4_800)
+    known = log["forward_5_truth"] != ""
+    calls = dict(zip(view.timestamps.tolist(), vwap_calls(view.timestamps, view.levels, view.trades).tolist(), strict=True))
+    truth = log["forward_5_truth"][known].map({"DOWN": 0, "STATIONARY": 1, "UP": 2})
+    mine = log["timestamp"][known].map(calls)
+    line = opened(played).dataframe[0].value.set_index("Rule").loc["Distance to the VWAP of a minute"]
+    assert line["Over"] == f"last {known.sum()}" and mine.nunique() > 1
+    assert float(line["Matthews"]) == pytest.approx(matthews_corrcoef(truth, mine), abs=6e-4)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from core.market.answers.naive import A_THIRD_EACH, HALF_LIFE, NAIVE, PRIOR, base_rates, naive_answers
+from core.market.answers.naive import A_THIRD_EACH, HALF_LIFE, NAIVE, PRIOR, base_rates, naive_answers, vwap_calls
 from core.market.answers.table import Scores
 from core.market.book import STEP_MS
 from core.market.labels import STATIONARY, UNKNOWN
@@ -61,3 +61,28 @@ def test_lately_forgets_what_long_ago_was() -> None:
     so_far, lately = (base_rates(times, truth, 10, half_life=half_life)[-1] for half_life in (None, HALF_LIFE))
     assert so_far[2] == pytest.approx(0.5, abs=0.01)
     assert lately[2] == pytest.approx(1 - 0.5**8, abs=0.01)
+
+
+def test_the_distance_to_the_vwap_is_that_of_a_loop_and_knows_nothing_of_what_comes() -> None:
+    """A minute's trades by hand; far is beyond four in five of the last five minutes' distances."""
+    rng, n = np.random.default_rng(8), 1_500
+    times = STEP_MS * np.arange(n)
+    levels = np.ones((n, 40))
+    levels[:, 0] = 100 + rng.normal(0, 0.1, n).cumsum()
+    levels[:, 2] = levels[:, 0] - 0.01
+    trades = np.column_stack(
+        [np.sort(rng.uniform(-200, times[-1] + 400, 900)), 100 + rng.normal(0, 1, 900), rng.exponential(1, 900)]
+    )
+    trades = np.column_stack([trades, np.sign(rng.normal(0, 1, 900))])
+    distances, expected = [], []
+    for row, now in enumerate(times):
+        mid = (levels[row, 0] + levels[row, 2]) / 2
+        minute = trades[(trades[:, 0] > now - 240 * STEP_MS) & (trades[:, 0] <= now)]
+        size = minute[:, 2].sum()
+        before = np.abs(distances[-1_200:])
+        distances.append(mid - (minute[:, 1] * minute[:, 2]).sum() / size if size else 0.0)
+        far = np.quantile(before, 0.8) if len(before) >= 120 else np.inf
+        expected.append(2 if distances[-1] > far else 0 if distances[-1] < -far else STATIONARY)
+    calls = vwap_calls(times, levels, trades)
+    assert (calls == expected).mean() > 0.999 and 0.1 < (calls != STATIONARY).mean() < 0.6  # a sum may differ in its last bit
+    np.testing.assert_array_equal(vwap_calls(times[:900], levels[:900], trades), calls[:900])
