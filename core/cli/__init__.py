@@ -15,7 +15,6 @@ ROOT = Path(__file__).parents[2]
 COMMANDS: Final = {
     "train": "train a model and write its checkpoint",
     "evaluate": "score a checkpoint on data",
-    "backfill": "predict at every row of every recording of a folder, and score it",
     "faithful": "measure how faithful each importance method is for a model",
     "pairs": "train small TLOBs of 1, 2, 3 ... pairs alike and compare them",
     "record": "record a live order book to Parquet files",

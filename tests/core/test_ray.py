@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from core.cli import main
@@ -45,19 +44,6 @@ def words(tmp_path: Path) -> list[str]:
     (tmp_path / "data" / "damaged.parquet").write_bytes(b"no parquet")
     save_tiny(tmp_path / "card", real_rows(4))
     return ["--data", str(tmp_path / "data"), "--checkpoint", "tiny", "--folder", str(tmp_path / "card"), "--json"]
-
-
-def test_a_folder_is_predicted_and_scored_as_by_one_process(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    answers = []
-    for more in (["--out", str(tmp_path / "one")], ["--out", str(tmp_path / "two"), "--ray"]):
-        assert main(["backfill", *words, *more]) == 0
-        answers.append(json.loads(capsys.readouterr().out))
-    assert answers[0] == answers[1] and len(answers[0]["recordings"]) == 2
-    for path in (tmp_path / "one").rglob("*.parquet"):
-        mine, other = (pd.read_parquet(tmp_path / which / path.relative_to(tmp_path / "one")) for which in ("one", "two"))
-        pd.testing.assert_frame_equal(mine, other, atol=1e-6)
 
 
 def test_evaluation_gives_the_same_numbers(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
