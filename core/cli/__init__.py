@@ -16,7 +16,6 @@ COMMANDS: Final = {
     "train": "train a model and write its checkpoint",
     "evaluate": "score a checkpoint on data",
     "faithful": "measure how faithful each importance method is for a model",
-    "pairs": "train small TLOBs of 1, 2, 3 ... pairs alike and compare them",
     "record": "record a live order book to Parquet files",
     "verify": "make a receipt's result again and compare",
     "setup": "fetch the hand finder's models",

@@ -11,7 +11,7 @@ import streamlit as st
 from core.figures.learn import cost as figures
 from core.figures.learn.cost import cost_diagram
 from core.figures.learn.diagrams.blocks import Diagram
-from core.lecture import cost, cost_count, cost_growth
+from core.lecture import cost, cost_count, cost_growth, pairs
 from core.lecture.claims import cost as said
 from core.lecture.claims import told
 from core.lecture.cost import Kind
@@ -347,6 +347,7 @@ def claims(frames: int, batch: int) -> PartView:
             numbers(rows, "claims"),
         ],
         notes=[passage("cost", "claims"), *told(said.documents(measured))],
+        more=pairs_of_layers(),
         drawing=drawing(),
         question=lambda: questions.whole_against_document(frames, batch, whole.document, whole.counted),
         covered=True,
@@ -355,6 +356,24 @@ def claims(frames: int, batch: int) -> PartView:
             "COUNTED": counted, **on_screen({"attention layers": layers, "convolutions": cnn}),
         },
     )  # fmt: skip
+
+
+def pairs_of_layers() -> list[Item]:
+    """Accuracy by TLOB's number of pairs: the document's, and of small networks trained here."""
+    rows = [
+        {
+            _("Pairs of layers"): number(count),
+            _("The document says"): percent(said_accuracy),
+            _("Here, seed by seed"): " · ".join(percent(one) for one in pairs.MEASURED.get(count, ())) or "–",
+        }
+        for count, said_accuracy in pairs.CLAIMED.items()
+    ]
+    note = _(
+        "Accuracy by number of pairs (tlob-architecture 1.2 and 7.3, which name no data, label, seeds or spread). Here: small "
+        "networks on five bundled recordings, {windows} test windows; on the same windows the momentum rule is right on "
+        "{momentum}, more often than any of them. So few seeds show no best number of pairs."
+    )
+    return [table(rows), caption(note.format(windows=number(pairs.WINDOWS), momentum=percent(pairs.MOMENTUM)))]
 
 
 render(

@@ -84,7 +84,6 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("signs/metrics.py", "Learn", N_("Metrics lab"), "rule", "metrics", "learn"),
     PageEntry("learn/matrices.py", "Learn", N_("Matrix operations"), "calculate", "matrices", "learn"),
     PageEntry("learn/uses.py", "Learn", N_("Uses and notation"), "hub", "uses", "learn"),
-    PageEntry("learn/pairs.py", "Learn", N_("How many pairs?"), "layers", "pairs", "learn"),
     PageEntry("learn/equations.py", "Learn", N_("Equation index"), "function", "equations"),
     PageEntry("system/status.py", "System", N_("System"), "monitor_heart", "system"),
 )
@@ -97,6 +96,7 @@ MOVED: Final[dict[str, str]] = {
     "train": "score",
     "train-here": "garment-training",
     "leakage": "score",
+    "pairs": "cost",
 }
 """Addresses of pages that are gone, each with the nearest page that stays: links lead there still."""
 

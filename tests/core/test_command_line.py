@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import json
 import re
+import shlex
 import subprocess
 import sys
+from argparse import ArgumentParser
 from collections.abc import AsyncIterator, Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -17,19 +18,17 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.cli import COMMANDS, main, options, record, told
+from core.cli import COMMANDS, main, options, record, told, train
 from core.explain import faithfulness
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.predictor import load_predictor
-from core.market.store.index import recordings
 from core.market.store.rows import read_market
 from core.training.progress import counting_bar
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACKED = ROOT / "tests" / "fixtures" / "signs" / "boston104"
 DATES = ["train", "dates", "--epochs", "1", "--steps", "2", "--width", "16", "--hidden", "16", "--layers", "1", "--no-test"]
-PAIRS = ["pairs", "--pairs", "1", "--seeds", "0", "--steps", "12", "--epochs", "1", "--batches", "1", "--batch", "8"]
 
 
 def shipped() -> dict[str, str]:
@@ -62,14 +61,6 @@ def test_what_is_trained_goes_to_a_folder_of_its_own(elsewhere: Path, capsys: py
     assert "trained/iiga_asl.json" in below(elsewhere)
 
 
-def test_the_experiment_prints_json_alone_and_writes_beside_what_is_trained(
-    elsewhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*PAIRS, "--data", str(recordings()[0].path), "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["runs"]) == 1
-    assert below(elsewhere) == {"trained/tlob_pairs.json"}
-
-
 def test_what_is_measured_goes_there_too(elsewhere: Path) -> None:
     assert main(["faithful", "vit", "--most", "1"]) == 0
     assert below(elsewhere) == {"trained/faithfulness_vit.json"}
@@ -94,7 +85,6 @@ TRAININGS = {
         *(["train", model, *needed, "--folder", str(checkpoints.FOLDER)] for model, needed in TRAININGS.items()),
         ["train", "dates", "--name", "other", "--state", str(checkpoints.FOLDER / "vit")],
         ["faithful", "vit", "--most", "1", "--folder", str(faithfulness.FOLDER)],
-        ["pairs", "--out", str(ROOT / "assets" / "experiments" / "tlob_pairs.json")],
     ],
     ids=lambda words: " ".join(words[:2]),
 )
@@ -104,6 +94,15 @@ def test_a_shipped_file_is_replaced_only_where_that_is_asked_for(
     assert main(words) == 2
     assert re.search(r"assets/\w+/\w+\.(json|safetensors) comes with the app: .*--overwrite\n$", capsys.readouterr().err)
     assert below(elsewhere) == set()
+
+
+@pytest.mark.parametrize("name", checkpoints.names())
+def test_a_cards_command_is_one_that_there_is(name: str) -> None:
+    words = shlex.split(checkpoints.read_card(name)["command"])
+    assert words[:4] == ["python", "-m", "core", "train"]
+    parser = ArgumentParser()
+    train.add_options(parser)
+    assert parser.parse_known_args(words[4:])[0].model in TRAININGS
 
 
 def test_every_training_is_among_those(capsys: pytest.CaptureFixture[str]) -> None:
