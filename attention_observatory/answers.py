@@ -75,6 +75,7 @@ class PhotoAnswer:
     Attributes:
         name: the likeliest kind. probability: its share. unsure: whether the picture does not look like a garment to the model.
         probabilities: kind -> probability, the likeliest first. model: the checkpoint that answered.
+        done: what was done to the file's pixels to see what a browser shows, a clause each.
     """
 
     name: str
@@ -82,11 +83,13 @@ class PhotoAnswer:
     unsure: bool
     probabilities: dict[str, float]
     model: str
+    done: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         doubt = ", unsure: it may be no garment at all" if self.unsure else ""
         others = ", ".join(f"{name} {share:.1%}" for name, share in list(self.probabilities.items())[1:3])
-        return f"{self.name} {self.probability:.1%}{doubt} (then {others})"
+        done = f" [{'; '.join(self.done)}]" if self.done else ""
+        return f"{self.name} {self.probability:.1%}{doubt} (then {others}){done}"
 
     def plot(self) -> go.Figure:
         """All kinds by probability."""
@@ -201,6 +204,7 @@ def classify_photo(photo: File | bytes | Image.Image | NDArray[np.uint8], *, che
         unsure=prepared.empty or bool(answer.strangeness[0] > classifier.threshold),
         probabilities=ranked,
         model=name,
+        done=tuple(picture.done.values()),
     )
 
 

@@ -1,13 +1,13 @@
-"""Decodes picture files of any size, mode, orientation and kind to RGB with transparency, and refuses bad ones.
+"""Decodes picture files of any size, mode, orientation and kind to what a browser shows (D41), and refuses bad ones.
 
-The size is read from the header before anything is decoded, so that a picture of 400 million pixels is refused at once.
+The size is read from the header before anything is decoded, so that a picture of 400 million pixels is refused at once. Whatever
+was done to the pixels is said in `Picture.done`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Final, Literal
 
@@ -16,17 +16,19 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 from pillow_heif import register_heif_opener
 
-from core.messages import Refusal, compose
+from core.messages import Message, Refusal, compose
 from core.store import BoundedStore
+from core.vision import colours, picture_files
+from core.vision.picture_files import PngParts, TiffPage
 
 register_heif_opener()
 Image.init()  # `open` with named formats looks for no others by itself
 
 Bytes = npt.NDArray[np.uint8]
 
-KINDS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF")
-"""Formats that Pillow may recognise a file as."""
-SUFFIXES: Final = ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "heic", "heif", "avif")
+KINDS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF", "ICO", "ICNS")
+"""Formats that Pillow may recognise a file as; of an icon's sizes it takes the largest."""
+SUFFIXES: Final = ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "heic", "heif", "avif", "ico")
 MAX_PIXELS: Final = 64_000_000
 """Pixels that may be decoded; 256 MB while they are."""
 MAX_JPEG_PIXELS: Final = 220_000_000
@@ -39,7 +41,8 @@ STRIP_PIXELS: Final = 1 << 20
 KEPT: Final = 64
 """Pictures that a process keeps, at 2.4 MB at most each."""
 
-Note = Literal["animated", "pages", "turned", "reduced"]
+Done = Literal["animated", "page", "bits", "mirrored", "turned", "reduced", "profile"]
+"""What may be done to a file's pixels before they are seen, in its order."""
 
 UPRIGHT: Final = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -51,18 +54,9 @@ UPRIGHT: Final = {
     8: Image.Transpose.ROTATE_90,
 }
 """The operation that sets a picture upright, by its EXIF orientation; from 5 on it exchanges width and height."""
-
-_STARTS: Final = (
-    b"\x89PNG",
-    b"\xff\xd8\xff",
-    b"GIF8",
-    b"BM",
-    b"II*\x00",
-    b"MM\x00*",
-    b"II+\x00",
-    b"MM\x00+",
-)
-"""First bytes of the formats, except those in RIFF and ISO containers, whose mark stands further in."""
+MIRRORED: Final = (2, 4, 5, 7)
+DEGREES: Final = {3: 180, 4: 180, 5: 270, 6: 90, 7: 90, 8: 270}
+"""By how much an orientation turns, clockwise, once left and right are exchanged in those `MIRRORED`."""
 
 
 class PictureError(Refusal, ValueError):
@@ -78,8 +72,8 @@ class Picture:
         rgb: (height, width, 3). alpha: (height, width), 255 opaque; None where all of it is.
         width, height: of the file, upright, before it was reduced to `WORK_SIDE`.
         kind: such as "JPEG". mode: Pillow's name of how the file keeps its pixels, such as "CMYK".
-        frames: pictures in the file, of which this is the first.
-        notes: what was done to it, for a person to read.
+        frames: pictures in the file, of which this is one.
+        done: what was done to its pixels, each as a clause for a person, which keeps its numbers.
     """
 
     name: str
@@ -91,7 +85,7 @@ class Picture:
     kind: str
     mode: str
     frames: int = 1
-    notes: tuple[Note, ...] = ()
+    done: dict[Done, Message] = field(default_factory=dict)
 
 
 def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Picture:
@@ -102,26 +96,28 @@ def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Pict
     """
     if not data:
         raise PictureError(compose("the file is empty (0 bytes): choose one with a picture in it"))
+    kind = picture_files.kind_of(data)
+    page = picture_files.meant_page(data) if kind == "TIFF" else TiffPage(data=data)
+    parts = picture_files.png_parts(data) if kind == "PNG" else PngParts(data=page.data)
+    size: tuple[int, int] | None = None
     try:
-        opened = Image.open(BytesIO(data), formats=KINDS)
-    except Image.DecompressionBombError as error:
-        raise _too_large(max_pixels) from error
+        with Image.open(BytesIO(parts.data), formats=KINDS) as opened:
+            frames = _first_frame(opened, parts.data)
+            size = opened.size
+            opened.draft(None, (WORK_SIDE, WORK_SIDE))  # a large JPEG is decoded at a half, a quarter or an eighth
+            decoded = size if opened.info.get("progressive") else opened.size  # a progressive one is held whole
+            pixels = max(decoded[0] * decoded[1], picture_files.largest_in_icon(opened, data))
+            if pixels > max_pixels or size[0] * size[1] > MAX_JPEG_PIXELS:
+                raise _too_large(max_pixels, size)
+            return _upright(opened, parts, File(data=data, name=name, size=size, page=page, frames=frames))
+    except PictureError:
+        raise
+    except (MemoryError, Image.DecompressionBombError) as error:
+        raise _too_large(max_pixels, size) from error
     except UnidentifiedImageError as error:
         raise _not_read(data) from error
     except Exception as error:  # a decoder that meets damage may raise almost anything
-        raise _damaged() from error
-    with opened:
-        size = opened.size
-        opened.draft(None, (WORK_SIDE, WORK_SIDE))  # a large JPEG is decoded at a half, a quarter or an eighth
-        decoded = size if opened.info.get("progressive") else opened.size  # a progressive one keeps all coefficients in memory
-        if decoded[0] * decoded[1] > max_pixels or size[0] * size[1] > MAX_JPEG_PIXELS:
-            raise _too_large(max_pixels, size)
-        try:
-            return _upright(opened, data, name, size)
-        except MemoryError as error:
-            raise _too_large(max_pixels, size) from error
-        except Exception as error:
-            raise _damaged() from error
+        raise _fault(error, data, max_pixels, size) from error
 
 
 def from_pixels(image: Bytes, *, name: str) -> Picture:
@@ -139,43 +135,95 @@ def png(image: Bytes) -> bytes:
     return buffer.getvalue()
 
 
-def _upright(opened: Image.Image, data: bytes, name: str, size: tuple[int, int]) -> Picture:
-    kind, mode, notes = str(opened.format), opened.mode, list[Note]()
-    frames = _frame_count(data)
-    if frames > 1 and kind in ("GIF", "PNG", "WEBP"):
-        notes.append("animated")
-    elif frames > 1 and kind == "TIFF":
-        notes.append("pages")
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """A file's bytes and name, the size of the picture in it as it is stored, a TIFF's page, an animation's count of frames."""
+
+    data: bytes
+    name: str
+    size: tuple[int, int]
+    page: TiffPage
+    frames: int
+
+
+def _first_frame(opened: Image.Image, data: bytes) -> int:
+    """Frames of an animation, 1 elsewhere; the first that is shown is sought.
+
+    In a PNG it may stand behind a picture for programs that know no animations.
+    """
+    frames = _frame_count(data) if opened.format in ("GIF", "PNG", "WEBP") else 1
+    if getattr(opened, "default_image", False):
+        opened.seek(1)
+        frames -= 1
+    return frames
+
+
+def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
+    """What a browser shows of an opened file, at its page."""
+    kind, mode, size, done = str(opened.format), opened.mode, file.size, dict[Done, Message]()
+    if file.page.count > 1:
+        done["page"] = compose("page {page} of {count} is taken", page=file.page.number + 1, count=file.page.count)
+    if file.frames > 1:
+        done["animated"] = compose("animated, {count} frames: the first one is taken", count=file.frames)
+    bits = picture_files.bits(opened, parts)
+    if bits > 8:
+        done["bits"] = compose("{bits} bits a level, brought to eight", bits=bits)
+    of_tiff = picture_files.orientation(opened) if kind == "TIFF" else 1  # Pillow turns a TIFF by itself, also by its XMP
+    picture_files.forget_xmp(opened)
+    frame = opened.tile[0].extents if kind == "GIF" and opened.tile else None  # type: ignore[attr-defined]
     opened.load()
-    whole = _plain(opened)
-    orientation = _orientation(opened)
-    if orientation != 1:
-        notes.append("turned")
-        whole = whole.transpose(UPRIGHT[orientation])
-        size = (size[1], size[0]) if orientation >= 5 else size
-    if max(size) > WORK_SIDE:
-        notes.append("reduced")
+    whole = _plain(opened, bits)
+    if frame is not None and frame != (0, 0, *size):
+        whole = _clear_outside(whole, frame)
+    way = 1 if kind == "TIFF" else picture_files.orientation(opened, parts.said.get(b"eXIf", b""))
+    if way != 1:
+        whole = whole.transpose(UPRIGHT[way])
+        size = (size[1], size[0]) if way >= 5 else size
+    way = max(way, of_tiff)
+    if way in MIRRORED:
+        done["mirrored"] = compose("mirrored, as its EXIF data say")
+    if way in DEGREES:
+        done["turned"] = compose("turned by {degrees}°, as its EXIF data say", degrees=DEGREES[way])
+    if max(whole.size) > WORK_SIDE or max(size) > WORK_SIDE:
+        done["reduced"] = compose("reduced for what follows")
         whole.thumbnail((WORK_SIDE, WORK_SIDE), Image.Resampling.BOX, reducing_gap=None)
-    pixels = np.asarray(whole.convert("RGB") if whole.mode == "L" else whole)
-    alpha = pixels[..., 3] if pixels.shape[-1] == 4 and pixels[..., 3].min() < 255 else None
+    alpha = np.asarray(whole.getchannel("A")) if whole.mode == "RGBA" else None
+    rgb, profile = _in_srgb(whole.convert("RGB") if whole.mode == "RGBA" else whole, opened, parts, file.data)
+    if profile:
+        done["profile"] = compose("colours of {profile} brought to sRGB", profile=profile)
     return Picture(
-        name=name,
-        id=hashlib.sha256(data).hexdigest()[:12],
-        rgb=np.ascontiguousarray(pixels[..., :3]),
-        alpha=None if alpha is None else np.ascontiguousarray(alpha),
+        name=file.name,
+        id=hashlib.sha256(file.data).hexdigest()[:12],
+        rgb=np.ascontiguousarray(rgb),
+        alpha=None if alpha is None or alpha.min() == 255 else np.ascontiguousarray(alpha),
         width=size[0],
         height=size[1],
         kind="JPEG" if kind == "MPO" else kind,  # as phones and cameras have it, with a second picture in it
         mode=mode,
-        frames=frames if notes[:1] in (["animated"], ["pages"]) else 1,
-        notes=tuple(notes),
+        frames=max(file.frames, file.page.count),
+        done=done,
     )
+
+
+def _in_srgb(image: Image.Image, opened: Image.Image, parts: PngParts, data: bytes) -> tuple[Bytes, str]:
+    """Pixels (height, width, 3), and what their colours were brought from; "" where they are those of the file."""
+    profile = parts.profile or opened.info.get("icc_profile") or b""
+    codes = picture_files.codes(opened, parts, data)
+    name = ""
+    if profile and not (codes and opened.format == "PNG"):  # a PNG's codes go before its profile
+        image, name = colours.from_profile(image, profile)
+        codes = None
+    rgb = np.asarray(colours.from_lab(image) if image.mode == "LAB" else image.convert("RGB"))
+    if codes:
+        return colours.from_codes(rgb, *codes)
+    gamma = None if profile else picture_files.gamma(parts)
+    return colours.from_gamma(rgb, *gamma) if gamma else (rgb, name)
 
 
 def _frame_count(data: bytes) -> int:
     """Pictures in a file; 1 where the later ones are damaged.
 
-    Counted in a file of its own: counting moves Pillow to the last page, whose colours it may then expect of the first.
+    Counted in a file of its own: counting moves Pillow to the last one.
     """
     try:
         with Image.open(BytesIO(data), formats=KINDS) as image:
@@ -184,39 +232,57 @@ def _frame_count(data: bytes) -> int:
         return 1
 
 
-def _plain(image: Image.Image) -> Image.Image:
-    """Grey, RGB, or RGBA where something shows through; deep grey levels are brought to eight bits, which `convert` would clip.
+def _clear_outside(image: Image.Image, box: tuple[int, int, int, int]) -> Image.Image:
+    """A picture with nothing outside a box: an animation's first frame may leave parts of its screen free."""
+    clear = Image.new("RGBA", image.size)
+    clear.paste(image.convert("RGBA").crop(box), box[:2])
+    return clear
+
+
+def _plain(image: Image.Image, bits: int) -> Image.Image:
+    """Grey, RGB, CMYK or LAB, or RGBA where something shows through; deep grey levels are brought to eight bits.
 
     Grey stays grey, one byte a pixel instead of four, until it has been reduced.
     """
+    clear = image.info.get("transparency")
     if image.mode.startswith("I") or image.mode == "F":
-        return _eight_bits(image)
-    see_through = image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info
+        eight = _eight_bits(image, bits)
+        if isinstance(clear, int):
+            eight = Image.merge("LA", (eight, Image.fromarray(np.where(np.asarray(image) == clear, 0, 255).astype(np.uint8))))
+        return eight if eight.mode == "L" else eight.convert("RGBA")
+    if isinstance(clear, int) and image.mode == "L" and bits < 8:  # Pillow leaves it in the file's few bits
+        image.info["transparency"] = clear * 255 // (2**bits - 1)
+    elif isinstance(clear, tuple) and bits == 16:
+        image.info["transparency"] = tuple(level >> 8 for level in clear)
+    see_through = image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or clear is not None
     if image.mode in ("RGBa", "La"):
         image = image.convert("RGBA" if image.mode == "RGBa" else "LA")
     if see_through:
         return image.convert("RGBA")
-    return image if image.mode == "L" else image.convert("RGB")
+    return image if image.mode in ("L", "CMYK", "LAB") else image.convert("RGB")
 
 
-def _eight_bits(image: Image.Image) -> Image.Image:
-    """Grey levels of eight bits: a 257th of 16-bit ones; 32-bit and real ones from their smallest to their largest.
+def _eight_bits(image: Image.Image, bits: int) -> Image.Image:
+    """Grey levels of eight bits: of unsigned ones of up to 16 bits the whole range; others from their smallest to their largest.
 
     A strip at a time, so that a picture of 64 megapixels needs no second copy in a wider type. What is no number counts as 0.
     """
     height = max(1, STRIP_PIXELS // image.width)
     strips = [(0, top, image.width, min(top + height, image.height)) for top in range(0, image.height, height)]
-    low, high = 0.0, 65_535.0
+    low, high = 0.0, float(2**bits - 1 if bits <= 16 else 65_535)
     if not image.mode.startswith("I;16"):
         extents = [(float(levels.min()), float(levels.max())) for levels in (_levels(image, strip) for strip in strips)]
         smallest, largest = min(one for one, _ in extents), max(one for _, one in extents)
-        if image.mode == "F" or smallest < 0 or not 255 < largest <= 65_535:
+        if image.mode == "F" and smallest >= 0 and largest <= 1:
+            low, high = 0.0, 1.0
+        elif image.mode == "F" or smallest < 0 or not 255 < largest <= 65_535:
             low, high = smallest, largest
     factor = 255 / (high - low) if high > low else 0.0
     eight = Image.new("L", image.size)
+    dark = picture_files.white_is_zero(image)
     for strip in strips:
         scaled = np.rint((_levels(image, strip) - low) * factor).clip(0, 255)
-        eight.paste(Image.fromarray(scaled.astype(np.uint8)), strip)
+        eight.paste(Image.fromarray((255 - scaled if dark else scaled).astype(np.uint8)), strip)
     return eight
 
 
@@ -224,15 +290,6 @@ def _levels(image: Image.Image, box: tuple[int, int, int, int]) -> npt.NDArray[n
     """(height, width) of a part of the picture."""
     levels = np.asarray(image.crop(box)).astype(np.float64)
     return np.nan_to_num(levels, copy=False, nan=0.0, posinf=0.0, neginf=0.0) if image.mode == "F" else levels
-
-
-def _orientation(image: Image.Image) -> int:
-    """EXIF's orientation, 2 to 8; 1, upright, where it is missing, senseless or damaged."""
-    try:
-        number = image.getexif().get(0x0112, 1)
-    except (SyntaxError, ValueError, OSError, KeyError, struct.error):
-        return 1
-    return int(number) if number in UPRIGHT else 1
 
 
 def _too_large(most: int, size: tuple[int, int] | None = None) -> PictureError:
@@ -245,11 +302,25 @@ def _too_large(most: int, size: tuple[int, int] | None = None) -> PictureError:
 def _not_read(data: bytes) -> PictureError:
     if data[:1024].lstrip().startswith(b"%PDF"):
         return PictureError(compose("the file is a PDF, whatever its name says: export its page as a PNG or JPEG"))
-    if data.startswith(_STARTS) or (data[:4] == b"RIFF" and b"WEBP".startswith(data[8:12])) or data[4:8] == b"ftyp":
-        return _damaged()
+    if picture_files.is_film(data):
+        return PictureError(compose("the file is a film: films of signs are read on their own page, a garment from a still"))
+    if (kind := picture_files.kind_of(data)) is not None:
+        return _unread(kind) if picture_files.is_unread(data, kind) else _damaged()
     return PictureError(
         compose("the file is not a picture that can be read here: choose a PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF")
     )
+
+
+def _fault(error: Exception, data: bytes, most: int, size: tuple[int, int] | None) -> PictureError:
+    """The cause of a decoder's error."""
+    words = str(error).lower()
+    if any(word in words for word in ("limit", "too large", "too big", "bomb")):
+        return _too_large(most, size)
+    return _unread(picture_files.kind_of(data) or "") if picture_files.says_unread(error) else _damaged()
+
+
+def _unread(kind: str) -> PictureError:
+    return PictureError("this {kind} file keeps its pixels in a way that is not read here: save it as a PNG or JPEG", kind=kind)
 
 
 def _damaged() -> PictureError:

@@ -291,10 +291,4 @@ def _describe(picture: Picture) -> None:
             kind=picture.kind, width=number(picture.width), height=number(picture.height), mode=picture.mode
         )
     ]
-    notes = {
-        "animated": _("animated, {count} frames: the first one is taken").format(count=number(picture.frames)),
-        "pages": _("{count} pages: the first one is taken").format(count=number(picture.frames)),
-        "turned": _("turned upright as its EXIF data say"),
-        "reduced": _("reduced for what follows"),
-    }
-    st.caption("; ".join([*parts, *(notes[note] for note in picture.notes)]) + ".")
+    st.caption("; ".join([*parts, *(translate(clause) for clause in picture.done.values())]) + ".")

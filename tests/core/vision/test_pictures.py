@@ -19,6 +19,7 @@ from PIL import Image
 
 from core.vision import pictures
 from core.vision.pictures import PictureError, decode, from_pixels, png
+from tests.core.vision.picture_bytes import chunk, page, profile, saved, tiff
 
 
 def scene(height: int = 40, width: int = 60) -> NDArray[np.uint8]:
@@ -26,12 +27,6 @@ def scene(height: int = 40, width: int = 60) -> NDArray[np.uint8]:
     y, x = np.mgrid[0:height, 0:width]
     red, green = 255 * x / (width - 1), 255 * y / (height - 1)
     return np.stack([red, green, np.where((x < width / 2) & (y < height / 2), 220, 30)], axis=-1).astype(np.uint8)
-
-
-def saved(image: Image.Image, kind: str, **options: Any) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, format=kind, **options)
-    return buffer.getvalue()
 
 
 def filed(mode: str, kind: str, **options: Any) -> bytes:
@@ -62,7 +57,7 @@ LOSSY: dict[str, Callable[[], bytes]] = {
 def test_what_loses_nothing_comes_back_exactly(make: Callable[[], bytes]) -> None:
     picture = decode(make(), name="scene")
     np.testing.assert_array_equal(picture.rgb, scene())
-    assert (picture.alpha, picture.width, picture.height, picture.frames, picture.notes) == (None, 60, 40, 1, ())
+    assert (picture.alpha, picture.width, picture.height, picture.frames, picture.done) == (None, 60, 40, 1, {})
 
 
 @pytest.mark.parametrize("make", LOSSY.values(), ids=LOSSY.keys())
@@ -99,7 +94,7 @@ def test_a_deep_picture_of_many_strips_is_scaled_as_a_whole(mode: str) -> None:
     image = Image.fromarray(levels.astype(kinds[mode]))
     assert image.mode == mode and image.width * image.height > 2 * pictures.STRIP_PIXELS
     low, high = (0, 65_535) if mode != "F" else (levels.min(), levels.max())
-    np.testing.assert_array_equal(np.asarray(pictures._eight_bits(image)), np.rint((levels - low) * (255 / (high - low))))
+    np.testing.assert_array_equal(np.asarray(pictures._eight_bits(image, 16)), np.rint((levels - low) * (255 / (high - low))))
 
 
 def test_a_deep_picture_needs_no_wide_copy_of_itself() -> None:
@@ -113,20 +108,6 @@ def test_a_deep_picture_needs_no_wide_copy_of_itself() -> None:
     tracemalloc.stop()
     assert picture.rgb.shape == (768, 768, 3) and picture.rgb[384, 384].tolist() == [156, 156, 156]
     assert peak < 45e6
-
-
-def chunk(name: bytes, body: bytes) -> bytes:
-    """One part of a PNG file."""
-    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-
-
-def test_sixteen_bit_colours() -> None:
-    """A 16-bit RGB PNG, written by hand since Pillow writes none."""
-    deep = np.full((2, 3, 3), (0xFFFF, 0x8000, 0x0102), dtype=">u2")
-    rows = b"".join(b"\0" + row.tobytes() for row in deep)
-    header = struct.pack(">IIBBBBB", 3, 2, 16, 2, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-    assert decode(data).rgb[0, 0].tolist() == [255, 128, 1]
 
 
 def test_real_numbers_span_from_their_smallest_to_their_largest() -> None:
@@ -173,15 +154,15 @@ def test_it_is_set_upright(orientation: int, kind: str) -> None:
 def test_a_large_one_is_reduced() -> None:
     picture = decode(saved(Image.fromarray(scene(1500, 3000)), "JPEG"))
     assert (picture.width, picture.height) == (3000, 1500)
-    assert picture.rgb.shape == (384, 768, 3) and "reduced" in picture.notes
+    assert picture.rgb.shape == (384, 768, 3) and "reduced" in picture.done
 
 
 def test_of_several_pictures_it_takes_the_first_and_says_so() -> None:
     frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "green", "blue")]
     rest = {"save_all": True, "append_images": frames[1:]}
-    for kind, note in (("GIF", "animated"), ("WEBP", "animated"), ("PNG", "animated"), ("TIFF", "pages")):
+    for kind, note in (("GIF", "animated"), ("WEBP", "animated"), ("PNG", "animated"), ("TIFF", "page")):
         picture = decode(saved(frames[0], kind, **rest))
-        assert picture.notes == (note,) and picture.frames == 3
+        assert list(picture.done) == [note] and picture.frames == 3
         assert np.abs(picture.rgb[0, 0].astype(int) - (255, 0, 0)).max() < 12
 
 
@@ -200,7 +181,7 @@ def test_the_first_page_of_a_tiff_is_read_whatever_the_later_ones_are(later: str
 def test_a_phones_two_pictures_in_one_are_no_news() -> None:
     frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "green")]
     picture = decode(saved(frames[0], "MPO", save_all=True, append_images=frames[1:]))
-    assert (picture.kind, picture.notes) == ("JPEG", ())
+    assert (picture.kind, picture.done) == ("JPEG", {})
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 300), (300, 1), (2, 3)])
@@ -221,6 +202,9 @@ BAD: dict[str, tuple[bytes, str]] = {
     "an SVG": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "not a picture that can be read here"),
     "a ZIP": (b"PK\x03\x04" + b"\0" * 60, "not a picture that can be read here"),
     "20,000 x 20,000": (huge(), "at most 64 million pixels"),
+    "a film": (b"\0\0\0\x20ftypisom\0\0\2\0isomiso2avc1mp41", "the file is a film"),
+    "ten bits a level": (tiff(page(scene()[..., 0].astype(int) * 4, bits=10)), "this TIFF file keeps its pixels in a way"),
+    "JPEG 2000 in a TIFF": (tiff(page(scene(), t259=34_712)), "this TIFF file keeps its pixels in a way"),
     "a PNG's start": (b"\x89PNG\r\n\x1a\n", "damaged or cut short"),
     "a JPEG's start": (b"\xff\xd8\xff\xe0\x00\x10JFIF", "damaged or cut short"),
 }
@@ -285,3 +269,16 @@ def test_the_store_keeps_the_newest() -> None:
         pictures.STORE.keep(one)
     assert pictures.STORE.find(second.id) is None and pictures.STORE.find(first.id) is first
     assert pictures.STORE.find("nothing") is None
+
+
+def test_what_was_done_is_said_with_its_numbers() -> None:
+    small, deep = scene(5, 8), scene()[..., 0].astype(int) * 16
+    tags = page(deep, bits=12, t274=6, t34675=profile(None, "linear", 1.0))
+    picture = decode(tiff(page(small, t254=1), tags))
+    assert {name: clause.values for name, clause in picture.done.items()} == {
+        "page": {"page": 2, "count": 2},
+        "bits": {"bits": 12},
+        "turned": {"degrees": 90},
+        "profile": {"profile": "linear"},
+    }
+    assert (picture.width, picture.height) == (40, 60)
