@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load as unpacked
 from safetensors.torch import load_file
 from safetensors.torch import save as packed
 from torch import Tensor, nn
@@ -189,22 +188,6 @@ def check_card(card: dict[str, Any], file: str) -> None:
     for key, kind in REQUIRED.items():
         if not isinstance(card[key], kind):
             raise CheckpointError("the card {file} has a {key} of another type than a card's", file=file, key=key)
-
-
-def from_bytes(card: bytes, weights: bytes) -> Checkpoint:
-    """A checkpoint from the bytes of its two files, checked against each other.
-
-    Raises:
-        CheckpointError: where one is damaged, or they do not belong together.
-    """
-    parsed = parse_card(card, "card")
-    check_card(parsed, "card")
-    if hashlib.sha256(weights).hexdigest() != parsed["weights_sha256"]:
-        raise CheckpointError(compose("the weights are not those of the card: their SHA-256 differs from its weights_sha256"))
-    try:
-        return Checkpoint(card=parsed, weights=unpacked(weights))
-    except Exception as error:  # safetensors raises errors of several kinds for damaged bytes
-        raise CheckpointError(compose("the weights are no safetensors file: choose the one that belongs to the card")) from error
 
 
 def load(name: str, *, folder: Path = FOLDER) -> Checkpoint:

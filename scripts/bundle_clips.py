@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from core.signs import examples, letters, samples, spelling, tracks
+from core.signs import examples, samples, tracks
 from core.signs.hands.finder import HandFinder
 from core.signs.hands.photo_finder import find_landmarks
 from core.signs.synthetic.clips import FPS, SCORING, make_clip
@@ -24,15 +24,12 @@ from core.signs.synthetic.photo_set import PhotoSet, separate
 from core.signs.synthetic.photos import read_photos
 from core.signs.synthetic.render import Studio
 from core.training.iiga_hands import VOCABULARY, Signs, read_signs
-from core.training.iiga_letters import normalised, read_sources
 
 SENTENCES = ("2 0 2 6", "3 1 4", "7 7 1 5", "9 8 6", "0 5 0 5", "1 2 3 4 5 6 7 8")
 """Sentences of the clips; the repeats show why CTC needs its blank."""
 SIZE = 160
 PEOPLE = 8
 """Signers of each digit."""
-HANDS = 4
-"""Hands of each letter and source."""
 LICENCE = "Apache-2.0, ardamavi/Sign-Language-Digits-Dataset @ 4b09433"
 
 
@@ -41,7 +38,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--digits", type=Path, required=True, help="folder of photographed digits, with manifest.csv")
     parser.add_argument("--boston", type=Path, required=True, help="folder of RWTH-BOSTON-104's tracks")
-    parser.add_argument("--letters", type=Path, required=True, help="folder of hands that spell letters (.npz: points, letter)")
     parser.add_argument("--signs", type=Path, required=True, help="recorded signs (.npz: frames, offsets, labels)")
     parser.add_argument("--to", type=Path, default=samples.FOLDER)
     o = parser.parse_args()
@@ -53,7 +49,6 @@ def main() -> None:
         rows.append(bundle(photos.of(np.array([whole[5 * place]])), sentence, place, o.to))
     (o.to / samples.LIST).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     bundle_tracks(o.boston, o.to / samples.TRACKS)
-    bundle_letters(o.letters, o.to / spelling.BUNDLED)
     bundle_signs(read_photos(o.digits, "train"), read_signs(o.signs), o.to)
 
 
@@ -82,19 +77,6 @@ def write_mp4(path: Path, frames: np.ndarray) -> None:
         for frame in frames:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24")))
         container.mux(stream.encode())
-
-
-def bundle_letters(folder: Path, path: Path) -> None:
-    """`HANDS` of each letter and source, evenly over its recording, about their middles and of size 1."""
-    points, names = [], []
-    for hands in read_sources(folder).values():
-        for letter in np.unique(hands.letters).tolist():
-            places = np.flatnonzero(hands.letters == letter)
-            chosen = places[((np.arange(HANDS) + 0.5) * len(places) / HANDS).astype(int)]
-            points.append(normalised(hands.points[chosen])[..., :2].round(3).astype(np.float16))
-            names += [letters.LETTERS[letter - 1]] * HANDS
-    rows = [hand.astype(np.float32).ravel().tolist() for hand in np.concatenate(points)]
-    pd.DataFrame({"letter": names, "points": rows}).to_parquet(path, index=False)
 
 
 def bundle_signs(photos: PhotoSet, signs: Signs, folder: Path) -> None:

@@ -1,4 +1,4 @@
-// Signs before the live camera: the hand is drawn, glosses or the letters of a word are named, and a game asks for a sign.
+// Signs before the live camera: the hand is drawn, glosses are named, and a game asks for a sign.
 
 import { element, mounted } from "./dom.js";
 import { LiveCamera } from "./live_camera.js";
@@ -135,15 +135,9 @@ class LiveSigns extends LiveCamera {
     const { words } = this;
     this.root.dataset.hands = found.hands.length;
     if (this.game) return this.watch(found);
-    const said = found.spelled ? found.spelled.letters : found.said.map(([gloss]) => gloss).join(" ");
+    const said = found.said.map(([gloss]) => gloss).join(" ");
     this.root.dataset.said = said;
     this.answer.textContent = said ? words.answer.replace("{glosses}", said) : words.nothing;
-    if (found.spelled) {
-      const words_ = found.spelled.words.map(([word, share]) => `${word} ${Math.round(100 * share)} %`).join(" · ");
-      const done = found.spelled.done.join(" ");
-      this.guesses.textContent = [done, words_].filter(Boolean).join(" | ");
-      this.root.dataset.word = found.spelled.words[0]?.[0] ?? "";
-    }
     const share = Math.round(100 * found.probability);
     this.say(!found.hands.length ? words.noHand : found.now ? words.now.replace("{gloss}", found.now).replace("{share}", share) : words.between);
   }

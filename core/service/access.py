@@ -78,7 +78,7 @@ _MACHINE: Final = frozenset({Role.OPERATOR})
 RIGHTS: Final[dict[Action, Right]] = {
     Action.WATCH: Right(what=compose("watching markets and recordings, reading what models answer, the lessons"), roles=_ALL),
     Action.PLAY: Right(what=compose("the controls of a playback: one's own, or one whose link was given"), roles=_OWN),
-    Action.BRING: Right(what=compose("bringing pictures, films, windows, weights and having them read"), roles=_OWN),
+    Action.BRING: Right(what=compose("bringing pictures, films, windows and having them read"), roles=_OWN),
     Action.RECORD: Right(what=compose("recording, and ending a recording"), roles=_KNOWN),
     Action.CHANGE: Right(what=compose("renaming, merging and deleting recordings"), roles=_KNOWN),
     Action.EXPORT: Right(what=compose("exporting recordings of the library"), roles=_KNOWN),

@@ -11,11 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.signs import spelling
 from core.signs.hands import tracks
 from core.signs.hands.tracker import LANDMARKS
 from core.signs.hands.tracks import HANDS, Floats, HandTracks
-from core.signs.letters import LETTERS
 from core.signs.samples import FOLDER
 
 BUNDLED: Final = "signs.parquet"
@@ -47,16 +45,13 @@ class SignExample:
 
 @cache
 def examples() -> Mapping[str, SignExample]:
-    """The examples of each sign, in natural order: 0, 1, 2, ... then words, then letters."""
+    """The examples of each sign, in natural order: 0, 1, 2, ... then words."""
     found: dict[str, SignExample] = {}
     table = pd.read_parquet(FOLDER / BUNDLED)
     none, still = np.zeros((0, HANDS, LANDMARKS, 2), np.float32), np.zeros((0, LANDMARKS, 2), np.float32)
     for (name, moves), rows in table.groupby(["gloss", "moves"]):
         points = np.stack(rows["points"].to_list()).reshape(len(rows), -1, LANDMARKS, 2).astype(np.float32)
         found[str(name)] = SignExample(stills=still, film=points) if moves else SignExample(stills=points[:, 0], film=none)
-    hands = spelling.bundled_hands()
-    for index, letter in enumerate(LETTERS, start=1):
-        found[letter] = SignExample(stills=hands.points[hands.letters == index, :, :2], film=none)
     return found
 
 

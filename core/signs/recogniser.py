@@ -24,7 +24,7 @@ from core.messages import BadValue, compose
 from core.models.for_prediction import for_prediction
 from core.models.iiga import IIGA, IIGAConfig
 from core.nn import AttentionMaps
-from core.signs import examples, letters
+from core.signs import examples
 from core.signs.decoding import beam_search, confident, gloss_spans, greedy, sharpened
 from core.signs.hands import tracks as hand_tracks
 from core.signs.hands.tracker import LANDMARKS, Finder
@@ -33,8 +33,8 @@ from core.signs.recognition import Guess, Recognition
 from core.signs.tracks import COLUMNS, Scale, features, normalised, scale_of
 from core.signs.vocabulary import BLANK, Vocabulary
 
-DIGITS, ASL, HANDS, LETTERS = "iiga_digits", "iiga_asl", "iiga_hands", "iiga_letters"
-"""The shipped checkpoints: digits on video, ASL sentences on tracks; and on landmarks, digits and signs, and spelled letters."""
+DIGITS, ASL, HANDS = "iiga_digits", "iiga_asl", "iiga_hands"
+"""The shipped checkpoints: digits on video, ASL sentences on tracks, digits and signs on landmarks."""
 FOLLOWED = 16
 """Clips whose hands are kept."""
 BLANK_LEAD = -20.0
@@ -47,7 +47,7 @@ class Recogniser:
     Attributes:
         fingerprint: SHA-256 of the card, which tells two recognisers apart.
         front: what a clip must be, "frames" or "tracks". image_size: height and width of a frame that it takes (frames only).
-        reads_hands: whether it reads the landmarks of hands that are found in its frames. spells: whether letters, of one.
+        reads_hands: whether it reads the landmarks of hands that are found in its frames.
         fps: frames a second that it was trained on; one of its frames stands for `stride` of them (tracks).
         vocabulary: the glosses it knows.
         least_probability: of a gloss's surest frame, for the gloss to count; chosen on validation, 0 where the card has none.
@@ -62,8 +62,7 @@ class Recogniser:
             self.vocabulary = Vocabulary(tuple(card["vocabulary"]))
             self.fps = float(card["fps"])
             self.stride = int(card.get("stride", 1))
-            self.spells = card.get("landmarks", 0) == LANDMARKS
-            self.reads_hands = self.spells or card.get("landmarks", 0) == hand_tracks.HANDS * LANDMARKS
+            self.reads_hands = card.get("landmarks", 0) == hand_tracks.HANDS * LANDMARKS
             self._side = int(card["film_side"]) if self.reads_hands else self.config.image_size
             self.scales = {name: Scale(**values) for name, values in card.get("scales", {}).items()}
             rules = card.get("decoding", {})
@@ -157,16 +156,9 @@ class Recogniser:
         )
 
     def silenced(self, log_probabilities: NDArray[np.float32], hands: HandTracks) -> NDArray[np.float32]:
-        """(T, V) with the frames given to the blank that show no hand, and those of a gloss that the hands cannot be.
-
-        Of letters those in which the hand slides: it is on its way, or parts a doubled letter.
-        """
+        """(T, V) with the frames given to the blank that show no hand, and those of a gloss that the hands cannot be."""
         quiet = silenced(log_probabilities, hands.visible)
-        if self.spells:
-            slides = letters.slides(hands.points[:, 0], hands.seen[:, 0])
-            quiet[slides] = BLANK_LEAD
-            quiet[slides, BLANK] = 0.0
-        elif self.name == HANDS:  # the examples are of its signs
+        if self.name == HANDS:  # the examples are of its signs
             for span in gloss_spans(quiet):
                 if not examples.can_be(self.vocabulary.names[span.label], hands, span.first, span.last):
                     quiet[span.first : span.last + 1] = BLANK_LEAD
@@ -254,9 +246,8 @@ class Recogniser:
             raise BadValue("{name} reads frames of uint8 values, 0 to 255, not {kind}", name=self.name, kind=clip.dtype)
 
     def landmark_inputs(self, hands: HandTracks) -> Tensor:
-        """(1, T, features) of the hands in a film; a model that spells reads the first."""
-        one = letters.features(hands.points[:, 0], hands.seen[:, 0]) if self.spells else None
-        return torch.from_numpy(hand_tracks.features(hands.points, hands.seen) if one is None else one)[None]
+        """(1, T, features) of the hands in a film."""
+        return torch.from_numpy(hand_tracks.features(hands.points, hands.seen))[None]
 
     @cached_property
     def _folded(self) -> IIGA:

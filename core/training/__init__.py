@@ -10,7 +10,6 @@ RECIPES: Final = {
     "cct": ("cct", "compact convolutional transformer on photographs of garments"),
     "iiga": ("iiga", "IIGA on photographed digits or tracked sentences"),
     "iiga-hands": ("iiga_hands", "IIGA on the landmarks of hands"),
-    "letters": ("iiga_letters", "IIGA on the letters that a hand spells"),
     "dates": ("dates", "the encoder-decoder Transformer on written dates (its data is generated)"),
     "text": ("text", "the lecture's decoder-only model of characters, on the app's own prose"),
     "vit-teacher": ("vit", "a convolutional teacher for the ViT, on the same images"),

@@ -22,7 +22,6 @@ from torch import Tensor, nn
 from core import checkpoints
 from core.messages import BadValue
 from core.models.iiga import IIGA, IIGAConfig
-from core.signs import letters
 from core.signs.hands import tracks
 from core.signs.hands.photo_landmarks import MIRRORED, VIEWS, PhotoLandmarks
 from core.signs.hands.tracker import LANDMARKS
@@ -46,6 +45,8 @@ OTHERS_LEFT_OUT: Final = (0, 2)
 """Kinds of gestures that are a digit's own shape: an open hand is 5, a pointing finger 1."""
 LETTERS_TAKEN: Final = tuple("ACEMNQSTY")
 """Spelled letters whose hand is that of no digit: fists, and hands that might hold something."""
+ASPECTS: Final = {"asl_ai": 16 / 9, "insitee": 1.0}
+"""Files of spelled letters, and width over height of the pictures that their coordinates are shares of."""
 NEIGHBOURS: Final = 100
 """Hands that are no signs are held out so many at a time, as those of one film lie side by side."""
 OPEN: Final = 5
@@ -404,7 +405,7 @@ def read_others(paths: Sequence[Path], *, left_out: Sequence[int] = OTHERS_LEFT_
             if "letter" in arrays:
                 kept = np.isin(arrays["letter"].astype(str), LETTERS_TAKEN)
                 flat = np.asarray(arrays["points"][kept][..., :2], np.float32)
-                hands.append(letters.stretched(flat, letters.SOURCES.get(path.stem, 1.0)))
+                hands.append(flat * np.array([ASPECTS.get(path.stem, 1.0), 1], flat.dtype))
             else:
                 kept = ~np.isin(arrays["label"], left_out)
                 hands.append(np.asarray(arrays["xy"][kept], np.float32).reshape(-1, LANDMARKS, 2))

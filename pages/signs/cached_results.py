@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,21 +12,16 @@ from core import checkpoints
 from core.explain import faithfulness
 from core.explain.faithfulness import Curves, Evidence
 from core.figures import strip as strips
-from core.figures.hands import hand_svg
 from core.figures.signs import TRAIL
 from core.signs import evidence as evidences
-from core.signs import gloss_measures, live_spelling, spelling, uploaded_weights, video
+from core.signs import gloss_measures, video
 from core.signs.gloss_measures import ClipMeasures
 from core.signs.hands import model_files
-from core.signs.hands.tracks import HandTracks
-from core.signs.lexicon import Lexicon, WordGuess, bundled
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from core.signs.recognition import Guess, Recognition
 from pages.shared.kept_results import Hashes, kept
 
 MAX_GUESSES: Final = 5
-OWN: Final = "own"
-"""Code of the visitor's own model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +29,8 @@ class Clip:
     """A clip as a model takes it.
 
     Attributes:
-        key: hash or name of its content. title: shown to people. kind: "frames", "tracks" or "hands".
-        data: (T, S, S, 3) frames, (T, 6) tracks or (T, 21, 2) landmarks of a hand. seconds: (T,). fps: of `data`.
+        key: hash or name of its content. title: shown to people. kind: "frames" or "tracks".
+        data: (T, S, S, 3) frames or (T, 6) tracks. seconds: (T,). fps: of `data`.
         glosses: what is signed, None where nobody said. speaker: of tracks. note: its origin, translated.
     """
 
@@ -87,20 +81,6 @@ def _loaded(name: str, folder: Path, _digest: str) -> Recogniser:
     return load_recogniser(name, folder=folder)
 
 
-def uploaded(card: Any, weights: Any) -> Recogniser:
-    """The recogniser of a pair of uploaded files.
-
-    Raises:
-        CheckpointError: as `core.signs.uploaded_weights.load_own`.
-    """
-    return _uploaded(f"{card.file_id}:{weights.file_id}", card, weights)
-
-
-@st.cache_resource(show_spinner=False, max_entries=2)
-def _uploaded(files: str, _card: Any, _weights: Any) -> Recogniser:
-    return uploaded_weights.load_own(_card.getvalue(), _weights.getvalue())
-
-
 @kept(16, HASHES)
 def read(recogniser: Recogniser, clip: Clip) -> Recognition:
     """Probabilities, attention and the best path of a clip."""
@@ -131,49 +111,11 @@ def curves(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Cur
     return faithfulness.deletion_curves(evidence(recogniser, clip, frame=frame, label=label))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spelling:
-    """A word spelled by recorded hands, the middle frame of each letter, and what was read: frame by frame, and of the list."""
-
-    word: str
-    hands: HandTracks
-    middles: list[int]
-    clip: Clip
-    recognition: Recognition
-    guesses: list[WordGuess]
-
-
-@kept(16, HASHES)
-def spell(recogniser: Recogniser, word: str, *, variant: int, language: str) -> Spelling:
-    """Spell a word and read it, by the words of a language."""
-    hands, middles = spelling.film_of(word, variant=variant)
-    read = recogniser.answer_of_hands(hands)
-    clip = Clip(
-        key=f"{word}-{variant}",
-        title=word,
-        kind="hands",
-        data=hands.points[:, 0],
-        seconds=read.seconds,
-        fps=recogniser.fps,
-        glosses=tuple(word),
-    )
-    guesses = lexicon(language).guesses(live_spelling.spaced(list(read.log_probabilities)))
-    return Spelling(word=word, hands=hands, middles=middles, clip=clip, recognition=read, guesses=guesses)
-
-
-@cache
-def lexicon(language: str) -> Lexicon:
-    """The words of a language as a trie."""
-    return Lexicon(bundled(language))
-
-
 @kept(32, HASHES)
 def strip(clip: Clip, most: int) -> list[tuple[int, bytes]]:
     """Small pictures evenly over the clip: its frames, or the path of the tracked hands."""
     if clip.kind == "tracks":
         return strips.hands_strip(clip.data, most)
-    if clip.kind == "hands":
-        return [(at, hand_svg(clip.data[at]).encode()) for at in strips.even_indices(len(clip.data), most)]
     indices = strips.even_indices(len(clip.data), most)
     return list(zip(indices, video.sheet(clip.data, indices), strict=True))
 

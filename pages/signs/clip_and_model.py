@@ -9,7 +9,6 @@ import streamlit as st
 from core.checkpoints import CheckpointError
 from core.signs.recogniser import ASL, DIGITS, HANDS, Recogniser
 from core.signs.recognition import Recognition
-from core.signs.uploaded_weights import MAX_MIB
 from pages.shared import controls, url_state
 from pages.shared.language import _, number
 from pages.shared.load_ahead import load_ahead
@@ -74,7 +73,7 @@ def link_to_view() -> None:
 
 
 def _pick_model(front: str, *, own_film: bool) -> Recogniser | None:
-    """A shipped checkpoint or the visitor's own; None where there is none, after saying so."""
+    """A checkpoint; None where there is none, after saying so."""
     try:
         names = cached_results.model_names(front, own_film=own_film)
         words = {
@@ -82,48 +81,15 @@ def _pick_model(front: str, *, own_film: bool) -> Recogniser | None:
             HANDS: _("the one of the hand's points"),
             ASL: _("the one of tracked positions"),
         }
-        by_clip = {BY_CLIP: _("By the clip: {name}").format(name=words.get(names[0], names[0]))} if names else {}
-        options = by_clip | {name: words.get(name, name) for name in names} | {cached_results.OWN: _("Your own")}
+        if not names:
+            controls.notice("empty", _("No model of signs is there: whoever runs this server may train one (see the README)."))
+            return None
+        options = {BY_CLIP: _("By the clip: {name}").format(name=words.get(names[0], names[0]))}
+        options |= {name: words.get(name, name) for name in names}
         chosen = url_state.choice(st.selectbox, _("Model"), options, key="model")
-        if chosen != cached_results.OWN:
-            recogniser = cached_results.shipped(names[0] if chosen == BY_CLIP else chosen)
-            load_ahead(cached_results.shipped, names)
-            return recogniser
-        return _uploaded(front)
+        recogniser = cached_results.shipped(names[0] if chosen == BY_CLIP else chosen)
+        load_ahead(cached_results.shipped, names)
+        return recogniser
     except CheckpointError as error:
         controls.error_box(str(error), remedy=_("Choose another model."))
         return None
-
-
-def _uploaded(front: str) -> Recogniser | None:
-    left, right = st.columns(2)
-    with left:
-        weights = st.file_uploader(
-            _("Weights (.safetensors, up to {most} MiB)").format(most=number(MAX_MIB)),
-            type="safetensors",
-            key="signs:weights",
-            max_upload_size=MAX_MIB,
-        )
-    with right:
-        card = st.file_uploader(_("Its card (.json)"), type="json", key="signs:card", max_upload_size=8)
-    if weights is None or card is None:
-        controls.notice(
-            "empty",
-            _("A checkpoint is two files, the weights and the card that names their SHA-256, config, vocabulary and frame rate."),
-        )
-        return None
-    with st.spinner(_("Checking and loading the checkpoint…"), show_time=True):
-        recogniser = cached_results.uploaded(card, weights)
-    if recogniser.front != front:
-        controls.error_box(
-            _("This checkpoint reads {own}, and the chosen clip is of {clip}.").format(
-                own=_fronts()[recogniser.front], clip=_fronts()[front]
-            ),
-            remedy=_("Choose another kind of clip."),
-        )
-        return None
-    return recogniser
-
-
-def _fronts() -> dict[str, str]:
-    return {"frames": _("pictures"), "tracks": _("tracked positions")}

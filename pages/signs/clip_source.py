@@ -11,10 +11,10 @@ import streamlit as st
 
 from core.messages import translate
 from core.signs import samples, video
+from core.signs.own_clips import STORE
 from core.signs.recogniser import Recogniser
 from core.signs.samples import ClipSample
 from core.signs.tracks import FPS, TrackSentence
-from core.signs.uploaded_weights import STORE
 from core.signs.video import Fit, Footage, VideoError
 from core.vision.pictures import SUFFIXES as PICTURES
 from core.vision.pictures import PictureError, decode

@@ -39,7 +39,7 @@ def page() -> None:
         modes = {"read": _("Read my signs"), "ask": _("Show me a …"), "ten": _("Ten in a row")}
         mode = url_state.choice(st.segmented_control, _("What the camera does"), modes, key="mode", required=True)
         game = None if mode == "read" else {"signs": signs, "of": 10 if mode == "ten" else 0, "round": mode}
-        live_camera.show(key="live_signs", model="hands", game=game)
+        live_camera.show(key="live_signs", game=game)
     with right:
         st.header(_("A film that was read"), anchor=False)
         clip = clip_source.sample(recogniser, samples.clip_samples()[SHOWN])

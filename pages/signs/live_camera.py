@@ -1,7 +1,4 @@
-"""The live camera of the sign pages: its component, and the other end of its websocket, `/stream/hands?lang=en&model=hands`.
-
-With `model=letters&words=en` it reads spelled words.
-"""
+"""The live camera of the sign pages: its component, and the other end of its websocket, `/stream/hands?lang=en`."""
 
 from __future__ import annotations
 
@@ -11,13 +8,11 @@ from starlette.datastructures import QueryParams
 from starlette.websockets import WebSocket
 
 from core.camera import Picture
-from core.signs import lexicon
 from core.signs.examples import fingers_that_differ
 from core.signs.hands import model_files
 from core.signs.hands.finder import HandFinder
 from core.signs.live_reading import LiveReader, LiveReading
-from core.signs.live_spelling import LiveSpeller
-from core.signs.recogniser import HANDS, LETTERS
+from core.signs.recogniser import HANDS
 from pages.shared import camera_route, controls
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, current, regional
@@ -26,37 +21,21 @@ from pages.signs import cached_results
 
 
 class SignReader:
-    """Reads the frames of one camera as signs, or as letters of words."""
+    """Reads the frames of one camera as signs."""
 
     def __init__(self, parameters: QueryParams) -> None:
-        spells = parameters.get("model") == "letters"
-        self._reader = LiveReader(cached_results.shipped(LETTERS if spells else HANDS), HandFinder())
-        language = parameters.get("words", "en")
-        language = language if language in lexicon.LANGUAGES else "en"
-        self._speller = LiveSpeller(cached_results.lexicon(language)) if spells else None
+        self._reader = LiveReader(cached_results.shipped(HANDS), HandFinder())
         self._asked: str | None = None
 
     def wish(self, wanted: dict[str, Any]) -> None:
-        """`asked`: the sign that the hand is compared with; `words`: a list of the reader's own; `clear`: begin a new word."""
+        """`asked`: the sign that the hand is compared with."""
         asked = wanted.get("asked")
         self._asked = asked if isinstance(asked, str) else self._asked
-        if self._speller is not None:
-            if isinstance(wanted.get("words"), str) and (own := lexicon.words_of(wanted["words"].split())):
-                self._speller.lexicon = lexicon.Lexicon(own)
-            if wanted.get("clear"):
-                self._speller.clear()
 
     def read(self, picture: Picture) -> dict[str, Any]:
         """Marks that the browser draws on a frame."""
         reading = self._reader.step(picture)
         answer = summary(reading)
-        if self._speller is not None:
-            spelled = self._speller.add(reading)
-            answer["spelled"] = {
-                "letters": spelled.letters,
-                "done": list(spelled.done),
-                "words": [[guess.word, round(guess.probability, 3)] for guess in spelled.guesses],
-            }
         if self._asked is not None and reading.hands:
             answer["differs"] = fingers_that_differ(reading.hands[0] * picture.shape[1::-1], self._asked)
         return answer
@@ -93,34 +72,28 @@ def missing() -> bool:
     return not model_files.available()
 
 
-def show(
-    *, key: str, model: str, words: str = "en", wish: dict[str, Any] | None = None, game: dict[str, Any] | None = None
-) -> None:
+def show(*, key: str, game: dict[str, Any] | None = None) -> None:
     """The camera.
 
     Args:
-        model: "hands" or "letters". words: language of the list that letters are read by. wish: told to the app's reader.
         game: `signs` that are asked for, `of` how many (0 for without end), and a number of the `round`.
     """
     data = {
-        "address": f"{HANDS_STREAM}?lang={current()}&model={model}&words={words}",
+        "address": f"{HANDS_STREAM}?lang={current()}",
         "language": regional(),
-        "words": camera_route.words() | _words(spells=model == "letters"),
-        "wish": wish,
+        "words": camera_route.words() | _words(),
         "game": game,
     }
     browser_component("live_signs")(key=key, data=data)
 
 
-def _words(*, spells: bool) -> dict[str, Any]:
+def _words() -> dict[str, Any]:
     return {
         "answer": _("I read: {glosses}"),
-        "nothing": _("Nothing read yet: hold a letter for about half a second.")
-        if spells
-        else _("Nothing read yet: hold a sign for about half a second."),
+        "nothing": _("Nothing read yet: hold a sign for about half a second."),
         "noHand": _("No hand is seen, so nothing is read."),
         "now": _("Now: {gloss} ({share} %)"),
-        "between": _("A hand is seen, and no letter that I know.") if spells else _("A hand is seen, and no sign that I know."),
+        "between": _("A hand is seen, and no sign that I know."),
         "attention": _("What the newest picture attends to: the last seconds, the newest at the right."),
         "show": _("Show me: {sign}"),
         "right": _("Right: {sign}"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 
 import streamlit as st
@@ -31,10 +31,5 @@ def show(glosses: Iterable[str]) -> None:
         alt = escape(_("How to sign {sign}").format(sign=gloss), quote=True)
         pictures = "".join(f'<img src="{one}" alt="{alt}">' for one in _pictures(gloss))
         items.append((escape(gloss), pictures))
-    show_items(items)
-
-
-def show_items(items: Sequence[tuple[str, str]]) -> None:
-    """A strip of captions, and pictures in HTML."""
     listed = "".join(f"<li><b>{caption}</b>{pictures}</li>" for caption, pictures in items)
     st.html(f'<ul class="signs-strip" tabindex="0">{listed}</ul>')

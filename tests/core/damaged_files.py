@@ -26,7 +26,7 @@ from core.market.store.index import list_recordings
 from core.market.store.rows import RecordedRows
 from core.market.store.writer import restore_recordings
 from core.receipts import Receipt, ReceiptError, element, read_receipt
-from core.signs.uploaded_weights import load_own
+from core.signs.recogniser import load_recogniser
 from core.signs.video import VideoError, read_video
 from core.vision.idx import IdxError, read_idx
 from core.vision.pictures import PictureError, decode
@@ -62,16 +62,16 @@ def _listed(path: Path) -> None:
     list_recordings(path.parent)
 
 
-def _own(path: Path) -> None:
+def _weights(path: Path) -> None:
     """Weights whose digest is right, and a card that belongs to others."""
-    weights = path.read_bytes()
     card = json.loads((ROOT / "assets" / "checkpoints" / "iiga_hands.json").read_bytes())
-    card["weights_sha256"] = hashlib.sha256(weights).hexdigest()
-    load_own(json.dumps(card).encode(), weights)
+    card |= {"name": path.stem, "weights_sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    path.with_suffix(".json").write_text(json.dumps(card))
+    load_recogniser(path.stem, folder=path.parent)
 
 
 def _card(path: Path) -> None:
-    load_own(path.read_bytes(), (ROOT / "assets" / "checkpoints" / "iiga_hands.safetensors").read_bytes())
+    checkpoints.read_card(path.stem, folder=path.parent)
 
 
 def _rows(path: Path) -> None:
@@ -129,7 +129,7 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "journal": Kind(_journals, _journal, ()),
     "card": Kind(files("assets/checkpoints/iiga_hands.json"), _card, (checkpoints.CheckpointError,)),
-    "weights": Kind(files("assets/checkpoints/iiga_hands.safetensors", most=10**6), _own, (checkpoints.CheckpointError,)),
+    "weights": Kind(files("assets/checkpoints/iiga_hands.safetensors", most=10**6), _weights, (checkpoints.CheckpointError,)),
     "picture": Kind(_pictures, lambda path: decode(path.read_bytes(), name=path.name), (PictureError,)),
     "film": Kind(files("assets/clips/*.mp4"), lambda path: read_video(path.read_bytes(), size=48, fps=12), (VideoError,)),
     "digits": Kind(files("assets/pictures/fashion-mnist-few/*.gz"), read_idx, (IdxError,)),

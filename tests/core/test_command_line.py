@@ -73,7 +73,6 @@ TRAININGS = {
     "vit-teacher": ["--data", "IDX", "--name", "vit"],
     "iiga": ["--data", str(TRACKED)],
     "iiga-hands": ["--data", "PHOTOS", "--signs", "A.npz", "--others", "B.npz"],
-    "letters": ["--data", "HANDS"],
     "dates": [],
     "text": [],
 }

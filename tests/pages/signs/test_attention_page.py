@@ -16,9 +16,9 @@ from core import checkpoints
 from core.explain.measures import METHODS
 from core.signs import gloss_measures, recognition
 from core.signs.evidence import evidence
+from core.signs.own_clips import STORE
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
-from core.signs.uploaded_weights import STORE
 from core.signs.video import Footage, read_video
 from pages.shared.kept_results import forget_all
 from pages.shared.navigation import ROOT

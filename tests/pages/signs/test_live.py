@@ -16,16 +16,12 @@ from PIL import Image
 from starlette.websockets import WebSocket
 
 from core import checkpoints
-from core.signs import examples, spelling
+from core.signs import examples
 from core.signs.hands import model_files
-from core.signs.hands.regions import Region
-from core.signs.hands.tracker import Hand
-from core.signs.live_reading import LiveReader, LiveReading, SaidGloss
-from core.signs.recogniser import LETTERS
+from core.signs.live_reading import LiveReading, SaidGloss
 from pages.shared import camera_route
 from pages.shared.navigation import ROOT
-from pages.signs import cached_results, live_camera
-from tests.core.signs.hands.stub import SquareFinder
+from pages.signs import live_camera
 from tests.pages.open_page import open_page
 
 opened = partial(open_page, ROOT / "pages" / "signs" / "live.py")
@@ -119,21 +115,6 @@ def test_the_fingers_that_differ_from_the_sign_asked_for_are_told(reader: None) 
         alike, other, *bad = serve(socket).got
     assert alike["differs"] == [] and len(other["differs"]) >= 3
     assert [one["error"] for one in bad] == ["a wish is a JSON object of at most 100000 characters"] * 2
-
-
-def test_letters_grow_to_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    hands, _ = spelling.film_of("HELLO")
-    reader = LiveReader(cached_results.shipped(LETTERS), SquareFinder())
-    region = Region(x=0.0, y=0.0, side=1.0, angle=0.0)
-    seen = iter([Hand(points=one, presence=1, region=region) for one in 60 * hands.points[:, 0] + 200])
-    monkeypatch.setattr(reader._tracker, "step", lambda _picture: [one for one in [next(seen, None)] if one is not None])
-    monkeypatch.setattr(live_camera, "HandFinder", lambda: None)
-    monkeypatch.setattr(live_camera, "LiveReader", lambda *_given: reader)
-    socket = Socket(*[jpeg(640, 480)] * (len(hands) + 16))
-    socket.query_params |= {"model": "letters", "words": "en"}
-    serve(socket)
-    assert socket.got[len(hands) - 1]["spelled"]["words"][0][0] == "HELLO"
-    assert socket.got[-1]["spelled"] == {"letters": "", "done": ["HELLO"], "words": []}
 
 
 def test_another_sites_page_is_refused(reader: None) -> None:

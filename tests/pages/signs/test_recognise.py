@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,9 +15,9 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.signs.hands import model_files
-from core.signs.recogniser import ASL, DIGITS, HANDS, load_recogniser
+from core.signs.own_clips import STORE
+from core.signs.recogniser import DIGITS, HANDS, load_recogniser
 from core.signs.samples import clip_samples, track_samples
-from core.signs.uploaded_weights import STORE
 from core.signs.video import Footage, read_video
 from pages.shared.kept_results import forget_all
 from pages.shared.navigation import ROOT
@@ -196,20 +195,6 @@ def test_pictures_become_a_clip():
     app.file_uploader(key="signs:pictures").upload("2.png", b"no picture", "image/png").run()
     assert not app.exception
     assert app.error
-
-
-def test_ones_own_checkpoint_is_checked_and_used(models):
-    app = opened(model="own")
-    assert "A checkpoint is two files" in app.info[0].value
-    weights, card = (models / f"{DIGITS}.safetensors").read_bytes(), (models / f"{DIGITS}.json").read_bytes()
-    app.file_uploader(key="signs:weights").upload("x.safetensors", weights, "application/octet-stream")
-    app.file_uploader(key="signs:card").upload("x.json", card, "application/json").run()
-    assert not app.exception
-    assert not app.error
-    assert stats(app)["Frames"]
-    app.file_uploader(key="signs:card").upload("y.json", (models / f"{ASL}.json").read_bytes(), "application/json").run()
-    assert "SHA-256 differs" in app.error[0].value
-    assert hashlib.sha256(weights).hexdigest() in card.decode()
 
 
 def test_the_lab_takes_a_clips_probabilities():

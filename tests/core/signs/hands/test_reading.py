@@ -5,20 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
-from core.signs import spelling
 from core.signs.decoding import greedy
 from core.signs.hands import tracks
-from core.signs.hands.tracker import HandTracker
-from core.signs.letters import VOCABULARY
+from core.signs.hands.tracker import LANDMARKS, HandTracker
 from core.signs.live_reading import WINDOW, LiveReader
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser, silenced
 from tests.core.signs.hands.stub import SHAPE, SquareFinder, film
 from tests.core.signs.tiny import COMMON
+
+FISTS = Path(__file__).resolve().parents[3] / "fixtures" / "signs" / "fists.parquet"
+"""Forty hands, of letters that are fists or might hold something."""
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +120,7 @@ def test_a_long_hold_is_one_gloss_from_where_it_began(recogniser: Recogniser) ->
 def test_hands_that_rest_or_type_get_no_gloss() -> None:
     """One or two hands of letters that are fists or might hold something, which drift, tremble or type over four seconds."""
     recogniser, random = load_recogniser(HANDS), np.random.default_rng(9)
-    letters = spelling.bundled_hands()
-    shapes = letters.points[np.isin(letters.letters, VOCABULARY.encode(tuple("ACEMNST"))), :, :2]
+    shapes = np.stack(pd.read_parquet(FISTS)["points"].to_list()).reshape(-1, LANDMARKS, 2).astype(np.float32)
     said = []
     for film_number in range(30):
         places = np.cumsum(random.normal(0, 2, (40, tracks.HANDS, 1, 2)), axis=0) + np.array([[[0, 0]], [[150, 0]]])
