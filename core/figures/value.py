@@ -11,10 +11,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import BLUE, GREY, ORANGE, SERIES
-from core.figures.traces import Trace, across, chart, line, marks, upright
+from core.figures.traces import Trace, across, chart, line, marks
 from core.market.answers.value import Estimate
 from core.market.book import FloatArray
-from core.market.lead_lag import LeadLag
 from core.messages import translate as _
 
 
@@ -29,17 +28,6 @@ def ahead_figure(sequence: pd.DataFrame, *, measure: str) -> go.Figure:
     traces = [_band(x, low, high, _("95 %, however often one looks")), line(x, value, _("Difference so far"), BLUE)]
     return chart(traces, x_title=_("Outcomes that do not overlap"), y_title=_("Difference in loss"), keep="ahead",
                  y={"range": [value[-1] - reach, value[-1] + reach]}, shapes=[across(0, GREY, dash="dot")])  # fmt: skip
-
-
-def lead_lag_figure(told: LeadLag) -> go.Figure:
-    """Correlation of two markets' moves by delay, with its band; left of the middle the second leads."""
-    x, value, low, high = (values.tolist() for values in (told.seconds, told.correlation, told.low, told.high))
-    traces = [
-        _band(x, low, high, _("95 % interval")),
-        line(x, value, _("Correlation"), BLUE, mode="lines+markers", marker={"size": 5}),
-    ]
-    return chart(traces, x_title=_("Delay, seconds"), y_title=_("Correlation of moves"), keep="lead_lag",
-                 shapes=[across(0, GREY, dash="dot"), upright(told.best, ORANGE, dash="dot")])  # fmt: skip
 
 
 def _band(x: Any, low: Any, high: Any, name: str) -> Trace:

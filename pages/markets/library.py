@@ -14,7 +14,7 @@ from core.market.store.places import RecordingPlace, library_folder
 from core.market.store.writer import restore_recordings
 from core.service import recordings
 from core.service.access import Action, NotAllowed
-from pages.markets import lead_lag_panel, library_actions, record_switch, upload_panel
+from pages.markets import library_actions, record_switch, upload_panel
 from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, moment, number, prose, size
 
@@ -128,10 +128,6 @@ if where is not None and listed is not None:
             st.caption(_("Choose one or more by the boxes at the left to open, rename, export, merge or delete them."))
         else:
             st.caption(_("Choose one by the box at the left to open it."))
-        pair = [entry for entry in chosen if not entry.problem]
-        example = [entry for name in lead_lag_panel.EXAMPLE for entry in bundled if entry.name == name]
-        if not where.remote and len(pair if chosen else example) == 2:
-            lead_lag_panel.show(pair if chosen else example, opened=len(chosen) == 2)
 if may_change:
     upload_panel.show()
 controls.link_to_view()

@@ -10,13 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from core.market.book import read_rows
 from core.market.grid import Row
-from core.market.lead_lag import lead_lag
 from core.market.store import index
 from core.market.store.index import list_recordings
-from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from core.service.access import Role
-from pages.markets import lead_lag_panel
 from pages.shared.navigation import ROOT
 from tests.core.market.feeds.binance_server import FIXTURES
 from tests.pages.open_page import open_page, ran, words
@@ -170,12 +167,3 @@ def test_files_of_several_days_are_converted_at_one_press(folder: Path) -> None:
     app.file_uploader(key="upload:files").set_value(files[:2])
     ran(app)
     assert [copy.exists() for copy in copies] == [True, False, False]
-
-
-@pytest.mark.usefixtures("folder")
-def test_which_of_two_bundled_markets_leads_is_said_and_the_numbers_are_the_functions() -> None:
-    app = open_page(PAGE)
-    spot, perpetual = (read_market([index.FOLDER / f"{name}.parquet"]) for name in lead_lag_panel.EXAMPLE)
-    told = lead_lag(spot, perpetual)
-    assert f"**ETH/USDT:USDT perpetual leads.** Ratio of squared correlations after and before: {told.ratio:.2f} (" in words(app)
-    assert f"Of {told.steps:,} steps" in words(app)

@@ -70,10 +70,8 @@ def test_the_distance_to_the_vwap_is_that_of_a_loop_and_knows_nothing_of_what_co
     levels = np.ones((n, 40))
     levels[:, 0] = 100 + rng.normal(0, 0.1, n).cumsum()
     levels[:, 2] = levels[:, 0] - 0.01
-    trades = np.column_stack(
-        [np.sort(rng.uniform(-200, times[-1] + 400, 900)), 100 + rng.normal(0, 1, 900), rng.exponential(1, 900)]
-    )
-    trades = np.column_stack([trades, np.sign(rng.normal(0, 1, 900))])
+    when = np.sort(rng.uniform(-200, times[-1] + 400, 900))
+    trades = np.column_stack([when, 100 + rng.normal(0, 1, 900), rng.exponential(1, 900), np.ones(900)])
     distances, expected = [], []
     for row, now in enumerate(times):
         mid = (levels[row, 0] + levels[row, 2]) / 2
