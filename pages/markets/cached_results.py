@@ -19,12 +19,8 @@ from pages.shared.kept_results import Hashes, kept
 
 TIME, FEATURE = "time-to-time", "feature-to-feature"
 ROLLOUT = "rollout"
-HASHES: Final[Hashes] = {
-    FrozenWindow: lambda window: window.id,
-    Predictor: lambda predictor: repr(predictor.card),
-    MarketCard: lambda entry: entry.name,
-}
-"""Keys that tell two arguments apart: a window by content and model, a model by its card."""
+HASHES: Final[Hashes] = {FrozenWindow: lambda window: window.id}
+"""Keys that tell two arguments apart: a window by content and model."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,6 @@ from pages.markets import (
     terminal,
     toolbar,
     watched_feeds,
-    whole_recording,
 )
 from pages.markets.call_rules import unknown_market
 from pages.markets.live_controls import ViewChoices
@@ -82,11 +81,8 @@ def main() -> None:
     if not controls.presenting():
         unknown_market(session.entry, str(predictor.card["name"]))
         _actions(session, start)
-        whole = st.container()
         _below(session, choices, view)
         live_model.show(predictor, session.entry, choices)
-        with whole:
-            whole_recording.show(session, choices, view.zone)  # last, as it may take a minute
 
 
 def _session(source: MarketSource, start: Callable[[], MarketSession], predictor: Predictor) -> MarketSession:

@@ -1,4 +1,4 @@
-"""A checkpoint's answers at every row of a file and their scores, for `evaluate tlob`, cards and whole recordings."""
+"""A checkpoint's answers at every row of a file and their scores, for `evaluate tlob` and cards."""
 
 from __future__ import annotations
 
@@ -16,25 +16,11 @@ from core.market.answers.value import call_value, precision_by_confidence
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import RuleKind
 from core.market.grid import segments
-from core.market.labels import STATIONARY, UNKNOWN, Head, all_moves, classify, moves_after
+from core.market.labels import UNKNOWN, Head, all_moves, classify, moves_after
 from core.market.predictor import MarketCard, Predictor, windows_of
 from core.models.tlob import CLASSES
 
 BATCH = 512
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowCall:
-    """One head's call at one row.
-
-    Attributes:
-        timestamp: milliseconds since the epoch. probability: of the class called. truth: None where it is not known.
-    """
-
-    timestamp: int
-    call: int
-    probability: float
-    truth: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,38 +66,6 @@ class RowPredictions:
         """Scores at rows of a stalled book."""
         there = self.apart[:, head] != UNKNOWN
         return Scores.of(self.apart[there, head], self.answers(head)[there])
-
-    def at(self, row: int, head: int) -> RowCall | None:
-        """Returns the call at a row, or None where nothing was predicted there."""
-        place = int(np.searchsorted(self.rows, row))
-        if place == len(self.rows) or self.rows[place] != row:
-            return None
-        call, truth = int(self.calls[place, head]), int(self.truth[place, head])
-        return RowCall(
-            timestamp=int(self.timestamps[place]),
-            call=call,
-            probability=float(self.probabilities[place, head, call]),
-            truth=None if truth == UNKNOWN else truth,
-        )
-
-    def next_run(self, head: int, at: int, *, wrong: bool = False, back: bool = False) -> int | None:
-        """The first row after row `at`, or the last before it, at which a run of equal calls of Up, or of Down, begins.
-
-        Args:
-            wrong: whether calls that proved wrong count alone.
-
-        Returns:
-            None where there is none.
-        """
-        called, truth = self.calls[:, head], self.truth[:, head]
-        wanted = called != STATIONARY
-        if wrong:
-            wanted &= (truth != UNKNOWN) & (called != truth)
-        begins = wanted.copy()
-        begins[1:] &= ~(wanted[:-1] & (called[1:] == called[:-1]) & (np.diff(self.rows) == 1))
-        rows = self.rows[begins]
-        rows = rows[rows < at][-1:] if back else rows[rows > at][:1]
-        return int(rows[0]) if len(rows) else None
 
     def table(self) -> pd.DataFrame:
         """One line per row, columns as those of `predictions_table`."""

@@ -1,4 +1,4 @@
-"""Predictions at every row of a file against a loop over rows, and the jumps against a plain search."""
+"""Predictions at every row of a file against a loop over rows."""
 
 from __future__ import annotations
 
@@ -48,37 +48,6 @@ def test_every_row_equals_the_loop(predictor: Predictor, entry: MarketCard, foun
     assert place == len(found) == 400 - 3 * (predictor.window - 1)
 
 
-def plain_beginnings(found: RowPredictions, head: int, *, wrong: bool) -> list[int]:
-    """Rows at which a run begins, by looking at each row and the one before."""
-    wanted = {}
-    for row, called, truth in zip(found.rows.tolist(), found.calls[:, head].tolist(), found.truth[:, head].tolist(), strict=True):
-        if called != 1 and (not wrong or truth not in (-1, called)):
-            wanted[row] = called
-    return [row for row, called in wanted.items() if wanted.get(row - 1) != called]
-
-
-@pytest.mark.parametrize("head", range(len(HEADS)))
-def test_jumps_go_to_where_a_run_begins(found: RowPredictions, head: int) -> None:
-    calls, mistakes = plain_beginnings(found, head, wrong=False), plain_beginnings(found, head, wrong=True)
-    assert len(calls) > 3 and len(mistakes) > 3 and calls != mistakes
-    for row in range(-1, 401):
-        assert found.next_run(head, row) == next((one for one in calls if one > row), None)
-        assert found.next_run(head, row, wrong=True) == next((one for one in mistakes if one > row), None)
-        assert found.next_run(head, row, wrong=True, back=True) == next((one for one in reversed(mistakes) if one < row), None)
-
-
-def test_a_rows_call_is_found_by_its_number(found: RowPredictions, predictor: Predictor) -> None:
-    for row in range(400):
-        call = found.at(row, 3)
-        place = found.rows.tolist().index(row) if row in found.rows else None
-        assert (call is None) == (place is None)
-        if call is not None:
-            assert call.timestamp == ROWS.timestamps[row] and call.call == found.calls[place, 3]
-            assert call.probability == found.probabilities[place, 3, call.call]
-            assert call.truth == (found.truth[place, 3] if found.truth[place, 3] >= 0 else None)
-    assert found.at(predictor.window - 2, 3) is None and found.at(400, 3) is None
-
-
 def test_the_table_is_that_of_the_scoreboard(predictor: Predictor, entry: MarketCard, found: RowPredictions) -> None:
     board = Scoreboard(predictor.heads, entry.alphas)
     for stretch in segments(ROWS.timestamps):
@@ -106,4 +75,3 @@ def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketC
 def test_rows_too_few_for_a_window_are_no_predictions(predictor: Predictor, entry: MarketCard) -> None:
     found = predict_rows(predictor, ROWS[: predictor.window - 1], entry)
     assert len(found) == len(found.table()) == 0
-    assert found.next_run(0, -1) is None and found.next_run(0, 400, back=True) is None and found.at(0, 0) is None
