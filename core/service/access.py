@@ -80,7 +80,7 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.PLAY: Right(what=compose("the controls of a playback: one's own, or one whose link was given"), roles=_OWN),
     Action.BRING: Right(what=compose("bringing pictures, films, windows and having them read"), roles=_OWN),
     Action.RECORD: Right(what=compose("recording, and ending a recording"), roles=_KNOWN),
-    Action.CHANGE: Right(what=compose("renaming, merging and deleting recordings"), roles=_KNOWN),
+    Action.CHANGE: Right(what=compose("deleting recordings"), roles=_KNOWN),
     Action.EXPORT: Right(what=compose("exporting recordings of the library"), roles=_KNOWN),
     Action.CONVERT: Right(what=compose("inspecting and converting files of recordings"), roles=_KNOWN),
     Action.SERVER_FOLDER: Right(what=compose("naming folders and addresses of recordings, and copying from there"), roles=_KNOWN),

@@ -1,4 +1,4 @@
-"""Recordings as a visitor may change them: recorded, renamed, merged, deleted, exported, copied, inspected, converted.
+"""Recordings as a visitor may change them: recorded, deleted, exported, copied, inspected, converted.
 
 Each raises `NotAllowed` where the visitor may not, and else what the function below it raises.
 """
@@ -23,8 +23,6 @@ from core.service.access import Action, Visitor, closed
 start: Final = closed(Action.RECORD)(RECORDER.start)
 stop: Final = closed(Action.RECORD)(RECORDER.stop)
 status: Final = RECORDER.status
-rename: Final = closed(Action.CHANGE)(changes.rename)
-merge: Final = closed(Action.CHANGE)(changes.merge)
 inspect: Final = closed(Action.CONVERT)(bounded.inspect)
 
 

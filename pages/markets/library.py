@@ -125,7 +125,7 @@ if where is not None and listed is not None:
         if chosen:
             library_actions.show(where, chosen)
         elif may_change:
-            st.caption(_("Choose one or more by the boxes at the left to open, rename, export, merge or delete them."))
+            st.caption(_("Choose one by the box at the left to open or export it, one or more to delete them."))
         else:
             st.caption(_("Choose one by the box at the left to open it."))
 if may_change:

@@ -12,7 +12,6 @@ import streamlit as st
 from core.market.book import BookError
 from core.market.store.index import Recording
 from core.market.store.places import RecordingPlace, library_folder
-from core.market.store.segments import is_segment
 from core.service import recordings
 from core.service.access import Action, NotAllowed
 from pages.shared import controls, permissions
@@ -49,12 +48,8 @@ def show(place: RecordingPlace, chosen: Sequence[Recording]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(readable) == 1:
             _open(place, readable[0])
-        if len(own) == 1 and readable:
-            _rename(Path(place.address), own[0])
         if len(chosen) == 1 and readable and (readable[0].bundled or by.may(Action.EXPORT)):
             _export(readable[0])
-        if len(readable) > 1 and by.may(Action.CHANGE):
-            _merge(Path(place.address), readable)
         if own and st.button(_("Delete"), icon=":material/delete:", key="library:delete_first"):
             st.session_state[ASKED] = [entry.name for entry in own]
     _confirm(Path(place.address), own)
@@ -74,19 +69,6 @@ def _open(place: RecordingPlace, entry: Recording) -> None:
         st.page_link(page, label=label, icon=icon, query_params=parameters)
 
 
-def _rename(folder: Path, entry: Recording) -> None:
-    day = is_segment(entry.paths[0])
-    now = entry.name.rpartition("/")[0] if day else entry.name
-    with st.popover(_("Rename"), icon=":material/edit:", width="content"):
-        wanted = st.text_input(
-            _("New name"), value=now, key=f"library:rename:{entry.name}", help=_("The day stays.") if day else None
-        )
-        if st.button(_("Rename"), key="library:renamed", type="primary"):
-            with _told():
-                name = recordings.rename(permissions.visitor(), folder, entry, wanted)
-                _finish(_("Renamed to {name}.").format(name=name))
-
-
 def _export(entry: Recording) -> None:
     by, stem = permissions.visitor(), entry.name.replace("/", "_")
     controls.download_bytes(
@@ -104,18 +86,6 @@ def _export(entry: Recording) -> None:
             filename=f"{stem}.csv",
             mime="text/csv",
         )
-
-
-def _merge(folder: Path, chosen: Sequence[Recording]) -> None:
-    with st.popover(_("Merge"), icon=":material/merge:", width="content"):
-        first = min(chosen, key=lambda entry: entry.start_ms)
-        name = st.text_input(
-            _("Name of the merged recording"), value=f"{first.name.replace('/', '_')}_merged", key="library:merge"
-        )
-        if st.button(_("Merge"), key="library:merged", type="primary"):
-            with _told():
-                recordings.merge(permissions.visitor(), folder, chosen, name, progress=_moved(st.progress(0.0)))
-                _finish(_("Merged into {name}.").format(name=name))
 
 
 def _moved(bar: Any) -> Callable[[int, int], None]:

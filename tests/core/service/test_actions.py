@@ -27,9 +27,7 @@ BUNDLED = cast(Any, SimpleNamespace(bundled=True))
 CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("record", Action.RECORD, lambda by: recordings.start(by, "live/x/y", SENTINEL)),
     ("stop recording", Action.RECORD, lambda by: recordings.stop(by, "live/x/y")),
-    ("rename", Action.CHANGE, lambda by: recordings.rename(by, Path(), ENTRY, "new")),
     ("delete", Action.CHANGE, lambda by: recordings.delete(by, Path(), [ENTRY])),
-    ("merge", Action.CHANGE, lambda by: recordings.merge(by, Path(), [ENTRY], "new")),
     ("export", Action.EXPORT, lambda by: recordings.export(by, ENTRY)),
     ("export what came with the app", Action.WATCH, lambda by: recordings.export(by, BUNDLED)),
     ("copy from an address", Action.SERVER_FOLDER, lambda by: recordings.fetch(by, SENTINEL, ENTRY)),
@@ -72,7 +70,7 @@ SCORER = runs.SCORING.run
 def below(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that the functions carry out."""
     NOTED.reached.clear()
-    for closed in (recordings.start, recordings.stop, recordings.rename, recordings.merge, recordings.inspect):
+    for closed in (recordings.start, recordings.stop, recordings.inspect):
         monkeypatch.setattr(closed, "unguarded", NOTED)
     monkeypatch.setattr(runs.SCORING, "run", NOTED)
     for module, names in {

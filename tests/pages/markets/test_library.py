@@ -89,32 +89,17 @@ def chosen_page() -> None:
         library_actions.show(place, entries)
 
 
-def test_recordings_are_merged_and_deleted_once_it_was_asked_twice(folder: Path) -> None:
+def test_recordings_are_deleted_once_it_was_asked_twice(folder: Path) -> None:
     record_two_days(folder)
     app = ran(AppTest.from_function(chosen_page, default_timeout=60))
     assert "2 recordings chosen" in words(app)
-    app.text_input(key="library:merge").set_value("both")
-    press(app, "library:merged")
-    assert names(folder) == ["BTC-USDT/2024-08-08", "BTC-USDT/2024-08-09", "both"]
     press(app, "library:delete_first")
-    assert "Delete 3 recordings" in words(app) and len(names(folder)) == 3
+    assert "Delete 2 recordings" in words(app) and len(names(folder)) == 2
     press(app, "library:keep")
-    assert "cannot be undone" not in words(app) and len(names(folder)) == 3
+    assert "cannot be undone" not in words(app) and len(names(folder)) == 2
     press(app, "library:delete_first")
     press(app, "library:delete_second")
     assert names(folder) == []
-
-
-def test_one_is_renamed_and_a_name_that_is_none_is_refused(folder: Path) -> None:
-    record_two_days(folder)
-    for path in sorted(folder.rglob("rows_*"))[1:]:
-        path.unlink()
-    app = ran(AppTest.from_function(chosen_page, default_timeout=60))
-    for name, found in (("a b", "BTC-USDT/2024-08-08"), ("mine", "mine/2024-08-08")):
-        app.text_input(key="library:rename:BTC-USDT/2024-08-08").set_value(name)
-        press(app, "library:renamed")
-        assert names(folder) == [found]
-        assert ("'a b' is no name" in words(app)) == (name == "a b")
 
 
 @pytest.mark.parametrize("role", [Role.STRANGER])
