@@ -3,6 +3,7 @@
 # make numeric   the numeric tests again, under several instruction sets and numbers of threads
 # make ray    the tests of several workers: installs Ray, starts clusters on this machine
 # make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
+# make words  the model of sentences for Words (83 MB are downloaded once, 45 kept)
 # make lint   ruff and mypy
 # make check  lint, and the tests of one page or module without a browser: make check PAGE=permutation
 # make docs   the documentation site, into site/
@@ -18,14 +19,15 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 # Compiled modules are kept, whatever the caller's environment says: every process that a test starts would compile torch again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test numeric ray hands lint check docs messages
+.PHONY: run test numeric ray hands words lint check docs messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
 	@$(MAKE) --no-print-directory hands || echo 'The models that find hands could not be set up: the rest of the app works without them.'
+	@$(MAKE) --no-print-directory words || echo 'The model of sentences could not be set up: Words shows its three bundled sentences.'
 	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT) --server.address $(ADDRESS)
 
-test: $(VENV)/.installed-dev $(VENV)/.hands
+test: $(VENV)/.installed-dev $(VENV)/.hands $(VENV)/.words
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/run_tests.py $(ARGS)
 
 numeric: $(VENV)/.installed-dev
@@ -40,6 +42,12 @@ hands: $(VENV)/.hands
 $(VENV)/.hands: core/signs/hands/model_files.py | $(VENV)/.installed
 	$(PIP) $$($(BIN)/python scripts/pins.py hands)
 	$(BIN)/python -m core setup hands
+	@touch $@
+
+words: $(VENV)/.words
+
+$(VENV)/.words: core/words/model_files.py | $(VENV)/.installed
+	$(BIN)/python -m core setup words
 	@touch $@
 
 lint: $(VENV)/.installed-dev

@@ -1,6 +1,7 @@
 """Attention Observatory as a library, and its installed command.
 
-`from attention_observatory import predict_book, classify_photo, read_signs, load`. The first of these names to be used imports
+`from attention_observatory import predict_book, classify_photo, read_signs, read_words, capture, AttentionScene, attention_view,
+load`. The first of these names to be used imports
 the models, so that the command starts without them.
 """
 
@@ -13,16 +14,46 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attention_observatory.answers import (
+        AttentionScene,
+        Book,
         BookPrediction,
+        Film,
+        Grid,
+        Layer,
         PhotoAnswer,
+        Picture,
+        ReadSentence,
         SignReading,
+        Words,
+        attention_view,
+        capture,
         classify_photo,
         load,
         predict_book,
         read_signs,
+        read_words,
     )
 
-__all__ = ["BookPrediction", "PhotoAnswer", "SignReading", "classify_photo", "load", "predict_book", "read_signs"]
+__all__ = [
+    "AttentionScene",
+    "Book",
+    "BookPrediction",
+    "Film",
+    "Grid",
+    "Layer",
+    "PhotoAnswer",
+    "Picture",
+    "ReadSentence",
+    "SignReading",
+    "Words",
+    "attention_view",
+    "capture",
+    "classify_photo",
+    "load",
+    "predict_book",
+    "read_signs",
+    "read_words",
+]
 
 _PACKAGED = Path(__file__).resolve().parent / "app"
 APP = _PACKAGED if _PACKAGED.is_dir() else Path(__file__).resolve().parents[1]

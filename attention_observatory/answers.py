@@ -19,6 +19,8 @@ import plotly.graph_objects as go
 from PIL import Image
 
 from core import checkpoints
+from core.explain.capture import capture
+from core.explain.scene import AttentionScene, BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
 from core.figures.market import horizons_figure
 from core.figures.pictures import ranking_figure
 from core.figures.signs import clip_figure
@@ -32,14 +34,40 @@ from core.signs import video
 from core.signs.hands import model_files
 from core.signs.recogniser import DIGITS, HANDS, Recogniser, load_recogniser
 from core.vision.classifier import Classifier, classifier_names, load_classifier
-from core.vision.pictures import Picture, decode
+from core.vision.pictures import Picture as DecodedPicture
+from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe, model_for
 from core.vision.uprightness import prepare_upright
+from core.words.sentences import ReadSentence, sentence_reader
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+__all__ = [
+    "AttentionScene",
+    "Book",
+    "BookPrediction",
+    "Film",
+    "Grid",
+    "Layer",
+    "PhotoAnswer",
+    "Picture",
+    "ReadSentence",
+    "SignReading",
+    "Words",
+    "attention_view",
+    "capture",
+    "classify_photo",
+    "load",
+    "predict_book",
+    "read_signs",
+    "read_words",
+]
+
 File = str | PathLike[str]
+
+Book, Film, Grid, Layer, Picture, Words = BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
+"""The stages and the layers of a scene, by the short names that a notebook imports."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +236,7 @@ def classify_photo(photo: File | bytes | Image.Image | NDArray[np.uint8], *, che
     )
 
 
-def _picture(photo: File | bytes | Image.Image | NDArray[np.uint8]) -> Picture:
+def _picture(photo: File | bytes | Image.Image | NDArray[np.uint8]) -> DecodedPicture:
     if isinstance(photo, bytes):
         return decode(photo)
     if isinstance(photo, str | PathLike):
@@ -259,3 +287,19 @@ def _clip(film: File | bytes | NDArray[Any], recogniser: Recogniser, fps: float)
     data = film if isinstance(film, bytes) else Path(film).read_bytes()
     footage = video.read_video(data, size=recogniser.image_size, fps=recogniser.fps)
     return footage.frames, footage.seconds
+
+
+def read_words(text: str) -> ReadSentence:
+    """MiniLM's reading of a sentence: `tokens`, `weights` (layers, heads, n, n) and a `vector`; its `scene()` draws itself.
+
+    Raises:
+        MissingModels: where `make words` has not been run. BadValue: for an empty or too long sentence.
+    """
+    return sentence_reader().read(text)
+
+
+def attention_view(scene: AttentionScene, path: File | None = None) -> AttentionScene:
+    """The scene, which a notebook draws where it is the last value of a cell; with a path it is also written as an HTML file."""
+    if path is not None:
+        scene.save(Path(path))
+    return scene

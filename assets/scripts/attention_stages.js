@@ -1,0 +1,467 @@
+// Stages of the attention view: the thing that the model read, drawn once, and its light, drawn at each repaint.
+//
+// A stage has `kinds`, the kinds of its tokens, and
+//   size(width, height)        lays itself out; returns the height that it takes
+//   paint(context, lights)     draws everything; `lights` holds, by kind, {shares, most, token} of the light in force
+//   at(x, y)                   [kind, token] under a point, or null
+//   step(kind, token, dx, dy)  the token that an arrow key leads to
+// `shares` are 0 to `most`; `most` is full light. `shares` of a book may have a row of 40 a moment.
+
+export const NIGHT = "#0e1319";
+const WARM = [250, 200, 60];
+const MARK = "#ff8a2a";
+const ASK = [240, 146, 70];
+const BID = [86, 160, 236];
+const PALE = "#c9d1da";
+
+export const glow = (share, most) => (most > 0 ? Math.pow(Math.min(1, Math.max(0, share) / most), 0.6) : 0);
+
+function sheet(width, height) {
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(width));
+  canvas.height = Math.max(1, Math.round(height));
+  return canvas;
+}
+
+// A mask of night over what stays dark: one pixel a cell, stretched over the stage.
+class Shade {
+  constructor(columns, rows) {
+    this.canvas = sheet(columns, rows);
+    this.context = this.canvas.getContext("2d");
+    this.image = this.context.createImageData(columns, rows);
+    for (let i = 0; i < columns * rows; i++) this.image.data.set([14, 19, 25, 0], 4 * i);
+  }
+  draw(context, dark, box, smooth) {
+    for (let i = 0; i < dark.length; i++) this.image.data[4 * i + 3] = dark[i];
+    this.context.putImageData(this.image, 0, 0);
+    context.imageSmoothingEnabled = smooth;
+    context.imageSmoothingQuality = "high";
+    context.drawImage(this.canvas, ...box);
+    context.imageSmoothingEnabled = true;
+  }
+}
+
+const darkness = (light) => Math.round(232 * (1 - light));
+
+class BookStage {
+  constructor(scene, read) {
+    this.kinds = Object.keys(scene.tokens).filter((kind) => scene.tokens[kind].length);
+    this.names = scene.tokens;
+    this.levels = read(scene.stage.levels);
+    this.n = scene.tokens.time.length;
+    this.channels = scene.tokens.channel?.length ?? 0;
+    this.shade = new Shade(this.n, 1);
+    const sizes = [];
+    let low = Infinity;
+    let high = -Infinity;
+    for (let t = 0; t < this.n; t++)
+      for (let k = 0; k < 10; k++) {
+        const [askPrice, askSize, bidPrice, bidSize] = this.levels.subarray(40 * t + 4 * k, 40 * t + 4 * k + 4);
+        high = Math.max(high, askPrice);
+        low = Math.min(low, bidPrice);
+        sizes.push(askSize, bidSize);
+      }
+    sizes.sort((a, b) => a - b);
+    this.most = sizes[Math.floor(0.98 * sizes.length)] || 1;
+    const margin = (high - low) * 0.03 || 1;
+    [this.low, this.high] = [low - margin, high + margin];
+  }
+  size(width, height) {
+    this.side = this.channels ? Math.min(Math.round(width * 0.26), 250) : 0;
+    this.width = width - this.side - (this.side ? 14 : 0);
+    this.height = height;
+    this.whole = width;
+    this.columns = 5;
+    this.rows = Math.ceil(this.channels / this.columns);
+    this.base = sheet(this.width * 2, height * 2);
+    this.drawBook(this.base.getContext("2d"), 2);
+    return height;
+  }
+  y(price) {
+    return (this.height * (this.high - price)) / (this.high - this.low);
+  }
+  cell(t, k, side) {
+    const w = this.width / this.n;
+    const price = this.levels[40 * t + 4 * k + side];
+    const next = this.levels[40 * t + 4 * Math.min(9, k + 1) + side];
+    const h = Math.max(2, Math.min(26, Math.abs(this.y(price) - this.y(next)) * 0.92 || 4));
+    return [t * w, this.y(price) - h / 2, w + 0.4, h];
+  }
+  drawBook(context, scale) {
+    context.scale(scale, scale);
+    context.fillStyle = NIGHT;
+    context.fillRect(0, 0, this.width, this.height);
+    for (let t = 0; t < this.n; t++)
+      for (let k = 9; k >= 0; k--)
+        for (const side of [0, 2]) {
+          const share = Math.sqrt(Math.min(1, this.levels[40 * t + 4 * k + side + 1] / this.most));
+          const [r, g, b] = side ? BID : ASK;
+          context.fillStyle = `rgba(${r},${g},${b},${0.16 + 0.84 * share})`;
+          context.fillRect(...this.cell(t, k, side));
+        }
+    context.strokeStyle = "#f4f6f8";
+    context.lineWidth = 1.6;
+    context.beginPath();
+    for (let t = 0; t < this.n; t++) {
+      const mid = (this.levels[40 * t] + this.levels[40 * t + 2]) / 2;
+      const x = ((t + 0.5) * this.width) / this.n;
+      if (t) context.lineTo(x, this.y(mid));
+      else context.moveTo(x, this.y(mid));
+    }
+    context.stroke();
+  }
+  paint(context, lights) {
+    const { shares, most, token, reverse } = lights.time;
+    context.drawImage(this.base, 0, 0, this.width, this.height);
+    const box = [0, 0, this.width, this.height];
+    if (shares.length > this.n) this.paintCells(context, shares, most);
+    else {
+      const dark = new Uint8Array(this.n);
+      for (let t = 0; t < this.n; t++) dark[t] = darkness(glow(shares[t], most));
+      this.shade.draw(context, dark, box, false);
+      this.paintBars(context, shares, most);
+    }
+    if (token !== null) this.mark(context, (token * this.width) / this.n, 0, this.width / this.n, this.height, reverse);
+    if (this.side) this.paintChannels(context, lights.channel);
+  }
+  paintBars(context, shares, most) {
+    const w = this.width / this.n;
+    const tall = Math.min(56, this.height * 0.16);
+    context.fillStyle = `rgb(${WARM})`;
+    for (let t = 0; t < this.n; t++) {
+      const h = most > 0 ? (tall * shares[t]) / most : 0;
+      context.fillRect(t * w, this.height - h, Math.max(1, w - 0.6), h);
+    }
+  }
+  paintCells(context, shares, most) {
+    context.fillStyle = "rgba(14,19,25,0.93)";
+    context.fillRect(0, 0, this.width, this.height);
+    for (let t = 0; t < this.n; t++)
+      for (let k = 9; k >= 0; k--)
+        for (const side of [0, 2]) {
+          const at = 40 * t + 4 * k + side;
+          const light = glow(Math.max(shares[at], shares[at + 1]), most);
+          if (light < 0.04) continue;
+          const [r, g, b] = side ? BID : ASK;
+          context.fillStyle = `rgba(${r + (255 - r) * light * 0.5},${g + (255 - g) * light * 0.5},${b * (1 - light * 0.4)},${light})`;
+          context.fillRect(...this.cell(t, k, side));
+        }
+  }
+  paintChannels(context, light) {
+    const left = this.width + 14;
+    context.fillStyle = NIGHT;
+    context.fillRect(left, 0, this.side, this.height);
+    const [w, h] = [this.side / this.columns, this.height / this.rows];
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.font = `${Math.min(13, h * 0.4)}px "Source Sans", "Source Sans 3", sans-serif`;
+    for (let c = 0; c < this.channels; c++) {
+      const [x, y] = [left + (c % this.columns) * w, Math.floor(c / this.columns) * h];
+      const bright = light ? glow(light.shares[c], light.most) : 0;
+      context.fillStyle = `rgba(${WARM},${bright})`;
+      context.fillRect(x + 1.5, y + 1.5, w - 3, h - 3);
+      context.fillStyle = bright > 0.5 ? "#14100a" : `rgba(201,209,218,${0.35 + bright})`;
+      context.fillText(String(c + 1), x + w / 2, y + h / 2);
+      if (light && light.token === c) this.mark(context, x + 1, y + 1, w - 2, h - 2, light.reverse);
+    }
+  }
+  mark(context, x, y, w, h, reverse) {
+    context.strokeStyle = reverse ? "#ffffff" : MARK;
+    context.lineWidth = 2;
+    context.setLineDash(reverse ? [4, 3] : []);
+    context.strokeRect(x + 1, y + 1, Math.max(3, w - 2), h - 2);
+    context.setLineDash([]);
+  }
+  at(x, y) {
+    if (y < 0 || y >= this.height) return null;
+    if (x >= 0 && x < this.width) return ["time", Math.min(this.n - 1, Math.floor((x / this.width) * this.n))];
+    const left = this.width + 14;
+    if (!this.side || x < left || x >= this.whole) return null;
+    const c = Math.floor((y / this.height) * this.rows) * this.columns + Math.floor(((x - left) / this.side) * this.columns);
+    return c < this.channels ? ["channel", c] : null;
+  }
+  step(kind, token, dx, dy) {
+    if (kind === "time") return Math.min(this.n - 1, Math.max(0, token + dx - 10 * dy));
+    return Math.min(this.channels - 1, Math.max(0, token + dx + this.columns * dy));
+  }
+}
+
+class PictureStage {
+  constructor(scene, read, picture) {
+    this.kinds = ["patch"];
+    [this.rows, this.columns] = scene.stage.grid;
+    this.extra = scene.stage.extra;
+    this.aspect = scene.stage.aspect;
+    this.picture = picture;
+    this.shade = new Shade(this.columns, this.rows);
+  }
+  size(width, height) {
+    const wide = Math.min(width, height * this.aspect);
+    this.box = [(width - wide) / 2, (height - wide / this.aspect) / 2, wide, wide / this.aspect];
+    [this.width, this.height] = [width, height];
+    return height;
+  }
+  paint(context, lights) {
+    paintPicture(context, this, lights.patch);
+    const { token, reverse } = lights.patch;
+    if (token === null || token < this.extra) return;
+    const [w, h] = [this.box[2] / this.columns, this.box[3] / this.rows];
+    const cell = token - this.extra;
+    outline(context, this.box[0] + (cell % this.columns) * w, this.box[1] + Math.floor(cell / this.columns) * h, w, h, reverse);
+  }
+  at(x, y) {
+    const [left, top, w, h] = this.box;
+    if (x < left || y < top || x >= left + w || y >= top + h) return null;
+    const row = Math.floor(((y - top) / h) * this.rows);
+    return ["patch", this.extra + row * this.columns + Math.floor(((x - left) / w) * this.columns)];
+  }
+  step(kind, token, dx, dy) {
+    const most = this.extra + this.rows * this.columns - 1;
+    const next = token + dx + dy * this.columns;
+    return Math.min(most, Math.max(0, next));
+  }
+}
+
+function outline(context, x, y, w, h, reverse) {
+  context.strokeStyle = reverse ? "#ffffff" : MARK;
+  context.lineWidth = 2.5;
+  context.setLineDash(reverse ? [5, 4] : []);
+  context.strokeRect(x + 1, y + 1, w - 2, h - 2);
+  context.setLineDash([]);
+}
+
+// A picture under its light; a small square of a head is drawn by the same.
+export function paintPicture(context, stage, light, box = stage.box) {
+  context.fillStyle = NIGHT;
+  context.fillRect(box[0] - 2, box[1] - 2, box[2] + 4, box[3] + 4);
+  context.imageSmoothingEnabled = stage.picture.width > 64;
+  context.drawImage(stage.picture, ...box);
+  const cells = stage.rows * stage.columns;
+  const dark = new Uint8Array(cells);
+  for (let i = 0; i < cells; i++) dark[i] = darkness(glow(light.shares[stage.extra + i], light.most));
+  stage.shade.draw(context, dark, box, true);
+}
+
+class FilmStage {
+  constructor(scene, read, picture) {
+    this.kinds = ["frame"];
+    Object.assign(this, { picture, n: scene.tokens.frame.length });
+    this.sheetColumns = scene.stage.columns;
+    this.cell = [picture.width / scene.stage.columns, picture.height / scene.stage.rows];
+    this.aspect = scene.stage.aspect;
+  }
+  size(width, height) {
+    this.perRow = this.n;
+    for (let rows = 1; rows <= 4; rows++) {
+      this.perRow = Math.ceil(this.n / rows);
+      if (width / this.perRow >= 44) break;
+    }
+    this.stripRows = Math.ceil(this.n / this.perRow);
+    this.frameWidth = width / this.perRow;
+    this.frameHeight = Math.min(this.frameWidth / this.aspect, (height * 0.4) / this.stripRows);
+    this.strip = height - this.stripRows * this.frameHeight;
+    [this.width, this.height] = [width, height];
+    return height;
+  }
+  source(i) {
+    const [w, h] = this.cell;
+    return [(i % this.sheetColumns) * w, Math.floor(i / this.sheetColumns) * h, w, h];
+  }
+  paint(context, lights) {
+    const { shares, most, token, reverse } = lights.frame;
+    context.fillStyle = NIGHT;
+    context.fillRect(0, 0, this.width, this.height);
+    const inPlay = lights.inPlay ?? token ?? 0;
+    const tall = this.strip - 8;
+    const wide = Math.min(this.width, tall * this.aspect);
+    context.drawImage(this.picture, ...this.source(inPlay), (this.width - wide) / 2, 0, wide, wide / this.aspect);
+    for (let i = 0; i < this.n; i++) {
+      const [x, y] = [(i % this.perRow) * this.frameWidth, this.strip + Math.floor(i / this.perRow) * this.frameHeight];
+      context.drawImage(this.picture, ...this.source(i), x, y, this.frameWidth - 1, this.frameHeight - 1);
+      context.fillStyle = `rgba(14,19,25,${darkness(glow(shares[i], most)) / 255})`;
+      context.fillRect(x, y, this.frameWidth - 1, this.frameHeight - 1);
+      const h = most > 0 ? (10 * shares[i]) / most : 0;
+      context.fillStyle = `rgb(${WARM})`;
+      context.fillRect(x, y + this.frameHeight - 1 - h, this.frameWidth - 1, h);
+      if (i === token) outline(context, x, y, this.frameWidth - 1, this.frameHeight - 1, reverse);
+    }
+  }
+  at(x, y) {
+    if (y < this.strip || x < 0 || x >= this.width) return null;
+    const i = Math.floor((y - this.strip) / this.frameHeight) * this.perRow + Math.floor(x / this.frameWidth);
+    return i >= 0 && i < this.n ? ["frame", i] : null;
+  }
+  step(kind, token, dx, dy) {
+    return Math.min(this.n - 1, Math.max(0, token + dx + dy * this.perRow));
+  }
+}
+
+class WordStage {
+  constructor(scene) {
+    this.kinds = ["word"];
+    this.words = scene.stage.words;
+    this.joined = scene.stage.joined;
+  }
+  size(width, height) {
+    const ruler = sheet(1, 1).getContext("2d");
+    this.pixels = width < 520 ? 24 : 44;
+    for (;;) {
+      this.font = `${this.pixels}px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif`;
+      ruler.font = this.font;
+      if (this.layOut(ruler, width, height) || this.pixels <= 12) break;
+      this.pixels -= 2;
+    }
+    [this.width, this.height] = [width, height];
+    return height;
+  }
+  layOut(ruler, width, height) {
+    const pad = this.pixels;
+    const space = this.pixels * 0.9;
+    const rows = [[]];
+    let x = pad;
+    this.words.forEach((word, i) => {
+      const w = ruler.measureText(word).width;
+      const gap = this.joined[i] || x === pad ? 2 : space;
+      if (x + gap + w > width - pad && rows.at(-1).length) {
+        rows.push([]);
+        x = pad;
+      } else if (x > pad) x += gap;
+      rows.at(-1).push({ i, x, w });
+      x += w;
+    });
+    const line = Math.min(this.pixels * 3.4, (height - 1.2 * pad) / rows.length);
+    const top = (height - line * rows.length) / 2 + line * 0.62;
+    this.boxes = [];
+    this.lineOf = [];
+    rows.forEach((row, r) => {
+      const end = row.length ? row.at(-1).x + row.at(-1).w : 0;
+      const shift = (width - pad - end) / 2;
+      for (const one of row) {
+        this.boxes[one.i] = [one.x + shift, top + r * line, one.w];
+        this.lineOf[one.i] = r;
+      }
+    });
+    this.line = line;
+    return line >= this.pixels * 1.9;
+  }
+  centre(i) {
+    const [x, y, w] = this.boxes[i];
+    return [x + w / 2, y - this.pixels * 0.32];
+  }
+  paint(context, lights) {
+    const { shares, most, token, reverse } = lights.word;
+    context.fillStyle = NIGHT;
+    context.fillRect(0, 0, this.width, this.height);
+    for (let i = 0; i < this.words.length; i++) this.glowOf(context, i, glow(shares[i], most));
+    if (token !== null) for (let i = 0; i < this.words.length; i++) this.arc(context, token, i, shares[i], most, reverse);
+    context.font = this.font;
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
+    for (let i = 0; i < this.words.length; i++) {
+      const light = glow(shares[i], most);
+      const [x, y, w] = this.boxes[i];
+      context.fillStyle = `rgb(${Math.round(112 + 143 * light)},${Math.round(122 + 126 * light)},${Math.round(136 + 90 * light)})`;
+      context.fillText(this.words[i], x, y);
+      if (i !== token) continue;
+      context.fillStyle = reverse ? "#ffffff" : MARK;
+      context.fillRect(x, y + this.pixels * 0.22, w, 3);
+    }
+  }
+  glowOf(context, i, light) {
+    if (light < 0.03) return;
+    const [x, y] = this.centre(i);
+    const reach = Math.max(this.boxes[i][2] * 0.75, this.pixels * 1.7);
+    const soft = context.createRadialGradient(x, y, 0, x, y, reach);
+    soft.addColorStop(0, `rgba(${WARM},${0.5 * light})`);
+    soft.addColorStop(1, `rgba(${WARM},0)`);
+    context.fillStyle = soft;
+    context.fillRect(x - reach, y - reach, 2 * reach, 2 * reach);
+  }
+  arc(context, from, to, share, most, reverse) {
+    const light = glow(share, most);
+    if (to === from || light < 0.18) return;
+    const [ax, ay] = this.centre(reverse ? to : from);
+    const [bx, by] = this.centre(reverse ? from : to);
+    const rise = this.lineOf[from] === this.lineOf[to] ? Math.min(this.line * 0.75, 18 + Math.abs(bx - ax) * 0.16) : 14;
+    const lift = this.pixels * 0.6;
+    context.strokeStyle = `rgba(${WARM},${0.12 + 0.8 * light})`;
+    context.lineWidth = 0.8 + 4 * light;
+    context.beginPath();
+    context.moveTo(ax, ay - lift);
+    context.quadraticCurveTo((ax + bx) / 2, Math.min(ay, by) - lift - rise, bx, by - lift);
+    context.stroke();
+  }
+  at(x, y) {
+    for (let i = 0; i < this.words.length; i++) {
+      const [left, base, w] = this.boxes[i];
+      if (x >= left - 8 && x <= left + w + 8 && y >= base - this.pixels * 1.4 && y <= base + this.pixels * 0.8) return ["word", i];
+    }
+    return null;
+  }
+  step(kind, token, dx, dy) {
+    if (!dy) return Math.min(this.words.length - 1, Math.max(0, token + dx));
+    const [x] = this.centre(token);
+    const row = this.lineOf[token] + dy;
+    let best = token;
+    for (let i = 0; i < this.words.length; i++)
+      if (this.lineOf[i] === row && (best === token || Math.abs(this.centre(i)[0] - x) < Math.abs(this.centre(best)[0] - x))) best = i;
+    return best;
+  }
+}
+
+class GridStage {
+  constructor(scene) {
+    this.kinds = Object.keys(scene.tokens);
+    this.names = scene.tokens;
+    this.columns = scene.stage.columns;
+  }
+  size(width, height) {
+    [this.width, this.height] = [width, height];
+    const wide = this.kinds.length > 1 ? (width - 16) / 2 : width;
+    this.places = this.kinds.map((kind, i) => {
+      const count = this.names[kind].length;
+      const columns = Math.min(this.columns, count);
+      const rows = Math.ceil(count / columns);
+      const cell = [Math.min(wide / columns, 150), Math.min(height / rows, 76)];
+      const left = i * (wide + 16) + (wide - columns * cell[0]) / 2;
+      return { kind, columns, cell, left, top: (height - rows * cell[1]) / 2, count };
+    });
+    return height;
+  }
+  paint(context, lights) {
+    context.fillStyle = NIGHT;
+    context.fillRect(0, 0, this.width, this.height);
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (const { kind, columns, cell, left, top, count } of this.places) {
+      const light = lights[kind];
+      context.font = `${Math.max(10, Math.min(16, cell[1] * 0.36))}px "Source Sans", "Source Sans 3", sans-serif`;
+      for (let i = 0; i < count; i++) {
+        const [x, y] = [left + (i % columns) * cell[0], top + Math.floor(i / columns) * cell[1]];
+        const bright = light?.shares ? glow(light.shares[i], light.most) : 0;
+        context.fillStyle = `rgba(${WARM},${bright})`;
+        context.fillRect(x + 2, y + 2, cell[0] - 4, cell[1] - 4);
+        context.strokeStyle = "rgba(201,209,218,0.22)";
+        context.lineWidth = 1;
+        context.strokeRect(x + 2.5, y + 2.5, cell[0] - 5, cell[1] - 5);
+        context.fillStyle = bright > 0.5 ? "#14100a" : PALE;
+        context.fillText(this.names[kind][i], x + cell[0] / 2, y + cell[1] / 2, cell[0] - 10);
+        if (light && light.token === i) outline(context, x + 2, y + 2, cell[0] - 4, cell[1] - 4, light.reverse);
+      }
+    }
+  }
+  at(x, y) {
+    for (const { kind, columns, cell, left, top, count } of this.places) {
+      const [c, r] = [Math.floor((x - left) / cell[0]), Math.floor((y - top) / cell[1])];
+      const i = r * columns + c;
+      if (c >= 0 && c < columns && r >= 0 && i < count) return [kind, i];
+    }
+    return null;
+  }
+  step(kind, token, dx, dy) {
+    const { columns, count } = this.places.find((one) => one.kind === kind);
+    return Math.min(count - 1, Math.max(0, token + dx + dy * columns));
+  }
+}
+
+export const STAGES = { book: BookStage, picture: PictureStage, film: FilmStage, words: WordStage, grid: GridStage };

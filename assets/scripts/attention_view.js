@@ -1,0 +1,624 @@
+// The attention view: a stage whose light is attention, every layer and head in small, one row, one sentence.
+//
+// `mount(element, message)` draws one message of `AttentionScene.packed` (core/explain/scene.py); nothing is asked of a server.
+import { STAGES, glow, paintPicture } from "./attention_stages.js";
+import { npz, page, svg } from "./attention_files.js";
+
+const FRAME_MS = 900;
+const STOPS = [[8, 10, 16], [58, 38, 22], [138, 84, 22], [222, 158, 40], [255, 224, 120], [255, 252, 236]];
+const LUT = Array.from({ length: 256 }, (_, i) => {
+  const at = Math.min(STOPS.length - 1.001, (i / 255) * (STOPS.length - 1));
+  const [low, part] = [Math.floor(at), at % 1];
+  return STOPS[low].map((value, c) => Math.round(value + (STOPS[low + 1][c] - value) * part));
+});
+
+let halves = null;
+function float16(bits) {
+  if (!halves) {
+    halves = new Float32Array(65536);
+    for (let i = 0; i < 65536; i++) {
+      const [exponent, fraction] = [(i >> 10) & 31, i & 1023];
+      const size = exponent ? (exponent === 31 ? (fraction ? NaN : Infinity) : (1 + fraction / 1024) * 2 ** (exponent - 15)) : fraction * 2 ** -24;
+      halves[i] = i & 0x8000 ? -size : size;
+    }
+  }
+  return Float32Array.from(bits, (one) => halves[one]);
+}
+
+const VIEWS = { float16: Uint16Array, float32: Float32Array, float64: Float64Array };
+
+// The head of a message, and a function that reads one of its arrays.
+function unpack(given) {
+  const message = given.byteOffset % 8 ? given.slice() : given;
+  const length = new DataView(message.buffer, message.byteOffset).getUint32(0, true);
+  const scene = JSON.parse(new TextDecoder().decode(message.subarray(4, 4 + length)));
+  const base = message.byteOffset + 4 + length;
+  const bytes = (place) => new Uint8Array(message.buffer, base + place.at, place.bytes);
+  const read = (place) => {
+    const View = VIEWS[place.type];
+    const numbers = new View(message.buffer, base + place.at, place.bytes / View.BYTES_PER_ELEMENT);
+    return place.type === "float16" ? float16(numbers) : numbers;
+  };
+  return { scene, read, bytes };
+}
+
+function element(tag, name, parent) {
+  const made = document.createElement(tag);
+  made.className = name;
+  if (tag === "button") made.type = "button";
+  parent.append(made);
+  return made;
+}
+
+const filled = (template, values) => template.replace(/\{(\w+)\}/g, (gap, name) => values[name] ?? gap);
+
+class AttentionView {
+  constructor(parent, message, { picture, before = null, choice = "", onChoice = null, addresses = [], style = () => "" }) {
+    const { scene, read, bytes } = unpack(message);
+    Object.assign(this, { parent, message, scene, bytes, onChoice, addresses, style, words: scene.words });
+    this.stage = new STAGES[scene.stage.name](scene, read, picture);
+    this.layers = scene.layers.map((layer) => ({ ...layer, values: read(layer.weights), heads: layer.weights.shape[0] }));
+    this.measures = scene.measures.map((one) => ({ ...one, values: read(one.shares) }));
+    this.kinds = Object.keys(scene.tokens).filter((kind) => scene.tokens[kind].length);
+    this.percent = new Intl.NumberFormat(scene.locale, { style: "percent", maximumSignificantDigits: 3 });
+    this.number = new Intl.NumberFormat(scene.locale, { maximumSignificantDigits: 3 });
+    this.reverse = this.held = false;
+    this.pointed = this.hovered = null;
+    this.kept = {};
+    this.listSquares();
+    this.chosen = Object.fromEntries(this.kinds.map((kind) => [kind, this.firstSquare(kind)]));
+    const first = this.kinds[0];
+    this.start = { [first]: scene.start ?? scene.tokens[first].length - 1 };
+    this.resting = this.measures.length > 0;
+    this.open(choice || scene.choice);
+    if (before) this.goOn(before);
+    this.build();
+  }
+
+  // -- what there is ------------------------------------------------------------------------------------------------------
+
+  listSquares() {
+    this.squares = [];
+    this.layers.forEach((layer, l) => {
+      if (layer.name === "rollout") this.squares.push({ l, head: "rollout", kind: layer.kind });
+      else {
+        for (let h = 0; h < layer.heads; h++) this.squares.push({ l, head: h, kind: layer.kind });
+        if (layer.heads > 1) this.squares.push({ l, head: "mean", kind: layer.kind });
+      }
+    });
+    this.measures.forEach((_, m) => this.squares.push({ m, head: "measure", kind: this.kinds[0] }));
+  }
+
+  firstSquare(kind) {
+    const own = this.squares.map((one, i) => [one, i]).filter(([one]) => one.kind === kind && one.l !== undefined && one.head !== "rollout");
+    const mean = own.filter(([one]) => one.head === "mean").at(-1);
+    return (mean ?? own.at(-1) ?? [null, -1])[1];
+  }
+
+  // "layer.head.token", from 0, as a link keeps it
+  open(choice) {
+    const [l, head, token] = (choice || "").split(".");
+    const at = this.squares.findIndex((one) => String(one.l) === l && String(one.head) === head);
+    if (at < 0) return;
+    const square = this.squares[at];
+    this.chosen[square.kind] = at;
+    this.resting = false;
+    const of = this.layers[square.l].of;
+    const place = Number.parseInt(token, 10);
+    if (place >= 0 && place < this.scene.tokens[of].length) this.kept[of] = place;
+  }
+
+  // A newer scene of the same layers keeps what the reader chose in the one before.
+  goOn(before) {
+    if (before.squares.length !== this.squares.length || before.kinds.join() !== this.kinds.join()) return;
+    this.chosen = { ...before.chosen };
+    this.resting = before.resting && this.measures.length > 0;
+    this.reverse = before.reverse;
+    this.lit = before.lit;
+    for (const [kind, token] of Object.entries(before.kept)) if (token < this.size(kind)) this.kept[kind] = token;
+    if (before.pointed && before.pointed.token < this.size(before.pointed.kind)) this.pointed = before.pointed;
+  }
+
+  size(kind) {
+    return this.scene.tokens[kind].length;
+  }
+
+  // weights of one square: (queries x keys) in one array; the mean of heads is made when it is first looked at
+  map(square) {
+    const layer = this.layers[square.l];
+    const [, rows, columns] = layer.weights.shape;
+    const area = rows * columns;
+    if (square.head === "rollout") return layer.values;
+    if (square.head !== "mean") return layer.values.subarray(square.head * area, (square.head + 1) * area);
+    if (!layer.mean) {
+      layer.mean = new Float32Array(area);
+      for (let h = 0; h < layer.heads; h++) for (let i = 0; i < area; i++) layer.mean[i] += layer.values[h * area + i] / layer.heads;
+    }
+    return layer.mean;
+  }
+
+  // -- what is chosen -----------------------------------------------------------------------------------------------------
+
+  tokenOf(kind) {
+    if (this.pointed?.kind === kind) return this.pointed.token;
+    return this.kept[kind] ?? this.start[kind] ?? null;
+  }
+
+  squareOf(kind) {
+    const hovered = this.hovered !== null && this.squares[this.hovered].kind === kind ? this.hovered : null;
+    return this.squares[hovered ?? this.chosen[kind]];
+  }
+
+  // The light on the tokens of a kind: {shares, most, token, reverse, square, text}
+  light(kind) {
+    const square = this.squareOf(kind);
+    const rests = kind === this.kinds[0] && this.resting && this.hovered === null && this.pointed === null && this.kept[kind] === undefined;
+    const measure = square?.m !== undefined ? this.measures[square.m] : rests ? this.measures[0] : null;
+    if (measure) return this.measured(measure, kind);
+    if (!square) {
+      const from = this.layers.find((layer) => layer.of === kind && layer.kind !== kind);
+      return { shares: new Float32Array(this.size(kind)), most: 0, token: this.tokenOf(kind), reverse: false, square: from ? null : square };
+    }
+    const layer = this.layers[square.l];
+    const [, rows, columns] = layer.weights.shape;
+    const map = this.map(square);
+    const turned = this.reverse !== this.held;
+    const token = this.tokenOf(layer.of) ?? rows - 1;
+    const shares = turned && layer.of === kind ? Float32Array.from({ length: rows }, (_, i) => map[i * columns + token]) : map.subarray(token * columns, (token + 1) * columns);
+    return { shares, most: largest(shares), token: layer.of === kind ? token : null, from: token, reverse: turned && layer.of === kind, square, layer };
+  }
+
+  measured(measure, kind) {
+    return { shares: measure.values, most: largest(measure.values), token: null, reverse: false, measure, kind };
+  }
+
+  // -- drawing ------------------------------------------------------------------------------------------------------------
+
+  build() {
+    const root = (this.root = element("div", "attention-view", this.parent));
+    const left = element("div", "attention-left", root);
+    this.canvas = element("canvas", "attention-stage", left);
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "application");
+    this.canvas.setAttribute("aria-label", this.words.stage);
+    this.canvas.dataset.light = this.scene.stage.name;
+    this.said = element("p", "attention-sentence", left);
+    this.said.setAttribute("aria-live", "polite");
+    const right = element("div", "attention-right", root);
+    this.grid = element("div", "attention-squares", right);
+    this.grid.tabIndex = 0;
+    this.grid.setAttribute("role", "group");
+    this.grid.setAttribute("aria-label", this.words.squares);
+    this.buildSquares();
+    this.row = element("canvas", "attention-row", right);
+    this.row.setAttribute("role", "img");
+    this.note = element("p", "attention-note", right);
+    this.buildTools(element("div", "attention-tools", left));
+    this.listen();
+    this.resized = new ResizeObserver(() => this.layOut());
+    this.resized.observe(root);
+    this.layOut();
+  }
+
+  buildSquares() {
+    const groups = new Map();
+    this.squares.forEach((square, i) => {
+      const single = square.l !== undefined && this.layers[square.l].heads === 1;
+      const key = square.l === undefined || square.head === "rollout" || single ? "whole" : square.l;
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(i);
+    });
+    for (const [key, members] of groups) {
+      const line = element("div", "attention-layer", this.grid);
+      if (key !== "whole") line.title = this.layers[key].title;
+      line.style.setProperty("--heads", Math.max(4, ...this.layers.map((layer) => (layer.heads > 1 ? layer.heads + 1 : 1))));
+      for (const i of members) line.append(this.drawSquare(i));
+    }
+  }
+
+  drawSquare(i) {
+    const square = this.squares[i];
+    const small = document.createElement("canvas");
+    small.className = "attention-square";
+    small.dataset.square = i;
+    small.dataset.head = square.head === "measure" ? this.measures[square.m].name : typeof square.head === "number" ? square.head + 1 : square.head;
+    small.dataset.layer = square.l === undefined ? "" : this.layers[square.l].name;
+    small.title = this.name(square);
+    square.canvas = small;
+    if (this.overPicture(square)) {
+      small.width = small.height = 112;
+      return small;
+    }
+    const [rows, columns, values] = this.squareValues(square);
+    small.width = columns;
+    small.height = rows;
+    const context = small.getContext("2d");
+    const image = context.createImageData(columns, rows);
+    const most = largest(values);
+    for (let k = 0; k < rows * columns; k++) image.data.set([...LUT[Math.round(255 * glow(values[k], most))], 255], 4 * k);
+    context.putImageData(image, 0, 0);
+    return small;
+  }
+
+  overPicture(square) {
+    return this.scene.stage.name === "picture" && (square.l !== undefined || this.measures[square.m].shares.shape.length === 1);
+  }
+
+  squareValues(square) {
+    if (square.l !== undefined) return [this.layers[square.l].weights.shape[1], this.layers[square.l].weights.shape[2], this.map(square)];
+    const { shape } = this.measures[square.m].shares;
+    if (shape.length === 1) return [1, shape[0], this.measures[square.m].values];
+    const [n, width] = shape;
+    const values = new Float32Array(n * width); // moments run to the right, columns of the book down
+    for (let t = 0; t < n; t++) for (let c = 0; c < width; c++) values[c * n + t] = Math.abs(this.measures[square.m].values[t * width + c]);
+    return [width, n, values];
+  }
+
+  name(square) {
+    if (square.m !== undefined) return this.measures[square.m].title;
+    const layer = this.layers[square.l];
+    if (square.head === "rollout") return this.words.rollout;
+    if (square.head === "mean") return `${layer.title}, ${this.words.mean}`;
+    return layer.heads > 1 ? `${layer.title}, ${filled(this.words.head, { number: square.head + 1 })}` : layer.title;
+  }
+
+  layOut() {
+    const width = Math.round(this.canvas.parentElement.clientWidth);
+    const narrow = this.root.clientWidth < 760;
+    const height = Math.round(Math.max(220, Math.min(narrow ? innerHeight * 0.42 : innerHeight * 0.62, narrow ? width * 1.05 : 640)));
+    if (!width || (this.laid === `${width}x${height}` && this.drawn)) return;
+    this.laid = `${width}x${height}`;
+    this.root.classList.toggle("narrow", narrow);
+    const ratio = Math.min(2, devicePixelRatio || 1);
+    Object.assign(this.canvas, { width: width * ratio, height: height * ratio });
+    this.canvas.style.height = `${height}px`;
+    this.context = this.canvas.getContext("2d");
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.stage.size(width, height);
+    const wide = Math.max(120, this.row.clientWidth);
+    Object.assign(this.row, { width: wide * ratio, height: 128 * ratio });
+    this.rowContext = this.row.getContext("2d");
+    this.rowContext.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.rowWidth = wide;
+    this.repaint();
+  }
+
+  repaint(begun = performance.now()) {
+    const lights = Object.fromEntries(this.kinds.map((kind) => [kind, this.light(kind)]));
+    if (this.inPlay !== undefined) lights.inPlay = this.inPlay;
+    this.stage.paint(this.context, lights);
+    const active = lights[this.activeKind()] ?? lights[this.kinds[0]];
+    if (this.scene.stage.name === "picture") this.paintSquares(lights);
+    this.paintRow(active);
+    this.say(active);
+    const measure = active.measure ? this.measures.indexOf(active.measure) : -1;
+    for (const square of this.squares) square.canvas.classList.toggle("chosen", measure >= 0 ? square.m === measure : square === active.square);
+    this.drawn = true;
+    performance.measure("light", { start: begun, end: performance.now() });
+  }
+
+  activeKind() {
+    if (this.hovered !== null) return this.squares[this.hovered].kind;
+    return this.lit ?? this.kinds.find((kind) => this.chosen[kind] >= 0) ?? this.kinds[0];
+  }
+
+  paintSquares(lights) {
+    const token = lights.patch.from ?? this.start.patch;
+    for (const square of this.squares) {
+      if (!this.overPicture(square)) continue;
+      const columns = this.size("patch");
+      const shares = square.m === undefined ? this.map(square).subarray(token * columns, (token + 1) * columns) : this.measures[square.m].values;
+      const most = largest(shares.subarray(this.stage.extra));
+      paintPicture(square.canvas.getContext("2d"), this.stage, { shares, most }, [0, 0, 112, 112]);
+    }
+  }
+
+  paintRow(light) {
+    const context = this.rowContext;
+    const [width, height] = [this.rowWidth, 128];
+    context.clearRect(0, 0, width, height);
+    const bars = this.bars(light);
+    const step = width / bars.length;
+    const named = step >= 13;
+    const tall = named ? 74 : 110;
+    const best = bars.reduce((top, bar, i) => (bar[1] > bars[top][1] ? i : top), 0);
+    const ink = getComputedStyle(this.root).color;
+    context.font = '12px "Source Sans", "Source Sans 3", sans-serif';
+    bars.forEach(([name, share], i) => {
+      const h = light.most > 0 ? (tall * Math.max(0, share)) / light.most : 0;
+      context.fillStyle = i === best ? "#D5701F" : "#2F7EC7";
+      context.fillRect(i * step + 0.5, tall + 6 - h, Math.max(1, step - 1.5), Math.max(h, 0.5));
+      if (!named) return;
+      context.save();
+      context.translate(i * step + step / 2 - 2, tall + 14);
+      context.rotate(0.75);
+      context.fillStyle = ink;
+      context.fillText(name.replace(/[“”]/g, "").slice(0, 10), 0, 6);
+      context.restore();
+    });
+    this.row.setAttribute("aria-label", `${this.words.row}: ${bars[best][0]} ${this.percent.format(bars[best][1])}`);
+  }
+
+  // names and shares of the row in force; a measure of a book's moments and columns is summed over the columns
+  bars(light) {
+    const kind = light.kind ?? light.square?.kind ?? this.kinds[0];
+    const names = this.scene.tokens[light.reverse ? light.layer.of : kind];
+    const width = light.shares.length / names.length;
+    return names.map((name, i) => [name, width === 1 ? light.shares[i] : light.shares.subarray(i * width, (i + 1) * width).reduce((a, b) => a + Math.abs(b), 0)]);
+  }
+
+  say(light) {
+    const bars = this.bars(light);
+    const best = bars.reduce((top, bar, i) => (bar[1] > bars[top][1] ? i : top), 0);
+    const whole = bars.reduce((sum, [, share]) => sum + Math.abs(share), 0);
+    const share = light.measure ? (whole ? bars[best][1] / whole : 0) : bars[best][1];
+    const values = { key: bars[best][0], share: this.percent.format(share), measure: light.measure?.title };
+    const square = light.square;
+    if (square && !light.measure) {
+      const names = this.scene.tokens[light.layer.of];
+      values.layer = square.head === "rollout" ? this.words.whole : light.layer.title;
+      values.head = square.head === "rollout" ? this.words.rollout : square.head === "mean" ? this.words.mean : filled(this.words.head, { number: square.head + 1 });
+      values.query = light.reverse ? bars[best][0] : names[light.from];
+      values.key = light.reverse ? names[light.from] : bars[best][0];
+      values.times = this.number.format(share * bars.length);
+    }
+    const sentence = filled(this.words[light.measure ? "counts" : light.reverse ? "seen" : "looks"], values);
+    const text = sentence[0].toUpperCase() + sentence.slice(1);
+    if (this.said.textContent !== text) this.said.textContent = text;
+    this.note.textContent = light.measure || light.reverse ? "" : this.spread(bars);
+    Object.assign(this.canvas.dataset, {
+      layer: light.layer?.name ?? "",
+      head: light.measure ? light.measure.name : typeof square?.head === "number" ? square.head + 1 : (square?.head ?? ""),
+      token: light.from ?? "",
+      value: Number(share.toPrecision(3)),
+    });
+  }
+
+  spread(bars) {
+    let entropy = 0;
+    for (const [, share] of bars) if (share > 0) entropy -= share * Math.log(share);
+    const even = Math.log(bars.length);
+    const values = { effective: Math.exp(entropy), count: bars.length, entropy, even };
+    return filled(this.words.spread, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, this.number.format(value)])));
+  }
+
+  // -- what a reader does -------------------------------------------------------------------------------------------------
+
+  listen() {
+    const place = (event) => {
+      const box = this.canvas.getBoundingClientRect();
+      return this.stage.at(event.clientX - box.left, event.clientY - box.top);
+    };
+    const pointed = (event) => {
+      const begun = performance.now();
+      const at = place(event);
+      const turned = event.shiftKey;
+      if (at?.[0] === this.pointed?.kind && at?.[1] === this.pointed?.token && turned === this.held) return;
+      this.held = turned;
+      this.pointed = at ? { kind: at[0], token: at[1] } : null;
+      if (at) this.lit = at[0];
+      this.repaint(begun);
+    };
+    this.canvas.addEventListener("pointermove", pointed);
+    this.canvas.addEventListener("pointerleave", () => this.let(() => (this.pointed = null)));
+    this.canvas.addEventListener("pointerdown", (event) => {
+      pointed(event);
+      const at = place(event);
+      if (at) this.keep(at[0], at[1]);
+    });
+    this.canvas.addEventListener("keydown", (event) => this.stageKey(event));
+    this.canvas.addEventListener("keyup", (event) => event.key === "Shift" && this.let(() => (this.held = false)));
+    this.grid.addEventListener("pointerover", (event) => this.hover(event.target.dataset.square));
+    this.grid.addEventListener("pointerleave", () => this.let(() => (this.hovered = null)));
+    this.grid.addEventListener("click", (event) => this.choose(event.target.dataset.square));
+    this.grid.addEventListener("keydown", (event) => this.squareKey(event));
+  }
+
+  let(change) {
+    const begun = performance.now();
+    change();
+    this.repaint(begun);
+  }
+
+  keep(kind, token) {
+    const same = this.kept[kind] === token;
+    this.let(() => {
+      if (same) delete this.kept[kind];
+      else this.kept[kind] = token;
+      this.resting = this.resting && !Object.keys(this.kept).length;
+      this.lit = kind;
+    });
+    this.report();
+  }
+
+  hover(at) {
+    if (at === undefined || Number(at) === this.hovered) return;
+    this.let(() => (this.hovered = Number(at)));
+  }
+
+  choose(at) {
+    if (at === undefined) return;
+    const square = this.squares[at];
+    this.let(() => {
+      this.resting = square.m === 0;
+      this.chosen[square.kind] = square.m === 0 ? this.firstSquare(square.kind) : Number(at);
+      this.lit = square.kind;
+    });
+    this.report();
+  }
+
+  free() {
+    this.let(() => {
+      this.kept = {};
+      this.pointed = this.hovered = null;
+      this.resting = this.measures.length > 0;
+      this.lit = undefined;
+      for (const kind of this.kinds) this.chosen[kind] = this.firstSquare(kind);
+    });
+    this.report();
+  }
+
+  stageKey(event) {
+    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    if (event.key === "Escape") this.free();
+    else if (event.key === "Shift") this.let(() => (this.held = true));
+    else if (event.key === "Enter" || event.key === " ") {
+      const kind = this.pointed?.kind ?? this.activeKind();
+      this.keep(kind, this.tokenOf(kind) ?? this.size(kind) - 1);
+    } else if (steps[event.key]) {
+      const kind = this.pointed?.kind ?? this.lit ?? this.kinds[0];
+      const from = this.tokenOf(kind) ?? this.size(kind) - 1;
+      this.held = event.shiftKey;
+      this.let(() => (this.pointed = { kind, token: this.stage.step(kind, from, ...steps[event.key]) }));
+    } else return;
+    event.preventDefault();
+  }
+
+  squareKey(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const now = this.hovered ?? this.squares.indexOf(this.squareOf(this.activeKind()));
+    if (event.key === "Escape") this.free();
+    else if (event.key === "Enter" || event.key === " ") this.choose(now);
+    else if (by) {
+      const line = event.key.startsWith("Arrow") && /Up|Down/.test(event.key) ? this.squares[now].canvas.parentElement.children.length : 1;
+      this.hover(Math.min(this.squares.length - 1, Math.max(0, now + by * line)));
+    } else return;
+    event.preventDefault();
+  }
+
+  report() {
+    if (!this.onChoice) return;
+    const light = this.light(this.activeKind());
+    const square = light.square;
+    this.onChoice(this.resting || square?.l === undefined ? "" : `${square.l}.${square.head}.${this.kept[light.layer.of] ?? ""}`);
+  }
+
+  // Layer after layer, from the input to the answer: the mean of heads of each, for the chosen token.
+  play() {
+    if (this.timer) return this.stop();
+    const kind = this.activeKind();
+    const order = this.squares.map((one, i) => [one, i]).filter(([one]) => one.kind === kind && one.l !== undefined && one.head !== "rollout" && (one.head === "mean" || this.layers[one.l].heads === 1));
+    let at = 0;
+    const next = () => {
+      if (at >= order.length) return this.stop();
+      this.let(() => (this.hovered = order[at++][1]));
+    };
+    this.playing.textContent = this.words.stop;
+    next();
+    this.timer = setInterval(next, FRAME_MS);
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.playing.textContent = this.words.play;
+    this.let(() => (this.hovered = null));
+  }
+
+  buildTools(bar) {
+    const press = (text, act) => {
+      const button = element("button", "attention-button", bar);
+      button.textContent = text;
+      button.addEventListener("click", () => act(button));
+      return button;
+    };
+    press(this.words.reverse, (button) => {
+      this.let(() => (this.reverse = !this.reverse));
+      button.setAttribute("aria-pressed", this.reverse);
+    }).setAttribute("aria-pressed", this.reverse);
+    this.playing = press(this.words.play, () => this.play());
+    element("span", "attention-help", bar).textContent = this.words.help;
+    const name = `attention-${this.scene.stage.name}`;
+    press(this.words.png, () => this.canvas.toBlob((blob) => save(blob, `${name}.png`)));
+    press(this.words.svg, () => save(svg(this.canvas, this.bars(this.light(this.activeKind())), this.said.textContent), `${name}.svg`));
+    if (this.addresses.length) press(this.words.html, async () => save(await page(this.message, this.scene.answer, this.addresses, this.style()), `${name}.html`));
+    press(this.words.npz, () => save(npz(this.arrays()), `${name}.npz`));
+  }
+
+  arrays() {
+    const layers = this.scene.layers.map((one) => [`${one.name}.${one.kind}`, this.bytes(one.weights), one.weights.shape, one.weights.type]);
+    return [...layers, ...this.scene.measures.map((one) => [one.name, this.bytes(one.shares), one.shares.shape, one.shares.type])];
+  }
+
+  close() {
+    clearInterval(this.timer);
+    this.resized.disconnect();
+    this.root.remove();
+  }
+}
+
+function largest(values) {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
+  return most;
+}
+
+function save(blob, name) {
+  const address = URL.createObjectURL(blob);
+  Object.assign(document.createElement("a"), { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+// Draws a message in an element; resolves to the view, whose `close` ends it. `options`: see `AttentionView`.
+export async function mount(parent, message, options = {}) {
+  const { scene, bytes } = unpack(message);
+  let picture = null;
+  if (scene.stage.picture) picture = await createImageBitmap(new Blob([bytes(scene.stage.picture)]));
+  return new AttentionView(parent, message, { ...options, picture });
+}
+
+const PARTS = ["attention_stages.js", "attention_files.js", "attention_view.js"];
+
+// The style sheet's rules of this view, for a file of its own.
+function ownStyle() {
+  const rules = [...document.styleSheets].flatMap((sheet) => {
+    try {
+      return [...sheet.cssRules];
+    } catch {
+      return []; // a sheet of another origin
+    }
+  });
+  return rules.filter((rule) => rule.cssText.includes(".attention-")).map((rule) => rule.cssText).join("\n");
+}
+
+// A page's component: the address keeps the choice under the component's key, and a newer message keeps the reader's choice.
+export class PageView {
+  constructor(parent) {
+    this.parent = parent;
+    this.view = null;
+    this.closed = false;
+  }
+  async show(message) {
+    if (this.message && same(this.message, message)) return;
+    const { key } = unpack(message).scene;
+    this.message = message;
+    const before = this.view;
+    const view = await mount(this.parent, message, {
+      before,
+      choice: before ? "" : (new URLSearchParams(location.search).get(key) ?? ""),
+      onChoice: (text) => keepInAddress(key, text),
+      addresses: PARTS.map((name) => new URL(name, import.meta.url).href),
+      style: ownStyle,
+    });
+    if (this.closed || this.message !== message) return view.close();
+    before?.close();
+    this.view = view;
+  }
+  close() {
+    this.closed = true;
+    this.view?.close();
+  }
+}
+
+function same(one, other) {
+  if (one.length !== other.length) return false;
+  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false;
+  return true;
+}
+
+function keepInAddress(key, text) {
+  const address = new URL(location.href);
+  if (text) address.searchParams.set(key, text);
+  else address.searchParams.delete(key);
+  history.replaceState(history.state, "", address);
+}

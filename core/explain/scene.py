@@ -1,0 +1,371 @@
+"""A scene of attention: the thing that a model read, its maps, and what counted for the answer, as one value for one view.
+
+The thing itself is the stage, and light is attention. `AttentionScene.packed` writes everything as one binary message, which
+`assets/scripts/attention_view.js` draws: on a page, in a notebook, and in the file that `save` writes.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.explain.rollout import rollout
+from core.messages import N_, BadValue
+
+SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
+PARTS: Final = ("attention_stages.js", "attention_files.js", "attention_view.js")
+"""Scripts of the view, in the order in which a file of its own joins them."""
+STYLE: Final = SCRIPTS.parent / "styles" / "attention_view.css"
+MAX_SIDE: Final = 512
+"""Pixels of a picture's longer side in a scene; a stage is not drawn much larger."""
+
+SENTENCES: Final = {
+    "looks": N_("{layer}, {head}: {query} looks at {key} with {share}, {times} times as much as evenly."),
+    "seen": N_("{layer}, {head}: {key} is looked at most by {query}, with {share}."),
+    "one": N_("{layer}, {head}: {query} gives {key} {share}."),
+    "counts": N_("{measure}: {key} counts most for the answer, with {share} of the whole."),
+    "spread": N_("Spread over {effective} of {count} (entropy {entropy} nats, evenly {even})."),
+    "distance": N_("Mean distance {distance} steps, evenly {even}."),
+    "head": N_("head {number}"),
+    "mean": N_("mean of heads"),
+    "rollout": N_("Rollout"),
+    "whole": N_("all layers together"),
+    "rest": N_("At rest: what counts for the answer"),
+    "reverse": N_("Who looks at it?"),
+    "play": N_("Layer by layer"),
+    "stop": N_("Stop"),
+    "png": N_("PNG"),
+    "svg": N_("SVG"),
+    "html": N_("HTML"),
+    "npz": N_("Numbers (.npz)"),
+    "stage": N_("Stage: point at a token to light what it looks at; arrows walk, Enter keeps, Escape lets go."),
+    "squares": N_("Layers and heads: point at a square to light the stage by it; arrows walk, Enter keeps."),
+    "row": N_("Weights of the chosen token"),
+    "help": N_("Point: what it looks at. Press: keep. Shift: who looks at it. Esc: let go."),
+}
+"""What the view says, in English; a page passes translations."""
+
+
+class MessageParts:
+    """Arrays and files of a message, in their order; calling it adds one and returns where that stands."""
+
+    def __init__(self, blobs: list[bytes]) -> None:
+        self.blobs = blobs
+        self.size = 0
+
+    def __call__(self, data: NDArray[Any] | bytes) -> dict[str, Any]:
+        raw = data if isinstance(data, bytes) else np.ascontiguousarray(data).tobytes()
+        place: dict[str, Any] = {"at": self.size, "bytes": len(raw)}
+        if not isinstance(data, bytes):
+            place |= {"shape": list(data.shape), "type": str(data.dtype)}
+        padded = raw + b"\0" * (-len(raw) % 8)
+        self.blobs.append(padded)
+        self.size += len(padded)
+        return place
+
+
+@dataclass(frozen=True, kw_only=True)
+class BookStage:
+    """The last moments of an order book.
+
+    Attributes:
+        levels: (n, 40), oldest first, price and size of ask and bid a level, as `core.market.book` has them.
+        step_s: seconds between moments.
+        channels: learned channels beside the moments (D2); 0 where no layer relates them.
+    """
+
+    name: ClassVar[str] = "book"
+    levels: NDArray[np.floating]
+    step_s: float = 0.25
+    channels: int = 0
+    moment: str = N_("{seconds} s")
+    channel: str = N_("channel {number}")
+
+    def tokens(self) -> dict[str, list[str]]:
+        """Names of moments and of channels."""
+        n = len(self.levels)
+        moments = [self.moment.format(seconds=f"{(i + 1 - n) * self.step_s:+.2f}".replace("+0.00", "0")) for i in range(n)]
+        return {"time": moments, "channel": [self.channel.format(number=i + 1) for i in range(self.channels)]}
+
+    def described(self, add: MessageParts) -> dict[str, Any]:
+        """Prices and sizes, for drawing."""
+        return {"levels": add(np.asarray(self.levels, dtype=np.float64)), "step": self.step_s}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureStage:
+    """A picture, cut into patches row by row.
+
+    Attributes:
+        pixels: (height, width, 3) or (height, width), uint8. grid: rows and columns of patches.
+        extra: names of the tokens before the patches, such as a class token.
+    """
+
+    name: ClassVar[str] = "picture"
+    pixels: NDArray[np.uint8]
+    grid: tuple[int, int]
+    extra: Sequence[str] = ()
+    patch: str = N_("the patch in row {row}, column {column}")
+
+    def tokens(self) -> dict[str, list[str]]:
+        """Names of the extra tokens and the patches."""
+        rows, columns = self.grid
+        patches = [self.patch.format(row=r + 1, column=c + 1) for r in range(rows) for c in range(columns)]
+        return {"patch": [*self.extra, *patches]}
+
+    def described(self, add: MessageParts) -> dict[str, Any]:
+        """The picture as a file, and where its patches are."""
+        height, width = self.pixels.shape[:2]
+        return {
+            "picture": add(_picture(self.pixels)),
+            "grid": list(self.grid),
+            "extra": len(self.extra),
+            "aspect": width / height,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilmStage:
+    """Frames of a film.
+
+    Attributes:
+        frames: (n, height, width, 3), uint8. seconds: (n,), when each begins.
+    """
+
+    name: ClassVar[str] = "film"
+    frames: NDArray[np.uint8]
+    seconds: Sequence[float]
+    frame: str = N_("frame {number} ({seconds} s)")
+
+    def tokens(self) -> dict[str, list[str]]:
+        """Names of the frames."""
+        return {"frame": [self.frame.format(number=i + 1, seconds=f"{s:.2f}") for i, s in enumerate(self.seconds)]}
+
+    def described(self, add: MessageParts) -> dict[str, Any]:
+        """All frames side by side in one picture."""
+        count, height, width = self.frames.shape[:3]
+        columns = max(1, int(np.ceil(np.sqrt(count * height / width))))
+        rows = -(-count // columns)
+        sheet = np.zeros((rows * height, columns * width, 3), dtype=np.uint8)
+        for i, one in enumerate(self.frames):
+            r, c = divmod(i, columns)
+            sheet[r * height : (r + 1) * height, c * width : (c + 1) * width] = one
+        return {"picture": add(_picture(sheet, longest=4096)), "columns": columns, "rows": rows, "aspect": width / height,
+                "seconds": [float(s) for s in self.seconds]}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordStage:
+    """Tokens of a text.
+
+    Attributes:
+        words: as the model reads them. joined: whether each continues the word before it, for drawing.
+    """
+
+    name: ClassVar[str] = "words"
+    words: Sequence[str]
+    joined: Sequence[bool] = ()
+
+    def tokens(self) -> dict[str, list[str]]:
+        """The words in quotation marks."""
+        return {"word": [f"“{one}”" for one in self.words]}
+
+    def described(self, add: MessageParts) -> dict[str, Any]:
+        """The words themselves."""
+        del add
+        return {"words": list(self.words), "joined": [bool(one) for one in self.joined] or [False] * len(self.words)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridStage:
+    """Any tokens as cells, row by row.
+
+    Attributes:
+        names: of the tokens. columns: cells a row. keys: names of what is looked at, where it is not the same tokens.
+    """
+
+    name: ClassVar[str] = "grid"
+    names: Sequence[str]
+    columns: int
+    keys: Sequence[str] = ()
+
+    def tokens(self) -> dict[str, list[str]]:
+        """Names of the cells, and of the keys where they differ."""
+        return {"cell": list(self.names)} | ({"key": list(self.keys)} if self.keys else {})
+
+    def described(self, add: MessageParts) -> dict[str, Any]:
+        """The layout."""
+        del add
+        return {"columns": self.columns}
+
+
+Stage = BookStage | PictureStage | FilmStage | WordStage | GridStage
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerMaps:
+    """Maps of one layer.
+
+    Attributes:
+        name: as the model names it. weights: (heads, queries, keys), rows summing to 1; changed to float16 alone.
+        kind: the kind of the stage's tokens that are looked at; the first kind of the stage where empty.
+        of: the kind of the tokens that look, where it is another one.
+    """
+
+    name: str
+    weights: NDArray[np.floating]
+    kind: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionScene:
+    """Everything that the view shows.
+
+    Attributes:
+        stage: what the model read. layers: first layer first.
+        start: the token that is chosen at first; the last one where None.
+        measures: shares of the answer by name, (n,) over the first kind of tokens, or (n, 40) over a book's moments and columns.
+            The first one lights the stage at rest.
+        answer: what the model answers, in words. titles: names of layers and measures for readers.
+        rolled: whether the rollout of each kind's layers is a square of its own.
+        choice: layer, head and token that a link names, as the view writes them.
+
+    Raises:
+        BadValue: where maps, measures and the stage's tokens do not fit together.
+    """
+
+    stage: Stage
+    layers: Sequence[LayerMaps]
+    start: int | None = None
+    measures: Mapping[str, NDArray[np.floating]] = field(default_factory=dict)
+    answer: str = ""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    rolled: bool = True
+    choice: str = ""
+
+    def __post_init__(self) -> None:
+        tokens = self.stage.tokens()
+        if not self.layers:
+            raise BadValue("the scene has no layers: give one map or more")
+        for one in self.layers:
+            shape = one.weights.shape
+            kind = one.kind or next(iter(tokens))
+            wanted = (len(tokens.get(one.of or kind, ())), len(tokens.get(kind, ())))
+            if len(shape) != 3 or shape[1:] != wanted:
+                raise BadValue(
+                    "the layer {name} has weights of shape {shape}: heads x {queries} x {keys} would fit the stage",
+                    name=one.name, shape=str(shape), queries=wanted[0], keys=wanted[1],
+                )  # fmt: skip
+        first = len(next(iter(tokens.values())))
+        for name, shares in self.measures.items():
+            if not 1 <= shares.ndim <= 2 or shares.shape[0] != first:
+                raise BadValue(
+                    "the measure {name} has the shape {shape}: one share for each of {count} tokens is right",
+                    name=name, shape=str(shares.shape), count=first,
+                )  # fmt: skip
+
+    def rollouts(self) -> list[LayerMaps]:
+        """The rollout of each kind whose tokens look at each other."""
+        first = next(iter(self.stage.tokens()))
+        grouped: dict[str, list[LayerMaps]] = {}
+        for one in self.layers:
+            if not one.of:
+                grouped.setdefault(one.kind or first, []).append(one)
+        if not self.rolled:
+            return []
+        return [
+            LayerMaps(name="rollout", kind=kind, weights=rollout([one.weights for one in layers])[None])
+            for kind, layers in grouped.items()
+            if len(layers) > 1
+        ]
+
+    def packed(self, words: Mapping[str, str] | None = None, *, locale: str = "en", key: str = "") -> bytes:
+        """The scene as one message: the length of its head as uint32, the head as JSON, then arrays, 8 bytes aligned.
+
+        Args:
+            words: `SENTENCES` in the reader's language. locale: of numbers. key: the address's parameter that keeps the choice.
+        """
+        tokens = self.stage.tokens()
+        first = next(iter(tokens))
+        blobs: list[bytes] = []
+        add = MessageParts(blobs)
+        head = {
+            "stage": {"name": self.stage.name} | self.stage.described(add),
+            "tokens": tokens,
+            "layers": [
+                {
+                    "name": one.name,
+                    "title": self.titles.get(one.name, one.name),
+                    "kind": one.kind or first,
+                    "of": one.of or one.kind or first,
+                    "weights": add(np.asarray(one.weights, dtype=np.float16)),
+                }
+                for one in [*self.layers, *self.rollouts()]
+            ],
+            "measures": [
+                {"name": name, "title": self.titles.get(name, name), "shares": add(np.asarray(shares, dtype=np.float32))}
+                for name, shares in self.measures.items()
+            ],
+            "start": self.start,
+            "answer": self.answer,
+            "words": {**SENTENCES, **(words or {})},
+            "locale": locale,
+            "choice": self.choice,
+            "key": key,
+        }
+        text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
+        text += b" " * (-(len(text) + 4) % 8)
+        return b"".join((struct.pack("<I", len(text)), text, *blobs))
+
+    def html(self, words: Mapping[str, str] | None = None, *, locale: str = "en") -> str:
+        """A page of its own with the view and its numbers, which needs no server."""
+        script = "\n".join(_joined((SCRIPTS / name).read_text(encoding="utf-8")) for name in PARTS)
+        packed = base64.b64encode(self.packed(words, locale=locale)).decode()
+        return (
+            "<!doctype html><html><head><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+            f"<title>{html.escape(self.answer or self.stage.name)}</title>"
+            f"<style>{STYLE.read_text(encoding='utf-8')}</style></head>"
+            "<body class=attention-page><div id=view></div><script type=module>\n"
+            f"{script}\nconst text = atob({json.dumps(packed)});\n"
+            "mount(document.getElementById('view'), Uint8Array.from(text, (c) => c.charCodeAt(0)));\n</script></body></html>"
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the view as an HTML file of its own; returns its path."""
+        where = Path(path)
+        where.write_text(self.html(), encoding="utf-8")
+        return where
+
+    def _repr_html_(self) -> str:
+        return f'<iframe style="width:100%;height:720px;border:0" srcdoc="{html.escape(self.html())}"></iframe>'
+
+
+def _joined(script: str) -> str:
+    """A module's text without its imports and exports, as it stands in one script with the others."""
+    lines = (line for line in script.splitlines() if not line.startswith("import "))
+    return "\n".join(line.removeprefix("export ") for line in lines)
+
+
+def _picture(pixels: NDArray[np.uint8], *, longest: int = MAX_SIDE) -> bytes:
+    """The pixels as a PNG where they are few, else as a JPEG, at most `longest` pixels a side."""
+    from PIL import Image
+
+    image = Image.fromarray(pixels).convert("RGB")
+    image.thumbnail((longest, longest))
+    file = io.BytesIO()
+    if image.width * image.height <= 128 * 128:
+        image.save(file, "PNG")
+    else:
+        image.save(file, "JPEG", quality=88)
+    return file.getvalue()

@@ -1,0 +1,85 @@
+"""MiniLM, a Transformer encoder over pieces of words in BERT's form: post-norm, learned positions.
+
+Sources: Devlin et al. 2019; Wang et al. 2020.
+
+ids (batch, n) -> LayerNorm(word + position + segment) -> layers (attention, feed-forward) -> vectors (batch, n, width)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, overload
+
+import torch
+from torch import Tensor, nn
+
+from core.messages import BadValue
+from core.models.config import SymbolsConfig
+from core.nn import AttentionMaps, EncoderLayer
+
+
+@dataclass(frozen=True, kw_only=True)
+class MiniLMConfig(SymbolsConfig):
+    """Everything that shapes the network; the defaults are all-MiniLM-L6-v2's.
+
+    Attributes:
+        vocabulary: V, pieces of words. width: D. heads: a layer. hidden: d_ff. layers: their number. length: longest sequence.
+    """
+
+    model: ClassVar[str] = "minilm"
+    vocabulary: int = 30522
+    width: int = 384
+    heads: int = 12
+    layers: int = 6
+    hidden: int = 1536
+    length: int = 512
+
+    def example_inputs(self, length: int) -> tuple[Tensor, ...]:
+        """A sequence of `length` symbols."""
+        return (torch.zeros(1, length, dtype=torch.long),)
+
+
+class MiniLM(nn.Module):
+    """The whole network, without a pooling: `core.words` averages the vectors.
+
+    >>> model = MiniLM(MiniLMConfig(vocabulary=10, width=8, heads=2, hidden=16, layers=1, length=9))
+    >>> model(torch.ones(2, 7, dtype=torch.long)).shape
+    torch.Size([2, 7, 8])
+    """
+
+    def __init__(self, config: MiniLMConfig) -> None:
+        super().__init__()
+        c = self.config = config
+        self.words = nn.Embedding(c.vocabulary, c.width)
+        self.positions = nn.Embedding(c.length, c.width)
+        self.segment = nn.Parameter(torch.zeros(c.width))
+        self.norm = nn.LayerNorm(c.width, eps=1e-12)
+        self.layers = nn.ModuleList(
+            EncoderLayer(c.width, c.heads, c.hidden, activation="gelu", eps=1e-12) for _ in range(c.layers)
+        )
+
+    @overload
+    def forward(self, ids: Tensor, *, return_attention: Literal[False] = ...) -> Tensor: ...
+
+    @overload
+    def forward(self, ids: Tensor, *, return_attention: Literal[True]) -> tuple[Tensor, AttentionMaps]: ...
+
+    def forward(self, ids: Tensor, *, return_attention: bool = False) -> Tensor | tuple[Tensor, AttentionMaps]:
+        """Vectors (batch, n, width) of the pieces `ids` (batch, n), all of one sentence each.
+
+        Args:
+            return_attention: also return the weights "layer 1" ..., (batch, heads, n, n) each.
+
+        Raises:
+            BadValue: for a sequence longer than `length`.
+        """
+        n = ids.shape[1]
+        if n > self.config.length:
+            raise BadValue("{count} pieces of words: this model takes at most {most}", count=n, most=self.config.length)
+        x = self.norm(self.words(ids) + self.positions.weight[:n] + self.segment)  # (batch, n) -> (batch, n, width)
+        maps: AttentionMaps = {}
+        for number, layer in enumerate(self.layers, start=1):
+            x, weights = layer(x, return_attention=return_attention)
+            if weights is not None:
+                maps[f"layer {number}"] = weights
+        return (x, maps) if return_attention else x

