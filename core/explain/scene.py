@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.explain.rollout import rollout
-from core.messages import N_, BadValue
+from core.messages import N_, BadValue, compose
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
 PARTS: Final = ("attention_stages.js", "attention_files.js", "attention_view.js")
@@ -32,15 +32,12 @@ MAX_SIDE: Final = 512
 SENTENCES: Final = {
     "looks": N_("{layer}, {head}: {query} looks at {key} with {share}, {times} times as much as evenly."),
     "seen": N_("{layer}, {head}: {key} is looked at most by {query}, with {share}."),
-    "one": N_("{layer}, {head}: {query} gives {key} {share}."),
     "counts": N_("{measure}: {key} counts most for the answer, with {share} of the whole."),
     "spread": N_("Spread over {effective} of {count} (entropy {entropy} nats, evenly {even})."),
-    "distance": N_("Mean distance {distance} steps, evenly {even}."),
     "head": N_("head {number}"),
     "mean": N_("mean of heads"),
     "rollout": N_("Rollout"),
     "whole": N_("all layers together"),
-    "rest": N_("At rest: what counts for the answer"),
     "reverse": N_("Who looks at it?"),
     "play": N_("Layer by layer"),
     "stop": N_("Stop"),
@@ -257,7 +254,7 @@ class AttentionScene:
     def __post_init__(self) -> None:
         tokens = self.stage.tokens()
         if not self.layers:
-            raise BadValue("the scene has no layers: give one map or more")
+            raise BadValue(compose("the scene has no layers: give one map or more"))
         for one in self.layers:
             shape = one.weights.shape
             kind = one.kind or next(iter(tokens))

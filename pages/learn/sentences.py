@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from core.messages import BadValue
@@ -13,8 +15,8 @@ from pages.shared.attention_view import attention_view
 from pages.shared.language import _, number, prose_section
 from pages.shared.stat_strip import Stat, stat_strip
 
-TEXT = "text"
-OTHER = "other"
+TEXT: Final = "text"
+OTHER: Final = "other"
 
 
 @st.cache_resource(show_spinner=False)
@@ -113,3 +115,4 @@ if read is not None:
     attention_view(scene, key="light")
     st.markdown(prose_section("words", "lead"))
     compare(read)
+    controls.link_to_view()

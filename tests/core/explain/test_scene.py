@@ -55,6 +55,7 @@ def test_the_documented_tlob_and_72_heads_stay_under_400_kilobytes() -> None:
     layers += [LayerMaps(name=f"f{i}", weights=maps(1, 40, 40), kind="channel") for i in range(4)]
     levels = np.random.default_rng(0).random((128, 40))
     assert len(AttentionScene(stage=BookStage(levels=levels, channels=40), layers=layers).packed()) < 400_000
+    layers = [LayerMaps(name=str(i), weights=maps(12, 32, 32)) for i in range(6)]
     words = AttentionScene(
         stage=WordStage(words=["w"] * 32), layers=[LayerMaps(name=str(i), weights=maps(12, 32, 32)) for i in range(6)]
     )

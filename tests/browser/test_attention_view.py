@@ -1,0 +1,101 @@
+"""The attention view in a browser: lit at rest, changed by pointing, kept by the address, taken away as files that read back."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+from core.words import bundled
+from tests.browser.conftest import NewPage, assert_fits
+from tests.browser.reader import PATIENCE_MS
+from tests.browser.server import AppServer
+
+STAGE = "[data-light=words]"
+TIRED = bundled.TEXTS[0]
+SENTENCE = bundled.sentences()[TIRED]
+
+
+def stage_pixels(page: Page) -> str:
+    return str(page.locator(STAGE).evaluate("stage => stage.toDataURL()"))
+
+
+def opened(new_page: NewPage, app: AppServer, address: str = "/words", **more: object) -> Page:
+    page = new_page(app, address, **more)
+    page.wait_for_selector(f"{STAGE}[data-value]", timeout=PATIENCE_MS)
+    return page
+
+
+def test_the_stage_is_on_the_first_screen_and_says_the_models_number(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page, app)
+    box = page.locator(STAGE).bounding_box()
+    assert box and box["y"] + box["height"] <= 900 and box["width"] * box["height"] >= 0.3 * 1440 * 900
+    it, animal = SENTENCE.tokens.index("it"), SENTENCE.tokens.index("animal")
+    weight = float(np.float16(SENTENCE.weights[5, 11, it, animal]))
+    stage = page.locator(STAGE)
+    assert stage.get_attribute("data-head") == "12" and stage.get_attribute("data-layer") == "layer 6"
+    assert float(stage.get_attribute("data-value") or 0) == float(f"{weight:.3g}")
+    expect(page.locator(".attention-sentence")).to_contain_text(f"“it” looks at “animal” with {100 * weight:.1f}%")
+    assert page.locator(".attention-square[data-head]").count() == 6 * 13 + 1
+    assert page.locator("iframe").count() == 0
+
+
+def test_pointing_lights_and_a_press_stays_in_the_address(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page, app)
+    rest = stage_pixels(page)
+    square = page.locator('.attention-square[data-layer="layer 1"][data-head="3"]')
+    square.hover()
+    expect(page.locator(STAGE)).to_have_attribute("data-layer", "layer 1")
+    assert stage_pixels(page) != rest
+    square.click()
+    page.wait_for_url(re.compile(r"light=0\.2\."), timeout=PATIENCE_MS)
+    page.locator("h1").first.hover()
+    expect(page.locator(STAGE)).to_have_attribute("data-head", "3")
+    before = page.locator(".attention-sentence").inner_text()
+    assert "“it” looks at “because”" in before  # the word before it
+    page.reload()
+    page.wait_for_selector(f"{STAGE}[data-head='3']", timeout=PATIENCE_MS)
+    page.locator(STAGE).focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(STAGE)).not_to_have_attribute("data-head", "3")
+
+
+def test_arrows_walk_and_shift_turns_the_question_round(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page, app)
+    stage = page.locator(STAGE)
+    stage.focus()
+    start = int(stage.get_attribute("data-token") or -1)
+    page.keyboard.press("ArrowLeft")
+    expect(stage).to_have_attribute("data-token", str(start - 1))
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Who looks at it?").click()
+    expect(page.locator(".attention-sentence")).to_contain_text("is looked at most by")
+
+
+def test_numbers_and_the_view_itself_are_taken_away(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page, app)
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="Numbers (.npz)").click()
+    arrays = np.load(io.BytesIO(taken.value.path().read_bytes()))
+    np.testing.assert_array_equal(arrays["layer_6.word"], SENTENCE.weights[5].astype(np.float16))
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="HTML").click()
+    path = saved.value.path().rename(saved.value.path().with_suffix(".html"))
+    alone = page.context.new_page()
+    alone.goto(path.as_uri())
+    alone.wait_for_selector(f"{STAGE}[data-value]", timeout=PATIENCE_MS)
+    assert alone.locator(STAGE).get_attribute("data-value") == page.locator(STAGE).get_attribute("data-value")
+    alone.close()
+
+
+def test_another_sentence_keeps_the_head_and_a_phone_fits(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page, app, "/words?light=0.2.5", width=390)
+    top = page.locator(STAGE).bounding_box()
+    assert top and top["y"] < 420
+    assert_fits(page)
+    page.get_by_role("button", name="wide").click()
+    expect(page.get_by_role("textbox").first).to_have_value(bundled.TEXTS[1], timeout=PATIENCE_MS)
+    expect(page.locator(STAGE)).to_have_attribute("data-head", "3", timeout=PATIENCE_MS)
