@@ -5,7 +5,6 @@ import * as data from "./terminal_data.js";
 import { DepthPicture, NO_ROW, SCALE_ROWS, SHADES, shadeOf, strength } from "./terminal_depth.js";
 
 const STEP_S = 0.25;
-const CELL = [62, 13]; // least size of a footprint's cell, pixels
 const RESTYLE_MS = 2_000;
 const ROOM = 0.04; // of the width, right of the newest row
 
@@ -402,7 +401,7 @@ export class Chart {
   paintMarks({ context: pen, mediaSize }) {
     const frame = this.store.rows.length ? this.frame(mediaSize) : null;
     if (!frame) return;
-    const { footprint, profile, colours } = this.config;
+    const { profile, colours } = this.config;
     pen.save();
     pen.beginPath();
     pen.rect(0, 0, frame.width, frame.height);
@@ -413,9 +412,8 @@ export class Chart {
       pen.fillRect(0, frame.y(this.profile.high), frame.width, frame.y(this.profile.low) - frame.y(this.profile.high));
       pen.globalAlpha = 1;
     }
-    if (!footprint && !this.hidden.has("trades")) this.paintTrades(pen, frame);
+    if (!this.hidden.has("trades")) this.paintTrades(pen, frame);
     this.paintCalls(pen, frame);
-    if (footprint) this.paintFootprint(pen, frame);
     this.paintRuler(pen, frame);
     pen.restore();
   }
@@ -464,31 +462,6 @@ export class Chart {
       if (kind !== "pending") pen.fill();
       pen.stroke();
     }
-  }
-
-  // "sold x bought" in each cell, tinted by the side that traded more; the column's delta at the pane's lower edge.
-  paintFootprint(pen, { at, y, height }) {
-    const [from, to] = this.range();
-    const scale = { from, to, perMs: this.spacing / 250, perPrice: this.perPrice };
-    const { column, row, cells, deltas } = (this.footprint = data.footprint(this.traded, scale, this.tick, CELL));
-    const [wide, tall] = [column * scale.perMs - 2, row * this.perPrice - 1];
-    const { colours } = this.config;
-    const largest = Math.max(...cells.map((cell) => cell.bought + cell.sold + cell.unknown), 1e-12);
-    const side = (net) => (net > 0 ? colours.up : net < 0 ? colours.down : colours.none);
-    Object.assign(pen, { font: `10px ${this.text.fontFamily}`, textBaseline: "middle", textAlign: "center" });
-    for (const cell of cells) {
-      const [middle, level] = [at(cell.time), y(cell.price)];
-      pen.globalAlpha = 0.15 + 0.45 * Math.sqrt((cell.bought + cell.sold + cell.unknown) / largest);
-      pen.fillStyle = side(cell.bought - cell.sold);
-      pen.fillRect(middle - wide / 2, level - tall / 2, wide, tall);
-      pen.globalAlpha = 1;
-      pen.fillStyle = this.text.color;
-      pen.fillText(`${this.format.short(cell.sold)} x ${this.format.short(cell.bought)}`, middle, level, wide);
-    }
-    deltas.x.forEach((time, i) => {
-      pen.fillStyle = side(deltas.y[i]);
-      pen.fillText(`Δ ${this.format.signed(Number(deltas.y[i].toPrecision(2)))}`, at(time), height - 8, wide);
-    });
   }
 
   paintDelta({ context: pen }) {

@@ -232,16 +232,6 @@ export function volumeDelta(trades, from, to, column) {
   return { x, y: x.map((time) => sums.get(time)) };
 }
 
-const COLUMNS_MS = [250, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000];
-
-// Cells of one column and price row each, with bought and sold sizes, and each column's delta; coarse enough to be read.
-// `perMs`, `perPrice`: pixels; `least`: pixels of a cell, [width, height].
-export function footprint(trades, { from, to, perMs, perPrice }, tick, least) {
-  const column = COLUMNS_MS.find((ms) => ms * perMs >= least[0]) ?? COLUMNS_MS.at(-1);
-  const row = tick * niceStep(least[1] / perPrice / tick);
-  return { column, row, cells: binTrades(trades, from, to, column, row), deltas: volumeDelta(trades, from, to, column) };
-}
-
 // Traded size per price, the price with the most (point of control), and the span that holds 70 % of it (value area).
 export function volumeProfile(trades, from, to, tick) {
   const sizes = new Map();

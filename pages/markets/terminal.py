@@ -72,7 +72,6 @@ class TerminalChoices:
         contrast: exponent of the liquidity's shade. cutoff: share of the smallest sizes left out.
         palette: a key of `PALETTES`. zone: "UTC" or a name of the browser's time zone.
         profile: whether point of control, value area and VWAP are drawn.
-        footprint: whether bought and sold sizes stand as numbers by price and column instead of bubbles.
         lines: prices of the reader's own lines. minimap: outline of a whole recording, see `RecordingFeed.outline`.
     """
 
@@ -85,7 +84,6 @@ class TerminalChoices:
     palette: str
     zone: str
     profile: bool
-    footprint: bool
     lines: tuple[float, ...]
     minimap: dict[str, Any] | None = None
 

@@ -71,7 +71,6 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         contrast = url_state.slider(_("Contrast of resting size"), 0.3, 3.0, key="contrast", default=1.0, step=0.1)
         cutoff = url_state.slider(_("Leave out the smallest (share)"), 0.0, 0.9, key="cutoff", default=0.0, step=0.05)
         profile = st.toggle(_("Volume profile, value area and VWAP"), key="profile", bind="query-params")
-        footprint = st.toggle(_("Footprint: bought and sold by price"), key="footprint", bind="query-params")
         palette = url_state.choice(st.selectbox, _("Colours"), palettes, key="colours")
         zone = url_state.choice(st.selectbox, _("Times in"), zones, key="zone")
     return TerminalChoices(
@@ -84,7 +83,6 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         palette=palette,
         zone="UTC" if zone == "UTC" else (st.context.timezone or "UTC"),
         profile=profile,
-        footprint=footprint,
         lines=lines(),
         minimap=feed.outline(MINIMAP_POINTS) if isinstance(feed, RecordingFeed) else None,
     )

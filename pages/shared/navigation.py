@@ -102,7 +102,7 @@ MOVED: Final[dict[str, str]] = {
 """Addresses of pages that are gone, each with the nearest page that stays: links lead there still."""
 
 OF_THE_LIVE_PAGE: Final = frozenset(
-    ("at", "colours", "contrast", "cutoff", "ex", "fee", "footprint", "h", "label", "lines", "model", "moves",
+    ("at", "colours", "contrast", "cutoff", "ex", "fee", "h", "label", "lines", "model", "moves",
      "pressure", "profile", "rec", "seed", "source", "span", "speed", "spread", "sure", "sym", "ticks", "vol", "with", "zone")
 )  # fmt: skip
 """Parameters of links to the live page, which stood at the root address before the front page did: they lead there still."""

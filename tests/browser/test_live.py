@@ -459,24 +459,3 @@ def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(live: Page) 
     opened(live)
     assert live.evaluate(background) == light
     live.evaluate("localStorage.removeItem('stActiveTheme-/live-v2')")
-
-
-def test_the_footprint_holds_every_trade_by_price_and_column(new_page: NewPage, app: AppServer) -> None:
-    page = opened(new_page(app, "/live?footprint=true&span=30"))
-    page.wait_for_function(f"() => {TERMINAL}.chart.footprint?.cells.length", timeout=PATIENCE_MS)
-    found = page.evaluate(f"""() => {{
-        const {{ column, cells, deltas }} = {TERMINAL}.chart.footprint;
-        return {{ column, cells, deltas: deltas.x.map((time, i) => [time, deltas.y[i]]) }};
-    }}""")
-    one = find_recording(OPENS_WITH)
-    drawn = pd.DataFrame(found["cells"])
-    trades = pd.DataFrame([vars(trade) for trade in read_trades(one.path)])
-    trades["column"] = trades.exchange_ms // found["column"] * found["column"] + found["column"] / 2
-    whole = sorted(set(drawn.time))[1:-1]  # the outer ones may be cut off at the edge, or still be filling
-    sums = trades[trades.column.isin(whole)].groupby(["column", "side"])["size"].sum().unstack(fill_value=0.0)
-    shown = drawn[drawn.time.isin(whole)].groupby("time")[["bought", "sold"]].sum()
-    assert len(whole) > 3
-    assert shown.bought.tolist() == pytest.approx(sums["buy"].tolist())
-    assert shown.sold.tolist() == pytest.approx(sums["sell"].tolist())
-    deltas = dict(found["deltas"])
-    assert [deltas[time] for time in whole] == pytest.approx((sums["buy"] - sums["sell"]).tolist())
