@@ -1,7 +1,7 @@
 """Builds the documentation site from docs/, with the index of equations in it: `python -m scripts.site [FOLDER]`, or `make docs`.
 
-The README is its first page. A link that leads nowhere ends the build (`strict`). Formulas are MathML and fonts the reader's
-own: the site asks no other server for anything.
+The README is its first page. A link that leads nowhere ends the build (`strict`). Formulas are MathML, drawn by
+Streamlit's KaTeX, and fonts the reader's own: the site asks no other server for anything.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from latex2mathml.converter import convert
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
 from core.lecture.equations import DOCUMENTS, Equation, equations
+from pages.shared.assets import KATEX, STREAMLIT
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 BESIDE: Final = ("CONTRIBUTING.md", "CHANGELOG.md", "THIRD_PARTY.md", "SECURITY.md", "LICENSE")
@@ -44,6 +44,13 @@ WORDS: Final = {
         "against": "contra",
     },
 }
+FORMULAS: Final = """
+<script type="module">
+import katex from "../assets/katex.js";
+for (const one of document.querySelectorAll(".equation"))
+  katex.render(one.textContent, one, { displayMode: true, output: "mathml", throwOnError: false });
+</script>
+"""
 NAV: Final[list[dict[str, Any]]] = [
     {"Attention Observatory": "index.md"},
     {"Use": ["cli.md", "recordings.md", "scoring_and_training.md", "evaluate_json.md"]},
@@ -60,6 +67,7 @@ def pages(folder: Path) -> None:
     shutil.copytree(ROOT / "docs", folder, dirs_exist_ok=True)
     (folder / "README.md").rename(folder / "documents.md")
     shutil.copytree(ROOT / "assets" / "screenshots", folder / "assets" / "screenshots")
+    shutil.copy(STREAMLIT / KATEX.removeprefix("/"), folder / "assets" / "katex.js")
     for name in BESIDE:
         shutil.copy(ROOT / name, folder)
     shutil.copy(ROOT / "README.md", folder / "index.md")
@@ -84,11 +92,11 @@ def equation_page(language: str) -> str:
     for document in DOCUMENTS:
         entries = [one for one in equations() if one.document == document]
         parts += [f"\n## {document}\n", *(_entry(one, language, words) for one in entries)]
-    return "\n".join(parts)
+    return "\n".join([*parts, FORMULAS])
 
 
 def _entry(one: Equation, language: str, words: dict[str, str]) -> str:
-    formula = f'<div style="overflow-x: auto">{convert(one.latex, display="block")}</div>'
+    formula = f'<div class="equation" style="overflow-x: auto">{escape(one.latex)}</div>'
     place = f"*{words['section']} {one.section}*"
     places = ", ".join(f"`{place.replace(':', '.')}`" for place in one.code)
     why = f"\n\n{' '.join(one.decisions)} {escape(one.why[language])}".rstrip() if one.why else ""

@@ -217,7 +217,6 @@ def test_every_page_is_in_the_navigation() -> None:
     listed = {entry.file for entry in ENTRIES}
     used = {one for name, path in MODULES.items() if name.startswith("pages") for one in imports(path)}
     used |= set(re.findall(r'later\("([a-z_.]+)"', (ROOT / "streamlit_app.py").read_text(encoding="utf-8")))
-    used.add("pages.learn.tour")  # `python -m core tour` finds it
     for section in SECTIONS:
         for path in sorted((ROOT / "pages" / section.lower()).glob("*.py")):
             if path.name != "__init__.py" and module(path) not in used:

@@ -15,7 +15,8 @@ def test_the_site_is_whole_and_asks_no_other_server(tmp_path: Path) -> None:
     site.make(tmp_path)
     for language, name in site.EQUATIONS.items():
         page = (tmp_path / Path(name).stem / "index.html").read_text(encoding="utf-8")
-        assert page.count("<math") == len(equations()) and all(one.title[language] in page for one in equations())
+        assert page.count('class="equation"') == len(equations()) and all(one.title[language] in page for one in equations())
+        assert (tmp_path / Path(name).stem / "../assets/katex.js").exists() and "../assets/katex.js" in page
     for page in tmp_path.rglob("index.html"):
         text = page.read_text(encoding="utf-8")
         assert 'src="http' not in text and '<link href="http' not in text

@@ -158,8 +158,8 @@ function tellOrigin(cell) {
   const close = element("button", "×");
   close.setAttribute("aria-label", origin.words.close);
   close.addEventListener("click", () => pin(null));
-  const formula = element("p");
-  formula.innerHTML = origin.equation; // MathML of the index
+  const formula = element("p", origin.equation); // LaTeX, until Streamlit's KaTeX is here
+  import(origin.katex).then(({ default: katex }) => katex.render(origin.equation, formula, { throwOnError: false }));
   const source = Object.assign(element("a", origin.document), { href: origin.link });
   const name = cell.closest(".matrix").dataset.name;
   panel.replaceChildren(

@@ -19,7 +19,6 @@ COMMANDS: Final = {
     "record": "record a live order book to Parquet files",
     "verify": "make a receipt's result again and compare",
     "setup": "fetch the hand finder's models",
-    "tour": "write the lecture as plain files with precomputed states, and its handouts as PDF",
     "bench": "measure speed on this machine, as ratios to references in the same run",
 }
 """Command -> a line about it; the file of the same name adds its options and runs it."""

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.lecture.equations import Equation, equations
-from core.lecture.handout import mathml
 from core.lecture.sources import line_of
 
 Array = NDArray[Any]
@@ -147,7 +146,7 @@ def told(key: str, of: Mapping[str, Array], language: str) -> dict[str, Any] | N
     return {
         "how": origin.how, "operands": operands, "where": line.where, "line": line.text, "test": entry.test,
         "against": entry.against[language], "document": f"{entry.document} {entry.section}", "id": entry.id,
-        "equation": mathml(entry.latex, inline=True),
+        "equation": entry.latex,
     }  # fmt: skip
 
 

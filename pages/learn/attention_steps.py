@@ -16,11 +16,11 @@ from core.lecture import attention_steps, tokens
 from core.lecture.attention_steps import Mask, Steps, concatenate_heads
 from core.lecture.claims import attention as said
 from core.lecture.claims import told
-from core.lecture.handout import Worked
 from core.lecture.moved import Moved
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MAX_TOKENS, TokenError
+from core.lecture.worked import Worked
 from pages.learn import diagram, frame, matrix_editor, questions
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
@@ -385,7 +385,7 @@ def part(code: str, title: str, first: str) -> Part:
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "attention_steps",
         _("Attention step by step"),
         [

@@ -15,9 +15,9 @@ from core.lecture import backprop
 from core.lecture.backprop import Example, Part
 from core.lecture.claims import backprop as said
 from core.lecture.claims import told
-from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat, total
+from core.lecture.worked import Worked
 from pages.learn import diagram, frame, lesson_page, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex
 from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render, written
@@ -242,7 +242,7 @@ def part(code: Part, title: str) -> lesson_page.Part:
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "backprop",
         _("Backpropagation"),
         [

@@ -17,8 +17,8 @@ from core.lecture.claims import told
 from core.lecture.cost import Kind
 from core.lecture.cost_count import Setup
 from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS
-from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
+from core.lecture.worked import Worked
 from pages.learn import frame, questions
 from pages.learn.amounts import amount, tex_amount, tex_amounts
 from pages.learn.frame import Dial, choice, passage, slider, tex
@@ -198,10 +198,6 @@ def modules(setup: str, t: int, d: int) -> PartView:
         drawing=drawing(t, d),
         question=lambda: questions.costliest_kind(name, {kinds[kind]: macs for kind, macs in sums.items()}, t, d),
         covered=True, spoils=True,
-        taken=lambda: {
-            "ROWS": [(row.part.module, row.part.kind, row.parameters, row.macs) for row in rows], "T": t, "D": d,
-            **on_screen({"parameters": counted.all_parameters, "multiply-adds": counted.all_macs}),
-        },
     )  # fmt: skip
 
 
@@ -377,7 +373,7 @@ def pairs_of_layers() -> list[Item]:
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "cost",
         _("Cost"),
         [

@@ -6,7 +6,6 @@ import pandas as pd
 import streamlit as st
 
 from core.lecture.equations import DOCUMENTS, Equation, decisions, equations, search, table
-from core.lecture.notebooks import on_screen
 from pages.learn import frame
 from pages.learn.lesson_page import LessonPage, Part, PartView, markdown, render
 from pages.shared import controls, url_state
@@ -83,16 +82,14 @@ def listing(query: str, document: str, decision: str) -> PartView:
         for entry in matches[(at - 1) * PER_PAGE : at * PER_PAGE]:
             show(entry)
 
-    rows = [[entry.document, entry.section, entry.title[current()], entry.latex] for entry in matches]
     return PartView(
         figure=[markdown(f"**{count.format(count=len(matches), all=len(equations()))}**"), entries],
         notes=[frame.passage("equations", "all")],
-        taken=lambda: {"FOUND": rows, "WORDS": query, **on_screen({"equations": len(matches)})},
     )
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "equations",
         _("Equation index"),
         [Part("", "", lambda **_values: {}, listing, above=filters)],

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import streamlit as st
 
-from core.lecture.handout import Worked
 from core.lecture.tokens import split_words
+from core.lecture.worked import Worked
 from pages.learn.tex_lines import lines
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose_section, significant
 from pages.shared.url_state import Number
-
-STOPS: Final = 6
-"""Places of a slider in a tour, beside its default."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +26,12 @@ class Dial:
         draw: draws the widget, which keeps its value in the URL, and returns the value; takes those of the dials before it.
         shown: text of a value, given all values, for the line that lists the dials not on display; `value_text` where None.
         reads: it chooses which numbers are read, and moves none.
-        key: its URL parameter. stops: values of it for a tour, as the URL has them; none for what is typed or depends on others.
     """
 
     label: str
     draw: Callable[[Mapping[str, Any]], Any]
     shown: Callable[[Any, Mapping[str, Any]], str] | None = None
     reads: bool = False
-    key: str = ""
-    stops: Sequence[str] = ()
 
 
 def slider(
@@ -49,16 +43,10 @@ def slider(
         short: name among the other dials; the label where empty. reads: see `Dial`.
         more: for the widget, such as `step`.
     """
-    step = more.get("step") or (1 if isinstance(default, int) else (high - low) / 100)
-    count = round((high - low) / step)
-    places = sorted({round(n * count / (STOPS - 1)) for n in range(STOPS)} | {round((default - low) / step)})
-    stops = [f"{low + place * step:g}" for place in places]
     return Dial(
         short or label,
         lambda _values: url_state.slider(label, low, high, key=key, default=default, **more),
         reads=reads,
-        key=key,
-        stops=stops,
     )
 
 
@@ -85,8 +73,6 @@ def choice(
         short or label,
         lambda _values: value(url_state.choice(widget, label, options, key=key, default=default, **required)),
         lambda chosen, _values: labels.get(chosen, str(chosen)),
-        key=key,
-        stops=list(options),
     )
 
 
@@ -113,7 +99,7 @@ def switch(label: str, *, key: str, short: str = "") -> Dial:
         st.session_state[f"{key}:kept"] = on = st.toggle(label, key=key, bind="query-params")
         return on
 
-    return Dial(short or label, draw, key=key, stops=["false", "true"])
+    return Dial(short or label, draw)
 
 
 def passage(page: str, section: str) -> str:

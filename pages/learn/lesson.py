@@ -23,7 +23,7 @@ from streamlit.errors import StreamlitPageNotFoundError
 from core.lecture import course
 from core.lecture.course import Lesson
 from core.lecture.course_numbers import numbers_of
-from pages.learn import plain_view, predict
+from pages.learn import predict
 from pages.shared import assets, controls
 from pages.shared.language import N_, _, current, number, prose, prose_section, sections, significant
 from pages.shared.navigation import ENTRIES, PageEntry
@@ -105,14 +105,6 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
             with st.container(key="lesson_texts", horizontal=True, width="content"):
                 _texts(here, part)
             predict.switch()
-    if here is not None and (earlier := course.two_before(here)) is not None and not controls.presenting():
-        st.html(recall(earlier, again(earlier), opened=False))
-
-
-def again(earlier: Lesson) -> str:
-    """The heading of questions that come again."""
-    asked = _("Before you begin: three questions of lesson {n}, {title}")
-    return asked.format(n=number(course.number(earlier)), title=title_of(earlier))
 
 
 def recall(of: Lesson, title: str, *, opened: bool) -> str:
@@ -122,8 +114,8 @@ def recall(of: Lesson, title: str, *, opened: bool) -> str:
     asked = ""
     for n in range(1, QUESTIONS + 1):
         buttons = "".join(f'<button type="button" data-question="{n}" data-knew="{knew}">{text}</button>' for knew, text in marks)
-        question, answer = (plain_view.text(passage(of, f"{kind}{n}")) for kind in "qa")
-        asked += f"<details><summary>{question}</summary>{answer}{buttons}</details>"
+        question, answer = (escape(passage(of, f"{kind}{n}")) for kind in "qa")
+        asked += f"<details><summary>{question}</summary><p>{answer}</p>{buttons}</details>"
     return (
         f'<details class="recall"{" open" if opened else ""} data-lesson="{of.code}" data-lang="{current()}" data-told="{told}">'
         f"<summary><b>{escape(title)}</b><output></output></summary>{asked}</details>"
@@ -188,12 +180,15 @@ def notes(of: Lesson) -> None:
 
 
 def foot(url: str, part: str = "") -> None:
-    """Shows three questions with their answers, what to know before, and the next lesson."""
+    """Shows three questions with their answers, those of two lessons before, what to know before, and the next lesson."""
     here = course.lesson_of(url, part)
     if here is None:
         return
     with st.container(key="learn_controls_lesson"):
         st.html(recall(here, _("Three questions"), opened=True))
+        if (earlier := course.two_before(here)) is not None:
+            again = _("Again: three questions of lesson {n}, {title}")
+            st.html(recall(earlier, again.format(n=number(course.number(earlier)), title=title_of(earlier)), opened=False))
         with st.container(horizontal=True, vertical_alignment="center"):
             if here.needs:
                 st.caption(_("To know before:"), width="content")

@@ -9,11 +9,9 @@
             taken=lambda: {"X": example.before, **on_screen({"kept": example.kept})},
         )
 
-    render(lambda: LessonPage("norms", _("Norms"), sources="...", parts=[
+    render(LessonPage("norms", _("Norms"), sources="...", parts=[
         Part("dropout", _("Dropout"), lambda: {"rate": frame.slider(...), "draw": frame.slider(...)}, dropout),
     ]))
-
-`render` takes a function, as the tour has the same page in other languages.
 
 The prose is in `assets/text/<language>/learn_<page>.md`: a section `lead`, and those that `frame.passage` names. The code to take
 along is in `assets/snippets/<page>/<part>.py`.
@@ -26,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode
 
 import pandas as pd
@@ -37,55 +35,43 @@ from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, matrix_html
 from core.lecture import origins
 from core.lecture.course import lesson_of
-from core.lecture.handout import Handout, Worked
 from core.lecture.moved import Moved
+from core.lecture.worked import Worked
 from core.messages import Message, translate
 from pages.learn import (
     diagram,
     frame,
     lesson,
-    plain_view,
     predict,
     projector,
     take_along,
     what_moved,
-    worksheet,
 )
 from pages.learn.frame import Dial, Turned
-from pages.learn.plain_view import PlainView
 from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
-from pages.shared import controls, url_state
-from pages.shared.language import LANGUAGES, _, current, number, scientific, significant, speaking
+from pages.shared import assets, controls, url_state
+from pages.shared.language import _, current, number, scientific, significant
 from pages.shared.live_plot import static_plot
-from pages.shared.stat_strip import Stat, stat_html, stat_strip
+from pages.shared.stat_strip import Stat, stat_strip
 
 Show = Callable[[], object]
-TOUR: Final = "tour"
-"""Session state: a dictionary that takes what a tour needs of a state (`for_tour`); no visitor's session has one."""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Something to show.
+class Drawn:
+    """A figure or a table, which a projector shows alone.
 
     Attributes:
-        show: draws it on the page. html: writes it for a file (`plain_view`).
-        values: of a matrix.
+        show: draws it on the page. values: of a matrix.
     """
 
     show: Show
-    html: Callable[[], str]
     values: Any = None
 
     def __call__(self) -> None:
         """Draw it here."""
         self.show()
-
-
-@dataclass(frozen=True)
-class Drawn(Shown):
-    """A figure or a table, which a projector shows alone."""
 
 
 Item = Show | Sequence[Any] | None
@@ -103,7 +89,7 @@ class PartView:
         drawing: the block diagram. question: made where the reader predicts first; None where this state has none.
         covered: figure, equation and code hold the question's answer, and wait for it. spoils: the diagram does, too.
         followed: the matrix of which the last change of a dial is told and can be taken back.
-        taken: values for the part's template in `assets/snippets`, made where they are asked for.
+        taken: values for the part's template in `assets/snippets`, made where they are asked for; None where it has none.
     """
 
     equation: Worked | Sequence[Worked] = ()
@@ -115,11 +101,7 @@ class PartView:
     covered: bool = False
     spoils: bool = False
     followed: Followed | None = None
-    taken: Callable[[], Mapping[str, Any]] = dict
-
-    def ask(self) -> Question | None:
-        """The question, made now; None where this state has none."""
-        return None if self.question is None else self.question()
+    taken: Callable[[], Mapping[str, Any]] | None = None
 
     def figures(self, moved: Moved | None) -> Sequence[Item]:
         """The figure as it is drawn after this change."""
@@ -184,20 +166,14 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
         height: of a heat map or figure, pixels. more: for `static_plot`.
     """
     if not isinstance(figure, Matrix):
-        shown = plain_view.plot
-        return Drawn(
-            lambda: static_plot(figure, key=key, alt=alt, height=height, **more),
-            lambda: shown(figure, alt=alt, height=height),
-        )
+        return Drawn(lambda: static_plot(figure, key=key, alt=alt, height=height, **more))
     if figure.values.size > MAX_CELLS or figure.values.shape[1] > MAX_COLUMNS:
         drawn = matrix_figure(figure, height=height)
-        plain_map = partial(plain_view.plot, drawn, alt=alt, height=height)
-        return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), plain_map, figure.values)
+        return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), figure.values)
     words = {"png": _("Download as PNG"), "svg": _("Download as SVG"), "csv": _("Download as CSV")}
     origin = follow(key, figure)
     table = matrix_html(figure, key=key, alt=alt, words=words, write=written, chooses=chooses, origin=origin)
-    in_file = partial(matrix_html, figure, key=key, alt=alt, write=written)
-    return Drawn(lambda: st.html(table), in_file, figure.values)
+    return Drawn(lambda: st.html(table), figure.values)
 
 
 def follow(key: str, matrix: Matrix) -> str:
@@ -207,7 +183,8 @@ def follow(key: str, matrix: Matrix) -> str:
         return ""
     words = {"code": _("In the code"), "test": _("Held by the test"), "against": _("against"), "close": _("Close")}
     query = {"find": told.pop("id")} | ({"lang": str(st.query_params["lang"])} if "lang" in st.query_params else {})
-    return json.dumps(told | {"words": words, "link": f"equations?{urlencode(query)}"}, ensure_ascii=False, separators=(",", ":"))
+    told |= {"words": words, "link": f"equations?{urlencode(query)}", "katex": assets.KATEX}
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
 def written(value: float, digits: int) -> str:
@@ -219,24 +196,22 @@ def written(value: float, digits: int) -> str:
 
 def check(sentence: str, holds: bool) -> Show:
     """A claim about the numbers on the page: green where it holds, else yellow."""
-    mark = "check" if holds else "check off"
-    html = f'<div class="{mark}">{plain_view.text(sentence)}</div>'
-    return Shown(lambda: frame.check(sentence, holds=holds), lambda: html)
+    return lambda: frame.check(sentence, holds=holds)
 
 
 def caption(sentence: str) -> Show:
     """A line in small print."""
-    return Shown(lambda: st.caption(sentence), lambda: f'<div class="note">{plain_view.text(sentence)}</div>')
+    return lambda: st.caption(sentence)
 
 
 def markdown(text: str) -> Show:
     """A paragraph."""
-    return Shown(lambda: st.markdown(text), lambda: plain_view.text(text))
+    return lambda: st.markdown(text)
 
 
 def stats(*strip: Stat) -> Show:
     """A row of named values."""
-    return Shown(lambda: stat_strip(strip), lambda: stat_html(strip))
+    return lambda: stat_strip(strip)
 
 
 def table(rows: Any, filename: str = "", **more: Any) -> Drawn:
@@ -253,13 +228,12 @@ def table(rows: Any, filename: str = "", **more: Any) -> Drawn:
                 key = filename.replace("-", "_")
                 controls.download_table(_("Table"), lambda: data, key=key, filename=filename, formats=("csv",))
 
-    return Drawn(show, lambda: f'<div class="wide">{data.to_html(index=False, border=0)}</div>')
+    return Drawn(show)
 
 
-def render(make: Callable[[], LessonPage]) -> None:
-    """Show the page that `make` makes in the language of the moment: title, lead, choice of a part, and the part."""
+def render(page: LessonPage) -> None:
+    """Show a page: title, lead, choice of a part, and the part."""
     use_one_thread()
-    page = make()
     head = st.container()
     if not controls.presenting():
         with st.container(key="lesson_lead"):
@@ -271,12 +245,11 @@ def render(make: Callable[[], LessonPage]) -> None:
         code = url_state.choice(st.segmented_control, _("Part"), names, key="part", required=True, **plain)
     with head:
         lesson.head(page.url, code, title=page.title)
-    take_along.hide_around()
-    _body(page, page.part(code), make)
+    _body(page, page.part(code))
 
 
 @st.fragment
-def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
+def _body(page: LessonPage, part: Part) -> None:
     """Everything that changes with a dial; a fragment, which runs again on its own."""
     stage = projector.stage()
     in_course = lesson_of(page.url, part.code) is not None
@@ -294,7 +267,7 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
     except tuple(page.errors) as problem:
         sentence, remedy = next(told for kind, told in page.errors.items() if isinstance(problem, kind))
         controls.error_box(sentence or str(problem), remedy=remedy)
-        _foot(page, part, None, {}, {})
+        _foot(page, part, None)
         return
     with shown if stage is None else stage.strip:
         seen = view.question is None or predict.ask(view.question)
@@ -307,107 +280,12 @@ def _body(page: LessonPage, part: Part, make: Callable[[], LessonPage]) -> None:
         with shown:
             _show(view, turned, moved) if bare else st.caption(_covered())
     _diagram(page, part, view, turned, place, seen)
-    state = State(part.code, above, turned.values, turned.on, moved, seen)
-    if TOUR in st.session_state:
-        for_tour(make, state, st.session_state[TOUR])
-    elif stage is None:
-        _foot(page, part, view if bare else None, above, turned.values)
+    if stage is None:
+        _foot(page, part, view if bare else None)
 
 
 def _covered() -> str:
     return _("Figure, equation and table are shown with the answer: guess, then reveal.")
-
-
-@dataclass(frozen=True)
-class State:
-    """A part's state.
-
-    Attributes:
-        part, on: codes of the part and of its dial on display. above, values: of what stands above the dials, and of the dials.
-        moved: by the last change. seen: the answer of the question is out, or none is asked.
-    """
-
-    part: str
-    above: Mapping[str, Any]
-    values: Mapping[str, Any]
-    on: str
-    moved: Moved | None = None
-    seen: bool = True
-
-
-def plain(page: LessonPage, state: State) -> tuple[PlainView, Question | None]:
-    """A state as plain HTML, in the language of the moment, and its question."""
-    part = page.part(state.part)
-    view = part.view(**state.above, **state.values)
-    pieces: list[str] = []
-    if view.drawing and (state.seen or not view.spoils):
-        pieces.append(plain_view.drawing(view.drawing, part=part.code, dial=state.on))
-    if state.seen or not view.covered:
-        pieces += [_html(one) for one in view.figures(state.moved)]
-        if state.moved and (it := view.followed):
-            pieces.append(plain_view.text(what_moved.sentence(state.moved, it.rows, it.columns, still=it.still)))
-        pieces.append(plain_view.equations(view.equations()))
-        pieces.append(f'<div class="look">{plain_view.text(_sentences(view))}</div>' if view.notes else "")
-        pieces += [_html(one) for one in view.more]
-    else:
-        pieces.append(plain_view.text(_covered()))
-    address = take_along.address(**{controls.PRESENTATION: "false"})
-    dials = _dials(part, state.above, state.values)
-    shown = PlainView(title=page.title, part=part.title, dials=dials, body="".join(pieces), address=address)
-    return shown, view.ask()
-
-
-def for_tour(make: Callable[[], LessonPage], state: State, kept: dict[str, Any]) -> None:
-    """Keep what the tour's files have of a state (`pages.learn.tour`).
-
-    Args:
-        kept: has the view's `address` for the handout, and takes the rest: codes of the parts and of this one, key and stops of
-            the main dial (the one on display, or the first that has stops); by language the view, the dial's text, the handout.
-    """
-    kept |= {"part": state.part, "values": repr(state.values), "views": {}, "names": {}, "sheets": {}}
-    for language in LANGUAGES:
-        with speaking(language):
-            page = make()
-            part = page.part(state.part)
-            shown, question = plain(page, state)
-            view, dials = part.view(**state.above, **state.values), part.dials(**state.above)
-            codes = [code for code in (state.on, *dials) if code in dials and len(dials[code].stops) > 1]
-            dial = dials[codes[0]] if codes else None
-            text = frame.value_text(dial, codes[0], state.values) if dial else ""
-            content = shown.content() | {"dial": (dial.label if dial else "", text)}
-            if question is not None:
-                content["question"] = {one: getattr(question, one) for one in ("text", "options", "answer", "why")}
-            kept["views"][language], kept["names"][language] = content, text
-            made = _handout(page, part, view, state.above, state.values)
-            kept["sheets"][language] = take_along.sheet(made, view.taken(), link=kept["address"])()
-            kept |= {"key": dial.key if dial else "", "stops": list(dial.stops) if dial else []}
-            kept["parts"] = [one.code for one in page.parts]
-
-
-def _handout(page: LessonPage, part: Part, view: PartView, above: Mapping[str, Any], values: Mapping[str, Any]) -> Handout:
-    return Handout(
-        title=page.title,
-        part=part.title,
-        lead=frame.passage(page.name, "lead"),
-        look=_sentences(view),
-        dials=" · ".join(f"{label}: {value}" for label, value in _dials(part, above, values)),
-        worked=view.equations(),
-        tasks=worksheet.tasks(page.url, part.code, page.parts.index(part), view.ask()),
-    )
-
-
-def _dials(part: Part, above: Mapping[str, Any], values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Label and value of each dial."""
-    return [(one.label, frame.value_text(one, code, values)) for code, one in part.dials(**above).items()]
-
-
-def _html(item: Item) -> str:
-    if isinstance(item, Shown):
-        return item.html()
-    if isinstance(item, Sequence):
-        inner = ["".join(_html(each) for each in one) if isinstance(one, Sequence) else _html(one) for one in item]
-        return plain_view.row([one for one in inner if one])
-    return ""
 
 
 def _diagram(page: LessonPage, part: Part, view: PartView, turned: Turned, place: Any, seen: bool) -> None:
@@ -475,15 +353,13 @@ def _sentences(view: PartView) -> str:
     return " ".join(translate(one) for one in view.notes)
 
 
-def _foot(page: LessonPage, part: Part, view: PartView | None, above: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+def _foot(page: LessonPage, part: Part, view: PartView | None) -> None:
     """The end of the page; without a view, which an error or the open question keeps from it, the link to it alone."""
-    if view is None:
-        with frame.controls_block("foot"):
-            controls.link_to_view()
-        return
-    lesson.foot(page.url, part.code)
+    if view is not None:
+        lesson.foot(page.url, part.code)
     with frame.controls_block("foot"):
-        made = partial(_handout, page, part, view, above, values)
-        take_along.offer(page.name, part.code, made, view.taken)
-        controls.link_to_view()
+        title = f"{page.title}: {part.title}" if part.title else page.title
+        take_along.offer(page.name, part.code, title, None if view is None else view.taken)
+    if view is None:
+        return
     st.caption(_("Sources: {sources}").format(sources=page.sources))

@@ -11,9 +11,9 @@ import streamlit as st
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.matrix import Matrix
 from core.lecture import matrices
-from core.lecture.handout import Worked
 from core.lecture.matrices import MATRIX_OPERATIONS
 from core.lecture.notebooks import on_screen
+from core.lecture.worked import Worked
 from pages.learn.frame import choice, passage, slider, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, plot, render
 from pages.shared.language import _
@@ -144,7 +144,7 @@ def operation_names() -> dict[str, str]:
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "matrices",
         _("Matrix operations"),
         [

@@ -13,10 +13,10 @@ from core.figures.learn.norms import norms_diagram
 from core.lecture import activations, norms, uses
 from core.lecture.claims import norms as said
 from core.lecture.claims import told
-from core.lecture.handout import Worked
 from core.lecture.norms import Norm
 from core.lecture.notebooks import on_screen, rounded
 from core.lecture.shown_digits import digits_needed
+from core.lecture.worked import Worked
 from pages.learn import diagram, questions
 from pages.learn.frame import choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, check, plot, render, written
@@ -262,7 +262,7 @@ def without_root(scale: float, sample: int) -> PartView:
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "norms",
         _("Norms, activations, dropout"),
         [

@@ -14,11 +14,11 @@ from core.lecture import activations, book_task, initialisation, optimisers
 from core.lecture.book_task import BookTask
 from core.lecture.claims import optimisers as said
 from core.lecture.claims import told
-from core.lecture.handout import Worked
 from core.lecture.initialisation import Scheme
 from core.lecture.notebooks import on_screen, rounded
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName, constant
 from core.lecture.shown_digits import digits_needed, flat
+from core.lecture.worked import Worked
 from core.market.book import BookError
 from core.market.store.index import RecordingError, recordings
 from core.market.store.rows import read_market
@@ -335,7 +335,7 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
 ADAMS: Final = {"adam": "Adam", "adamw": "AdamW", "adam_plain": N_("Adam, uncorrected")}
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "optimisers",
         _("Optimisers and schedules"),
         [

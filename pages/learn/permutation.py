@@ -14,10 +14,10 @@ from core.figures.matrix import Matrix
 from core.lecture import attention_steps, permutation, tokens
 from core.lecture.claims import permutation as said
 from core.lecture.claims import told
-from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MAX_TOKENS, TokenError
+from core.lecture.worked import Worked
 from pages.learn import diagram, frame, questions
 from pages.learn.frame import Dial, tex, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, table, written
@@ -302,7 +302,7 @@ def part(code: str, title: str) -> Part:
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "permutation",
         _("Order and permutation"),
         [

@@ -17,10 +17,10 @@ from core.figures.matrix import Matrix
 from core.lecture import positions
 from core.lecture.claims import positions as said
 from core.lecture.claims import told
-from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
 from core.lecture.positions import EncodingEntry, ShippedPositions
 from core.lecture.shown_digits import digits_needed, flat
+from core.lecture.worked import Worked
 from core.market.book import read_rows
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
@@ -456,7 +456,7 @@ def part(code: str, title: str, first: str) -> Part:
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "positions",
         _("Positional encoding"),
         [

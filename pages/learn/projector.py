@@ -51,7 +51,7 @@ class Stage:
 
     def code(self) -> None:
         """The QR code of the view's link."""
-        link = take_along.address(**{controls.PRESENTATION: "false"})
+        link = controls.view_address(**{controls.PRESENTATION: "false"})
         with self.link:
             st.html(f'<figure class="stage-qr" aria-label="{_("QR code of this view")}">{take_along.qr_code(link)}</figure>')
 

@@ -15,11 +15,11 @@ from core.figures.learn.recurrent import Band, gradient_diagram, lstm_diagram, r
 from core.lecture import recurrence
 from core.lecture.claims import recurrent as said
 from core.lecture.claims import told
-from core.lecture.handout import Worked
 from core.lecture.moved import stacked
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
+from core.lecture.worked import Worked
 from core.market.book import BookError, read_rows
 from core.market.store import index
 from core.market.store.index import RecordingError
@@ -365,7 +365,7 @@ def part(code: str, title: str, first: str) -> Part:
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "recurrent",
         _("Recurrent cells"),
         [part("rnn", _("RNN"), "t"), part("lstm", _("LSTM"), "t"), part("gradient", _("Back through time"), "fb")],

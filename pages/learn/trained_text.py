@@ -12,10 +12,10 @@ from core.checkpoints import CheckpointError
 from core.explain.summaries import strongest
 from core.figures.learn.attention_steps import row_bars
 from core.figures.matrix import Matrix
-from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
 from core.lecture.text_reader import LONGEST, Kind, TextError, TextReader, TextReading
 from core.lecture.tokens import unique_names
+from core.lecture.worked import Worked
 from pages.learn import frame
 from pages.learn.frame import Dial, passage, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, Show, caption, check, markdown, plot, render, stats, written
@@ -193,7 +193,7 @@ def _shown(symbol: str) -> str:
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "trained_text",
         _("Trained attention"),
         [

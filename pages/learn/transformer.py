@@ -21,8 +21,8 @@ from core.lecture.claims import told
 from core.lecture.claims import transformer as said
 from core.lecture.date_reader import DateReader, DateReading, ReadingError, random_texts
 from core.lecture.decoding import DateHypothesis, inside_decoder_layer, inside_encoder_layer, sublayer_ratios
-from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
+from core.lecture.worked import Worked
 from core.messages import translate
 from pages.learn import diagram, frame, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
@@ -270,7 +270,6 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
     weights = r",\;".join(rf"A_{{{step + 1},{i + 1}}}({latex_symbol(source[i])}) = {tex(float(cross[step][i]))}" for i in best)
     probability, bits = float(chances[reading.trace.symbols[step]]), float(reading.trace.entropy[step])
     past = "".join(latex_symbol(one) for one in ("▷", *characters[:step]))
-    shown = {"probability": probability, "bits": bits, "looked": [cross[step][i] for i in best]}
     note = _("the three characters looked at most; uncertainty before this symbol: {bits} bits")
     return PartView(
         equation=Worked(
@@ -296,10 +295,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
         ],
         drawing=drawing(text, symbol=symbol, layer=layer),
         question=lambda: questions.next_look(cross, step, source, characters[min(step + 1, last)]),
-        taken=lambda: {
-            "SYMBOLS": list(dates.SYMBOLS), "P": chances, "TEXT": reading.text, "ATTENTION": cross[step], **on_screen(shown)
-        },
-    )  # fmt: skip
+    )
 
 
 def beam(text: str, width: int, symbol: int) -> PartView:
@@ -317,7 +313,6 @@ def beam(text: str, width: int, symbol: int) -> PartView:
         _("Probability"): [percent(it.probability, 3) for it in final],
         _("A date that exists"): [dates.is_calendar_date(one) for one in answers],
     }
-    shown = {"score": final[0].score, "probability": final[0].probability}
     return PartView(
         equation=Worked(
             r"\log P(y \mid x) = \sum_{t=1}^{T} \log P(y_t \mid y_{<t}, x)",
@@ -328,11 +323,7 @@ def beam(text: str, width: int, symbol: int) -> PartView:
         notes=[passage("transformer", "beam"), *told(said.beam(final))],
         more=[check(translate(compared), not said.lost(*ends)), table(rows)],
         drawing=drawing(text, symbol=symbol),
-        taken=lambda: {
-            "LOGS": list(logs), "ANSWERS": {one: list(it.log_probabilities) for one, it in zip(answers, final, strict=True)},
-            **on_screen(shown, 4),
-        },
-    )  # fmt: skip
+    )
 
 
 def nonsense(text: str) -> PartView:
@@ -342,7 +333,6 @@ def nonsense(text: str) -> PartView:
     drawn = figures.certainty_figure(held_out, at_random, here=reading.probability)
     note = _("this text's answer; of {count} random texts {sure} get an answer with a probability over 0.9")
     factors = r" \cdot ".join(tex(value) for value in reading.symbol_probabilities[:4])
-    shown = {"probability": reading.probability, "sure of random texts": sure, "of": len(at_random)}
     return PartView(
         equation=Worked(
             r"P(y \mid x) = \prod_{t=1}^{T} P(y_t \mid y_{<t}, x)",
@@ -360,7 +350,6 @@ def nonsense(text: str) -> PartView:
             })
         ],
         drawing=drawing(text),
-        taken=lambda: {"SYMBOLS": list(reading.symbol_probabilities), "RANDOM": at_random, **on_screen(shown)},
     )  # fmt: skip
 
 
@@ -440,7 +429,6 @@ def card() -> PartView:
             tables += [markdown("**" + _("Some of its mistakes") + "**"), table(misses)]
         what, name = _("Scores by format"), "dates-scores"
         tables.append(lambda: controls.download_table(what, lambda: scores, key="dates_scores", filename=name))
-    given = {"FORMATS": test["by_format"] if test else {}, "LOSS": [row["loss"] for row in history]}
     return PartView(
         figure=[
             stats(*strip),
@@ -453,12 +441,11 @@ def card() -> PartView:
             lambda: st.code(it["command"], language="bash"),
         ],
         drawing=drawing(EXAMPLES[0]),
-        taken=lambda: given | {"EXACT": [row["score"] for row in history]} | on_screen({"best validation": validation}, 4),
     )
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "transformer",
         _("Encoder and decoder"),
         [

@@ -11,9 +11,9 @@ from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens, uses
 from core.lecture.claims import told
 from core.lecture.claims import uses as said
-from core.lecture.handout import Worked
 from core.lecture.notebooks import on_screen
 from core.lecture.positions import cosines
+from core.lecture.worked import Worked
 from core.models.iiga import DOCUMENT
 from core.models.tlob import BTC
 from core.models.vit import ViTConfig
@@ -308,7 +308,7 @@ def notation(of: str) -> PartView:
 
 
 render(
-    lambda: LessonPage(
+    LessonPage(
         "uses",
         _("Uses and notation"),
         [

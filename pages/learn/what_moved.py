@@ -17,7 +17,7 @@ KEY: Final = "moved:"
 MAX_UNDO: Final = 20
 MAX_NAMED: Final = 8
 """Rows listed by name; more are counted."""
-NOT_DIALS: Final = frozenset({"lang", "part", "present", "embed"})
+NOT_DIALS: Final = frozenset({"lang", "part", "present"})
 KEPT: Final = (":kept", ":edits", ":typed")
 """Ends of the names by which the session keeps a dial's value beside its widget's."""
 

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.shared.navigation import EMBEDDABLE
+from pages.shared.navigation import ENTRIES
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
 STYLES: Final = SCRIPTS.parent / "styles"
@@ -43,6 +43,10 @@ WIDGETS: Final = (
 widget has its size at once, where it stood in for as a bar of another height until its part was there."""
 FORMULAS: Final = ("katex", "rehype-katex")
 """The same for pages of the lecture."""
+LESSONS: Final = frozenset(entry.url for entry in ENTRIES if entry.section == "Learn")
+STREAMLIT: Final = Path(streamlit.__file__).parent / "static"
+KATEX: Final = "/" + next((STREAMLIT / "static" / "js").glob("katex.*.js")).relative_to(STREAMLIT).as_posix()
+"""Address of the script that draws formulas for Streamlit, and for ours."""
 COMPRESSIBLE: Final = (".js", ".css", ".svg", ".json")
 MAX_COMPRESSED: Final = 400
 """Files kept compressed: more than Streamlit, plotly and we have."""
@@ -131,15 +135,14 @@ def page_html(request: Request) -> HTMLResponse:
     Without it, whoever opens a link to `/system` has the browser try `/system/_stcore/health` and `/system/_stcore/host-config`
     first, and log a 404 for each.
     """
-    lesson = request.url.path.strip("/").rpartition("/")[2] in EMBEDDABLE
+    lesson = request.url.path.strip("/").rpartition("/")[2] in LESSONS
     return HTMLResponse(_page_html(WIDGETS + (FORMULAS if lesson else ())), headers={"Cache-Control": "no-cache"})
 
 
 @cache
 def _page_html(widgets: tuple[str, ...]) -> str:
-    static = Path(streamlit.__file__).parent / "static"
-    html = (static / "index.html").read_text(encoding="utf-8")
-    parts = [file.relative_to(static) for name in widgets for file in (static / "static" / "js").glob(f"{name}.*.js")]
+    html = (STREAMLIT / "index.html").read_text(encoding="utf-8")
+    parts = [file.relative_to(STREAMLIT) for name in widgets for file in (STREAMLIT / "static" / "js").glob(f"{name}.*.js")]
     links = "".join(f'    <link rel="modulepreload" crossorigin href="./{part.as_posix()}">\n' for part in parts)
     imports = "".join(f'import("./{part.as_posix()}");' for part in parts)
     address = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"

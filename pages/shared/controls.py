@@ -208,16 +208,18 @@ def download_bytes(label: str, data: Callable[[], bytes], *, key: str, filename:
     st.download_button(label, data=data, file_name=filename, mime=mime, key=key, icon=":material/download:", on_click="ignore")
 
 
-def link_to_view(note: str = "") -> None:
+def link_to_view(note: str = "", *, picture: str = "") -> None:
     """The page's address with every choice in it, to copy.
 
     Args:
-        note: a caption under the address, such as how long the link works.
+        note: a caption under the address, such as how long the link works. picture: of the address, HTML.
     """
     with st.popover(_("Link to this view"), icon=":material/link:"):
         address_of_view()
         if note:
             st.caption(note)
+        if picture:
+            st.html(picture)
 
 
 def address_of_view(**parameters: str) -> None:

@@ -108,9 +108,6 @@ OF_THE_LIVE_PAGE: Final = frozenset(
 """Parameters of links to the live page, which stood at the root address before the front page did: they lead there still."""
 
 
-EMBEDDABLE: Final = frozenset(entry.url for entry in ENTRIES if entry.section == "Learn")
-"""Addresses of the lessons, each of which gives the code that shows it in another page."""
-
 _MADE: Final[dict[str, dict[str, list[Any]]]] = {}
 """Streamlit's pages by language: to make them looks at every file, which is too much for every run."""
 

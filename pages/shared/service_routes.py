@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs
-
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection, Request
@@ -12,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from core.service.access import HOSTS_VARIABLE, Action, NotAllowed, Visitor, host_allowed, requester_of
-from pages.shared import navigation, permissions
+from pages.shared import permissions
 from pages.shared.assets import page_html
 
 STREAMLITS_METRICS = "/_stcore/metrics"
@@ -48,10 +46,10 @@ async def metrics(request: Request) -> Response:
 
 
 class Gate:
-    """Refuses what no page decides over, and says which pages may stand in another's frame.
+    """Refuses what no page decides over, and says that no page stands in another's frame.
 
     A request whose `Host` is not this server's is refused, pages and sockets alike; so are Streamlit's own metrics, to strangers.
-    A lesson that is opened for embedding may be framed by any page, everything else by the server's own alone.
+    What is answered may be framed by the server's own pages alone.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -74,7 +72,7 @@ class Gate:
         if scope["path"].rstrip("/").endswith(STREAMLITS_METRICS) and not who.may(Action.READ_METRICS):
             await PlainTextResponse("Closed here.\n", status_code=403)(scope, receive, send)
             return
-        if scope["type"] == "websocket" or _may_be_framed(scope):
+        if scope["type"] == "websocket":
             await self.app(scope, receive, send)
             return
 
@@ -84,8 +82,3 @@ class Gate:
             await send(message)
 
         await self.app(scope, receive, framed)
-
-
-def _may_be_framed(scope: Scope) -> bool:
-    embedded = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("embed") == ["true"]
-    return embedded and scope["path"].strip("/") in navigation.EMBEDDABLE

@@ -15,7 +15,7 @@ from core.signs import ctc, ctc_lab
 from core.signs.ctc import CTCError, Lattice
 from core.signs.ctc_lab import Problem
 from core.signs.vocabulary import BLANK_NAME
-from pages.learn import diagram, lesson, predict, projector, questions, worksheet
+from pages.learn import diagram, lesson, predict, projector, questions, take_along
 from pages.learn.predict import Question
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number, percent, prose, significant
@@ -66,8 +66,7 @@ def page() -> None:
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("ctc_reading"))
     lesson.foot("ctc")
-    worksheet.offer_lab("ctc", _("CTC lab"), ask, lambda: _taken(problem, skip))
-    controls.link_to_view()
+    take_along.offer("ctc", "", _("CTC lab"), lambda: _taken(problem, skip))
 
 
 def _present(problem: Problem, stage: projector.Stage) -> None:

@@ -16,7 +16,7 @@ from core.messages import translate
 from core.signs import metrics
 from core.signs.edits import edit_table
 from core.signs.metrics import BleuScore, EditCell, Sentence, Smoothing
-from pages.learn import diagram, lesson, predict, projector, questions, worksheet
+from pages.learn import diagram, lesson, predict, projector, questions, take_along
 from pages.learn.predict import Question
 from pages.shared import controls, url_state
 from pages.shared.language import N_, _, number, percent, prose, significant
@@ -73,8 +73,7 @@ def page() -> None:
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("metrics_reading"))
     lesson.foot("metrics")
-    worksheet.offer_lab("metrics", _("Metrics lab"), ask, lambda: _taken(references, hypotheses))
-    controls.link_to_view()
+    take_along.offer("metrics", "", _("Metrics lab"), lambda: _taken(references, hypotheses))
 
 
 def _present(references: list[Sentence], hypotheses: list[Sentence], place: int, stage: projector.Stage) -> None:

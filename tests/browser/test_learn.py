@@ -101,20 +101,18 @@ def test_shuffling_moves_the_words_and_the_rows_stay_equal(new_page: NewPage, ap
     expect(page.get_by_text("Equivariant: largest")).to_be_visible(timeout=PATIENCE_MS)
 
 
-def test_the_code_of_the_view_is_downloaded_with_its_values(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
+def test_the_views_notebook_is_downloaded_with_its_values(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     page = new_page(app, "/positions?n=20")
     drawn(page, '[data-key="pe_matrix"]')
-    page.get_by_text("Take it along").click()
     with page.expect_download(timeout=PATIENCE_MS) as download:
-        page.get_by_role("button", name="Script (.py)").click()
-    file = tmp_path / "positions.py"
+        page.get_by_role("button", name="Notebook (.ipynb)").click()
+    file = tmp_path / "positions.ipynb"
     download.value.save_as(file)
     assert "LENGTH = 20  # positions" in file.read_text(encoding="utf-8")
 
 
-def test_a_frame_shows_the_figure_and_its_dials_alone(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/permutation?embed=true")
-    drawn(page, '[data-key="permutation_after"]')
-    expect(page.get_by_role("button", name="Reverse")).to_be_visible(timeout=PATIENCE_MS)
-    for hidden in ("Take it along", "What to look for", "The equation", "Order and permutation"):
-        expect(page.get_by_text(hidden).first).not_to_be_visible()
+def test_a_followed_numbers_equation_is_drawn(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/attention-steps?part=scores")
+    drawn(page, '[data-key="steps_raw"]')
+    page.locator('[data-key="steps_raw"] tbody td').first.click()
+    expect(page.locator("#matrix-origin .katex math")).to_have_count(1, timeout=PATIENCE_MS)

@@ -8,11 +8,10 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 
-def open_page(page: Path, *, opened: bool = True, **query: str) -> AppTest:
-    """The page as a link with these parameters opens it, and what a lesson offers to take along, where `opened`."""
+def open_page(page: Path, **query: str) -> AppTest:
+    """The page as a link with these parameters opens it."""
     app = AppTest.from_file(str(page), default_timeout=120)
     app.query_params.update(query)
-    app.session_state["take_along"] = opened
     return ran(app)
 
 

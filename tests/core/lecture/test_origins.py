@@ -38,7 +38,7 @@ def test_every_cell_is_what_its_operands_give(monkeypatch: pytest.MonkeyPatch) -
             told = json.loads(follow(key, matrix))
             assert (
                 told["line"] in (ROOT / told["where"].partition(":")[0]).read_text(encoding="utf-8")
-                and "<math" in told["equation"]
+                and told["equation"] == origin.entry.latex
             )
             seen.add(next(name for name, one in ORIGINS.items() if one is origin))
         return ""

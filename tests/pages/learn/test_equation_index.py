@@ -24,7 +24,6 @@ def test_search_and_filters_live_in_the_link() -> None:
     app = open_page(PAGE, find="doubled exponent")
     assert len(app.latex) == len(search("doubled exponent")) == 1
     assert any("(positions?part=exponent)" in element.value for element in app.markdown)
-    assert "WORDS = 'doubled exponent'" in app.code[0].value
     app = open_page(PAGE, doc="attention-notebook", decided="D22")
     assert len(app.latex) == len(search(document="attention-notebook", decision="D22")) == 2
     app.selectbox(key="decided").set_value("any")

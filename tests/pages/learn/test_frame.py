@@ -22,7 +22,7 @@ LECTURES = sorted(path.stem for kind in ("learn", "course") for path in (ASSETS 
 def page() -> None:
     import streamlit as st
 
-    from core.lecture.handout import Worked
+    from core.lecture.worked import Worked
     from pages.learn import frame
 
     turned = frame.draw_dials(

@@ -36,7 +36,7 @@ def test_every_widget_of_every_part_moves(name: str, part: str) -> None:
     app = page(name, part=part)
     assert not app.error, words(app)
     assert app.info, "a line on what to look for"
-    assert app.code, "the snippet"
+    assert app.code, "the link to this view"
     move_everything(app)
     assert not app.error, words(app)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.shared.navigation import ROOT
 from tests.pages.learn.moving import move_everything
@@ -11,10 +12,6 @@ from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "permutation.py"
 PARTS = ("rows", "maps", "pool", "table")
-
-
-def told(app: AppTest) -> str:
-    return " ".join(element.value for element in (*app.success, *app.warning, *app.caption, *app.code))
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -38,27 +35,31 @@ def test_the_claims_are_checked(link: dict[str, str], claims: tuple[str, str]) -
     assert all(one.value.startswith(claim) for one, claim in zip(found, claims, strict=True))
 
 
-def test_buttons_and_typing_change_the_order_and_the_link() -> None:
+def test_buttons_and_typing_change_the_order_and_the_link(notebook_code: Callable[[], str]) -> None:
     app = open_page(PAGE, order="2,1,3,4,5")
-    assert "ORDER = [1, 0, 2, 3, 4]" in told(app)
+    assert "ORDER = [1, 0, 2, 3, 4]" in notebook_code()
     app.button(key="permutation_reverse").click()
-    assert "ORDER = [4, 3, 2, 0, 1]" in told(ran(app)) and app.query_params["order"] == "5,4,3,1,2"
+    ran(app)
+    assert "ORDER = [4, 3, 2, 0, 1]" in notebook_code() and app.query_params["order"] == "5,4,3,1,2"
     app.button(key="permutation_original").click()
-    assert "ORDER = [0, 1, 2, 3, 4]" in told(ran(app))
+    ran(app)
+    assert "ORDER = [0, 1, 2, 3, 4]" in notebook_code()
     app.segmented_control(key="word").set_value("0")
     ran(app)
     app.button(key="permutation_later").click()
-    assert "ORDER = [1, 0, 2, 3, 4]" in told(ran(app))
+    ran(app)
+    assert "ORDER = [1, 0, 2, 3, 4]" in notebook_code()
     app.text_input(key="permutation:typed").set_value("3 1 2 5 4")
-    assert "ORDER = [2, 0, 1, 4, 3]" in told(ran(app))
+    ran(app)
+    assert "ORDER = [2, 0, 1, 4, 3]" in notebook_code()
     app.text_input(key="permutation:typed").set_value("3 3 2 5 4")
     assert "no order of 5 words" in ran(app).error[0].value
-    assert "ORDER = [2, 0, 1, 4, 3]" in told(app)
+    assert "ORDER = [2, 0, 1, 4, 3]" in notebook_code()
 
 
-def test_an_order_of_thousands_of_digits_in_the_link_is_the_default() -> None:
+def test_an_order_of_thousands_of_digits_in_the_link_is_the_default(notebook_code: Callable[[], str]) -> None:
     app = open_page(PAGE, order="9" * 4_400 + ",1,2,3,4", seed="inf", draw="inf")
-    assert "ORDER = [" in told(app) and not app.error
+    assert "ORDER = [" in notebook_code() and not app.error
 
 
 def test_other_words_get_an_order_of_their_own() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from pages.shared.navigation import ROOT
@@ -43,11 +45,11 @@ def test_the_shipped_learned_positions(part: str) -> None:
         assert "no rotation" in app.warning[0].value
 
 
-def test_a_link_opens_the_exact_state() -> None:
+def test_a_link_opens_the_exact_state(notebook_code: Callable[[], str]) -> None:
     app = open_page(PAGE, part="rotation", n="20", d="16", base="100", k="4", i="3", pos="6")
     assert app.slider(key="k").value == 4 and app.select_slider(key="d").value == "16"
     assert "rounding error" in app.success[0].value
-    assert "LENGTH = 20" in app.code[0].value and "SHIFT = 4" in app.code[0].value
+    assert "LENGTH = 20" in notebook_code() and "SHIFT = 4" in notebook_code()
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:
@@ -55,8 +57,8 @@ def test_nonsense_in_a_link_is_harmless() -> None:
 
 
 @pytest.mark.parametrize("part", PARTS[:4])
-def test_the_shipped_vits_positions_obey_the_formula(part: str) -> None:
+def test_the_shipped_vits_positions_obey_the_formula(part: str, notebook_code: Callable[[], str]) -> None:
     app = open_page(PAGE, part=part, pe="vit", pos="48")
-    assert "SCALE = 0.1" in app.code[0].value
+    assert "SCALE = 0.1" in notebook_code()
     if part == "rotation":
         assert "rounding error" in app.success[0].value

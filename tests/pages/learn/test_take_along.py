@@ -1,26 +1,21 @@
-"""Every view's notebook, with the values that its page puts in, runs and finds the numbers on screen; its handout."""
+"""Every view's notebook, with the values that its page puts in, runs and finds the numbers on screen."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import nbformat
 import pytest
 import streamlit as st
 from nbclient import NotebookClient
 
-from core.lecture import handout, notebooks
-from core.lecture.course import lesson_of
-from core.lecture.handout import Handout
+from core.lecture import notebooks
 from pages.learn import take_along
 from pages.shared import live_plot
 from pages.shared.navigation import ROOT
-from tests.pages.learn.test_frame import parts_of
 from tests.pages.open_page import open_page
 
 TEMPLATES = sorted(path for path in notebooks.TEMPLATES.glob("*/*.py") if path.name != notebooks.BEFORE)
@@ -48,13 +43,13 @@ pytestmark = pytest.mark.timeout(480)  # all views are opened once, in the first
 
 
 @pytest.fixture(scope="module")
-def taken() -> dict[str, tuple[str, str]]:
-    """Code and handout of every view, as its page makes them."""
-    found: dict[str, tuple[str, str]] = {}
+def taken() -> dict[str, str]:
+    """Code of every view, with the values that its page gives once the page has been drawn: a download has no session."""
+    given: dict[str, tuple[str, str, Callable[[], Mapping[str, Any]]]] = {}
 
-    def keep(page: str, part: str, made: Callable[[], Handout], values: Callable[[], Mapping[str, Any]]) -> None:
-        code = notebooks.fill(notebooks.template(page, part), values())
-        found[f"{page}/{part or 'all'}"] = (code, take_along.sheet(made(), values())())
+    def keep(page: str, part: str, _title: str, values: Callable[[], Mapping[str, Any]] | None) -> None:
+        if values is not None:
+            given[f"{page}/{part or 'all'}"] = page, part, values
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(take_along, "offer", keep)
@@ -64,26 +59,28 @@ def taken() -> dict[str, tuple[str, str]]:
             page, part = path.parent.name, path.stem
             query = {} if part == "all" else {"part": part}
             open_page(file_of(page), **query, **STATES.get((page, part), {}))
-    return found
+    return {name: notebooks.fill(notebooks.template(page, part), values()) for name, (page, part, values) in given.items()}
 
 
-def test_every_view_has_a_template(taken: dict[str, tuple[str, str]]) -> None:
+def test_every_template_is_a_views(taken: dict[str, str]) -> None:
     assert set(taken) == {f"{path.parent.name}/{path.stem}" for path in TEMPLATES}
-    for page in PAGES:
-        templates = {path.stem for path in TEMPLATES if path.parent.name == page}
-        assert set(parts_of(file_of(page))) - {""} <= templates
+
+
+def test_a_part_whose_numbers_are_the_models_has_no_notebook() -> None:
+    labels = [
+        [one.label for one in open_page(file_of("transformer"), part=part).get("download_button")] for part in ("beam", "layer")
+    ]
+    assert not any("Notebook" in one for one in labels[0]) and "Notebook (.ipynb)" in labels[1]
 
 
 def test_nothing_is_made_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     monkeypatch.setattr(notebooks, "fill", lambda code, _values: made.append(code) or code)
-    closed = open_page(file_of("permutation"), opened=False)
-    assert not made and not any(block.label.startswith("Notebook") for block in closed.get("download_button"))
-    assert any("Notebook" in one.label for one in open_page(file_of("permutation")).get("download_button")) and len(made) == 1
+    assert any("Notebook" in one.label for one in open_page(file_of("permutation")).get("download_button")) and not made
 
 
-def test_notebooks_stand_alone(taken: dict[str, tuple[str, str]]) -> None:
-    for name, (code, _sheet) in taken.items():
+def test_notebooks_stand_alone(taken: dict[str, str]) -> None:
+    for name, code in taken.items():
         imported = set(re.findall(r"^\s*(?:import|from) (\w+)", code, re.MULTILINE))
         assert imported <= {"numpy", "torch"}, f"{name} imports {imported}"
         lines = sum(1 for line in code.splitlines() if line.strip() and not line.lstrip().startswith("#"))
@@ -91,69 +88,22 @@ def test_notebooks_stand_alone(taken: dict[str, tuple[str, str]]) -> None:
         assert re.search(r"ON_SCREEN = \{['\"]", code), f"{name} asserts nothing"
 
 
-def test_all_notebooks_run(taken: dict[str, tuple[str, str]], tmp_path: Path) -> None:
+def test_all_notebooks_run(taken: dict[str, str], tmp_path: Path) -> None:
     """Their code here, each with names of its own; one of them, as the file that a reader opens, in a kernel."""
-    for name, (code, _sheet) in taken.items():
+    for name, code in taken.items():
         exec(compile(code, name, "exec"), {"__name__": "__main__"})
         nbformat.validate(nbformat.reads(notebooks.notebook(code, f"# {name}"), as_version=4))
-    book = nbformat.reads(notebooks.notebook(taken["permutation/maps"][0], "# Maps"), as_version=4)
+    book = nbformat.reads(notebooks.notebook(taken["permutation/maps"], "# Maps"), as_version=4)
     NotebookClient(book, timeout=60, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert all(cell.execution_count for cell in book.cells if cell.cell_type == "code")
 
 
-def test_a_wrong_number_on_screen_is_found(taken: dict[str, tuple[str, str]]) -> None:
-    code, _sheet = taken["attention_steps/softmax"]
+def test_a_wrong_number_on_screen_is_found(taken: dict[str, str]) -> None:
+    code = taken["attention_steps/softmax"]
     wrong = re.sub(r"'entropy': ([\d.]+)", lambda match: f"'entropy': {float(match[1]) + 0.002}", code)
     assert wrong != code
     with pytest.raises(AssertionError, match="was on screen"):
         exec(wrong, {})
-
-
-class Text(HTMLParser):
-    """The text of the sheet's two pages, and its tags in balance."""
-
-    def __init__(self, content: str) -> None:
-        super().__init__()
-        self.pages: list[str] = ["", ""]
-        self.on = 0
-        self.feed(content)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.on = 1 if ("class", "key") in attrs else self.on
-
-    def handle_data(self, data: str) -> None:
-        self.pages[self.on] += data
-
-
-def test_handouts_ask_on_page_one_and_answer_on_page_two(taken: dict[str, tuple[str, str]]) -> None:
-    with_blanks = 0
-    for name, (_code, content) in taken.items():
-        first, second = Text(content).pages
-        assert "merror" not in content and "aligned" not in content, name
-        blanks = re.findall(r"<menclose.*?\((\d+)\).*?</menclose>", content)
-        assert all(f"({number})" in first for number in blanks), name
-        with_blanks += bool(blanks)
-        assert all(f"({number})" in second for number in blanks), name
-        assert "<script" not in content and "http" not in re.sub(r"http://www.w3.org\S+", "", unquote(content)), name
-    assert with_blanks > len(taken) / 2
-
-
-def test_handouts_of_the_course_have_a_prediction_and_two_explanations(taken: dict[str, tuple[str, str]]) -> None:
-    """Made from the view's state: the answers stand on page two alone."""
-    first, second = Text(taken["attention_steps/softmax"][1]).pages  # the second head, temperature 0.2, causal: see `STATES`
-    assert "Temperature τ: 0.2" in first and "Query: sat" in first and "The temperature rises to 5" not in second
-    for name, (_code, content) in taken.items():
-        page, _, part = name.replace("_", "-").partition("/")
-        here = lesson_of(page, "" if part == "all" else part)
-        if here is not None:
-            first, second = Text(content).pages
-            assert first.count("A → B") == first.count("B → A") == second.count("B → A") == 1, name
-
-
-def test_results_become_blanks() -> None:
-    found = handout.blank(r"\begin{aligned} a &= 2 \cdot 3 = 6{,}0 \\ b &= \begin{bmatrix}1 & 2\end{bmatrix} \end{aligned}", 3)
-    assert found.answers == ["6{,}0", r"\begin{bmatrix}1 & 2\end{bmatrix}"]
-    assert "(3)" in found.latex and "(4)" in found.latex and "2 \\cdot 3" in found.latex
 
 
 def test_a_template_takes_the_values_of_the_page() -> None:
