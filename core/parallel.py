@@ -36,7 +36,7 @@ def each(
     Args:
         work: a function of a module, so that another process can import it.
         ray: None for this process; "local" for a cluster on this machine; else a cluster's address, whose machines see the same
-            files at the same paths (or in a store) and have the program at the same place.
+            files at the same paths and have the program at the same place.
 
     Raises:
         ValueError: where Ray is asked for and not installed.

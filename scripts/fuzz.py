@@ -33,7 +33,7 @@ from core.market.book import BookError, read_rows
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
 from core.market.store.index import RecordingError, find_recording
-from core.market.store.places import RecordingPlace
+from core.market.store.places import files_below
 from core.market.store.rows import read_market
 from core.market.store.writer import restore_recordings
 from tests.core.damaged_files import DAMAGE, read_damaged
@@ -133,7 +133,7 @@ def _address(text: str) -> str:
     read_order(text, 5)
     decode_cells(text)
     parts = []
-    for ask, errors in ((find_recording, RecordingError), (lambda one: RecordingPlace(one).files(), BookError)):
+    for ask, errors in ((find_recording, RecordingError), (lambda one: files_below(Path(one)), BookError)):
         try:
             ask(text)
             parts.append("taken")

@@ -83,7 +83,6 @@ OPTIONAL = {
 """Packages of extras and of what is made once: hand finder, word lists, shared feeds, the photographs' teacher."""
 
 TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
-COME_WITH_TORCH = {"fsspec"}
 
 MAX_LINES, MAX_PARAMETERS = 60, 7
 LONG_FUNCTIONS, WIDE_FUNCTIONS = 7, 12
@@ -157,7 +156,7 @@ def test_training_needs_six_packages_only() -> None:
         for by in reached({name for name in MODULES if layer(name) == "core.training"})
         for one in imports(MODULES[by])
     }
-    extra = used.keys() - TRAINING_NEEDS - COME_WITH_TORCH - set(sys.stdlib_module_names) - {"core"}
+    extra = used.keys() - TRAINING_NEEDS - set(sys.stdlib_module_names) - {"core"}
     assert not extra, f"training would need {[(one, used[one]) for one in extra]}"
 
 

@@ -104,7 +104,6 @@ def test_every_path_that_is_written_has_its_variable_in_the_image(monkeypatch: p
         monkeypatch.setenv(name, value)
     written = [
         places.library_folder(),
-        places.copies_folder("s3://bucket/a"),
         Path.home(),
     ]
     assert all(path is not None and path.is_relative_to("/data") for path in written)

@@ -17,7 +17,6 @@ from core.market.predictor import DEFAULT
 from core.training.cct import VALIDATION_SPLIT
 from core.training.iiga import is_photos
 from core.training.progress import counting_bar
-from core.training.recipe import place
 from core.training.vit import evaluate, fetch_missing, validation_part
 from core.vision.classifier import DEFAULT as VIT
 from core.vision.classifier import Classifier, classifier_names, default_name, load_classifier
@@ -38,9 +37,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--data",
         nargs="+",
         required=True,
-        type=place,
+        type=Path,
         metavar="FILE_OR_FOLDER",
-        help="Parquet or CSV files, folders or a store's URL (s3://...); of several recordings the mean is given",
+        help="Parquet or CSV files, or folders; of several recordings the mean is given",
     )
     p.add_argument("--horizon", type=int, default=None, help="steps ahead; the label's first on the card where left out")
     p.add_argument("--label", choices=LABEL_KINDS, default=None, help="forward where left out, if the card has it")
@@ -67,7 +66,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run_tlob(o: argparse.Namespace) -> None:
-    o.data = options.here(o.data)
     answer, _ = evaluate_recordings.scored(o)
     print(json.dumps(answer) if o.json else evaluate_recordings.table(answer))
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from core import checkpoints
 from core.market.answers.recordings import find_recordings
-from core.market.store.places import copied
-from core.training.progress import counting_bar
 
 ASSETS: Final = checkpoints.FOLDER.parent
 """Folder of what the app ships."""
@@ -55,23 +52,13 @@ def add_json(p: argparse.ArgumentParser) -> None:
     p.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def here(places: Iterable[Path | str]) -> list[Path]:
-    """Paths of this machine: those given, and up-to-date copies of what lies at URLs.
-
-    Raises:
-        BookError: where a store does not answer.
-    """
-    return [one if isinstance(one, Path) else copied(one, progress=counting_bar("file")) for one in places]
-
-
 def market_files(o: argparse.Namespace) -> list[list[Path]]:
     """The files of each market of `train tlob`."""
     return [_files_of(group) for group in o.data]
 
 
-def _files_of(group: list[Path | str]) -> list[Path]:
+def _files_of(places: list[Path]) -> list[Path]:
     """The files of one market: those named, and all of the folders named."""
-    places = here(group)
     if all(place.is_file() for place in places):
         return places
     days = find_recordings(places)

@@ -1,11 +1,11 @@
-"""Recordings as a visitor may change them: recorded, deleted, exported, copied, inspected, converted.
+"""Recordings as a visitor may change them: recorded, deleted, exported, inspected, converted.
 
 Each raises `NotAllowed` where the visitor may not, and else what the function below it raises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from core.market.formats.protocol import FormatError
 from core.market.store import changes
 from core.market.store.background_recorder import RECORDER
 from core.market.store.index import Recording
-from core.market.store.places import RecordingPlace, is_address, library_folder
+from core.market.store.places import library_folder
 from core.market.store.writer import FileSummary
 from core.service.access import Action, Visitor, closed
 
@@ -31,16 +31,14 @@ def running(by: Visitor) -> list[str]:
     return RECORDER.running() if by.may(Action.RECORD) else []
 
 
-def place(by: Visitor, typed: str) -> RecordingPlace:
-    """The library, or the folder below it or the address that was typed.
+def folder(by: Visitor, typed: str) -> Path:
+    """The library's folder, or the one below it that was typed.
 
     Raises:
-        NotAllowed: where something is typed, and the visitor may name no place. BookError: where it may not be asked.
+        NotAllowed: where something is typed, and the visitor may name no folder. BookError: where it lies elsewhere.
     """
     if typed:
         by.require(Action.SERVER_FOLDER)
-    if is_address(typed):
-        return RecordingPlace(typed)
     root = library_folder().resolve()
     try:
         wanted = (root / typed).resolve()
@@ -48,7 +46,7 @@ def place(by: Visitor, typed: str) -> RecordingPlace:
         raise BookError("{name} is no name of a folder.", name=repr(typed[:80])) from error
     if wanted != root and root not in wanted.parents:
         raise BookError("{name} lies outside of the library's folder: choose one below it.", name=typed)
-    return RecordingPlace(str(wanted))
+    return wanted
 
 
 @closed(Action.CHANGE)
@@ -62,12 +60,6 @@ def export(by: Visitor, entry: Recording, form: str = "parquet") -> bytes:
     """As `changes.export`; what came with the app is everybody's."""
     by.require(Action.WATCH if entry.bundled else Action.EXPORT)
     return changes.export(entry, form)
-
-
-@closed(Action.SERVER_FOLDER)
-def fetch(place: RecordingPlace, entry: Recording, *, progress: Callable[[int, int], None] | None = None) -> None:
-    """As `changes.fetch`, into the library."""
-    changes.fetch(place, entry, library_folder(), progress=progress)
 
 
 @closed(Action.CONVERT)

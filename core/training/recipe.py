@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from core import checkpoints
-from core.market.store.places import is_store
 from core.training.loop import Callback, LoopSettings
 from core.training.progress import progress_bar
 
@@ -114,8 +113,3 @@ def add_run(
 def add_test(p: argparse.ArgumentParser, *, part: str = "the test part") -> None:
     """`--test` and `--no-test`: whether the test part is scored for the card."""
     p.add_argument("--test", action=argparse.BooleanOptionalAction, default=True, help=f"score {part} for the card")
-
-
-def place(text: str) -> Path | str:
-    """A path, or the URL of a store or of a file in one, as it was typed: `here` makes a path of it."""
-    return text if is_store(text) else Path(text)

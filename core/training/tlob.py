@@ -525,9 +525,9 @@ def _add_data(p: argparse.ArgumentParser) -> None:
         nargs="+",
         action="append",
         required=True,
-        type=recipe.place,
+        type=Path,
         metavar="FILE",
-        help="one market's Parquet or CSV files, a folder or a store's URL (s3://...); repeat the option for each market",
+        help="one market's Parquet or CSV files or a folder; repeat the option for each market",
     )
     p.add_argument(
         "--share", nargs="+", type=float, help="share of the windows from each market, in the order given; equal where left out"

@@ -1,8 +1,9 @@
-"""Recordings: those that came with the app, those of a folder or a URL, and files of other programs, converted."""
+"""Recordings: those that came with the app, those of a folder, and files of other programs, converted."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,7 @@ import streamlit as st
 
 from core.market.book import BookError
 from core.market.store.index import Recording, RecordingError, bundled_recordings, list_recordings
-from core.market.store.places import RecordingPlace, library_folder
+from core.market.store.places import library_folder
 from core.market.store.writer import restore_recordings
 from core.service import recordings
 from core.service.access import Action, NotAllowed
@@ -19,19 +20,16 @@ from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, moment, number, prose, size
 
 
-def place() -> RecordingPlace | None:
-    """The library's folder, or the URL that was typed; None, after an error box, where it may not be asked."""
+def folder() -> Path | None:
+    """The library's folder, or the one below it that was typed; None, after an error box, where there is none such."""
     typed = url_state.text(
-        _("Folder or URL"),
+        _("Folder"),
         key="place",
         placeholder=str(library_folder()),
-        help=_(
-            "Empty: the library's folder. A folder below it, or the URL of a web server that lists its files, or of a store, as "
-            "s3://bucket/folder."
-        ),
+        help=_("Empty: the library's folder. Else a folder below it."),
     ).strip()
     try:
-        return recordings.place(permissions.visitor(), typed)
+        return recordings.folder(permissions.visitor(), typed)
     except NotAllowed:  # the page's first notice says so
         return None
     except BookError as error:
@@ -39,12 +37,11 @@ def place() -> RecordingPlace | None:
         return None
 
 
-def entries(where: RecordingPlace) -> list[Recording] | None:
+def entries(where: Path) -> list[Recording] | None:
     """Returns what lies there; None, after an error box, where it cannot be listed. A library without recordings is empty."""
-    if not where.remote and not library_folder().is_dir():
+    if not library_folder().is_dir():
         return []
-    if not where.remote:
-        restore_recordings(library_folder())
+    restore_recordings(library_folder())
     bar = st.empty()
 
     def moved(done: int, total: int) -> None:
@@ -108,15 +105,15 @@ controls.page_header(_("Recordings"), prose("library_lead"))
 may_change = permissions.guard(Action.RECORD, Action.CONVERT, Action.CHANGE, Action.EXPORT, Action.SERVER_FOLDER)
 library_actions.announce()
 record_switch.show_running()
-where = place()
+where = folder()
 listed = entries(where) if where is not None else None
 if where is not None and listed is not None:
     try:
-        bundled = [] if where.remote else bundled_recordings()
+        bundled = bundled_recordings()
     except RecordingError as error:
         controls.error_box(str(error))
         bundled = []
-    if not listed and not where.remote:
+    if not listed:
         remedy = _("Nothing has been recorded yet: turn on “Record this market” on the live page, or convert a file below.")
         controls.notice("empty", remedy if may_change else _("Nothing has been recorded yet."))
     shown = [*listed, *bundled]

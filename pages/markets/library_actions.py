@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
 from core.market.book import BookError
 from core.market.store.index import Recording
-from core.market.store.places import RecordingPlace, library_folder
+from core.market.store.places import library_folder
 from core.service import recordings
 from core.service.access import Action, NotAllowed
 from pages.shared import controls, permissions
@@ -30,7 +30,7 @@ def announce() -> None:
         st.toast(text, icon=":material/check:")
 
 
-def show(place: RecordingPlace, chosen: Sequence[Recording]) -> None:
+def show(folder: Path, chosen: Sequence[Recording]) -> None:
     """The actions of these recordings."""
     st.caption(
         ngettext("{count} recording chosen", "{count} recordings chosen", len(chosen)).format(count=number(len(chosen)))
@@ -40,25 +40,22 @@ def show(place: RecordingPlace, chosen: Sequence[Recording]) -> None:
         if entry.problem:
             controls.error_box(entry.problem)
     readable = [entry for entry in chosen if not entry.problem]
-    if place.remote:
-        _fetch(place, readable)
-        return
     by = permissions.visitor()
     own = [entry for entry in chosen if not entry.bundled] if by.may(Action.CHANGE) else []
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(readable) == 1:
-            _open(place, readable[0])
+            _open(folder, readable[0])
         if len(chosen) == 1 and readable and (readable[0].bundled or by.may(Action.EXPORT)):
             _export(readable[0])
         if own and st.button(_("Delete"), icon=":material/delete:", key="library:delete_first"):
             st.session_state[ASKED] = [entry.name for entry in own]
-    _confirm(Path(place.address), own)
+    _confirm(folder, own)
 
 
-def _open(place: RecordingPlace, entry: Recording) -> None:
+def _open(folder: Path, entry: Recording) -> None:
     """Links to the live page, the explorer and the scorer."""
     root = library_folder().resolve()
-    below = Path(place.address).resolve().relative_to(root).as_posix() if not entry.bundled else "."
+    below = folder.resolve().relative_to(root).as_posix() if not entry.bundled else "."
     name = entry.name if below == "." else f"{below}/{entry.name}"
     pages = (
         ("pages/markets/live.py", _("Live order book"), ":material/candlestick_chart:", {"source": "recording", "rec": name}),
@@ -88,12 +85,6 @@ def _export(entry: Recording) -> None:
         )
 
 
-def _moved(bar: Any) -> Callable[[int, int], None]:
-    return lambda done, total: bar.progress(
-        done / total, text=_("{done} of {total}").format(done=number(done), total=number(total))
-    )
-
-
 def _confirm(folder: Path, own: Sequence[Recording]) -> None:
     """The second question, for just the recordings that the first one was asked of."""
     if not own or st.session_state.get(ASKED) != [entry.name for entry in own]:
@@ -114,21 +105,6 @@ def _confirm(folder: Path, own: Sequence[Recording]) -> None:
         if st.button(_("Keep"), key="library:keep"):
             st.session_state.pop(ASKED)
             st.rerun()
-
-
-def _fetch(place: RecordingPlace, chosen: Sequence[Recording]) -> None:
-    """Recordings of a URL are copied here before they are opened."""
-    if not permissions.guard(Action.SERVER_FOLDER):
-        return
-    if not chosen or not st.button(_("Copy into the library"), icon=":material/download:", type="primary", key="library:fetch"):
-        return
-    moved = _moved(st.progress(0.0))
-    with _told():
-        for entry in chosen:
-            recordings.fetch(permissions.visitor(), place, entry, progress=moved)
-        del st.query_params["place"]
-        st.session_state["place"] = ""
-        _finish(_("Copied."))
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from core import checkpoints
@@ -22,7 +24,7 @@ def pick_one(*, first: str | None = None) -> str:
         first: name of the recording that opens where the link names none.
     """
     options = {one.name: f"{one.market} · {one.venue} {kind_name(one)} · {duration(one.seconds)}" for one in recordings()}
-    folder = str(library_folder())
+    folder = library_folder()
     if st.query_params.get("rec") not in {None, *options, *(entry.name for entry in _of_folder(folder))}:
         _of_folder.clear()
     options |= {entry.name: f"{entry.name} · {duration(entry.seconds)}" for entry in _of_folder(folder) if not entry.problem}
@@ -35,7 +37,7 @@ def kind_name(entry: Recording) -> str:
 
 
 @st.cache_data(ttl=LISTED_S, max_entries=2, show_spinner=False)
-def _of_folder(folder: str) -> list[Recording]:
+def _of_folder(folder: Path) -> list[Recording]:
     try:
         return list_recordings(folder)
     except BookError:  # nothing has been recorded yet

@@ -1,11 +1,11 @@
-"""Changes to the library's recordings: delete, export, and fetch one from a URL."""
+"""Changes to the library's recordings: delete and export."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -16,14 +16,11 @@ from core.market.book import BookError
 from core.market.depth import depth_path
 from core.market.feeds.trades import trades_path
 from core.market.store.index import Recording
-from core.market.store.places import RecordingPlace
 from core.market.store.rows import RecordedRows
 from core.market.store.segments import is_segment, segment_path
 from core.market.store.writer import GROUP_ROWS, RowBlock, write_rows
 
 NAME: Final = re.compile(r"\w[\w+-]*(\.[\w+-]+)*(/\w[\w+-]*(\.[\w+-]+)*)*")
-
-Progress = Callable[[int, int], None]
 
 
 def delete(folder: Path, entry: Recording) -> None:
@@ -66,25 +63,6 @@ def _blocks(rows: RecordedRows) -> Iterator[RowBlock]:
     for first in range(0, len(rows), GROUP_ROWS // 4):
         part = rows.block(first, first + GROUP_ROWS // 4, deep=True)
         yield part.timestamps, part.levels if part.deep is None else np.concatenate([part.levels, part.deep], axis=1)
-
-
-def fetch(place: RecordingPlace, entry: Recording, folder: Path, *, progress: Progress | None = None) -> None:
-    """Copy a recording of a URL into the library, with what lies beside its rows.
-
-    Raises:
-        BookError: where one of that name is there already, or the place does not answer.
-    """
-    parent, _, stem = entry.name.rpartition("/")
-    day, trades = f"{entry.name}/", f"{parent}/trades/{stem}.parquet".lstrip("/")
-    wanted = [
-        file for file in place.files() if file.address in entry.files or f"{file.relative}/".startswith((day, f"{trades}/"))
-    ]
-    for done, file in enumerate(wanted, 1):
-        if (folder / file.relative).exists():
-            raise BookError("there is a recording {name} already: choose another name", name=entry.name)
-        place.fetch(file, folder)
-        if progress:
-            progress(done, len(wanted))
 
 
 def _own(entry: Recording) -> None:

@@ -1,6 +1,6 @@
-"""Index of recordings: those that came with the app, and those of a place, each with its span, gaps and a line of its mid.
+"""Index of recordings: those that came with the app, and those of a folder, each with its span, gaps and a line of its mid.
 
-A recording of a place is a market's day of hourly segments, or a loose Parquet or CSV file of rows. Its numbers come from the
+A recording of a folder is a market's day of hourly segments, or a loose Parquet or CSV file of rows. Its numbers come from the
 footers of files that this program wrote, and from three columns of others. They are kept until a file changes.
 """
 
@@ -22,7 +22,7 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 from core.market.book import LEVELS, STEP_MS
-from core.market.store.places import RecordingPlace, StoredFile, library_folder
+from core.market.store.places import RecordingFile, files_at, files_below, library_folder
 from core.market.store.writer import POINTS, FileSummary, footer_summary, summary_of
 from core.messages import BadValue, Refusal, compose, first_line
 
@@ -47,7 +47,7 @@ class Recording:
     """One recording: a market's day of the library, a loose file, or a bundled one.
 
     Attributes:
-        name: unique in its place; links hold that of a bundled one, so it must not change.
+        name: unique in its folder; links hold that of a bundled one, so it must not change.
         market: ccxt's symbol, by which a checkpoint's card knows the market, or as much as the names tell.
         files: of rows, in order of their names.
         start_ms, end_ms: first and last row, milliseconds since the epoch. rows: their number. gaps: holes between them.
@@ -79,7 +79,7 @@ class Recording:
 
     @property
     def paths(self) -> list[Path]:
-        """Its files of rows, where it lies on this machine."""
+        """Its files of rows."""
         return [Path(file) for file in self.files]
 
     @property
@@ -149,9 +149,10 @@ def bundled_recordings() -> list[Recording]:
     Raises:
         RecordingError: where their index cannot be read.
     """
-    place = RecordingPlace(str(FOLDER))
-    sizes = {one.name: sum(file.size for file in place.at(one.path, FOLDER / "trades" / one.path.name)) for one in recordings()}
-    return [_read(replace(one, size=sizes[one.name]), place.at(one.path)) for one in recordings()]
+    sizes = {
+        one.name: sum(file.size for file in files_at(FOLDER, one.path, FOLDER / "trades" / one.path.name)) for one in recordings()
+    }
+    return [_read(replace(one, size=sizes[one.name]), files_at(FOLDER, one.path)) for one in recordings()]
 
 
 def find_recording(name: str) -> Recording:
@@ -185,32 +186,28 @@ def entry_of(folder: Path, name: str) -> Recording | None:
         return None
     paths = sorted(where.glob("*/rows_*.parquet")) if day else []
     paths = paths or [path for ending in (".parquet", ".csv") if (path := where.with_name(where.name + ending)).is_file()][:1]
-    place = RecordingPlace(str(inside))
-    files = place.at(*paths)
+    files = files_at(inside, *paths)
     if not files or any(recording_of(file.relative) != name for file in files):
         return None
     return _read(Recording(name=name, market="", files=(), size=sum(file.size for file in files)), files)
 
 
-def list_recordings(place: RecordingPlace | Path | str, *, progress: Callable[[int, int], None] | None = None) -> list[Recording]:
-    """The recordings of a folder or a URL, in order of their names.
+def list_recordings(folder: Path, *, progress: Callable[[int, int], None] | None = None) -> list[Recording]:
+    """The recordings of a folder, in order of their names.
 
     Args:
         progress: called with (recordings read, recordings in all).
 
     Raises:
-        BookError: where the place is not there or does not answer.
+        BookError: where the folder is not there or cannot be read.
     """
-    where = place if isinstance(place, RecordingPlace) else RecordingPlace(str(place))
-    groups: dict[str, list[StoredFile]] = {}
+    groups: dict[str, list[RecordingFile]] = {}
     sizes: dict[str, int] = {}
-    for file in where.files():
-        if where.remote and file.relative.lower().endswith(".csv"):
-            continue  # which would have to be fetched whole
+    for file in files_below(folder):
         if (name := recording_of(file.relative)) is not None:
             groups.setdefault(name, []).append(file)
-        folder = re.sub(r"(trades/|\d{2}/)?[^/]*$", "", file.relative)
-        for key in (folder.rstrip("/"), file.relative.replace("trades/", "").rpartition(".")[0]):
+        above = re.sub(r"(trades/|\d{2}/)?[^/]*$", "", file.relative)
+        for key in (above.rstrip("/"), file.relative.replace("trades/", "").rpartition(".")[0]):
             sizes[key] = sizes.get(key, 0) + file.size
 
     def read(name: str) -> Recording:
@@ -225,13 +222,13 @@ def list_recordings(place: RecordingPlace | Path | str, *, progress: Callable[[i
     return listed
 
 
-def _read(one: Recording, files: list[StoredFile]) -> Recording:
+def _read(one: Recording, files: list[RecordingFile]) -> Recording:
     """A recording with its files and the numbers that they hold."""
     files = sorted(files, key=lambda file: file.relative)
-    one = replace(one, files=tuple(file.address for file in files))
+    one = replace(one, files=tuple(str(file.path) for file in files))
     try:
         parts = sorted(map(_summary, files), key=lambda part: part.start_ms)
-    except Exception as error:  # Arrow raises a dozen kinds for a file that is not what its name says, and a store its own
+    except Exception as error:  # Arrow raises a dozen kinds for a file that is not what its name says
         why = first_line(error)
         problem = compose("{name} cannot be read: {reason}", name=one.name, reason=why)
         return replace(one, market=one.market or market_of(one.name), problem=problem)
@@ -249,8 +246,8 @@ def _read(one: Recording, files: list[StoredFile]) -> Recording:
 
 
 @lru_cache(4_096)
-def _summary(file: StoredFile) -> FileSummary:
-    with file.open() as opened:
+def _summary(file: RecordingFile) -> FileSummary:
+    with file.path.open("rb") as opened:
         return _csv_summary(opened) if file.relative.lower().endswith(".csv") else _parquet_summary(opened)
 
 

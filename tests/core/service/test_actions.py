@@ -30,9 +30,7 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("delete", Action.CHANGE, lambda by: recordings.delete(by, Path(), [ENTRY])),
     ("export", Action.EXPORT, lambda by: recordings.export(by, ENTRY)),
     ("export what came with the app", Action.WATCH, lambda by: recordings.export(by, BUNDLED)),
-    ("copy from an address", Action.SERVER_FOLDER, lambda by: recordings.fetch(by, SENTINEL, ENTRY)),
-    ("name a folder", Action.SERVER_FOLDER, lambda by: recordings.place(by, "below")),
-    ("name an address", Action.SERVER_FOLDER, lambda by: recordings.place(by, "http://127.0.0.1/")),
+    ("name a folder", Action.SERVER_FOLDER, lambda by: recordings.folder(by, "below")),
     ("inspect", Action.CONVERT, lambda by: recordings.inspect(by, {"a": Path("a")})),
     ("convert", Action.CONVERT, lambda by: recordings.convert(by, {"a": Path("a")}, "new", NOTED, market="m")),
     ("score", Action.SCORE, lambda by: runs.SCORING.opened(by).start(SENTINEL)),
@@ -76,14 +74,13 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, names in {
         recordings: ("RECORDER", "changes.delete", "changes.export"),
         recordings.bounded: ("convert",),
-        recordings.changes: ("fetch",),
         system: ("hub", "epoch_times", "cuda.measured"),
         metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
     }.items():
         for name in names:
             owner, _, last = name.rpartition(".")
             monkeypatch.setattr(getattr(module, owner) if owner else module, last, NOTED)
-    monkeypatch.setattr(recordings, "RecordingPlace", NOTED)
+    monkeypatch.setattr(recordings, "library_folder", lambda: NOTED.library_folder() and Path("library"))
 
 
 @pytest.mark.parametrize(("action", "act"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
@@ -135,7 +132,6 @@ BELOW = {
     *("core.market.store.changes", "core.market.store.background_recorder.RECORDER"),
     *(f"core.market.formats.{module}.{name}" for module in ("bounded", "conversion") for name in ("inspect", "convert")),
     *("core.runs.scoring.Scorer", "core.runs.epoch_time.epoch_times"),
-    "core.market.store.places.RecordingPlace.__init__",
 }
 """What carries an action out. Pages ask `core.service` for it."""
 

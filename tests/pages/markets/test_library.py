@@ -67,8 +67,8 @@ def test_recordings_stand_before_the_bundled_ones_with_their_numbers(folder: Pat
     ("place", "sentence"),
     [
         ("../..", "lies outside of the library's folder: choose one below it."),
-        ("nowhere", "is no folder: give a folder of recordings, or a URL"),
-        ("http://example.org/", "example.org may not be asked: name the hosts of recordings in OBSERVATORY_RECORDING_HOSTS"),
+        ("nowhere", "is no folder: give a folder of recordings"),
+        ("http://example.org/", "is no folder: give a folder of recordings"),
     ],
 )
 def test_a_place_that_cannot_be_listed_is_one_sentence(folder: Path, place: str, sentence: str) -> None:
@@ -80,13 +80,12 @@ def test_a_place_that_cannot_be_listed_is_one_sentence(folder: Path, place: str,
 def chosen_page() -> None:
     """The actions of every recording of the library, as where all of them are chosen."""
     from core.market.store.index import list_recordings
-    from core.market.store.places import RecordingPlace, library_folder
+    from core.market.store.places import library_folder
     from pages.markets import library_actions
 
     library_actions.announce()
-    place = RecordingPlace(str(library_folder()))
-    if entries := list_recordings(place):
-        library_actions.show(place, entries)
+    if entries := list_recordings(library_folder()):
+        library_actions.show(library_folder(), entries)
 
 
 def test_recordings_are_deleted_once_it_was_asked_twice(folder: Path) -> None:

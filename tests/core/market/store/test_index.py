@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import http.server
-import threading
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +8,7 @@ import pytest
 from core.market.book import BookError, BookRows, frame_from_rows, read_rows
 from core.market.store import index
 from core.market.store.index import bundled_recordings, list_recordings, market_of, recording_of
-from core.market.store.places import RecordingPlace
+from core.market.store.places import files_at
 from core.market.store.rows import RecordedRows, read_market
 from core.market.store.writer import write_rows
 
@@ -46,21 +42,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-@pytest.fixture(scope="module")
-def url(folder: Path) -> Iterator[str]:
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def handle_error(self, *args: object) -> None:
-            pass
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-
-
 def test_a_days_hours_are_one_recording_and_loose_files_are_their_own(folder: Path) -> None:
     found = {entry.name: entry for entry in list_recordings(folder)}
     assert list(found) == ["BTC-USDT/2024-08-08", "broken", "eth_usdt_2024-08-08", "foreign"]
@@ -79,21 +60,9 @@ def test_a_days_hours_are_one_recording_and_loose_files_are_their_own(folder: Pa
     assert found["foreign"].size == (folder / "foreign.parquet").stat().st_size + 500
 
 
-def test_a_url_lists_the_same(folder: Path, url: str) -> None:
-    here = [entry for entry in list_recordings(folder) if not entry.name.startswith("eth")]  # a CSV, which a URL cannot list
-    there = list_recordings(url)
-    assert [(one.name, one.market, one.rows, one.gaps, one.start_ms, one.mids) for one in here] == [
-        (one.name, one.market, one.rows, one.gaps, one.start_ms, one.mids) for one in there
-    ]
-
-
-def test_what_is_no_place_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(BookError, match="is no folder: give a folder of recordings, or a URL"):
+def test_what_is_no_folder_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BookError, match="is no folder: give a folder of recordings"):
         list_recordings(tmp_path / "missing")
-    with pytest.raises(BookError, match=r"example\.org may not be asked: name the hosts of recordings in OBSERVATORY_"):
-        list_recordings("http://example.org/recordings")
-    with pytest.raises(BookError, match="does not list its files"):
-        list_recordings("http://127.0.0.1:9/")
 
 
 def test_the_bundled_ones_are_entries_too() -> None:
@@ -180,6 +149,6 @@ def test_a_recording_that_is_deleted_while_it_is_looked_for_is_none(tmp_path: Pa
             one.unlink(missing_ok=True)
         return found
 
-    assert [file.relative for file in RecordingPlace(str(tmp_path)).at(path)] == ["mine.parquet"]
+    assert [file.relative for file in files_at(tmp_path, path)] == ["mine.parquet"]
     monkeypatch.setattr(Path, "is_file", then_deleted)
-    assert RecordingPlace(str(tmp_path)).at(path) == []
+    assert files_at(tmp_path, path) == []
