@@ -18,7 +18,7 @@ from core.device import use_one_thread
 from core.market.answers import report as reports
 from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
 from core.market.answers.recordings import RecordedDay, ScoredDay, Scoring, find_recordings, score_day
-from core.market.answers.table import Table, ahead, in_short
+from core.market.answers.table import Table
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
 from core.market.predictor import Predictor, load_predictor
@@ -155,7 +155,6 @@ def _answer(
         "recordings": [_recording(day) for day in scored],
         "skipped": skipped,
         **{name: reports.plain(tables[name]) for name in ("groups", "pairs", "worst", "calibration", "losses")},
-        "ahead": {name: in_short(ahead(rows, checkpoint, name)) for name in rows.answers if name != checkpoint},
     }
 
 
@@ -226,7 +225,6 @@ def table(answer: dict[str, Any]) -> str:
     if count > 1:
         lines += ["all rows together, which a rule that sees no book (frequencies) must be beaten on:"]
         lines += score_lines(answer["pooled"])
-    lines += ahead_lines(answer["ahead"])
     for one in answer["recordings"]:
         lines += _adaptive_lines(one)
     lines += [f"left out {name}: {why}" for name, why in answer["skipped"].items()]
@@ -244,17 +242,6 @@ def score_lines(scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [
         f"  {rule:<14} " + "   ".join(f"{name} {number(one, key)}" for key, name in names.items() if one.get(key) is not None)
         for rule, one in scores.items()
-    ]
-
-
-def ahead_lines(sequences: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Sentences on the log-loss less that of others, with its confidence sequence."""
-    return [
-        f"  log-loss less that of {name}: {value:+.4f}, between {low:+.4f} and {high:+.4f} however often one looks "
-        f"({one['outcomes']:,} outcomes a horizon apart)"
-        for name, one in sequences.items()
-        if one
-        for value, low, high in [one["log_loss"]]
     ]
 
 

@@ -12,7 +12,6 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from core.figures.scoring import calibration_figure, groups_figure, losses_figure
-from core.figures.value import ahead_figure
 from core.market.answers.naive import A_THIRD_EACH, worse_recordings
 from core.messages import translate as _
 
@@ -58,8 +57,7 @@ def report_html(answer: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], r
                 "better in log loss, more in Matthews correlation."
             )
         ),
-        _pairs(tables["pairs"], tables["sequences"], names),
-        *_ahead(tables["sequences"], answer["checkpoint"], names),
+        _pairs(tables["pairs"], names),
         _title(_("Where {name} was most wrong").format(name=answer["checkpoint"])),
         _worst(tables["worst"]),
         _title(_("How it was made")),
@@ -181,36 +179,16 @@ def _forecasters(table: pd.DataFrame, names: Mapping[str, str]) -> str:
     return _table([_("Forecaster"), *columns.values()], rows)
 
 
-def _ahead(sequences: pd.DataFrame, checkpoint: str, names: Mapping[str, str]) -> list[str]:
-    """Each forecaster's difference from the first checkpoint, as a band that narrows."""
-    figures = []
-    for other, mine in sequences.groupby("second", sort=False):
-        if len(one := mine[mine["first"] == checkpoint]):
-            title = _("{second} less {first}, log loss").format(second=names.get(str(other), other), first=checkpoint)
-            figures.append(_figure(ahead_figure(one, measure="log_loss"), title))
-    return figures
-
-
-def _pairs(table: pd.DataFrame, sequences: pd.DataFrame, names: Mapping[str, str]) -> str:
+def _pairs(table: pd.DataFrame, names: Mapping[str, str]) -> str:
     def interval(line: dict[str, Any], measure: str) -> str:
         value, low, high = (line[f"{measure}_{bound}"] for bound in ("value", "low", "high"))
         return "" if pd.isna(value) else f"{value:+.4f} [{low:+.4f}, {high:+.4f}]"
-
-    ends = sequences.groupby(["first", "second"]).last()
-
-    def always(line: dict[str, Any]) -> str:
-        pair = line["first"], line["second"]
-        if pair not in ends.index:
-            return ""
-        value, low, high = (ends.loc[pair, f"log_loss{bound}"] for bound in ("", "_low", "_high"))
-        return f"{value:+.4f} [{low:+.4f}, {high:+.4f}]"
 
     rows = [
         [
             names.get(line["first"], line["first"]),
             names.get(line["second"], line["second"]),
             interval(line, "log_loss"),
-            always(line),
             interval(line, "matthews"),
         ]
         for line in table.to_dict("records")
@@ -220,7 +198,6 @@ def _pairs(table: pd.DataFrame, sequences: pd.DataFrame, names: Mapping[str, str
             _("First"),
             _("Second"),
             _("Difference in log loss"),
-            _("Whenever one looks"),
             _("Difference in Matthews"),
         ],
         rows,

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
@@ -15,19 +14,6 @@ from core.figures.traces import Trace, across, chart, line, marks
 from core.market.answers.value import Estimate
 from core.market.book import FloatArray
 from core.messages import translate as _
-
-
-def ahead_figure(sequence: pd.DataFrame, *, measure: str) -> go.Figure:
-    """A confidence sequence: the running difference of two forecasters' losses and the band that holds at all moments at once.
-
-    Args:
-        sequence: as `core.market.answers.table.ahead` returns it. measure: "log_loss" or "brier".
-    """
-    x, value, low, high = (sequence[name].tolist() for name in ("outcomes", measure, f"{measure}_low", f"{measure}_high"))
-    reach = 2 * max([abs(value[-1]), *(abs(one[-1] - value[-1]) for one in (low, high))])
-    traces = [_band(x, low, high, _("95 %, however often one looks")), line(x, value, _("Difference so far"), BLUE)]
-    return chart(traces, x_title=_("Outcomes that do not overlap"), y_title=_("Difference in loss"), keep="ahead",
-                 y={"range": [value[-1] - reach, value[-1] + reach]}, shapes=[across(0, GREY, dash="dot")])  # fmt: skip
 
 
 def _band(x: Any, low: Any, high: Any, name: str) -> Trace:

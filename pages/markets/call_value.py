@@ -1,7 +1,6 @@
 """Value of a call: how often it comes true, how far the price goes, what a taker keeps of it, and whether it may be luck.
 
-Beside it: by how much TLOB is better than a rule that sees no book, at any time, and its probabilities recalibrated on this
-market, with sets of classes at a promised coverage.
+Beside it: its probabilities recalibrated on this market, with sets of classes at a promised coverage.
 """
 
 from __future__ import annotations
@@ -16,16 +15,14 @@ import streamlit as st
 
 from core.figures import market as market_figures
 from core.figures import value as figures
-from core.market.answers.naive import BOOKLESS
 from core.market.answers.recalibration import EXPERTS, MEMORY, MIN_OUTCOMES, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
-from core.market.answers.table import ahead
 from core.market.answers.value import GROUP, CallRows, CallValue, Estimate, Luck, call_value, precision_by_confidence
 from core.market.book import STEP_MS
 from core.market.session import MarketSession
 from core.models.tlob import CLASSES
 from pages.markets.call_rules import class_names
 from pages.markets.live_controls import ViewChoices, details, horizon_name
-from pages.markets.live_scores import forecaster_names, rule_names
+from pages.markets.live_scores import forecaster_names
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, moment, number, percent, prose, significant
 from pages.shared.live_plot import live_plot
@@ -174,62 +171,6 @@ def _plots(rules: Mapping[str, CallRows], values: Mapping[str, CallValue], sure:
             filename="taker",
             alt=_("A taker's summed result after spread and fee, with the zero line."),
         )
-
-
-MIN_OUTCOMES_DRAWN = 10
-"""Outcomes before anything is drawn."""
-
-
-def show_ahead(session: MarketSession, choices: ViewChoices) -> None:
-    """TLOB of the chosen head against a rule that sees no book."""
-    st.header(_("Better, by how much, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    names = rule_names()
-    outcomes = session.read_board(lambda board: board.spaced(choices.head))
-    with st.container(horizontal=True):
-        rule = url_state.choice(
-            st.segmented_control, _("TLOB against"), {name: names[name] for name in BOOKLESS}, key="against",
-            default="frequencies", required=True,
-        )  # fmt: skip
-        measure = pick_measure()
-    sequence = ahead(outcomes, "tlob", rule)
-    if len(sequence) and sequence["outcomes"].iloc[-1] >= MIN_OUTCOMES_DRAWN:
-        draw_ahead(sequence, measure, "TLOB", names[rule], key="ahead_plot")
-    else:
-        text = _("Shown once {count} outcomes that do not overlap are known.")
-        controls.notice("loading", text.format(count=number(MIN_OUTCOMES_DRAWN)))
-
-
-def pick_measure() -> str:
-    """The loss, chosen by the reader."""
-    return url_state.choice(
-        st.segmented_control, _("Loss"), {"log_loss": _("Log loss"), "brier": _("Brier score")}, key="loss", required=True
-    )
-
-
-def draw_ahead(sequence: pd.DataFrame, measure: str, mine: str, other: str, *, key: str) -> None:
-    """The band and a sentence on its end.
-
-    Args:
-        sequence: as `core.market.answers.table.ahead` returns it, of at least one outcome. mine, other: names of the two.
-    """
-    end = sequence.iloc[-1]
-    value, low, high = (float(end[f"{measure}{bound}"]) for bound in ("", "_low", "_high"))
-    end_of_it = _("no clear difference yet") if low <= 0 <= high else _("{who} is better")
-    text = _("The loss of {mine} less that of {other} is {value} ({low} to {high}) over {count} outcomes: {end}.")
-    shown = {"value": number(value, 3, sign=True), "low": number(low, 3, sign=True), "high": number(high, 3, sign=True)}
-    count = number(int(end["outcomes"]))
-    end_of_it = end_of_it.format(who=mine if value < 0 else other)
-    st.markdown(text.format(mine=mine, other=other, count=count, end=end_of_it, **shown))
-    live_plot(
-        figures.ahead_figure(sequence, measure=measure), key=key, height=260, filename="ahead",
-        alt=_("The running difference of two losses with its band, which narrows as outcomes come."),
-    )  # fmt: skip
-    st.caption(
-        _(
-            "Below zero {mine} is better. The band holds at all moments at once with 95 %, so one may look whenever one likes. "
-            "Outcomes are taken a horizon apart; probabilities below 2 % count as 2 % in the log loss."
-        ).format(mine=mine)
-    )
 
 
 def show_recalibrated(session: MarketSession, choices: ViewChoices) -> None:

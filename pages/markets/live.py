@@ -165,7 +165,6 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
     def worth() -> None:
         """Shows what the calls are worth, every minute."""
         call_value.show(session, choices, view.zone)
-        call_value.show_ahead(session, choices)
 
     scores()
     worth()

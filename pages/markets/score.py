@@ -24,7 +24,7 @@ from core.runs.local_run import RunError, RunStatus
 from core.runs.scoring import ScorePlan
 from core.service.access import Action, NotAllowed
 from core.service.runs import SCORING
-from pages.markets import cached_results, call_value, recorded_choice
+from pages.markets import cached_results, recorded_choice
 from pages.markets.live_controls import horizon_name
 from pages.markets.live_scores import apart_sentence
 from pages.shared import controls, permissions, url_state
@@ -243,12 +243,6 @@ def _pair(names: dict[str, str]) -> None:
         sentences.append(sentence.format(measure=title, who=who, **shown))
     st.markdown("  \n".join(sentences))
     st.caption(_("The second's score less the first's on the same rows, the mean over recordings, with its 95 % interval."))
-    sequences = SCORING.run.table("sequences")
-    for mine, other in ((b, a), (a, b)):
-        sequence = sequences[(sequences["first"] == other) & (sequences["second"] == mine)]
-        if len(sequence):
-            measure = call_value.pick_measure()
-            call_value.draw_ahead(sequence, measure, options[mine], options[other], key="score_ahead")
 
 
 def _worst(answer: dict[str, Any]) -> None:

@@ -1,7 +1,4 @@
-"""95 % intervals of scores: of one recording by blocks of time, as its rows depend on one another; of several by Student's t.
-
-A confidence sequence holds at every moment at once, however often and whenever one looks.
-"""
+"""95 % intervals of scores: of one recording by blocks of time, as its rows depend on one another; of several by Student's t."""
 
 from __future__ import annotations
 
@@ -16,9 +13,6 @@ FEWEST: Final = 200
 """Rows below which no interval is computed."""
 STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """Student's t, the 97.5 % quantile, for 1 to 9 degrees of freedom."""
-
-STAKES: Final = 0.9 * 0.5 ** np.arange(16)
-"""Stakes of the bets that a confidence sequence mixes, in units of 1 over the span; each weighs half of the one before."""
 
 
 def block_length(rows: int, horizon: int) -> int:
@@ -84,36 +78,3 @@ def student_near(z: float, degrees: float, *, terms: int = 4) -> float:
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
     return z + sum(term / degrees**power for power, term in enumerate(expansion[:terms], 1))
-
-
-def confidence_sequence(
-    differences: ArrayLike, *, span: float, alpha: float = 0.05, at: NDArray[np.int64] | None = None
-) -> NDArray[np.float64]:
-    """(n, 3) running means of differences in time order and their bounds, which hold at all n moments at once.
-
-    With probability 1 - alpha the mean of what each difference was expected to be, given all before it, lies between the bounds
-    after each of them, whatever the market does (Choe and Ramdas, 2110.00115, theorem 2). For each stake l below 1 / span,
-    exp(l S - psi(l) V) is a supermartingale, where S is the sum less what was expected of it, V the sum of squares of what each
-    difference is off the mean of those before it, and psi(l) = (-log(1 - l span) - l span) / span^2 (Howard et al. 2021,
-    "Time-uniform, nonparametric, nonasymptotic confidence sequences", theorem 4). Their mixture is one too: it exceeds 2 / alpha
-    with probability alpha / 2 at most, which bounds S from above, and likewise from below.
-
-    Args:
-        differences: (n,), each within +-`span` / 2, of outcomes that do not overlap. at: moments returned; all where None.
-    """
-    x = np.asarray(differences, dtype=np.float64)
-    count = np.arange(1, len(x) + 1)
-    mean = np.cumsum(x) / count
-    foretold = np.concatenate([[0.0], mean[:-1]])[: len(x)]
-    wanted = np.arange(len(x)) if at is None else at
-    mean, variance, count = mean[wanted], np.cumsum((x - foretold) ** 2)[wanted], count[wanted]
-    stakes, log_weights = STAKES / span, -math.log(2) * np.arange(1, len(STAKES) + 1)
-    cost = (-np.log1p(-STAKES) - STAKES) / span**2
-    each = log_weights - cost * variance[:, None]  # (n, stakes) of the log of the mixture, at S = 0
-    low, high = np.zeros(len(mean)), ((math.log(2 / alpha) - each) / stakes).min(axis=1)  # one bet alone reaches it there
-    for _ in range(50):
-        middle = (low + high) / 2
-        reached = np.exp(np.minimum(each + stakes * middle[:, None], 700)).sum(axis=1) >= 2 / alpha
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-    reach = high / count
-    return np.stack([mean, np.maximum(mean - reach, -span / 2), np.minimum(mean + reach, span / 2)], axis=1)

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.intervals import mean_interval
-from core.market.answers.table import MEASURES, NO_CALL, Scores, Table, ahead, differences, intervals, losses, score
+from core.market.answers.table import MEASURES, NO_CALL, Scores, Table, differences, intervals, losses, score
 from core.market.answers.value import call_value, spaced
 from core.market.book import STEP_MS, FloatArray
 
@@ -156,14 +156,6 @@ def pair_table(rows: Table) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns)
 
 
-def sequence_table(rows: Table) -> pd.DataFrame:
-    """`core.market.answers.table.ahead` of the second of each pair with probabilities less the `first`."""
-    able = [name for name, one in rows.answers.items() if np.isfinite(one.probabilities).any()]
-    pairs = [ahead(rows, second, first).assign(first=first, second=second) for first, second in combinations(able, 2)]
-    table = pd.concat(pairs, ignore_index=True)
-    return table[["first", "second", *table.columns.drop(["first", "second"])]]
-
-
 def worst_table(rows: Table, *, most: int = WORST) -> pd.DataFrame:
     """Rows at which the first forecaster gave what happened the least probability, most wrong first, a horizon apart at least."""
     name = next(iter(rows.answers))
@@ -252,7 +244,6 @@ def all_tables(rows: Table) -> dict[str, pd.DataFrame]:
         "pooled": pooled_table(rows),
         "groups": group_table(rows),
         "pairs": pair_table(rows),
-        "sequences": sequence_table(rows),
         "worst": worst_table(rows),
         "calibration": reliability_table(rows),
         "losses": loss_table(rows),

@@ -14,18 +14,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core import scores
-from core.market.answers.intervals import FEWEST, block_length, confidence_sequence, resampled_sums
-from core.market.answers.value import CallRows, Estimate, spaced
-from core.market.book import STEP_MS, FloatArray
+from core.market.answers.intervals import FEWEST, block_length, resampled_sums
+from core.market.answers.value import CallRows, Estimate
+from core.market.book import FloatArray
 from core.market.labels import STATIONARY, UNKNOWN, Head
 from core.scores import CALIBRATION_BINS
 
 NO_CALL: Final = -1
 """The call of a forecaster that did not answer."""
-CUT: Final = 0.02
-"""Probability below which the log-loss does not fall any further in a confidence sequence, which asks for a bound."""
-POINTS: Final = 300
-"""Points of a confidence sequence that are kept."""
 MEASURES: Final = ("accuracy", "macro_f1", "matthews", "log_loss", "ece")
 
 
@@ -269,43 +265,6 @@ def differences(table: Table, mine: str, other: str, *, fewest: int = FEWEST) ->
         measure: Estimate(value=float(less[measure][0]), low=float(low), high=float(high))
         for measure, (low, high) in bounds.items()
     }
-
-
-def ahead(table: Table, mine: str, other: str) -> pd.DataFrame:
-    """The confidence sequences of a forecaster's log-loss and Brier score less another's, on outcomes that do not overlap.
-
-    Rows that both answered are taken a horizon apart. The log-loss is that of probabilities of `CUT` at least.
-
-    Returns:
-        At most `POINTS` lines, the last among them: `outcomes` so far, `timestamp`, and `log_loss`, `log_loss_low`,
-        `log_loss_high`, `brier`, `brier_low`, `brier_high`. No line where one gives no probabilities.
-    """
-    pair = [table.answers[name] for name in (mine, other)]
-    there = np.logical_and.reduce([table.truth != UNKNOWN, *(np.isfinite(one.probabilities).all(axis=1) for one in pair)])
-    at = np.flatnonzero(there)
-    number = table.rows["recording"].cat.codes.to_numpy()[at] if "recording" in table.rows else np.zeros(len(at))
-    steps = table.column("timestamp")[at] // STEP_MS
-    parts = [np.flatnonzero(number == one) for one in np.unique(number)]
-    at = at[np.concatenate([np.zeros(0, np.int64), *(part[spaced(steps[part], table.head[1])] for part in parts)])]
-    truth = table.truth[at].astype(np.int64)
-    p = np.array([one.probabilities[at] for one in pair], dtype=np.float64).reshape(2, len(at), 3)
-    loss = -np.log(np.maximum(p[:, np.arange(len(at)), truth], CUT))
-    brier = ((p - np.eye(3)[truth]) ** 2).sum(axis=2)
-    points = np.unique(np.linspace(0, max(len(at) - 1, 0), min(POINTS, len(at))).astype(np.int64))
-    columns: dict[str, Any] = {"outcomes": points + 1, "timestamp": table.column("timestamp")[at[points]]}
-    for name, one, span in (("log_loss", loss, -2 * np.log(CUT)), ("brier", brier, 4.0)):
-        values = confidence_sequence(one[0] - one[1], span=span, at=points)
-        columns |= dict(zip((name, f"{name}_low", f"{name}_high"), values.T, strict=True))
-    return pd.DataFrame(columns)
-
-
-def in_short(sequences: pd.DataFrame) -> dict[str, Any]:
-    """The end of `ahead` as JSON's object: `outcomes`, then `log_loss` and `brier`, each [difference, low, high]; {} for none."""
-    if sequences.empty:
-        return {}
-    end = sequences.iloc[-1]
-    names = {name: [round(float(end[f"{name}{bound}"]), 4) for bound in ("", "_low", "_high")] for name in ("log_loss", "brier")}
-    return {"outcomes": int(end["outcomes"]), **names}
 
 
 def _resampled(table: Table, names: Sequence[str], fewest: int) -> tuple[int, FloatArray]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.market.answers import table
 from core.market.answers.recalibration import SCORED_AFTER
 from core.market.answers.scoreboard import Scoreboard
 from core.market.answers.value import Luck
@@ -39,12 +36,6 @@ def value_page(session, choices):  # type: ignore[no-untyped-def]
     from pages.markets import call_value
 
     call_value.show(session, choices)
-
-
-def ahead_page(session, choices):  # type: ignore[no-untyped-def]
-    from pages.markets import call_value
-
-    call_value.show_ahead(session, choices)
 
 
 def play(session: MarketSession, steps: int, *, own_thresholds: bool = False) -> None:
@@ -111,19 +102,3 @@ def test_luck_is_said_in_one_sentence() -> None:
     )
     assert "chance of up to 50%: this may well be luck" in luck_sentence(Luck(groups=3, wealth=0.5, best=2.0)).replace("\xa0", "")
     assert "at most 1 in 400, however" in luck_sentence(Luck(groups=9, wealth=3.0, best=400.0))
-
-
-def test_confidence_sequences_are_made_while_steps_go_on(session: MarketSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a day each takes a twentieth of a second, once a minute for every viewer."""
-    play(session, 400)
-    make, free = table.confidence_sequence, list[bool]()
-
-    def looked_at(*given: Any, **options: Any) -> Any:
-        free.append(session._lock.acquire(blocking=False))
-        if free[-1]:
-            session._lock.release()
-        return make(*given, **options)
-
-    monkeypatch.setattr(table, "confidence_sequence", looked_at)
-    ran(AppTest.from_function(ahead_page, default_timeout=60, args=(session, CHOICES)))
-    assert free and all(free)
