@@ -44,7 +44,6 @@ MODELS = ModelRegistry({
     "tlob": ("tlob", "TLOB", "TLOBConfig", "book"),
     "vit": ("vit", "ViT", "ViTConfig", "picture"),
     "cct": ("cct", "CCT", "CCTConfig", "picture"),
-    "cct_28": ("cct_28", "CCT28", "CCT28Config", "picture"),
     "iiga": ("iiga", "IIGA", "IIGAConfig", "clip"),
     "transformer": ("transformer", "Transformer", "TransformerConfig", "text"),
     "decoder-only": ("decoder_only", "DecoderOnly", "DecoderOnlyConfig", "text"),

@@ -123,11 +123,26 @@ class Convolutions(nn.Module):
         return maps
 
 
-class ConvolutionalViT(ViT):
-    """A ViT whose patches' numbers come from `convolutions`; it may answer with the mean of an image and its mirror image."""
+class CCT(ViT):
+    """The whole network, whose patches' numbers come from `convolutions`.
 
+    >>> model = CCT(CCTConfig())
+    >>> model(torch.zeros(2, 3, 128, 128)).shape
+    torch.Size([2, 10])
+    """
+
+    config: CCTConfig
+    convolutions: Convolutions
     convolutional = True
-    convolutions: nn.Module
+    rejects = True
+
+    def __init__(self, config: CCTConfig | None = None) -> None:
+        c = config or CCTConfig()
+        super().__init__(c)
+        self.convolutions = Convolutions(c)
+        self.embedding = nn.Linear(c.stages[-1], c.width)
+        self.rejection = nn.Linear(c.width, 1)
+        self.lying = nn.Linear(c.width, 1) if c.turns else None
 
     def patches(self, x: Tensor) -> Tensor:
         """(batch, colours, side, side) -> (batch, patches, channels): what is made of each patch and its surroundings."""
@@ -147,27 +162,6 @@ class ConvolutionalViT(ViT):
         if self.training or not self.mirrored:
             return logits
         return (logits + self.head(super().features(x.flip(-1)))) / 2
-
-
-class CCT(ConvolutionalViT):
-    """The whole network.
-
-    >>> model = CCT(CCTConfig())
-    >>> model(torch.zeros(2, 3, 128, 128)).shape
-    torch.Size([2, 10])
-    """
-
-    config: CCTConfig
-    convolutions: Convolutions
-    rejects = True
-
-    def __init__(self, config: CCTConfig | None = None) -> None:
-        c = config or CCTConfig()
-        super().__init__(c)
-        self.convolutions = Convolutions(c)
-        self.embedding = nn.Linear(c.stages[-1], c.width)
-        self.rejection = nn.Linear(c.width, 1)
-        self.lying = nn.Linear(c.width, 1) if c.turns else None
 
     @property
     def says_lying(self) -> bool:

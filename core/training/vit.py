@@ -1,7 +1,6 @@
 """The ViT of garments, from IDX files to a checkpoint: images, augmentation, loss, its teacher, its scores.
 
-After vit-report, section 1.8. The same recipe makes the compact convolutional transformer of 28 x 28 images (`--tokens
-convolutions`).
+After vit-report, section 1.8.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -21,8 +20,6 @@ from torch.nn import functional as F
 from core import checkpoints
 from core.device import best_device
 from core.messages import BadValue
-from core.models import MODELS
-from core.models.cct_28 import CCT28Config
 from core.models.garment_teacher import GarmentTeacher, TeacherConfig
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.nn import EncoderLayer
@@ -357,7 +354,7 @@ def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loo
     images, teacher, compiled = run.images, run.teacher, run.compiled
     garments = prepare(images_of(data, images, training.split_seed), split_seed=training.split_seed, held_out=held_out_of(images))
     torch.manual_seed(training.seed)
-    model = cast(ViT, MODELS[config.model][0](config))
+    model = ViT(config)
     if config.start == "local":
         start_local(model)
     fresh = model.state_dict()
@@ -463,16 +460,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("layers", 6, None),
         ("hidden", 192, "middle width of the feed-forward networks"),
         ("dropout", 0.0, None),
-        ("stem", CCT28Config.stem, "channels of the first convolution"),
-        ("mirrored", False, "answer with the mean of the image and its mirror image (convolutions)"),
         ("soft", 0.8, "weight of the teacher's answers beside the labels"),
         ("temperature", 2.0, "of the teacher's answers"),
     )
-    p.add_argument(
-        "--tokens", choices=("patches", "convolutions"), default="patches",
-        help="what a token is made of: the documented ViT's patches, or a compact convolutional transformer's cells",
-    )  # fmt: skip
-    p.add_argument("--stages", type=int, nargs=2, default=CCT28Config.stages, help="of the convolutions at 14 x 14 and 7 x 7")
     p.add_argument("--init", choices=("plain", "local"), default="local", help="weights before training")
     p.add_argument("--images", type=int, default=None, help="training images to use, validation included; all if left out")
     p.add_argument("--teacher", default=None, help="checkpoint of a teacher in the same folder, whose answers are imitated")
@@ -517,11 +507,8 @@ def _common(o: argparse.Namespace, images: int) -> tuple[ViTRun, ViTTraining, Lo
 def _run(o: argparse.Namespace) -> Path:
     for part in ("train", "t10k") if o.test else ("train",):
         fetch_missing(o.data, part)
-    if o.mirrored and o.tokens == "patches":
-        raise ValueError("--mirrored is of a model with --tokens convolutions: the documented ViT answers on the image alone")
-    kind = ViTConfig if o.tokens == "patches" else CCT28Config
     run, training, loop = _common(o, (o.images or WHOLE) - held_out_of(o.images))
-    return train(run, o.data, taken(kind, o, start=o.init), training, loop)
+    return train(run, o.data, taken(ViTConfig, o, start=o.init), training, loop)
 
 
 def _run_teacher(o: argparse.Namespace) -> Path:

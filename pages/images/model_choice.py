@@ -23,7 +23,6 @@ def model_name(name: str) -> str:
     names = {
         "vit": _("the one of small grey images"),
         "cct": _("the one of photographs"),
-        "cct_28": _("the other one of small grey images"),
     }
     return names.get(name, name)
 
@@ -59,8 +58,7 @@ def pick_classifier(picture: Picture) -> Classifier:
             width=260,
             help=_(
                 "Grey pictures of 28 x 28 pixels, and those on black that are no finer, are read by the documented ViT, trained "
-                "on Fashion-MNIST; all others by the compact convolutional transformer, trained on photographs in colour. "
-                "Another one of Fashion-MNIST can be chosen to compare."
+                "on Fashion-MNIST; all others by the compact convolutional transformer, trained on photographs in colour."
             ),
         )
     classifier = chosen_classifier(picture)

@@ -11,7 +11,7 @@ from core import checkpoints
 from core.cli import main
 from core.explain import faithfulness
 
-MEASURED = ("tlob", "vit", "cct", "cct_28", "iiga")
+MEASURED = ("tlob", "vit", "cct", "iiga")
 
 
 @pytest.mark.parametrize("name", ["vit", "iiga_digits", "iiga_asl"])

@@ -20,7 +20,7 @@ from core.models.vit import ViT, ViTConfig
 from core.runs.history import run_from_card, smoothing_floor
 from core.training.augment import Augmentation
 from core.training.vit import ViTTask, ViTTraining, prepare
-from core.vision.classifier import classifier_names, load_classifier
+from core.vision.classifier import load_classifier
 from core.vision.idx import IdxPart, read_part
 from tests.core.vision.test_idx import write
 
@@ -179,44 +179,6 @@ def test_a_teacher_and_the_student_that_imitates_it(tmp_path: Path, files: Path,
     assert not math.isnan(card["history"][0]["loss"])
     load_classifier("pupil", folder=tmp_path)  # the ViT alone was written
     assert main(["train", "vit", *common, *small, "--name", "alone", "--start", str(tmp_path / "state"), "--no-test"]) == 0
-
-
-def test_tokens_of_convolutions_make_a_card_that_answers_by_name(
-    tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    common = ["--data", str(files), "--folder", str(tmp_path), "--images", "200", "--batch", "60", "--epochs", "1", "--no-test"]
-    small = [
-        "--width",
-        "16",
-        "--heads",
-        "2",
-        "--layers",
-        "1",
-        "--hidden",
-        "16",
-        "--init",
-        "plain",
-        "--stem",
-        "4",
-        "--stages",
-        "6",
-        "8",
-    ]
-    assert main(["train", "vit", *common, *small, "--mirrored"]) == 2  # the documented ViT answers on the image alone
-    assert main(["train", "vit", *common, *small, "--tokens", "convolutions", "--mirrored", "--name", "cct_28"]) == 0
-    assert classifier_names(tmp_path) == ["cct_28"]
-    capsys.readouterr()
-    monkeypatch.setattr("core.training.vit.VALIDATION", 20)  # as many as the run above held out
-    scored = ["evaluate", "vit", "--data", str(files), "--folder", str(tmp_path), "--checkpoint", "cct_28"]
-    assert main([*scored, "--split", "validation", "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["samples"] == 20 and printed["split"] == "validation"
-    assert printed["accuracy"] == checkpoints.read_card("cct_28", folder=tmp_path)["metrics"]["validation"]["accuracy"]
-    classifier = load_classifier("cct_28", folder=tmp_path)
-    assert classifier.card["model"] == "cct_28" and classifier.model.mirrored and not classifier.model.rejects
-    images = read_part(files, "t10k").images[:8]
-    mirrored = np.ascontiguousarray(images[:, :, ::-1])
-    np.testing.assert_allclose(classifier.probabilities(images), classifier.probabilities(mirrored), atol=1e-5)
 
 
 def test_without_files_and_network_one_sentence(
