@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from html import escape
 from typing import Any, Final
 
 import segno
@@ -41,4 +42,5 @@ def offer(page: str, part: str, title: str, values: Callable[[], Mapping[str, An
 
         mime = "application/x-ipynb+json"
         controls.download_bytes(_("Notebook (.ipynb)"), made, key=f"{name}_notebook", filename=f"{name}.ipynb", mime=mime)
-    controls.link_to_view(picture=f'<figure style="margin:0;width:9rem">{qr_code(address)}</figure>')
+    label = escape(_("QR code of this view"))
+    controls.link_to_view(picture=f'<figure style="margin:0;width:9rem" aria-label="{label}">{qr_code(address)}</figure>')
