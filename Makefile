@@ -63,7 +63,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site
 
 REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError \
-	ExperimentError FeedFailed FindingError FormatError GradientError MissingModels NotAllowed \
+	FeedFailed FindingError FormatError GradientError MissingModels NotAllowed \
 	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError ReceiptError RecordingError \
 	TextError UnusableBook VideoError WentQuiet WindowError
 

@@ -39,7 +39,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     **{
         f"core/lecture/{name}.py": (f"tests/core/lecture/test_{name}.py",)
         for name in (
-            *("activations", "attention_steps", "cost", "gradients", "matrices", "moved", "norms", "optimisers"),
+            *("activations", "attention_steps", "cost", "gradients", "moved", "norms", "optimisers"),
             *("permutation", "positions", "predictions", "uses"),
         )
     },

@@ -104,7 +104,6 @@ const short = (value) => (value === null ? "−∞" : written(value));
 const inside = (value) => (value < 0 ? `(${short(value)})` : short(value));
 const WAYS = {
   dot: (a, b) => a.map((one, n) => `${inside(one)}·${inside(b[n])}`).join(" + "),
-  plus: ([a], [b]) => `${short(a)} + ${inside(b)}`,
   minus: ([a], [b]) => `${short(a)} − ${inside(b)}`,
   times: ([a], [b]) => `${inside(a)}·${inside(b)}`,
   over: ([a], [b]) => `${short(a)} / ${inside(b)}`,

@@ -1,18 +1,17 @@
-"""The vit-report's `Matrix` class (section 3): the function for each operation, mostly PyTorch's, and small examples.
+"""The vit-report's `Matrix` class (section 3): the function for each operation, mostly PyTorch's, and a small example of each.
 
 The report writes them in C++; a test compares each with a loop over elements.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-
-from core.lecture import norms
-from core.lecture.tokens import random_numbers
 
 MATRIX_OPERATIONS: Final[dict[str, str]] = {
     "Matrix(rows, cols)": "torch.zeros",
@@ -57,60 +56,47 @@ MATRIX_OPERATIONS: Final[dict[str, str]] = {
 }
 """Operation of section 3 (and `randomize` of section 4) -> dotted name of the function."""
 
-
-Array = NDArray[np.float64]
-Operation = Literal["sum", "row", "difference", "product", "scaled"]
-Statistic = Literal["rows", "columns", "whole"]
-Shape = Literal["transpose", "reshape", "slice", "concatenate", "eye"]
-
-
-def operands(operation: Operation, *, first: float, seed: int = 0) -> tuple[Array, Array]:
-    """A (3, 4) with `first` on top left, and B as the operation takes it: (3, 4), a row (1, 4), (4, 3), or one number (1, 1)."""
-    a = random_numbers(f"matrix A {seed}", (3, 4), digits=1)
-    a[0, 0] = first
-    shape = {"row": (1, 4), "product": (4, 3), "scaled": (1, 1)}.get(operation, (3, 4))
-    return a, random_numbers(f"matrix B {seed} {operation}", shape, digits=1)
+Piece = str | NDArray[np.float64]
+"""LaTeX, or a matrix; a row has one dimension, a number none."""
+A: Final = np.array([[1.0, -2.0, 0.5], [3.0, 0.0, -1.5]])
+B: Final = np.array([[0.5, 1.0, 2.0], [-1.0, 4.0, 0.25]])
+GRADIENT: Final = np.array([3.0, 4.0])
 
 
-def compute(operation: Operation, a: Array, b: Array) -> Array:
-    """C of the operation; a row is added to every row (vit-report section 3.2)."""
-    left, right = torch.tensor(a), torch.tensor(b)
-    if operation == "product":
-        made = left @ right
-    elif operation == "difference":
-        made = left - right
-    else:
-        made = left * right if operation == "scaled" else left + right
-    return np.asarray(made.numpy())
+def operation(name: str) -> Callable[..., Any]:
+    """The function of an operation of `MATRIX_OPERATIONS`."""
+    module, _dot, attribute = MATRIX_OPERATIONS[name].rpartition(".")
+    function: Callable[..., Any] = getattr(import_module(module), attribute)
+    return function
 
 
-def example(*, level: float, seed: int = 0) -> Array:
-    """(4, 5) whose rows differ in level and whose columns differ in size."""
-    drawn = random_numbers(f"statistics {seed}", (4, 5), digits=1)
-    return np.asarray(np.round(drawn * np.array([0.5, 1, 1, 2, 3]) + level * np.arange(4)[:, None], 1) + 0.0)
+def _made(name: str, *arguments: Any, **more: Any) -> NDArray[np.float64]:
+    """An operation's result of numpy's arrays."""
+    given = [torch.tensor(one) if isinstance(one, np.ndarray) else one for one in arguments]
+    return np.asarray(operation(name)(*given, **more), dtype=np.float64)
 
 
-def standardised(x: Array, over: Statistic) -> Array:
-    """`layer_norm` (rows), by columns, or `normalize` (the whole matrix) (vit-report section 3.4)."""
-    values = torch.tensor(x)
-    if over == "whole":
-        return np.asarray(norms.normalise_matrix(values).numpy())
-    return np.asarray(norms.standardise(values, (1,) if over == "rows" else (0,)).numpy())
+_JOINED: Final = [torch.tensor(A), torch.tensor(A)]
+_DRAWS: Final = {name: torch.Generator().manual_seed(0) for name in ("uniform_random", "normal_random")}
 
-
-def reshaped(shape: Shape, x: Array) -> Array:
-    """A (3, 4) matrix transposed, reshaped to (2, 6), its rows 2 and 3 and columns 2 and 3, joined with itself, times 1."""
-    values = torch.tensor(x)
-    made = {
-        "transpose": lambda: values.T,
-        "reshape": lambda: values.reshape(2, 6),
-        "slice": lambda: values[1:3, 1:3],
-        "concatenate": lambda: torch.cat([values, values], dim=1),
-        "eye": lambda: torch.eye(3, dtype=torch.float64) @ values,
-    }[shape]()
-    return np.array(made.numpy())
-
-
-def summary(x: Array) -> dict[str, float]:
-    """Mean, sum, norm and variance of all entries (vit-report section 3.4)."""
-    return {"mean": float(x.mean()), "sum": float(x.sum()), "norm": float(np.linalg.norm(x)), "variance": float(x.var())}
+EXAMPLES: Final[Mapping[str, tuple[Piece, ...]]] = {
+    "vit-matrix-start": (r"\mathrm{Matrix}(2, 3) =", _made("Matrix(rows, cols)", 2, 3)),
+    "vit-matrix-sum": (A, "+", B, "=", _made("operator+", A, B)),
+    "vit-matrix-scale": (r"2\,", A, "=", _made("operator* (scalar)", A, 2.0)),
+    "vit-matrix-product": (A, B.T, "=", _made("operator* (matrix)", A, B.T)),
+    "vit-matrix-statistics": (
+        "A =", A, r":\; \mathrm{mean} =", _made("mean_value", A), r",\; \mathrm{sum} =", _made("sum", A),
+        r",\; \mathrm{norm} =", _made("norm", A), r",\; \mathrm{variance} =", _made("variance", A, correction=0),
+    ),
+    "vit-normalize": (A, r"\to", _made("normalize", A)),
+    "vit-matrix-shape": (A, r"^\top =", _made("transpose", A), r",\quad \mathrm{reshape}(3, 2) =", _made("reshape", A, (3, 2))),
+    "vit-matrix-slice": (A, r"_{:,\, 2:3} =", _made("slice", A, 1, 1, 2)),
+    "vit-clip": (r"\text{max\_norm} = 1:\quad", GRADIENT, r"\to", operation("clip_gradients")(GRADIENT, 1.0)),
+    "vit-matrix-join": ("[A; A] =", _made("concatenate", _JOINED, 0)),
+    "vit-matrix-global": (_made("eye", 3), A.T, "=", _made("operator* (matrix)", np.eye(3), A.T)),
+    "vit-matrix-random": (
+        r"\mathcal{U}(0, 1):\;", _made("uniform_random", 4, generator=_DRAWS["uniform_random"]),
+        r",\quad \mathcal{N}(0, 1):\;", _made("normal_random", 4, generator=_DRAWS["normal_random"]),
+    ),
+}  # fmt: skip
+"""A small worked example by the equation's id in the index, its pieces in order."""

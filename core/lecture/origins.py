@@ -27,7 +27,6 @@ def _softmax(one: Any, row: Any) -> Any:
 
 HOW: Final[Mapping[str, Callable[..., Any]]] = {
     "dot": lambda a, b: a @ b,
-    "plus": lambda a, b: a + b,
     "minus": lambda a, b: a - b,
     "times": lambda a, b: a * b,
     "over": lambda a, b: a / b,
@@ -110,9 +109,6 @@ ORIGINS: Final[Mapping[str, Origin]] = {
     "permutation_off": _from("minus", "Z'=after ij, PZ=pz ij", "nb-output", _SHUFFLE, "off="),
     "permutation_map": _from("softmax", "S ij, S i:", "nb-softmax", _ATTEND, "softmax(dim=-1)"),
     "permutation_map_after": _from("softmax", "S' ij, S' i:", "nb-softmax", _ATTEND, "softmax(dim=-1)"),
-    "op_c_product": _from("dot", "A=a i:, B=b :j", "vit-matrix-product", "core.lecture.matrices:compute", "left @ right"),
-    "op_c_sum": _from("plus", "A=a ij, B=b ij", "vit-matrix-sum", "core.lecture.matrices:compute", "left + right"),
-    "op_c_difference": _from("minus", "A=a ij, B=b ij", "vit-matrix-sum", "core.lecture.matrices:compute", "left - right"),
     "bp_linear_x": _from("dot", "∇y i:, W j:", "vit-ffn-backward", f"{_GRADIENT}:linear_gradient"),
     "bp_linear_W": _from("dot", "x :i, ∇y :j", "vit-ffn-backward", f"{_GRADIENT}:linear_gradient"),
 }

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.lecture.equations import DOCUMENTS, Equation, decisions, equations, search, table
-from pages.learn import frame
+from pages.learn import equation_tables, frame
 from pages.learn.lesson_page import LessonPage, Part, PartView, markdown, render
 from pages.shared import controls, url_state
 from pages.shared.language import _, current, ngettext
@@ -42,6 +42,8 @@ def show(entry: Equation) -> None:
         st.markdown(f"**{entry.title[language]}**")
         st.caption(_("{document}, section {name}").format(document=entry.document, name=entry.section))
         st.latex(entry.latex)
+        if worked := equation_tables.example(entry.id):
+            st.markdown(_("For example: {worked}").format(worked=f"${worked}$"))
         st.markdown(_("In the code: {places}").format(places=places))
         st.markdown(_("Checked by {test}, against {what}").format(test=f"`{entry.test}`", what=entry.against[language]))
         if entry.why:
@@ -85,6 +87,7 @@ def listing(query: str, document: str, decision: str) -> PartView:
     return PartView(
         figure=[markdown(f"**{count.format(count=len(matches), all=len(equations()))}**"), entries],
         notes=[frame.passage("equations", "all")],
+        more=[equation_tables.operations],
     )
 
 

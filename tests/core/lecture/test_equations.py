@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional as F
 
 from core.lecture.equations import DOCUMENTS, LANGUAGES, Equation, decisions, equations, search, table
-from core.lecture.matrices import MATRIX_OPERATIONS
+from core.lecture.matrices import operation
 from core.models.iiga import FrameEncoder, IIGAConfig
 from core.models.mobilenet import MobileNetV2
 from core.signs.ctc import log_softmax
@@ -179,6 +179,5 @@ def test_random_matrices_have_their_moments() -> None:
         ("normal_random", (200, 100), 0.0, 1.0),
         ("randomize", (torch.empty(200, 100), -0.3, 0.3), 0.0, 0.6 * 12**-0.5),
     ):
-        module, _dot, attribute = MATRIX_OPERATIONS[name].rpartition(".")
-        drawn = getattr(importlib.import_module(module), attribute)(*arguments, generator=generator)
+        drawn = operation(name)(*arguments, generator=generator)
         assert float(drawn.mean()) == pytest.approx(mean, abs=0.03) and float(drawn.std()) == pytest.approx(spread, rel=0.03)

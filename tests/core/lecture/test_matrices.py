@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from sklearn.preprocessing import scale
 
-from core.lecture import matrices
-from core.lecture.matrices import MATRIX_OPERATIONS
+from core.lecture.equations import equations
+from core.lecture.matrices import EXAMPLES, MATRIX_OPERATIONS, operation
 
 A = [[1.0, -2.0, 0.5], [3.0, 0.0, -1.5]]
 B = [[0.5, 1.0, 2.0], [-1.0, 4.0, 0.25]]
 ROWS, COLUMNS = range(2), range(3)
 
 
-def found(name: str) -> Any:
-    module, _dot, attribute = MATRIX_OPERATIONS[name].rpartition(".")
-    return getattr(import_module(module), attribute)
+found = operation
 
 
 @pytest.mark.parametrize("name", MATRIX_OPERATIONS)
@@ -78,31 +75,25 @@ def test_structure_and_statistics() -> None:
     assert found("Matrix(rows, cols)")(2, 1).tolist() == [[0], [0]] and found("Matrix(data)")(A).tolist() == A
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_pages_matrices_are_what_numpy_says(seed: int) -> None:
-    shapes = {"row": (1, 4), "product": (4, 3), "scaled": (1, 1)}
-    made = {"product": np.matmul, "difference": np.subtract, "scaled": np.multiply}
-    for operation in get_args(matrices.Operation):
-        a, b = matrices.operands(operation, first=1.5, seed=seed)
-        assert a.shape == (3, 4) and a[0, 0] == 1.5 and (a != 1.5).sum() >= 8 and b.shape == shapes.get(operation, (3, 4))
-        np.testing.assert_allclose(matrices.compute(operation, a, b), made.get(operation, np.add)(a, b))
-    x = a[:3]
-    wanted = {"transpose": x.T, "slice": x[[1, 2]][:, [1, 2]], "concatenate": np.hstack([x, x]), "eye": x}
-    for shape in get_args(matrices.Shape):
-        np.testing.assert_array_equal(matrices.reshaped(shape, x), wanted.get(shape, x.ravel().reshape(2, 6)))
+def last(name: str) -> Any:
+    return next(one for one in reversed(EXAMPLES[name]) if not isinstance(one, str))
 
 
-def test_the_pages_statistics_are_sklearns_and_a_loops() -> None:
-    low, high = matrices.example(level=0.0), matrices.example(level=2.0)
-    assert high.shape == (4, 5) and (np.round(high, 1) == high).all()
-    np.testing.assert_allclose(high - low, 2.0 * np.repeat([[0], [1], [2], [3]], 5, axis=1), atol=1e-9)  # a level a row
-    sizes = np.mean([matrices.example(level=0.0, seed=seed).std(axis=0) for seed in range(200)], axis=0)
-    np.testing.assert_allclose(sizes / sizes[1], [0.5, 1, 1, 2, 3], rtol=0.1)  # and a size a column
-    np.testing.assert_allclose(matrices.standardised(high, "rows"), scale(high, axis=1), atol=1e-4)
-    np.testing.assert_allclose(matrices.standardised(high, "columns"), scale(high, axis=0), atol=1e-4)
-    np.testing.assert_allclose(matrices.standardised(high, "whole"), scale(high.ravel()).reshape(4, 5), atol=1e-4)
-    entries = [value for row in high for value in row]
-    mean = math.fsum(entries) / 20
-    variance = math.fsum((one - mean) ** 2 for one in entries) / 20
-    wanted = {"mean": mean, "sum": math.fsum(entries), "norm": math.hypot(*entries), "variance": variance}
-    assert matrices.summary(high) == pytest.approx(wanted)
+def test_the_index_examples_are_what_numpy_says() -> None:
+    a, b = np.array(A), np.array(B)
+    assert {one.id for one in equations()} >= EXAMPLES.keys()
+    wanted = {
+        "vit-matrix-start": np.zeros((2, 3)), "vit-matrix-sum": a + b, "vit-matrix-scale": 2 * a, "vit-matrix-product": a @ b.T,
+        "vit-matrix-statistics": a.var(), "vit-normalize": scale(a.ravel()).reshape(2, 3), "vit-matrix-shape": a.reshape(3, 2),
+        "vit-matrix-slice": a[:, 1:], "vit-clip": np.array([0.6, 0.8]), "vit-matrix-join": np.vstack([a, a]),
+        "vit-matrix-global": a.T,
+    }  # fmt: skip
+    assert EXAMPLES.keys() - wanted.keys() == {"vit-matrix-random"}
+    for name, values in wanted.items():
+        np.testing.assert_allclose(last(name), values, atol=1e-12)
+    uniform, normal = (one for one in EXAMPLES["vit-matrix-random"] if not isinstance(one, str))
+    assert uniform.shape == normal.shape == (4,) and ((uniform >= 0) & (uniform < 1)).all() and normal.min() < 0
+    mean, total, norm, variance = (one for one in EXAMPLES["vit-matrix-statistics"][2:] if not isinstance(one, str))
+    assert [float(one) for one in (mean, total, norm, variance)] == pytest.approx(
+        [a.mean(), a.sum(), np.sqrt((a**2).sum()), a.var()]
+    )

@@ -20,7 +20,6 @@ VIEWS: list[tuple[str, dict[str, str]]] = [
     ("attention_steps", {"part": "heads", "heads": "2"}),
     ("permutation", {"part": "rows", "places": "true"}),
     ("permutation", {"part": "maps", "causal": "fixed", "heads": "2"}),
-    *[("matrices", {"part": "sums", "op": op}) for op in ("product", "sum", "difference")],
     ("backprop", {"part": "linear"}),
     ("backprop", {"part": "linear", "bp_of_linear": "W", "bp_rows": "3"}),
 ]
