@@ -131,7 +131,8 @@ class SignReading:
     Attributes:
         glosses: the sentence. spans: (gloss, begin, end) in seconds. unsure: glosses left out, with their probability.
         seconds: (T,) of the model's frames. probabilities: (T, V). names: one a label, the blank first.
-        model: the checkpoint that read.
+        model: the checkpoint that read. complete: whether the film was read to its end, and was sound.
+        done: what was done to the film's pictures to see what a browser shows, a clause each.
     """
 
     glosses: tuple[str, ...]
@@ -141,10 +142,13 @@ class SignReading:
     probabilities: NDArray[np.float32]
     names: tuple[str, ...]
     model: str
+    complete: bool = True
+    done: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         spans = ", ".join(f"{gloss} {begin:.2f} to {end:.2f} s" for gloss, begin, end in self.spans)
-        return f"{' '.join(self.glosses) or 'no sign'} ({spans})" if spans else "no sign"
+        said = [*self.done, *([] if self.complete else ["not read to its end, or damaged"])]
+        return (f"{' '.join(self.glosses)} ({spans})" if spans else "no sign") + (f" [{'; '.join(said)}]" if said else "")
 
     def plot(self) -> go.Figure:
         """The probability of each gloss through time."""
@@ -246,12 +250,12 @@ def _picture(photo: File | bytes | Image.Image | NDArray[np.uint8]) -> DecodedPi
     return decode(file.getvalue())
 
 
-def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, checkpoint: str = "") -> SignReading:
+def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, start: float = 0.0, checkpoint: str = "") -> SignReading:
     """The glosses of a film of signs.
 
     Args:
         film: a video's file or its bytes; an array (T, height, width, 3) uint8; or tracked hands (T, 6), pixels.
-        fps: frames a second of an array, the model's own where left out.
+        fps: frames a second of an array, the model's own where left out. start: seconds into a film.
         checkpoint: where left out the one on landmarks of hands for films, `iiga_digits` where its models are not set up,
             and the one on tracks for tracks.
 
@@ -261,7 +265,12 @@ def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, checkpoin
     tracks = isinstance(film, np.ndarray) and film.ndim == 2
     name = checkpoint or ("iiga_asl" if tracks else HANDS if model_files.available() else DIGITS)
     recogniser = cast(Recogniser, load(name))
-    clip, seconds = _clip(film, recogniser, fps)
+    if isinstance(film, np.ndarray):
+        footage, (clip, seconds) = None, _array_clip(film, recogniser, fps)
+    else:
+        data = film if isinstance(film, bytes) else Path(film).read_bytes()
+        footage = video.read_video(data, size=recogniser.image_size, fps=recogniser.fps, start=start)
+        clip, seconds = footage.frames, footage.seconds
     reading = recogniser.answer(clip, seconds)
     at = reading.seconds
     return SignReading(
@@ -272,21 +281,19 @@ def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, checkpoin
         probabilities=reading.probabilities,
         names=recogniser.vocabulary.names,
         model=name,
+        complete=footage is None or footage.complete,
+        done=() if footage is None else tuple(footage.done.values()),
     )
 
 
-def _clip(film: File | bytes | NDArray[Any], recogniser: Recogniser, fps: float) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    if isinstance(film, np.ndarray):
-        rate = fps or recogniser.fps
-        if recogniser.front == "frames":
-            if film.ndim != 4 or film.shape[-1] != 3:
-                raise ValueError(f"frames are (T, height, width, 3), not {film.shape}")
-            picked = film[np.arange(0, len(film), rate / recogniser.fps).astype(int)]
-            film, rate = video.of_pictures(picked, size=recogniser.image_size, fps=recogniser.fps).frames, recogniser.fps
-        return film, np.arange(len(film)) / rate
-    data = film if isinstance(film, bytes) else Path(film).read_bytes()
-    footage = video.read_video(data, size=recogniser.image_size, fps=recogniser.fps)
-    return footage.frames, footage.seconds
+def _array_clip(film: NDArray[Any], recogniser: Recogniser, fps: float) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    rate = fps or recogniser.fps
+    if recogniser.front == "frames":
+        if film.ndim != 4 or film.shape[-1] != 3:
+            raise ValueError(f"frames are (T, height, width, 3), not {film.shape}")
+        picked = film[np.arange(0, len(film), rate / recogniser.fps).astype(int)]
+        film, rate = video.of_pictures(picked, size=recogniser.image_size, fps=recogniser.fps).frames, recogniser.fps
+    return film, np.arange(len(film)) / rate
 
 
 def read_words(text: str) -> ReadSentence:

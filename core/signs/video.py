@@ -1,5 +1,8 @@
 """Samples videos and sets of pictures into frames of a model's size and rate, within bounds on memory and time.
 
+A film is what a browser shows of it (D41): its default stream, in square pixels, upright and unmirrored by its display matrix, on
+white where it is clear; what was done is said in `Footage.done`. How long it is says its last frame, where that was read.
+
 A video is decoded frame by frame; only frames that are sampled are converted, already small, so that a 4K film costs no more
 memory than a short clip. Reading seeks to the start and ends at `most` frames or when time is out; `Footage.ended` says which.
 Files are opened without any protocol and by a list of containers: a playlist cannot make the server fetch anything.
@@ -20,12 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from core.messages import Refusal, compose
+from core.messages import Message, Refusal, compose
+from core.signs.containers import fault_of
 
 Fit = Literal["crop", "pad"]
 """Crop: the middle square. Pad: all of the picture, black around it."""
 
 Ended = Literal["", "most", "time", "damaged"]
+Done = Literal["stream", "pixel_shape", "mirrored", "turned", "bits", "header"]
+"""What may be done to a film's pictures before they are seen, and "header": that it does not hold what its header says."""
 
 SUFFIXES: Final = ("mp4", "mov", "m4v", "webm", "mkv", "avi", "gif")
 MAX_FRAMES: Final = 256
@@ -34,6 +40,8 @@ MAX_PIXELS: Final = 8192 * 8192
 MAX_ASPECT: Final = 20
 MAX_DAMAGE: Final = 200
 """Packets that may fail in a row before the rest of a file is given up."""
+_UNSPECIFIED: Final = 2
+"""FFmpeg's colour space of a film that names none."""
 
 _CONTAINERS: Final = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,mpegts,mpeg,flv,ogg,asf,mp3,wav,flac,aac"
 """Sound-only containers are included so that the error can say that the file holds only sound."""
@@ -52,12 +60,13 @@ class Footage:
     Attributes:
         frames: (T, size, size, 3) uint8, RGB, upright. fps: of these frames.
         seconds: (T,) the place of each in the file, seconds from its start.
-        width, height: of the file's picture, upright. source_fps: 0 where the file does not say.
-        duration: seconds of the whole file, None where it does not say.
+        width, height: of the file's picture as it is shown. source_fps: 0 where the file does not say.
+        duration: seconds up to its end where that was read, else by the file; None where it does not say.
         rotation: degrees clockwise by which the file says to turn its pictures. codec: its name.
-        complete: whether everything from the start asked for to the end of the file was read.
-        ended: why reading ended early: "most" frames reached, "time" out, or the file is "damaged" or cut off there; empty where
-            complete.
+        complete: whether everything from the start asked for to the end of the file was read, and was sound.
+        ended: why reading ended early: "most" frames reached, "time" out, or the file is "damaged" or cut off there; else empty.
+        damaged: seconds at which pictures before the end are missing or garbled.
+        done: what was done to its pictures, each as a clause for a person, which keeps its numbers.
     """
 
     frames: Frames
@@ -70,10 +79,12 @@ class Footage:
     rotation: int = 0
     codec: str = ""
     ended: Ended = ""
+    damaged: tuple[float, ...] = ()
+    done: dict[Done, Message] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
-        return not self.ended
+        return not self.ended and not self.damaged
 
 
 @dataclass(kw_only=True)
@@ -85,6 +96,7 @@ class _Sampler:
     most: int
     size: int
     fit: Fit
+    aspect: Fraction
     seconds: list[float] = field(default_factory=list)
     frames: list[Frames] = field(default_factory=list)
 
@@ -100,7 +112,7 @@ class _Sampler:
         """Sample a decoded frame at every tick before `until`; it is converted only where there is such a tick."""
         made: Frames | None = None
         while not self.full and self.tick() < until - 1e-6:
-            made = _picture(frame, self.size, self.fit) if made is None else made
+            made = _picture(frame, self) if made is None else made
             self.seconds.append(self.tick())
             self.frames.append(made)
 
@@ -133,42 +145,48 @@ def read_video(
     if not data:
         raise VideoError(compose("the file is empty: choose one that holds a video"))
     with _opened(data) as container:
-        stream = _picture_stream(container)
-        duration = _duration(container, stream)
-        if duration is not None and start >= max(duration, 1e-3):
-            raise VideoError(
-                "the video is {duration:.1f} s long: start before its end, not at {start:g} s", duration=duration, start=start
-            )
+        stream, done = _picture_stream(container)
         if start:
             with contextlib.suppress(av.error.FFmpegError):
                 container.seek(int(start * av.time_base), backward=True)
-        sampler = _Sampler(fps=fps, start=start, most=most, size=size, fit=fit)
-        reading = _Reading(stream=stream, rate=float(stream.average_rate or stream.guessed_rate or 0))
-        last, ended = _sample(sampler, reading, container, duration, on_frame)
-        rotation = -int(last.rotation) % 360
-        width, height = (last.height, last.width) if rotation % 180 else (last.width, last.height)
+        sampler = _Sampler(fps=fps, start=start, most=most, size=size, fit=fit, aspect=_pixel_aspect(container, stream))
+        reading = _Reading(stream=stream, aspect=sampler.aspect, rate=float(stream.average_rate or stream.guessed_rate or 0))
+        said = _duration(container, stream)
+        last, ended = _sample(sampler, reading, container, on_frame)
+        fault = "" if ended in ("most", "time") else fault_of(data)
+        if fault == "cut" or (not ended and reading.broken):
+            ended = "damaged"
+        width, height = _shown_size(last, sampler.aspect)
+        way = _way_up(last)
+        done |= _said_of(last, way, sampler.aspect)
+        if not ended and stream.duration and said is not None and abs(said - reading.end) > max(0.5, 3 / (reading.rate or 25)):
+            done["header"] = compose("{shown:.1f} s long, though its header says {said:.1f} s", shown=reading.end, said=said)
         return Footage(
             frames=np.stack(sampler.frames),
             fps=fps,
             seconds=np.array(sampler.seconds),
-            width=width,
-            height=height,
+            width=height if way.degrees % 180 else width,
+            height=width if way.degrees % 180 else height,
             source_fps=reading.rate,
-            duration=duration,
-            rotation=rotation,
+            duration=said if ended and (said or 0) >= reading.end else None if ended else reading.end,
+            rotation=way.degrees,
             codec=stream.codec_context.name,
             ended=ended,
+            damaged=tuple(sorted(set(reading.damaged))) or ((reading.gap,) if fault == "damaged" and not ended else ()),
+            done=done,
         )
 
 
-def _sample(
-    sampler: _Sampler, reading: _Reading, container: Any, duration: float | None, on_frame: Callable[[int], None]
-) -> tuple[Any, Ended]:
-    """Fill the sampler; the last frame that was decoded, and why reading ended early."""
+def _sample(sampler: _Sampler, reading: _Reading, container: Any, on_frame: Callable[[int], None]) -> tuple[Any, Ended]:
+    """Fill the sampler; the last frame that was decoded, and why reading ended early.
+
+    Raises:
+        VideoError: where no frame can be decoded, or the film ends before the start that was asked for.
+    """
     deadline = time.monotonic() + PATIENCE_S
     held: tuple[Any, float] | None = None  # a frame is shown until the next one, and sampled once that is known
     ended: Ended = ""
-    for frame, at in reading.frames(container):
+    for frame, at in reading.frames(container, sampler.start):
         if held is not None:
             sampler.add(held[0], until=at)
         held = frame, at
@@ -180,14 +198,19 @@ def _sample(
         raise VideoError(compose("no picture of the video can be decoded: the file is damaged or cut off; send it again"))
     last, at = held
     rate = reading.rate
+    shown = float(last.duration * last.time_base) if last.duration and last.time_base else 1 / rate if rate else 0.0
+    reading.end = at + shown
     if not ended:
-        shown = float(last.duration * last.time_base) if last.duration and last.time_base else 1 / rate if rate else 0.0
+        if sampler.start >= max(reading.end, 1e-3):
+            raise VideoError(
+                "the video is {duration:.1f} s long: start before its end, not at {start:g} s",
+                duration=reading.end,
+                start=sampler.start,
+            )
         sampler.add(last, until=at + (shown if reading.count > 1 else 0.0))
         if not sampler.frames:
             sampler.add(last, until=sampler.start + 1e-3)
-        if reading.broken or (duration is not None and rate and at < duration - max(0.5, 3 / rate)):
-            ended = "damaged"
-        if sampler.full and duration is not None and sampler.tick() < duration - 1e-3:
+        if sampler.full and sampler.tick() < reading.end - 1e-3:
             ended = "most"
     if not sampler.frames:
         raise VideoError(
@@ -244,19 +267,75 @@ def _opened(data: bytes) -> Iterator[Any]:
         yield container
 
 
-def _picture_stream(container: Any) -> Any:
-    streams = [one for one in container.streams.video if not one.disposition & av.stream.Disposition.attached_pic]
+def _picture_stream(container: Any) -> tuple[Any, dict[Done, Message]]:
+    """The stream that a player shows by itself, and a clause on it where there are several; a cover is no film."""
+    aside = av.stream.Disposition.attached_pic | av.stream.Disposition.timed_thumbnails
+    streams = [one for one in container.streams.video if not one.disposition & aside]
     if not streams:
         if container.streams.audio:
             raise VideoError(compose("the file holds only sound: send one with a picture"))
         raise VideoError(compose("the file holds no picture: send one with a picture"))
-    stream = streams[0]
+    stream = next((one for one in streams if one.disposition & av.stream.Disposition.default), streams[0])
     context = stream.codec_context
     if context is None:
         raise VideoError(compose("the video's codec is not known here: send H.264, HEVC, VP8, VP9, AV1 or gif"))
     _check_size(context.width, context.height)
-    context.thread_type = "SLICE"  # frame threads would hold a 4K picture each
-    return stream
+    # Frame threads would hold a 4K picture each; slice threads of H.264 do not say that a picture is garbled.
+    context.thread_type = "NONE" if context.name == "h264" else "SLICE"
+    if len(streams) == 1:
+        return stream, {}
+    clause = compose("picture stream {number} of {count}", number=streams.index(stream) + 1, count=len(streams))
+    return stream, {"stream": clause}
+
+
+def _pixel_aspect(container: Any, stream: Any) -> Fraction:
+    """Width of a pixel over its height; 1 where the file does not say, and of a GIF, as browsers have it."""
+    aspect = stream.sample_aspect_ratio
+    if not aspect or "gif" in container.format.name or not 1 / MAX_ASPECT <= aspect <= MAX_ASPECT:
+        return Fraction(1)
+    return Fraction(aspect)
+
+
+def _shown_size(frame: Any, aspect: Fraction) -> tuple[int, int]:
+    """Width and height in square pixels, before it is turned: the side that the pixels are long along grows."""
+    return (round(frame.width * aspect), frame.height) if aspect > 1 else (frame.width, round(frame.height / aspect))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Way:
+    """How a picture is set upright: left and right exchanged where `mirrored`, then turned clockwise."""
+
+    mirrored: bool = False
+    degrees: int = 0
+
+
+def _way_up(frame: Any) -> _Way:
+    """The one of eight ways that a frame's display matrix says; none for one at another angle, as browsers have it."""
+    data = frame.side_data.get("DISPLAYMATRIX")
+    if data is None:
+        return _Way()
+    a, b, _u, c, d, *_rest = np.frombuffer(data, np.int32)[:9].astype(float)  # x' = ax + cy, y' = bx + dy
+    mirrored = a * d < b * c
+    a, b = (-a, -b) if mirrored else (a, b)
+    along, across = max(abs(a), abs(d)), max(abs(b), abs(c))
+    if min(along, across) > 0.1 * max(along, across):
+        return _Way()
+    return _Way(mirrored=mirrored, degrees=(0 if a >= 0 else 180) if along > across else (90 if b > 0 else 270))
+
+
+def _said_of(frame: Any, way: _Way, aspect: Fraction) -> dict[Done, Message]:
+    """Clauses on what is done to a film's pictures."""
+    done: dict[Done, Message] = {}
+    if aspect != 1:
+        ratio = aspect.limit_denominator(1_000)
+        done["pixel_shape"] = compose("pixels of {across}:{down} made square", across=ratio.numerator, down=ratio.denominator)
+    if way.mirrored:
+        done["mirrored"] = compose("mirrored, as its display matrix says")
+    if way.degrees:
+        done["turned"] = compose("turned by {degrees}°", degrees=way.degrees)
+    if (bits := max(one.bits for one in frame.format.components)) > 8:
+        done["bits"] = compose("{bits} bits a level, brought to eight", bits=bits)
+    return done
 
 
 def _check_size(width: int, height: int) -> None:
@@ -269,7 +348,7 @@ def _check_size(width: int, height: int) -> None:
 
 
 def _duration(container: Any, stream: Any) -> float | None:
-    """Seconds, by the picture's own note or the file's."""
+    """Seconds, by the picture's own note or the file's, which counts sound too."""
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
     return container.duration / av.time_base if container.duration else None
@@ -277,18 +356,26 @@ def _duration(container: Any, stream: Any) -> float | None:
 
 @dataclass(kw_only=True)
 class _Reading:
-    """Decodes a stream and skips damaged packets."""
+    """Decodes a stream and skips damaged packets.
+
+    Attributes:
+        broken: whether the file ended in damage. damaged: seconds before which a picture could not be decoded, or not wholly.
+        gap: seconds of the frame that was shown for longest. end: seconds at which the last frame that was read ends.
+    """
 
     stream: Any
+    aspect: Fraction
     rate: float
     count: int = 0
     broken: bool = False
-    """True where the file ended in damage."""
+    damaged: list[float] = field(default_factory=list)
+    gap: float = 0.0
+    end: float = 0.0
 
-    def frames(self, container: Any) -> Iterator[tuple[Any, float]]:
-        """Decoded frames with their seconds from the file's start, rising."""
+    def frames(self, container: Any, start: float) -> Iterator[tuple[Any, float]]:
+        """Decoded frames with their seconds from the file's start, rising; damage counts from the frame shown at `start` on."""
         first = float((self.stream.start_time or 0) * (self.stream.time_base or Fraction(1)))
-        before, in_a_row = -np.inf, 0
+        before, longest, in_a_row = -np.inf, 0.0, 0
         packets = container.demux(self.stream)
         while True:
             try:
@@ -296,36 +383,46 @@ class _Reading:
                 decoded = packet.decode()
                 in_a_row = 0
                 self.broken = False
-            except StopIteration:
-                return
-            except av.error.EOFError:
+                garbled = bool(packet.is_corrupt)
+            except (StopIteration, av.error.EOFError):
                 return
             except av.error.FFmpegError:
-                self.broken = True
+                self.broken = garbled = True
+                decoded = []
                 in_a_row += 1
                 if in_a_row > MAX_DAMAGE:
                     return
-                continue
             for frame in decoded:
                 at = frame.time - first if frame.time is not None else self.count / (self.rate or 25.0)
                 if at <= before:  # a file may repeat or go back: time does not
                     continue
+                if at - before > longest and self.count:
+                    longest, self.gap = at - before, before
                 before = at
                 self.count += 1
-                _check_size(frame.width, frame.height)
+                garbled = garbled or bool(frame.is_corrupt)
+                _check_size(*_shown_size(frame, self.aspect))
                 yield frame, at
+            if garbled and before >= start - 1 / (self.rate or 25.0):
+                self.damaged.append(max(float(before), start))
 
 
-def _picture(frame: Any, size: int, fit: Fit) -> Frames:
-    """A decoded frame, small, square and upright."""
-    width, height = frame.width, frame.height
-    aspect = frame.sample_aspect_ratio if hasattr(frame, "sample_aspect_ratio") else None
-    if aspect:
-        width = max(1, round(width * float(aspect)))
-    across, down = _scaled(width, height, size, fit)
-    small = frame.reformat(width=across, height=down, format="rgb24", interpolation="AREA")
-    turned = np.rot90(small.to_ndarray(), k=int(frame.rotation) // 90)  # both count anticlockwise
-    return _square(np.ascontiguousarray(turned), size)
+def _picture(frame: Any, sampler: _Sampler) -> Frames:
+    """A decoded frame, small, square and upright, on white where it is clear."""
+    width, height = _shown_size(frame, sampler.aspect)
+    across, down = _scaled(width, height, sampler.size, sampler.fit)
+    clear = any(one.is_alpha for one in frame.format.components)
+    # A film that does not say by which weights its colours are mixed has those of high definition from 720 lines on.
+    weights = "ITU709" if frame.colorspace == _UNSPECIFIED and height >= 720 else None
+    small = frame.reformat(
+        width=across, height=down, format="rgba" if clear else "rgb24", interpolation="AREA", src_colorspace=weights
+    ).to_ndarray()
+    if clear:
+        share = small[..., 3:] / 255
+        small = np.rint(small[..., :3] * share + 255 * (1 - share)).astype(np.uint8)
+    way = _way_up(frame)
+    small = small[:, ::-1] if way.mirrored else small
+    return _square(np.ascontiguousarray(np.rot90(small, k=-way.degrees // 90)), sampler.size)
 
 
 def _scaled(width: int, height: int, size: int, fit: Fit) -> tuple[int, int]:

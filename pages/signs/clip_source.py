@@ -240,7 +240,7 @@ def _describe(footage: Footage) -> None:
         height=footage.height,
         rate=rate,
         codec=footage.codec,
-        turned=_(", turned by {degrees}°").format(degrees=footage.rotation) if footage.rotation else "",
+        turned="".join(f", {translate(clause)}" for clause in footage.done.values()),
         count=number(len(footage.frames)),
         first=number(float(footage.seconds[0]), 1),
         last=number(float(footage.seconds[-1]), 1),
@@ -252,7 +252,11 @@ def _describe(footage: Footage) -> None:
         "time": _("Reading took too long and stopped there ({length} in all). A smaller video reads faster."),
         "damaged": _("The file is damaged or cut off there (it says {length}): this is what could be decoded."),
     }
-    if not footage.complete:
+    if footage.damaged:
+        places = ", ".join(number(at, 1) for at in footage.damaged[:3])
+        words = _("The file is damaged at {places} s: pictures there are missing or garbled. The rest was read.")
+        controls.notice("stale", words.format(places=places))
+    if footage.ended:
         controls.notice("stale", reasons[footage.ended].format(length=whole, most=number(video.MAX_FRAMES)))
 
 
