@@ -49,7 +49,7 @@ def capture(model: nn.Module, *, kind: str = "") -> Iterator[list[LayerMaps]]:
         return plain(query, key, value, *rest, **options)
 
     handles = [one for name, module in model.named_modules() for one in _hooks(module, name, running, keep)]
-    F.scaled_dot_product_attention = fused  # type: ignore[assignment]
+    F.scaled_dot_product_attention = fused
     torch.backends.mha.set_fastpath_enabled(False)  # the fast path of nn.TransformerEncoder keeps no weights and runs no hooks
     try:
         yield layers
