@@ -14,7 +14,10 @@ const ASK = [240, 146, 70];
 const BID = [86, 160, 236];
 const PALE = "#c9d1da";
 
-export const glow = (share, most) => (most > 0 ? Math.pow(Math.min(1, Math.max(0, share) / most), 0.6) : 0);
+const COLD = [90, 170, 255];
+const tint = (share) => (share < 0 ? COLD : WARM); // less than in the pinned scene, or more
+
+export const glow = (share, most) => (most > 0 ? Math.pow(Math.min(1, Math.abs(share) / most), 0.6) : 0);
 
 function sheet(width, height) {
   const canvas = document.createElement("canvas");
@@ -50,6 +53,7 @@ class BookStage {
     this.levels = read(scene.stage.levels);
     this.n = scene.tokens.time.length;
     this.channels = scene.tokens.channel?.length ?? 0;
+    this.places = scene.stage.places;
     this.shade = new Shade(this.n, 1);
     const sizes = [];
     let low = Infinity;
@@ -127,25 +131,31 @@ class BookStage {
   paintBars(context, shares, most) {
     const w = this.width / this.n;
     const tall = Math.min(56, this.height * 0.16);
-    context.fillStyle = `rgb(${WARM})`;
     for (let t = 0; t < this.n; t++) {
-      const h = most > 0 ? (tall * shares[t]) / most : 0;
+      const h = most > 0 ? (tall * Math.abs(shares[t])) / most : 0;
+      context.fillStyle = `rgb(${tint(shares[t])})`;
       context.fillRect(t * w, this.height - h, Math.max(1, w - 0.6), h);
     }
   }
+  // Inputs of each moment at the price that each tells of; those that tell of the mid are drawn there.
   paintCells(context, shares, most) {
-    context.fillStyle = "rgba(14,19,25,0.93)";
+    context.fillStyle = "rgba(14,19,25,0.9)";
     context.fillRect(0, 0, this.width, this.height);
-    for (let t = 0; t < this.n; t++)
-      for (let k = 9; k >= 0; k--)
-        for (const side of [0, 2]) {
-          const at = 40 * t + 4 * k + side;
-          const light = glow(Math.max(shares[at], shares[at + 1]), most);
-          if (light < 0.04) continue;
-          const [r, g, b] = side ? BID : ASK;
-          context.fillStyle = `rgba(${r + (255 - r) * light * 0.5},${g + (255 - g) * light * 0.5},${b * (1 - light * 0.4)},${light})`;
-          context.fillRect(...this.cell(t, k, side));
-        }
+    const width = shares.length / this.n;
+    const w = this.width / this.n;
+    for (let t = 0; t < this.n; t++) {
+      const sums = new Map();
+      for (let c = 0; c < width; c++) sums.set(this.places[c], (sums.get(this.places[c]) ?? 0) + shares[t * width + c]);
+      for (const [place, sum] of sums) {
+        const light = glow(sum, most);
+        if (light < 0.05) continue;
+        context.fillStyle = `rgba(${tint(sum)},${light})`;
+        if (place < 0) {
+          const mid = this.y((this.levels[40 * t] + this.levels[40 * t + 2]) / 2);
+          context.fillRect(t * w, mid - 4, w + 0.4, 8);
+        } else context.fillRect(...this.cell(t, Math.floor(place / 4), place % 4));
+      }
+    }
   }
   paintChannels(context, light) {
     const left = this.width + 14;
@@ -158,7 +168,7 @@ class BookStage {
     for (let c = 0; c < this.channels; c++) {
       const [x, y] = [left + (c % this.columns) * w, Math.floor(c / this.columns) * h];
       const bright = light ? glow(light.shares[c], light.most) : 0;
-      context.fillStyle = `rgba(${WARM},${bright})`;
+      context.fillStyle = `rgba(${light ? tint(light.shares[c]) : WARM},${bright})`;
       context.fillRect(x + 1.5, y + 1.5, w - 3, h - 3);
       context.fillStyle = bright > 0.5 ? "#14100a" : `rgba(201,209,218,${0.35 + bright})`;
       context.fillText(String(c + 1), x + w / 2, y + h / 2);
@@ -280,8 +290,8 @@ class FilmStage {
       context.drawImage(this.picture, ...this.source(i), x, y, this.frameWidth - 1, this.frameHeight - 1);
       context.fillStyle = `rgba(14,19,25,${darkness(glow(shares[i], most)) / 255})`;
       context.fillRect(x, y, this.frameWidth - 1, this.frameHeight - 1);
-      const h = most > 0 ? (10 * shares[i]) / most : 0;
-      context.fillStyle = `rgb(${WARM})`;
+      const h = most > 0 ? (10 * Math.abs(shares[i])) / most : 0;
+      context.fillStyle = `rgb(${tint(shares[i])})`;
       context.fillRect(x, y + this.frameHeight - 1 - h, this.frameWidth - 1, h);
       if (i === token) outline(context, x, y, this.frameWidth - 1, this.frameHeight - 1, reverse);
     }
@@ -352,7 +362,7 @@ class WordStage {
     const { shares, most, token, reverse } = lights.word;
     context.fillStyle = NIGHT;
     context.fillRect(0, 0, this.width, this.height);
-    for (let i = 0; i < this.words.length; i++) this.glowOf(context, i, glow(shares[i], most));
+    for (let i = 0; i < this.words.length; i++) this.glowOf(context, i, glow(shares[i], most), tint(shares[i]));
     if (token !== null) for (let i = 0; i < this.words.length; i++) this.arc(context, token, i, shares[i], most, reverse);
     context.font = this.font;
     context.textAlign = "left";
@@ -367,13 +377,13 @@ class WordStage {
       context.fillRect(x, y + this.pixels * 0.22, w, 3);
     }
   }
-  glowOf(context, i, light) {
+  glowOf(context, i, light, colour) {
     if (light < 0.03) return;
     const [x, y] = this.centre(i);
     const reach = Math.max(this.boxes[i][2] * 0.75, this.pixels * 1.7);
     const soft = context.createRadialGradient(x, y, 0, x, y, reach);
-    soft.addColorStop(0, `rgba(${WARM},${0.5 * light})`);
-    soft.addColorStop(1, `rgba(${WARM},0)`);
+    soft.addColorStop(0, `rgba(${colour},${0.5 * light})`);
+    soft.addColorStop(1, `rgba(${colour},0)`);
     context.fillStyle = soft;
     context.fillRect(x - reach, y - reach, 2 * reach, 2 * reach);
   }
@@ -384,7 +394,7 @@ class WordStage {
     const [bx, by] = this.centre(reverse ? from : to);
     const rise = this.lineOf[from] === this.lineOf[to] ? Math.min(this.line * 0.75, 18 + Math.abs(bx - ax) * 0.16) : 14;
     const lift = this.pixels * 0.6;
-    context.strokeStyle = `rgba(${WARM},${0.12 + 0.8 * light})`;
+    context.strokeStyle = `rgba(${tint(share)},${0.12 + 0.8 * light})`;
     context.lineWidth = 0.8 + 4 * light;
     context.beginPath();
     context.moveTo(ax, ay - lift);
@@ -439,7 +449,7 @@ class GridStage {
       for (let i = 0; i < count; i++) {
         const [x, y] = [left + (i % columns) * cell[0], top + Math.floor(i / columns) * cell[1]];
         const bright = light?.shares ? glow(light.shares[i], light.most) : 0;
-        context.fillStyle = `rgba(${WARM},${bright})`;
+        context.fillStyle = `rgba(${light?.shares ? tint(light.shares[i]) : WARM},${bright})`;
         context.fillRect(x + 2, y + 2, cell[0] - 4, cell[1] - 4);
         context.strokeStyle = "rgba(201,209,218,0.22)";
         context.lineWidth = 1;

@@ -63,7 +63,7 @@ class AttentionView {
     this.percent = new Intl.NumberFormat(scene.locale, { style: "percent", maximumSignificantDigits: 3 });
     this.number = new Intl.NumberFormat(scene.locale, { maximumSignificantDigits: 3 });
     this.reverse = this.held = false;
-    this.pointed = this.hovered = null;
+    this.pointed = this.hovered = this.pinned = null;
     this.kept = {};
     this.listSquares();
     this.chosen = Object.fromEntries(this.kinds.map((kind) => [kind, this.firstSquare(kind)]));
@@ -89,6 +89,11 @@ class AttentionView {
     this.measures.forEach((_, m) => this.squares.push({ m, head: "measure", kind: this.kinds[0] }));
   }
 
+  // Names a square in any scene of the same model.
+  label(square) {
+    return square.l === undefined ? this.measures[square.m].name : `${this.layers[square.l].name} ${square.head} ${square.kind}`;
+  }
+
   firstSquare(kind) {
     const own = this.squares.map((one, i) => [one, i]).filter(([one]) => one.kind === kind && one.l !== undefined && one.head !== "rollout");
     const mean = own.filter(([one]) => one.head === "mean").at(-1);
@@ -110,11 +115,16 @@ class AttentionView {
 
   // A newer scene of the same layers keeps what the reader chose in the one before.
   goOn(before) {
-    if (before.squares.length !== this.squares.length || before.kinds.join() !== this.kinds.join()) return;
-    this.chosen = { ...before.chosen };
+    if (before.kinds.join() !== this.kinds.join()) return;
+    const place = new Map(this.squares.map((square, i) => [this.label(square), i]));
+    for (const kind of this.kinds) {
+      const square = before.squares[before.chosen[kind]];
+      this.chosen[kind] = (square && place.get(before.label(square))) ?? this.chosen[kind];
+    }
     this.resting = before.resting && this.measures.length > 0;
     this.reverse = before.reverse;
     this.lit = before.lit;
+    this.pinned = before.pinned;
     for (const [kind, token] of Object.entries(before.kept)) if (token < this.size(kind)) this.kept[kind] = token;
     if (before.pointed && before.pointed.token < this.size(before.pointed.kind)) this.pointed = before.pointed;
   }
@@ -164,8 +174,15 @@ class AttentionView {
     const map = this.map(square);
     const turned = this.reverse !== this.held;
     const token = this.tokenOf(layer.of) ?? rows - 1;
-    const shares = turned && layer.of === kind ? Float32Array.from({ length: rows }, (_, i) => map[i * columns + token]) : map.subarray(token * columns, (token + 1) * columns);
-    return { shares, most: largest(shares), token: layer.of === kind ? token : null, from: token, reverse: turned && layer.of === kind, square, layer };
+    const reverse = turned && layer.of === kind;
+    const row = (values) => (reverse ? Float32Array.from({ length: rows }, (_, i) => values[i * columns + token]) : values.subarray(token * columns, (token + 1) * columns));
+    let shares = row(map);
+    const pinned = this.pinned?.get(this.label(square));
+    if (pinned?.length === map.length) {
+      const other = row(pinned);
+      shares = Float32Array.from(shares, (share, i) => share - other[i]);
+    }
+    return { shares, most: largest(shares), token: layer.of === kind ? token : null, from: token, reverse, square, layer, differs: pinned?.length === map.length };
   }
 
   measured(measure, kind) {
@@ -212,7 +229,11 @@ class AttentionView {
       const line = element("div", "attention-layer", this.grid);
       if (key !== "whole") line.title = this.layers[key].title;
       line.style.setProperty("--heads", Math.max(4, ...this.layers.map((layer) => (layer.heads > 1 ? layer.heads + 1 : 1))));
-      for (const i of members) line.append(this.drawSquare(i));
+      for (const i of members) {
+        const cell = key === "whole" ? element("div", "attention-cell", line) : line;
+        cell.append(this.drawSquare(i));
+        if (key === "whole") element("span", "attention-name", cell).textContent = this.name(this.squares[i]);
+      }
     }
   }
 
@@ -321,12 +342,12 @@ class AttentionView {
     const step = width / bars.length;
     const named = step >= 13;
     const tall = named ? 74 : 110;
-    const best = bars.reduce((top, bar, i) => (bar[1] > bars[top][1] ? i : top), 0);
+    const best = strongest(bars);
     const ink = getComputedStyle(this.root).color;
     context.font = '12px "Source Sans", "Source Sans 3", sans-serif';
     bars.forEach(([name, share], i) => {
-      const h = light.most > 0 ? (tall * Math.max(0, share)) / light.most : 0;
-      context.fillStyle = i === best ? "#D5701F" : "#2F7EC7";
+      const h = light.most > 0 ? (tall * Math.abs(share)) / light.most : 0;
+      context.fillStyle = light.differs ? (share < 0 ? "#2F7EC7" : "#D5701F") : i === best ? "#D5701F" : "#2F7EC7";
       context.fillRect(i * step + 0.5, tall + 6 - h, Math.max(1, step - 1.5), Math.max(h, 0.5));
       if (!named) return;
       context.save();
@@ -349,7 +370,7 @@ class AttentionView {
 
   say(light) {
     const bars = this.bars(light);
-    const best = bars.reduce((top, bar, i) => (bar[1] > bars[top][1] ? i : top), 0);
+    const best = strongest(bars);
     const whole = bars.reduce((sum, [, share]) => sum + Math.abs(share), 0);
     const share = light.measure ? (whole ? bars[best][1] / whole : 0) : bars[best][1];
     const values = { key: bars[best][0], share: this.percent.format(share), measure: light.measure?.title };
@@ -362,10 +383,10 @@ class AttentionView {
       values.key = light.reverse ? names[light.from] : bars[best][0];
       values.times = this.number.format(share * bars.length);
     }
-    const sentence = filled(this.words[light.measure ? "counts" : light.reverse ? "seen" : "looks"], values);
+    const sentence = filled(this.words[light.measure ? "counts" : light.differs ? "differs" : light.reverse ? "seen" : "looks"], values);
     const text = sentence[0].toUpperCase() + sentence.slice(1);
     if (this.said.textContent !== text) this.said.textContent = text;
-    this.note.textContent = light.measure || light.reverse ? "" : this.spread(bars);
+    this.note.textContent = light.measure || light.reverse || light.differs ? "" : this.spread(bars);
     Object.assign(this.canvas.dataset, {
       layer: light.layer?.name ?? "",
       head: light.measure ? light.measure.name : typeof square?.head === "number" ? square.head + 1 : (square?.head ?? ""),
@@ -480,7 +501,8 @@ class AttentionView {
     if (event.key === "Escape") this.free();
     else if (event.key === "Enter" || event.key === " ") this.choose(now);
     else if (by) {
-      const line = event.key.startsWith("Arrow") && /Up|Down/.test(event.key) ? this.squares[now].canvas.parentElement.children.length : 1;
+      const row = this.squares[now].canvas.closest(".attention-layer").children.length;
+      const line = /Up|Down/.test(event.key) ? row : 1;
       this.hover(Math.min(this.squares.length - 1, Math.max(0, now + by * line)));
     } else return;
     event.preventDefault();
@@ -527,12 +549,21 @@ class AttentionView {
       button.setAttribute("aria-pressed", this.reverse);
     }).setAttribute("aria-pressed", this.reverse);
     this.playing = press(this.words.play, () => this.play());
+    press(this.words.pin, (button) => {
+      this.let(() => (this.pinned = this.pinned ? null : this.snapshot()));
+      button.setAttribute("aria-pressed", Boolean(this.pinned));
+    }).setAttribute("aria-pressed", Boolean(this.pinned));
     element("span", "attention-help", bar).textContent = this.words.help;
     const name = `attention-${this.scene.stage.name}`;
     press(this.words.png, () => this.canvas.toBlob((blob) => save(blob, `${name}.png`)));
     press(this.words.svg, () => save(svg(this.canvas, this.bars(this.light(this.activeKind())), this.said.textContent), `${name}.svg`));
     if (this.addresses.length) press(this.words.html, async () => save(await page(this.message, this.scene.answer, this.addresses, this.style()), `${name}.html`));
     press(this.words.npz, () => save(npz(this.arrays()), `${name}.npz`));
+  }
+
+  // The maps as they are now, from which those of a later scene are taken away.
+  snapshot() {
+    return new Map(this.squares.filter((square) => square.l !== undefined).map((square) => [this.label(square), this.map(square).slice()]));
   }
 
   arrays() {
@@ -549,9 +580,11 @@ class AttentionView {
 
 function largest(values) {
   let most = 0;
-  for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
+  for (let i = 0; i < values.length; i++) most = Math.max(most, Math.abs(values[i]));
   return most;
 }
+
+const strongest = (bars) => bars.reduce((top, bar, i) => (Math.abs(bar[1]) > Math.abs(bars[top][1]) ? i : top), 0);
 
 function save(blob, name) {
   const address = URL.createObjectURL(blob);

@@ -32,6 +32,7 @@ MAX_SIDE: Final = 512
 SENTENCES: Final = {
     "looks": N_("{layer}, {head}: {query} looks at {key} with {share}, {times} times as much as evenly."),
     "seen": N_("{layer}, {head}: {key} is looked at most by {query}, with {share}."),
+    "differs": N_("{layer}, {head}: {query} gives {key} {share} more than in the pinned one (less where negative)."),
     "counts": N_("{measure}: {key} counts most for the answer, with {share} of the whole."),
     "spread": N_("Spread over {effective} of {count} (entropy {entropy} nats, evenly {even})."),
     "head": N_("head {number}"),
@@ -40,6 +41,7 @@ SENTENCES: Final = {
     "whole": N_("all layers together"),
     "reverse": N_("Who looks at it?"),
     "play": N_("Layer by layer"),
+    "pin": N_("Pin to compare"),
     "stop": N_("Stop"),
     "png": N_("PNG"),
     "svg": N_("SVG"),
@@ -79,24 +81,28 @@ class BookStage:
         levels: (n, 40), oldest first, price and size of ask and bid a level, as `core.market.book` has them.
         step_s: seconds between moments.
         channels: learned channels beside the moments (D2); 0 where no layer relates them.
+        places: for each input of a measure of moments and inputs the column of `levels` with its price, -1 for the mid.
     """
 
     name: ClassVar[str] = "book"
     levels: NDArray[np.floating]
     step_s: float = 0.25
     channels: int = 0
+    places: Sequence[int] = tuple(column - column % 2 for column in range(40))
     moment: str = N_("{seconds} s")
+    newest: str = N_("now")
     channel: str = N_("channel {number}")
 
     def tokens(self) -> dict[str, list[str]]:
         """Names of moments and of channels."""
-        n = len(self.levels)
-        moments = [self.moment.format(seconds=f"{(i + 1 - n) * self.step_s:+.2f}".replace("+0.00", "0")) for i in range(n)]
+        before = range(len(self.levels) - 1, 0, -1)
+        moments = [*(self.moment.format(seconds=f"{-steps * self.step_s:+.2f}") for steps in before), self.newest]
         return {"time": moments, "channel": [self.channel.format(number=i + 1) for i in range(self.channels)]}
 
     def described(self, add: MessageParts) -> dict[str, Any]:
         """Prices and sizes, for drawing."""
-        return {"levels": add(np.asarray(self.levels, dtype=np.float64)), "step": self.step_s}
+        levels = add(np.asarray(self.levels, dtype=np.float64))
+        return {"levels": levels, "step": self.step_s, "places": [int(one) for one in self.places]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +238,7 @@ class AttentionScene:
     Attributes:
         stage: what the model read. layers: first layer first.
         start: the token that is chosen at first; the last one where None.
-        measures: shares of the answer by name, (n,) over the first kind of tokens, or (n, 40) over a book's moments and columns.
+        measures: shares of the answer by name, (n,) over the first kind of tokens, or (n, inputs) over a book's moments.
             The first one lights the stage at rest.
         answer: what the model answers, in words. titles: names of layers and measures for readers.
         rolled: whether the rollout of each kind's layers is a square of its own.

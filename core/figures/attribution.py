@@ -14,8 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from core.figures.style import ASK, BID, BLUE, DIVERGING, ORANGE, VIOLET, Write, base_layout, three_digits
-from core.figures.traces import bars, chart, heat, line
+from core.figures.style import BLUE, DIVERGING, ORANGE, Write, base_layout, three_digits
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FEATURES, FloatArray
 from core.market.features import price_columns
 from core.messages import translate as _
@@ -135,69 +134,3 @@ def inputs_figure(
     figure.update_xaxes(title=_("Seconds before now"), row=len(blocks), col=1)
     figure.update_xaxes(title=_("Sum"), nticks=3, tickangle=0, row=len(blocks), col=2)
     return figure
-
-
-def moments_figure(values: NDArray[np.floating], seconds: FloatArray) -> go.Figure:
-    """Each moment's attribution, summed over its inputs, and the running sum, which ends at the total."""
-    sums = values.sum(axis=1, dtype=np.float64)
-    marker = {"color": np.where(sums >= 0, BLUE, ORANGE), "line": {"width": 0}}
-    traces = [
-        bars(seconds, sums, _("Contribution of this moment"), hover="%{x:.2f} s: %{y:+.3~g}<extra></extra>", showlegend=False,
-             marker=marker),
-        line(seconds, np.cumsum(sums), _("Sum so far"), hover="%{y:+.3f}<extra></extra>",
-             line={"shape": "hv", "width": 1.5, "color": VIOLET}),
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Seconds before now"), y_title=_("Attribution"), keep="moments", bargap=0.05)
-
-
-def spread_over_prices(
-    values: NDArray[np.floating], levels: FloatArray, at_prices: Sequence[int] = BOOK_PRICES
-) -> tuple[FloatArray, FloatArray, float]:
-    """Sum the attributions of price and size of every level at the price where the level stood.
-
-    Args:
-        values: (steps, inputs). levels: (steps, 40), the book itself.
-        at_prices: for each input the column with its price, or `MID` (`core.market.features.price_columns`).
-
-    Returns:
-        Prices of the bins (p,), rising; sums (p, steps), NaN where no level stood, which add up to the sum of `values`; and the
-        height of a bin in quote currency.
-    """
-    prices = np.concatenate([levels[:, ASK_PRICES], levels[:, BID_PRICES]], axis=1)
-    mid = (levels[:, :1] + levels[:, 2:3]) / 2
-    places = np.concatenate([levels, mid], axis=1)[:, list(at_prices)]  # MID is the last column
-    low, high = float(prices.min()), float(prices.max())
-    gaps = np.diff(np.sort(prices, axis=1), axis=1)
-    step = max(float(gaps.min()), (high - low) / (MAX_PRICE_BINS - 1), 1e-12)
-    bins = np.round((places - low) / step).astype(np.int64)
-    count = int(bins.max()) + 1
-    at = (bins, np.broadcast_to(np.arange(len(levels))[:, None], bins.shape))
-    sums, stood = np.zeros((count, len(levels))), np.zeros((count, len(levels)), dtype=bool)
-    np.add.at(sums, at, values)
-    stood[at] = True
-    return np.asarray(low + step * np.arange(count)), np.where(stood, sums, np.nan), step
-
-
-def book_figure(
-    values: NDArray[np.floating],
-    levels: FloatArray,
-    seconds: FloatArray,
-    *,
-    at_prices: Sequence[int] = BOOK_PRICES,
-    compressed: bool = True,
-    keep: str = "book",
-    write: Write = three_digits,
-) -> go.Figure:
-    """The attributions on the book: each level, at the price where it stood, coloured by what it added."""
-    prices, sums, step = spread_over_prices(values, levels, at_prices)
-    shading = Shading.of(sums, compressed=compressed)
-    hover = _("{price} at {time} s: {value}").format(price="%{y}", time="%{x:.2f}", value="%{customdata:+.3~g}")
-    traces = [
-        heat(shading.colour(sums), DIVERGING, -1, 1, bar=shading.bar(_("Attribution"), write), hover=hover + "<extra></extra>",
-             customdata=sums.astype(np.float32), x=seconds, y=prices, hoverongaps=False),
-        *(line(seconds, best, name, hover="", line={"color": colour, "width": 1.5, "shape": "hv"})
-          for name, best, colour in ((_("Best ask"), levels[:, 0], ASK), (_("Best bid"), levels[:, 2], BID))),
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Seconds before now"), y_title=_("Price (quote currency)"), keep=keep,
-                 legend={"y": 1.17},  # over the colour bar
-                 meta={"bin": step})  # fmt: skip

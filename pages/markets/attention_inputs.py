@@ -1,9 +1,9 @@
-"""Inputs and moments that moved the answer, by integrated gradients and on the book itself, and whether maps tell them truly."""
+"""Inputs that moved the answer, by integrated gradients, in numbers, and whether maps tell them truly."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Final, NamedTuple, cast
 
 import pandas as pd
 import streamlit as st
@@ -12,7 +12,7 @@ from core.explain import summaries
 from core.explain.attribution import Attribution, BaselineKind, GradientError, Told
 from core.explain.faithfulness import Curves
 from core.figures import attribution as figures
-from core.market.features import about_the_mid, input_names, price_columns
+from core.market.features import input_names
 from core.market.labels import LabelKind
 from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
@@ -28,76 +28,72 @@ from pages.shared.stat_strip import Stat, stat_strip
 CALLED: Final = "called"
 WARNING_GAP: Final = 0.01
 """Share of the explained difference from which on the completeness gap is shown as a warning."""
-SHOWN: Final = "attention:attributed"
-"""Session key of the head, class and baseline of the attributions on the page."""
 
 
-def pick_head(answer: WindowAnswer) -> int:
-    """Pickers of label and horizon; returns the index of the head."""
+class Explained(NamedTuple):
+    """The number that is explained, and what it is compared with.
+
+    Attributes:
+        head: index of label and horizon. label: index of the class. baseline: of integrated gradients.
+    """
+
+    head: int
+    label: int
+    baseline: BaselineKind
+
+
+def pick(answer: WindowAnswer) -> Explained:
+    """Pickers of label, horizon, class and baseline, in one line."""
     predictor = answer.predictor
-    labels = {"forward": _("Forward (from the mid now)"), "smoothed": _("Smoothed (the paper's)")}  # D24
+    labels = {"forward": _("Forward"), "smoothed": _("Smoothed (the paper's)")}  # D24
     present = {kind: text for kind, text in labels.items() if any(head[0] == kind for head in predictor.heads)}
-    left, right = st.columns(2)
-    with left:
-        label = cast(LabelKind, url_state.choice(st.segmented_control, _("Label"), present, key="label", required=True))
-    steps = {str(horizon): horizon_name(horizon) for kind, horizon in predictor.heads if kind == label}
-    with right:
-        horizon = int(url_state.choice(st.selectbox, _("Horizon"), steps, key="h"))
-    return predictor.head(label, horizon)
+    baselines = {"still": _("This window's average, held constant"), "newest": _("The newest book, held constant")}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="attention_explained"):
+        kind = cast(LabelKind, url_state.choice(st.segmented_control, _("Label"), present, key="label", required=True))
+        steps = {str(horizon): horizon_name(horizon) for name, horizon in predictor.heads if name == kind}
+        horizon = int(url_state.choice(st.selectbox, _("Horizon"), steps, key="h", width=120))
+        head = predictor.head(kind, horizon)
+        label = pick_class(answer.calls[head])
+        baseline = url_state.choice(
+            st.selectbox,
+            _("Against the baseline"),
+            baselines,
+            key="baseline",
+            width=280,
+            help=_(
+                "What the answer is compared with: every input at its mean over this window, or at its newest value. In neither "
+                "does anything move."
+            ),
+        )
+    return Explained(head, label, cast(BaselineKind, baseline))
 
 
-def show(window: FrozenWindow, answer: WindowAnswer) -> bool:
-    """Attributions of one window; returns whether there were any to show."""
-    head = pick_head(answer)
-    explained, baseline, compressed = _pick(answer.calls[head])
-    describe_call(answer.entry.rules[head], answer.probabilities[head].tolist(), answer.calls[head])
+def details(window: FrozenWindow, answer: WindowAnswer, explained: Explained) -> None:
+    """Attributions of one window in numbers: their sum, the strongest, and every input at every moment (D2)."""
+    describe_call(answer.entry.rules[explained.head], answer.probabilities[explained.head].tolist(), answer.calls[explained.head])
     with st.spinner(_("Integrating gradients…"), show_time=False):
         try:
-            attribution = cached_results.attribute(window, head, explained, baseline)
+            attribution = cached_results.attribute(window, *explained)
         except GradientError:
-            no_gradients()
-            return False
-    st.session_state[SHOWN] = head, explained, baseline
-    _numbers(attribution, explained, answer, head)
-    kind = answer.predictor.transform
-    names = input_names(kind)
+            return  # said above the stage
+    _numbers(attribution, explained.label, answer, explained.head)
+    names = input_names(answer.predictor.transform)
     st.markdown(_sentence(attribution, names))
     live_plot(
-        figures.moments_figure(attribution.values, window.seconds),
-        key="attribution_moments",
-        height=230,
-        filename="attribution-moments",
-        alt=_("What each moment of the window added to the probability, and the sum so far."),
-    )
-    live_plot(
-        figures.inputs_figure(attribution.values, window.seconds, names=names, compressed=compressed, write=significant),
+        figures.inputs_figure(attribution.values, window.seconds, names=names, compressed=True, write=significant),
         key="attribution_inputs",
         height=18 * len(names),
         filename="attribution-inputs",
         alt=_("Attribution of every input at every moment, and each input's sum over time."),
     )
     st.caption(_input_meanings(answer))
-    st.header(_("On the book itself"), anchor=False)
-    figure = figures.book_figure(
-        attribution.values, window.levels, window.seconds, at_prices=price_columns(kind), compressed=compressed, write=significant
-    )
-    live_plot(
-        figure,
-        key="attribution_book",
-        height=460,
-        filename="attribution-book",
-        alt=_("Attributions drawn on the order book: each level at the price where it stood."),
-    )
-    st.caption(
-        _(
-            "A cell takes the price's and the size's attributions of the levels that stood there; it is {height} high, in quote "
-            "currency, and nothing is left out."
-        ).format(height=significant(figure.layout.meta["bin"]))
-    )
-    if mid_columns := about_the_mid(kind):
-        listed = ", ".join(names[column] for column in mid_columns)
-        st.caption(_("Inputs that tell of the mid ({inputs}) are drawn at the mid.").format(inputs=listed))
-    return True
+
+    def table() -> pd.DataFrame:
+        frame = pd.DataFrame(attribution.values, columns=list(names))
+        frame.insert(0, "timestamp", window.timestamps)
+        return frame
+
+    controls.download_table(_("Attributions"), table, key="attention_inputs_table", filename="attributions", formats=("csv",))
 
 
 def pick_class(called: int) -> int:
@@ -113,33 +109,6 @@ def no_gradients() -> None:
         _("The model has no finite gradients on this window: it lies too far from what the model was trained on."),
         remedy=_("Choose another window or another model."),
     )
-
-
-def _pick(called: int) -> tuple[int, BaselineKind, bool]:
-    baselines = {"still": _("This window's average, held constant"), "newest": _("The newest book, held constant")}
-    shades = {"compressed": _("Compressed"), "linear": _("Linear")}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        explained = pick_class(called)
-        baseline = url_state.choice(
-            st.selectbox,
-            _("Against the baseline"),
-            baselines,
-            key="baseline",
-            width=320,
-            help=_(
-                "What the answer is compared with: every input at its mean over this window, or at its newest value. In neither "
-                "does anything move."
-            ),
-        )
-        shade = url_state.choice(
-            st.segmented_control,
-            _("Colours"),
-            shades,
-            key="shade",
-            required=True,
-            help=_("Compressed: a hundredth of the strongest can still be seen. Linear: twice as strong is twice as strong."),
-        )
-    return explained, cast(BaselineKind, baseline), shade == "compressed"
 
 
 def _numbers(attribution: Attribution, explained: int, answer: WindowAnswer, head: int) -> None:
@@ -214,47 +183,19 @@ def _input_meanings(answer: WindowAnswer) -> str:
     return meanings[answer.predictor.transform]
 
 
-def arrays(window: FrozenWindow) -> dict[str, Any]:
-    """The attributions on the page, with their head, class and baseline."""
-    head, explained, baseline = st.session_state[SHOWN]
-    values = cached_results.attribute(window, head, explained, baseline).values
-    return {
-        "attribution": values,
-        "attribution_head": head,
-        "attribution_class": CLASSES[explained],
-        "attribution_baseline": baseline,
-    }
-
-
-def downloads(window: FrozenWindow, answer: WindowAnswer) -> None:
-    """The attributions as a table, one row per moment."""
-    shown = st.session_state[SHOWN]
-
-    def table() -> pd.DataFrame:
-        values = cached_results.attribute(window, *shown).values
-        frame = pd.DataFrame(values, columns=list(input_names(answer.predictor.transform)))
-        frame.insert(0, "timestamp", window.timestamps)
-        return frame
-
-    controls.download_table(_("Attributions"), table, key="attention_inputs_table", filename="attributions", formats=("csv",))
-
-
-def show_faithfulness(window: FrozenWindow, answer: WindowAnswer) -> None:
+def faithfulness(window: FrozenWindow, answer: WindowAnswer, explained: Explained) -> None:
     """Deletion curves of one window, beside those of the bundled sample."""
-    head = pick_head(answer)
-    label = pick_class(answer.calls[head])
-    describe_call(answer.entry.rules[head], answer.probabilities[head].tolist(), answer.calls[head])
     st.caption(
         _("Explained: the probability of {name}, {share}.").format(
-            name=class_names()[CLASSES[label]], share=percent(float(answer.probabilities[head][label]))
+            name=class_names()[CLASSES[explained.label]],
+            share=percent(float(answer.probabilities[explained.head][explained.label])),
         )
     )
 
     def here(_told: Told) -> Curves | None:
         try:
-            return cached_results.deletions(window, head, label)
+            return cached_results.deletions(window, explained.head, explained.label)
         except GradientError:
-            no_gradients()
             return None
 
     faithfulness_view.show("tlob", checkpoint=answer.predictor.card, here=here, unit=_("moments"))

@@ -1,8 +1,4 @@
-"""Picks the window to look at: a second of a recording, the newest of a running feed, a frozen or a saved one; and a second.
-
-`?with=` holds a second window to compare with: of a recording as `name@second@model`, which opens anywhere, or the id of a frozen
-one, which is kept as long as the app runs.
-"""
+"""Picks the window to look at: a second of a recording, the newest of a running feed, a frozen or a saved one."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from core.market.hub import hub
 from core.market.predictor import DEFAULT
 from core.market.session import MarketSession
 from core.market.store import index
-from core.market.store.index import RecordingError, find_recording
+from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
 from pages.markets import cached_results, recorded_choice
@@ -59,16 +55,12 @@ def pick_source() -> WindowSource | None:
     if "frozen" in st.query_params and "window" not in st.query_params:
         st.query_params["window"] = "frozen"  # a link that names no more than the window
     kinds = {"recording": _("Recording"), "live": _("Running feed"), "frozen": _("Frozen"), "file": _("Saved")}
-    with st.container(border=True):
-        first, second, third = st.columns([10, 8, 4] if len(cached_results.model_names()) > 1 else [10, 11, 1])
-        with first:
-            kind = url_state.choice(st.segmented_control, _("Window from"), kinds, key="window", required=True)
+    with st.popover(_("Window and model"), icon=":material/tune:"):
+        kind = url_state.choice(st.segmented_control, _("Window from"), kinds, key="window", required=True)
         if kind != "frozen":
             url_state.remember("frozen", None)
-        with second:
-            picked = {"recording": _pick_recording, "live": _pick_feed, "frozen": _pick_frozen, "file": _pick_file}[kind]()
-        with third:
-            model = _pick_model(picked[1] if picked else "")
+        picked = {"recording": _pick_recording, "live": _pick_feed, "frozen": _pick_frozen, "file": _pick_file}[kind]()
+        model = _pick_model(picked[1] if picked else "")
     if kind != "recording":
         st.session_state[PLAYING] = False
     cached_results.predictor_of(model)
@@ -271,45 +263,3 @@ def _newest(source: WindowSource) -> FrozenWindow | None:
         return None
     st.session_state["attention:held"] = source.name, window
     return replace(window, predictor=source.model)
-
-
-def pick_pinned(window: FrozenWindow, source: WindowSource) -> FrozenWindow | None:
-    """Buttons to pin this window and to unpin; returns the pinned one, None where there is none."""
-    reference = st.query_params.get("with")
-    pinned = _find(reference) if reference else None
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            _("Pin this window"),
-            icon=":material/keep:",
-            key="attention_pin",
-            on_click=_pin,
-            args=(window, source),
-            help=_("Then move on, or change the model: the page shows what differs from the pinned one."),
-        )
-        if reference:
-            st.button(
-                _("Unpin"), icon=":material/keep_off:", key="attention_unpin", on_click=url_state.remember, args=("with", None)
-            )
-        if pinned:
-            st.caption(_("Compared with {title}, {model}").format(title=title(pinned), model=pinned.predictor))
-    if reference and pinned is None:
-        controls.notice("stale", _("The pinned window cannot be found any more: pin another one."))
-    return pinned
-
-
-def _pin(window: FrozenWindow, source: WindowSource) -> None:
-    if source.kind == "recording":
-        second = st.session_state[SECOND]
-        url_state.remember("with", f"{source.name}@{second:g}@{source.model}")
-    else:
-        url_state.remember("with", STORE.keep(window))
-
-
-def _find(reference: str) -> FrozenWindow | None:
-    if "@" not in reference:
-        return STORE.find(reference)
-    try:
-        name, second, model = reference.split("@")
-        return recorded(name, cached_results.predictor_of(model).window).window(float(second), predictor=model)
-    except (ValueError, RecordingError, WindowError, BookError):  # CheckpointError is a ValueError too
-        return None

@@ -22,6 +22,7 @@ from pages.markets import attention_window, cached_results
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import HEADS, real_rows, save_tiny, tiny_config
 from tests.pages.open_page import open_page, words
+from tests.pages.scenes import scene_of
 
 STEPS = 24
 PAGE = ROOT / "pages" / "markets" / "attention.py"
@@ -62,19 +63,16 @@ def test_it_opens_on_the_first_whole_window_of_a_recording() -> None:
     assert "second" not in app.query_params
 
 
-def test_a_link_opens_at_its_second_and_map() -> None:
-    app = opened(second="100", layer="feature-to-feature 1", channel="5", scale="log")
-    assert ends(100) in words(app)
+def test_a_link_opens_at_its_second() -> None:
+    app = opened(second="100", h="5", label="forward")
+    assert ends(100) in words(app) and "in 5 steps" in words(app)
     assert app.slider(key="second").value == 100
-    assert app.slider(key="channel").value == 5
-    assert app.selectbox(key="layer").value == "feature-to-feature 1"
-    assert app.query_params == {"second": "100", "layer": "feature-to-feature 1", "channel": "5", "scale": "log"}
+    assert app.query_params == {"second": "100", "h": "5"}
 
 
 def test_a_link_with_nonsense_opens_with_the_defaults() -> None:
-    app = opened(second="soon", layer="spatial", query="inf", channel="x", scale="?", view="none", rec="nowhere")
+    app = opened(second="soon", light="9.9.x", view="none", rec="nowhere", h="never", **{"class": "?"})
     assert ends((STEPS - 1) * 0.25) in words(app)
-    assert app.slider(key="query").value == 0
 
 
 def test_steps_move_and_the_url_follows() -> None:
@@ -117,7 +115,7 @@ def test_a_window_the_model_cannot_take_says_so() -> None:
 
 def test_a_window_of_a_model_that_is_not_here_is_read_by_one_that_is() -> None:
     text = words(opened(frozen=STORE.keep(frozen(predictor="elsewhere"))))
-    assert "frozen with the model elsewhere" in text and "looks most" in text
+    assert "frozen with the model elsewhere" in text and "explained: " in text
 
 
 def test_without_a_running_feed_it_points_to_the_live_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,36 +167,29 @@ def test_the_view_of_the_inputs_shows_the_sum_and_the_gap() -> None:
     assert "P(Up)" in text and "ASK_P1 and BID_P1 are the best prices" in text
 
 
-def test_the_row_is_read_in_words() -> None:
+def test_the_stage_holds_the_windows_book_and_the_models_own_maps() -> None:
     window = frozen()
-    weights = cached_results.answer(window).maps["time-to-time 1"][0]
-    text = words(opened(frozen=STORE.keep(window), query="-1.5"))
-    row = weights[STEPS - 1 - 6]
-    strongest = (int(row.argmax()) - STEPS + 1) * 0.25
-    assert f"The query at -1.50 s looks most at {strongest + 0:.2f} s ({row.max():.1%})" in text
-    assert f"of {STEPS} keys alike" in text
+    answer = cached_results.answer(window)
+    head, arrays = scene_of(opened(frozen=STORE.keep(window)))
+    assert head["stage"]["name"] == "book" and len(head["tokens"]["time"]) == STEPS
+    assert [one["kind"] for one in head["layers"]] == ["time", "channel"]
+    for name in answer.layers("time-to-time") + answer.layers("feature-to-feature"):
+        np.testing.assert_array_equal(arrays[name], answer.maps[name].astype(np.float16))
+    assert head["tokens"]["time"][-1] == "now" and head["tokens"]["time"][0] == f"{(1 - STEPS) * 0.25:+.2f} s"
 
 
-def test_a_pinned_window_is_compared_and_kept_in_the_link() -> None:
-    app = opened(second="60")
-    app.button(key="attention_pin").click().run()
-    assert app.query_params["with"] == f"{RECORDING.name}@60@tlob"
-    app.button(key="attention:forward").click().run()
-    assert "Compared with" in words(app) and ends(60) in words(app) and ends(61) in words(app)
-    assert app.toggle(key="diff").value is True
-    app.button(key="attention_unpin").click().run()
-    assert "with" not in app.query_params and "Compared with" not in words(app)
+def test_at_rest_the_stage_is_lit_by_integrated_gradients_of_what_is_explained() -> None:
+    """D38: of the five measures they reach furthest below chance for the shipped model."""
+    window = frozen()
+    head, arrays = scene_of(opened(frozen=STORE.keep(window), label="forward", h="5", **{"class": "UP"}))
+    values = cached_results.attribute(window, HEADS.index(("forward", 5)), 2, "still").values
+    assert head["measures"][0]["name"] == "gradients"
+    np.testing.assert_allclose(arrays["gradients"], values, atol=1e-6)
 
 
-def test_a_pin_that_cannot_be_found_says_so() -> None:
-    for reference in ("0123456789ab", "nowhere@5@tlob", f"{RECORDING.name}@5@nobody", "a@b@c@d"):
-        assert "cannot be found" in words(opened(**{"with": reference}))
-
-
-def test_two_models_are_compared_on_one_window() -> None:
-    app = opened(second="60", model="wide", **{"with": f"{RECORDING.name}@60@tlob"})
-    assert "maps of other sizes" in words(app)  # two heads against one
-    assert app.selectbox(key="ahead").options == ["Mean", "1", "2"]
+def test_heads_of_another_model_are_squares_of_their_own() -> None:
+    _head, arrays = scene_of(opened(second="60", model="wide"))
+    assert arrays["time-to-time 1"].shape == (2, STEPS, STEPS)
 
 
 def test_names_say_what_a_map_relates_and_the_documents_word_stands_beside_once() -> None:
@@ -260,14 +251,11 @@ def test_the_rule_that_called_and_its_threshold_are_said() -> None:
 
 
 def test_the_forward_label_stands_first() -> None:
-    """D24, of the charts and of the inputs that are explained."""
-    app = opened(second="60", view="inputs")
-    assert [one.value for one in app.markdown if "probabilities by horizon" in one.value] == [
-        "**Forward label**, probabilities by horizon",
-        "**Smoothed label**, probabilities by horizon",
-    ]
+    """D24, of the answer and of what is explained."""
+    app = opened(second="60")
+    assert "(forward label; explained: " in words(app)
     (label,) = [one for one in app.segmented_control if one.key == "label"]
-    assert label.value == "forward" and label.options[0] == "Forward (from the mid now)"
+    assert label.value == "forward" and label.options[0] == "Forward"
 
 
 def test_a_call_that_is_not_the_likeliest_class_is_marked(models: Path) -> None:

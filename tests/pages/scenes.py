@@ -1,0 +1,24 @@
+"""The attention view's scene on a page by Streamlit's own test runner, read by a second reader of its message."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+
+def scene_of(app: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The head of the one scene on the page, and its weights and measures by name."""
+    (message,) = [element.proto.bytes for element in app if getattr(getattr(element, "proto", None), "bytes", b"")]
+    (length,) = struct.unpack_from("<I", message)
+    head = json.loads(message[4 : 4 + length])
+    arrays = {}
+    for one in [*head["layers"], *head["measures"]]:
+        place = one.get("weights") or one["shares"]
+        start = 4 + length + place["at"]
+        name = f"{one['name']} {one['kind']}" if one["name"] == "rollout" else one["name"]
+        arrays[name] = np.frombuffer(message[start : start + place["bytes"]], place["type"]).reshape(place["shape"])
+    return head, arrays
