@@ -28,8 +28,6 @@ PACKAGES: Final = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 TOLERANCES: Final = (0.0, 1e-6, 1e-5, 1e-4, 1e-3)
 """Largest differences of numbers, relative where they exceed 1, from exact to the most that counts as agreement: float32's
 error on another machine moves a probability by about 1e-6, and a call on a border with it."""
-ELEMENT: Final = "receipt"
-"""Id of the element of an HTML file that holds a receipt."""
 FIGURE: Final = '"meta":{"receipt":'
 """Text before the receipt of a figure exported as HTML: in its layout."""
 
@@ -96,12 +94,6 @@ class Agreement:
         return self.tolerance is not None
 
 
-def element(receipt: Receipt) -> str:
-    """The element by which an HTML file carries a receipt."""
-    text = json.dumps(receipt.to_dict(), ensure_ascii=False).replace("<", "\\u003c")
-    return f'<script type="application/json" id="{ELEMENT}">{text}</script>'
-
-
 def read_receipt(path: Path) -> Receipt:
     """The receipt of a JSON or HTML file that carries one.
 
@@ -111,7 +103,7 @@ def read_receipt(path: Path) -> Receipt:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ReceiptError("{file} cannot be read: a report's HTML or JSON file or a card is right", file=path.name) from error
+        raise ReceiptError("{file} cannot be read: a report's JSON file or a card is right", file=path.name) from error
     try:
         values = _object_in(text)
         values = values.get("receipt", values)
@@ -127,15 +119,12 @@ def read_receipt(path: Path) -> Receipt:
 
 
 def _object_in(text: str) -> dict[str, Any]:
-    """A receipt's JSON in a JSON file, a report's element, or the layout of an exported figure.
+    """A receipt's JSON in a JSON file, or the layout of an exported figure.
 
     Raises:
         ValueError: where there is none.
     """
-    element_text = re.search(rf'<script[^>]*id="{ELEMENT}"[^>]*>(.*?)</script>', text, re.DOTALL)
-    if element_text:
-        text = element_text.group(1)
-    elif not text.lstrip().startswith("{"):
+    if not text.lstrip().startswith("{"):
         text = text[text.index(FIGURE) + len(FIGURE) :]
     values: dict[str, Any] = json.JSONDecoder().raw_decode(text.lstrip())[0]
     return values

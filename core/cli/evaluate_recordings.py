@@ -24,7 +24,7 @@ from core.market.labels import Head
 from core.market.predictor import Predictor, load_predictor
 from core.messages import BadValue, compose
 from core.parallel import each
-from core.receipts import CHECKPOINTS, DATA, OUT, Receipt, element
+from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
 from core.training.progress import EVERY_S, counting_bar, write_values
 
 ROWS_PER_REPORT = 5
@@ -35,7 +35,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     """Options for a folder of recordings."""
     p.add_argument("--beside", nargs="+", default=[], metavar="NAME", help="other checkpoints on the same rows")
     p.add_argument("--every", type=int, default=1, help="score every so many-th row")
-    p.add_argument("--out", type=Path, default=None, help="write report.html, report.json and the tables here")
+    p.add_argument("--out", type=Path, default=None, help="write report.json and the tables here")
     p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how far it is")
     options.add_ray(p)
 
@@ -64,7 +64,7 @@ def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
     receipt = _receipt(o, sums, models, tables)
     answer = _answer(o.checkpoint, rows, sums, skipped, tables) | {"receipt": receipt.to_dict()}
     if o.out is not None:
-        write(o.out, answer, rows, tables, receipt)
+        write(o.out, answer, rows, tables)
     return answer, rows
 
 
@@ -200,16 +200,13 @@ def _receipt(
     )
 
 
-def write(folder: Path, answer: dict[str, Any], rows: Table, tables: Mapping[str, pd.DataFrame], receipt: Receipt) -> None:
-    """Write `report.html`, `report.json`, each table as CSV and Parquet, and `rows.parquet`."""
-    from core.figures.score_report import report_html  # which needs plotly
-
+def write(folder: Path, answer: dict[str, Any], rows: Table, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write `report.json`, each table as CSV and Parquet, and `rows.parquet`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False)
         table.to_parquet(folder / f"{name}.parquet", index=False)
     reports.row_table(rows).to_parquet(folder / "rows.parquet", index=False)
-    (folder / "report.html").write_text(report_html(answer, tables, element(receipt), receipt.shell), encoding="utf-8")
     (folder / "report.json").write_text(json.dumps(answer, ensure_ascii=False) + "\n", encoding="utf-8")  # last: it is whole then
 
 

@@ -26,7 +26,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
 def add_receipt(kinds: Any) -> None:
     """Add the kind to `verify`'s."""
     p = kinds.add_parser("receipt", help="make a report or a checkpoint again and compare every number")
-    p.add_argument("file", type=Path, help="a report (.html or .json), or a checkpoint's card (.json)")
+    p.add_argument("file", type=Path, help="a report (.json), or a checkpoint's card (.json)")
     p.add_argument("--data", nargs="+", type=Path, default=[], metavar="FOLDER", help="where its data are, found by their hashes")
     p.add_argument("--checkpoints", type=Path, default=checkpoints.FOLDER, help="folder of the checkpoints it used")
     options.add_json(p)

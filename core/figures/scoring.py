@@ -1,14 +1,16 @@
-"""Figures of scored recordings: scores by group, calibration, and log-loss through time."""
+"""Figures of scored recordings, scores by group, calibration and log-loss through time; and the words beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from core.figures.style import GREY, SERIES
 from core.figures.traces import across, chart, line, upright
+from core.market.answers.naive import A_THIRD_EACH, worse_recordings
 from core.messages import translate as _
 
 
@@ -21,6 +23,68 @@ def measure_names() -> dict[str, str]:
         "accuracy": _("Accuracy"),
         "ece": _("Calibration error"),
     }
+
+
+def forecaster_names() -> dict[str, str]:
+    """Names of the naive rules for a person, by code."""
+    return {
+        "momentum": _("Momentum rule"),
+        "stationary": _("Always stationary"),
+        "uniform": _("A third each"),
+        "frequencies": _("Frequencies so far"),
+        "decayed": _("Frequencies lately"),
+    }
+
+
+def group_names() -> dict[str, str]:
+    """Titles of the kinds of groups, by code."""
+    return {
+        "recording": _("By recording"),
+        "day": _("By day"),
+        "hour": _("By hour of the day (UTC)"),
+        "session": _("By session"),
+        "volatility": _("By volatility"),
+        "spread": _("By spread"),
+    }
+
+
+def regime_names() -> dict[str, str]:
+    """Names of sessions and levels, by code."""
+    return {
+        "asia": _("Asia (0 to 8 h UTC)"),
+        "europe": _("Europe (8 to 16 h UTC)"),
+        "america": _("America (16 to 24 h UTC)"),
+        "low": _("low"),
+        "middle": _("middle"),
+        "high": _("high"),
+    }
+
+
+def pooled_note() -> str:
+    """Sentence on the scores over the rows of several recordings together."""
+    return _(
+        "All rows together, for comparison. Where classes come more often in one recording than in another, the frequencies, "
+        "which see no book, score well on them: a model is worth what it has beyond these."
+    )
+
+
+def worse_than_nothing(answer: Mapping[str, Any], limit: str) -> list[str]:
+    """Sentences where the checkpoint's log-loss is above that of a third each: in the mean, and on which of several recordings.
+
+    Args:
+        answer: as `python -m core evaluate tlob --data FOLDER --json` prints it.
+        limit: the log-loss of a third each, as the reader writes it.
+    """
+    name, several = answer["checkpoint"], len(answer["recordings"]) > 1
+    sentences = []
+    if answer["log_loss"] is not None and answer["log_loss"] > A_THIRD_EACH:
+        text = _("The log loss of {name} is above {limit}: saying a third each would have been better.")
+        sentences.append(text.format(name=name, limit=limit))
+    if several and (worse := worse_recordings(answer)):
+        text = _("By recording the log loss of {name} is above {limit}, that of a third each, on {count} of {all}: {names}.")
+        counts = {"count": len(worse), "all": len(answer["recordings"])}
+        sentences.append(text.format(name=name, limit=limit, names=", ".join(worse), **counts))
+    return sentences
 
 
 def groups_figure(

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core import scores
 from core.figures import market as figures
-from core.figures import score_report
+from core.figures import scoring
 from core.market.answers.naive import A_THIRD_EACH, CALLERS, NAIVE
 from core.market.answers.scoreboard import ROLLING, HeadScores
 from core.market.answers.table import Scores
@@ -29,7 +29,7 @@ def forecaster_names() -> dict[str, str]:
 
 def rule_names() -> dict[str, str]:
     """The model and every naive rule scored beside it, likewise."""
-    return {"tlob": "TLOB"} | {rule: score_report.forecaster_names()[rule] for rule in NAIVE}
+    return {"tlob": "TLOB"} | {rule: scoring.forecaster_names()[rule] for rule in NAIVE}
 
 
 def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:

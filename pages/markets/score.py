@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import scoring as figures
-from core.figures.score_report import forecaster_names, group_names, pooled_note, regime_names, worse_than_nothing
+from core.figures.scoring import forecaster_names, group_names, pooled_note, regime_names, worse_than_nothing
 from core.figures.style import with_receipt
 from core.market.answers.naive import A_THIRD_EACH
 from core.market.answers.recordings import cut_window
@@ -289,11 +289,11 @@ def open_window(answer: dict[str, Any], line: dict[str, Any]) -> None:
 
 def _downloads(answer: dict[str, Any]) -> None:
     scorer = SCORING.run
-    report = scorer.file("report.html")
+    report = scorer.file("report.json")
     with st.container(horizontal=True):
         if report is not None:
             controls.download_bytes(
-                _("Report (HTML)"), report.read_bytes, key="score_report", filename="report.html", mime="text/html"
+                _("Report (JSON)"), report.read_bytes, key="score_report", filename="report.json", mime="application/json"
             )
         tables = {
             "forecasters": _("Forecasters"),
@@ -309,7 +309,7 @@ def _downloads(answer: dict[str, Any]) -> None:
     with box:
         st.code(Receipt(**answer["receipt"]).shell, language=None, wrap_lines=True)
         st.caption(
-            _("Save the report and run `python -m core verify receipt report.html` to make it again and compare every number.")
+            _("Save the report and run `python -m core verify receipt report.json` to make it again and compare every number.")
         )
         st.json(answer["receipt"] | {"results": "…"}, expanded=False)
 

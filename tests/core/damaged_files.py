@@ -25,7 +25,7 @@ from core.market.grid import Row
 from core.market.store.index import list_recordings
 from core.market.store.rows import RecordedRows
 from core.market.store.writer import restore_recordings
-from core.receipts import Receipt, ReceiptError, element, read_receipt
+from core.receipts import Receipt, ReceiptError, read_receipt
 from core.signs.recogniser import load_recogniser
 from core.signs.video import VideoError, read_video
 from core.vision.idx import IdxError, read_idx
@@ -95,7 +95,7 @@ def _journal(path: Path) -> None:
 
 def _receipts() -> list[tuple[str, bytes]]:
     one = Receipt(kind="score", command=["evaluate"], data={"a": "b"}, weights={}, results={"c": [1.5]}, versions={}, date="")
-    return [("report.json", json.dumps(one.to_dict()).encode()), ("report.html", element(one).encode())]
+    return [("report.json", json.dumps(one.to_dict()).encode())]
 
 
 @cache

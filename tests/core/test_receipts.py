@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from core.cli import main
-from core.receipts import Receipt, ReceiptError, compare, element, make_again, read_receipt
+from core.receipts import Receipt, ReceiptError, compare, make_again, read_receipt
 from tests.core.market.helpers import EXCERPTS, real_rows, save_tiny
 
 
@@ -41,14 +41,14 @@ def verified(file: Path, folder: Path, capsys: pytest.CaptureFixture[str], *, di
     return answer
 
 
-def test_a_report_is_made_again_from_its_html_though_its_files_were_renamed(
+def test_a_report_is_made_again_though_its_files_were_renamed(
     report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for index, path in enumerate(sorted((report / "data").rglob("*.parquet"))):
         shutil.copy(path, tmp_path / f"renamed-{index}.parquet")
     shutil.copytree(report / "models", tmp_path / "models")
-    shutil.copy(report / "out" / "report.html", tmp_path / "r.html")
-    answer = verified(tmp_path / "r.html", tmp_path, capsys, direct=True)
+    shutil.copy(report / "out" / "report.json", tmp_path / "r.json")
+    answer = verified(tmp_path / "r.json", tmp_path, capsys, direct=True)
     assert answer["ok"] and answer["code"] == 0 and answer["numbers"] > 100
     assert answer["tolerance"] == 0.0 and answer["versions"] == {}
 
@@ -60,13 +60,6 @@ def test_a_number_that_was_changed_is_named(report: Path, tmp_path: Path, capsys
     found = verified(tmp_path / "report.json", report, capsys)
     assert not found["ok"] and found["code"] == 1
     assert found["at"] == "/forecasters/0/matthews" and found["largest"] == pytest.approx(0.01)
-
-
-def test_the_html_needs_nothing_else_and_holds_plotly_once(report: Path) -> None:
-    text = (report / "out" / "report.html").read_text()
-    assert text.count("Plotly.newPlot(") >= 4 and text.count("plotly.js v") == 1
-    assert 'src="http' not in text and "<link" not in text
-    assert str(report) not in text
 
 
 def test_the_tables_are_there_as_csv_and_parquet(report: Path) -> None:
@@ -96,12 +89,6 @@ def test_tolerances_are_relative_above_one_and_a_missing_number_is_no_agreement(
     assert not compare({"a": 0.2}, {"a": 0.3}).agrees
     assert not compare({"a": 0.2}, {}).agrees
     assert compare({"a": None, "b": "x"}, {"a": None, "b": "x"}).tolerance == 0.0
-
-
-def test_a_receipt_survives_html(tmp_path: Path) -> None:
-    receipt = Receipt(kind="score", command=["evaluate"], data={"</script><b>.csv": "0"}, weights={}, results={"x": 1})
-    (tmp_path / "a.html").write_text(f"<html>{element(receipt)}</html>")
-    assert read_receipt(tmp_path / "a.html") == receipt
 
 
 def test_a_figure_carries_its_receipt_into_html(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from scipy import stats
 from sklearn.metrics import f1_score, log_loss, matthews_corrcoef
 
 from core.cli import evaluate_recordings
-from core.figures.score_report import worse_than_nothing
+from core.figures.scoring import worse_than_nothing
 from core.market.answers import report
 from core.market.answers.naive import worse_recordings
 from core.market.answers.predictions import evaluate
