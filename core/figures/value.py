@@ -1,48 +1,18 @@
-"""Figures of what a call is worth: precision by coverage, moves against their costs, and a taker's result through time."""
+"""Figures of what a call is worth: moves against their costs, and a taker's result through time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, GREY, ORANGE, SERIES
-from core.figures.traces import Trace, across, chart, line, marks
+from core.figures.style import GREY, SERIES
+from core.figures.traces import across, chart, line, marks
 from core.market.answers.value import Estimate
 from core.market.book import FloatArray
 from core.messages import translate as _
-
-
-def _band(x: Any, low: Any, high: Any, name: str) -> Trace:
-    return line([*x, *x[::-1]], [*low, *high[::-1]], name, width=0, hover="", fill="toself", fillcolor="rgba(47,126,199,0.2)")
-
-
-def precision_figure(
-    curve: Sequence[Mapping[str, float | None]], *, chosen: float, points: Mapping[str, tuple[float, float]]
-) -> go.Figure:
-    """Share of calls that came true against the share of rows called, as the least confidence rises.
-
-    Args:
-        curve: as `core.market.answers.value.precision_by_confidence` returns it.
-        chosen: the confidence chosen, whose point is emphasised.
-        points: of rules without a confidence: name -> coverage and precision.
-    """
-    known = [point for point in curve if point["precision"] is not None]
-    x, low, y, high, at = ([point[name] for point in known] for name in ("coverage", "low", "precision", "high", "threshold"))
-    nearest = min(range(len(known)), key=lambda i: abs(float(at[i] or 0) - chosen), default=-1)
-    sizes = [13 if i == nearest and chosen >= 0.3 else 6 for i in range(len(known))]
-    traces = [
-        _band(x, low, high, _("95 % interval")),
-        line(x, y, "TLOB", BLUE, hover="≥ %{customdata:.0%}: %{x:.1%}, %{y:.1%}<extra></extra>", mode="lines+markers",
-             customdata=at, marker={"size": sizes}),
-        *(marks([coverage], [precision], name, colour, symbol="diamond", size=10)
-          for (name, (coverage, precision)), colour in zip(points.items(), (ORANGE, GREY), strict=False)),
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Rows called Up or Down"), y_title=_("Calls that came true"), keep="precision",
-                 x={"tickformat": ".0%", "rangemode": "tozero"}, y={"tickformat": ".0%", "range": [0, 1]})  # fmt: skip
 
 
 def moves_figure(moves: Mapping[str, Estimate], *, half_spread: float, fee: float) -> go.Figure:

@@ -398,7 +398,7 @@ def score_values(predictor: Predictor, markets: Sequence[MarketData], *, rows: i
     """Value of calls (docs/value.md), of every head over the first `rows` rows of each market's test part.
 
     Returns:
-        Market -> a list by head: label, horizon, rows, `value` by rule and `precision_by_confidence` of TLOB.
+        Market -> a list by head: label, horizon, rows, `value` by rule.
     """
     values = {}
     for market in markets:
@@ -408,7 +408,7 @@ def score_values(predictor: Predictor, markets: Sequence[MarketData], *, rows: i
             predictor, part, predictor.markets[market.name], first=0, heads=list(range(len(predictor.heads)))
         )
         values[market.name] = [
-            {"label": kind, "horizon": horizon, "rows": len(scored.rows), **summarise_value(scored, index)}
+            {"label": kind, "horizon": horizon, "rows": len(scored.rows), "value": summarise_value(scored, index)}
             for index, (kind, horizon) in enumerate(predictor.heads)
         ]
     return values

@@ -1,4 +1,4 @@
-"""Value of a call: how often it comes true, how far the price goes, what a taker keeps of it, and whether it may be luck.
+"""Value of a call: how often it comes true, how far the price goes, and what a taker keeps of it.
 
 Beside it: its probabilities recalibrated on this market, with sets of classes at a promised coverage.
 """
@@ -6,7 +6,6 @@ Beside it: its probabilities recalibrated on this market, with sets of classes a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ import streamlit as st
 from core.figures import market as market_figures
 from core.figures import value as figures
 from core.market.answers.recalibration import EXPERTS, MEMORY, MIN_OUTCOMES, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
-from core.market.answers.value import GROUP, CallRows, CallValue, Estimate, Luck, call_value, precision_by_confidence
+from core.market.answers.value import CallRows, CallValue, Estimate, call_value
 from core.market.book import STEP_MS
 from core.market.session import MarketSession
 from core.models.tlob import CLASSES
@@ -41,31 +40,25 @@ FEWEST: Final = 200
 def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
     """The chosen head's calls and those of the naive rules; times in this zone."""
     st.header(_("What a call is worth, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    rules: Mapping[str, CallRows]
-    luck: Mapping[str, Luck]
-    rules, luck = session.read_board(lambda board: (board.call_rows(choices.head), board.luck(choices.head)))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        sure = url_state.slider(_("Only calls at least this sure"), 0.0, 0.95, key="sure", default=0.0, step=0.05, width=260)
-        before = fee_chosen()
-        fee = url_state.slider(
-            _("Taker's fee of a fill, basis points"), 0.0, MAX_FEE, key=FEE, default=USUAL_FEE, step=0.5, width=260
-        )
+    rules: Mapping[str, CallRows] = session.read_board(lambda board: board.call_rows(choices.head))
+    before = fee_chosen()
+    fee = url_state.slider(
+        _("Taker's fee of a fill, basis points"), 0.0, MAX_FEE, key=FEE, default=USUAL_FEE, step=0.5, width=260
+    )
     if fee != before:
         st.session_state[FEE_CHOSEN] = fee
         st.rerun()  # the screen above shows a result after this fee
-    chosen = {"tlob": rules["tlob"].surer_than(sure)} | {rule: rows for rule, rows in rules.items() if rule != "tlob"}
-    values = {rule: replace(call_value(rows), luck=luck[rule]) for rule, rows in chosen.items()}
+    values = {rule: call_value(rows) for rule, rows in rules.items()}
     if values["tlob"].scored < FEWEST:
         controls.notice("loading", _("Shown once {count} predictions are scored.").format(count=number(FEWEST)))
         return
-    st.markdown(luck_sentence(luck["tlob"]))
     st.dataframe(value_table(values, fee), hide_index=True, width="stretch", height="content")
     first = datetime.fromtimestamp(float(rules["tlob"].timestamps[0]) / 1e3, UTC)
     since = moment(first, zone=zone)
-    st.caption(_("Calls since {time}, of four hours at most, with 95 % intervals; luck is of all calls.").format(time=since))
+    st.caption(_("Calls since {time}, of four hours at most, with 95 % intervals.").format(time=since))
     if (box := details("value")) is not None:
         with box:
-            _plots(chosen, values, sure, fee)
+            _plots(rules, values, fee)
     with st.expander(_("What these measures mean"), icon=":material/help:"):
         st.markdown(prose("call_value"))
 
@@ -74,21 +67,6 @@ def fee_chosen() -> float:
     """The fee of a fill that the reader chose, basis points."""
     linked = url_state.real_number(st.query_params.get(FEE), USUAL_FEE)
     return float(st.session_state.get(FEE_CHOSEN, min(max(linked, 0.0), MAX_FEE)))
-
-
-def luck_sentence(luck: Luck) -> str:
-    """Says in one sentence whether a coin could have done it."""
-    if not luck.groups:
-        return _("Luck: {count} calls, one a horizon, are needed before it can be told from skill.").format(count=number(GROUP))
-    if luck.chance > 0.05:
-        return _(
-            "Luck: a coin that knows how often each class comes would look as good, at its best moment so far, with a chance "
-            "of up to {chance}: this may well be luck."
-        ).format(chance=percent(luck.chance, 0))
-    return _(
-        "Luck: a coin that knows how often each class comes would ever look this good with a chance of at most 1 in {odds}, "
-        "however often one looks."
-    ).format(odds=number(min(1 / luck.chance, 1e9)))
 
 
 def value_table(values: Mapping[str, CallValue], fee: float) -> pd.DataFrame:
@@ -107,8 +85,6 @@ def value_table(values: Mapping[str, CallValue], fee: float) -> pd.DataFrame:
                 _("Trades"): number(len(value.taker.gross_bps)),
                 _("Result of a trade, bps"): _interval(net, lambda bps: number(bps, 2)),
                 _("Break-even fee, bps"): _known(value.taker.break_even_bps, 2),
-                _("p_T"): f"{percent(value.p_t)} ({number(value.transactions)})" if value.transactions else "",
-                _("Chance of luck"): percent(value.luck.chance, 2) if value.luck.groups else "",
             }
         )
     return pd.DataFrame(rows)
@@ -129,22 +105,9 @@ def _known(value: float, digits: int) -> str:
     return number(value, digits) if value == value else ""
 
 
-def _plots(rules: Mapping[str, CallRows], values: Mapping[str, CallValue], sure: float, fee: float) -> None:
+def _plots(rules: Mapping[str, CallRows], values: Mapping[str, CallValue], fee: float) -> None:
     names = forecaster_names()
-    precision, moves, result = st.columns(3)
-    naive = values["momentum"]
-    with precision:
-        live_plot(
-            figures.precision_figure(
-                precision_by_confidence(rules["tlob"]),
-                chosen=sure,
-                points={names["momentum"]: (naive.coverage, naive.precision.value)} if naive.coverage else {},
-            ),
-            key="precision",
-            height=280,
-            filename="precision",
-            alt=_("Share of TLOB's calls that came true against the share of rows called, by the least probability called."),
-        )
+    moves, result = st.columns(2)
     called = {rule: names[rule] for rule in ("tlob", "momentum") if values[rule].move_bps.value == values[rule].move_bps.value}
     with moves:
         live_plot(

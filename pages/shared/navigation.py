@@ -103,7 +103,7 @@ MOVED: Final[dict[str, str]] = {
 
 OF_THE_LIVE_PAGE: Final = frozenset(
     ("at", "colours", "contrast", "cutoff", "ex", "fee", "h", "label", "lines", "model", "moves",
-     "pressure", "profile", "rec", "seed", "source", "span", "speed", "spread", "sure", "sym", "ticks", "vol", "with", "zone")
+     "pressure", "profile", "rec", "seed", "source", "span", "speed", "spread", "sym", "ticks", "vol", "with", "zone")
 )  # fmt: skip
 """Parameters of links to the live page, which stood at the root address before the front page did: they lead there still."""
 

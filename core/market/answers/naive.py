@@ -19,7 +19,7 @@ NAIVE: Final = ("momentum", "stationary", "uniform", "frequencies", "decayed")
 """The momentum rule; always STATIONARY; a third each, calling the classes in turn; how often each class came until then; and how
 often lately. The last three know nothing of the book and give probabilities."""
 CALLERS: Final = ("tlob", *NAIVE[:2])
-"""Those that call moves, or never do: the worth and the luck of calls is asked of these."""
+"""Those that call moves, or never do: the worth of calls is asked of these."""
 HALF_LIFE: Final = 1_000
 """Outcomes after which one counts half in `decayed`: four minutes."""
 VWAP_ROWS: Final = 240

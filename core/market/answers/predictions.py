@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.market.answers.naive import CALLERS, baseline_summary, naive_answers
 from core.market.answers.table import Answered, Scores, Table
-from core.market.answers.value import call_value, precision_by_confidence
+from core.market.answers.value import call_value
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import RuleKind
 from core.market.grid import segments
@@ -244,16 +244,13 @@ def score_head(predicted: RowPredictions, market: MarketCard, head: int) -> Head
 
 
 def summarise_value(predicted: RowPredictions, head: int) -> dict[str, Any]:
-    """Measures the value of one head's calls, as JSON's objects: `value` by rule, and TLOB's `precision_by_confidence`.
+    """Value of one head's calls by rule, as JSON's object.
 
     Args:
         predicted: predictions of consecutive rows; with rows left out no move and no trade is known.
     """
     rules = predicted.of_head(head).call_rows(*CALLERS)
-    return {
-        "value": {rule: call_value(rows).summary() for rule, rows in rules.items()},
-        "precision_by_confidence": precision_by_confidence(rules["tlob"]),
-    }
+    return {rule: call_value(rows).summary() for rule, rows in rules.items()}
 
 
 def _too_short(window: int, longest: int, first: int) -> BookError:

@@ -211,7 +211,11 @@ def score_day(
     answers |= naive_answers(predicted.timestamps, truth, momentum, by.head[1])
     table = _table(by.head, predicted, rows, truth, answers, reference.window)[scored]
     scores = Scores.of(table.truth, table.answers[first_name])
-    about |= {"call_gap": round(scores.call_gap, 4), "confusion": scores.confusion.tolist(), **summarise_value(predicted, index)}
+    about |= {
+        "call_gap": round(scores.call_gap, 4),
+        "confusion": scores.confusion.tolist(),
+        "value": summarise_value(predicted, index),
+    }
     return ScoredDay(
         recording=day.name,
         market=entry.name,

@@ -92,7 +92,7 @@ def mean_table(rows: Table) -> pd.DataFrame:
 
 
 def pooled_table(rows: Table) -> pd.DataFrame:
-    """One line per forecaster: its scores, and the worth and luck of its calls, over the rows of all recordings together."""
+    """One line per forecaster: its scores, and the worth of its calls, over the rows of all recordings together."""
     return pd.concat([score(rows), pd.DataFrame([_worth(rows, name) for name in rows.answers])], axis=1)
 
 
@@ -104,7 +104,6 @@ def _worth(rows: Table, name: str) -> dict[str, float]:
         "move_bps": value.move_bps.value,
         "half_spread_bps": value.half_spread_bps,
         "break_even_fee_bps": value.taker.break_even_bps,
-        "chance": value.luck.chance,
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +14,7 @@ from numpy.typing import NDArray
 from core.market.answers.naive import CALLERS, NAIVE, RunningRates, in_turn, plain_answers
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, AdaptiveScores, Recalibrated
 from core.market.answers.table import Answered, Scores, Table
-from core.market.answers.value import CallRows, Luck, TakerAccount, luck
-from core.market.grid import STEP_MS
+from core.market.answers.value import CallRows, TakerAccount
 from core.market.labels import STATIONARY, UNKNOWN, Head, classify, future_move, smoothing_steps
 from core.market.predictor import Predictions
 from core.models.tlob import CLASSES
@@ -110,34 +108,6 @@ class PredictionLog:
         return self._rows[np.arange(max(self.first, self.count - count), self.count) % len(self._rows)]
 
 
-class SpacedAnswers:
-    """Outcomes of one head that do not overlap, one a horizon since the session began, and every rule's answer."""
-
-    def __init__(self, head: Head) -> None:
-        self._head, self._next_ms = head, 0
-        self._times, self._classes, self._given = array("q"), array("b"), array("f")
-
-    def add(self, timestamp: int, truth: int, calls: Sequence[int], probabilities: NDArray[np.float64]) -> None:
-        """An outcome, in time order; passed over within a horizon of the one before.
-
-        Args:
-            calls, probabilities: of each of `RULES`, (rules, 3) and NaN of those that give none.
-        """
-        if timestamp >= self._next_ms:
-            self._next_ms = timestamp + self._head[1] * STEP_MS
-            self._times.append(timestamp)
-            self._classes.extend((truth, *calls))
-            self._given.extend(probabilities.ravel().tolist())
-
-    def table(self) -> Table:
-        """All of them."""
-        classes = np.array(self._classes, dtype=np.int64).reshape(-1, 1 + len(RULES))
-        given = np.array(self._given, dtype=np.float64).reshape(-1, len(RULES), 3)
-        rows = pd.DataFrame({"timestamp": np.array(self._times, dtype=np.int64), "truth": classes[:, 0]})
-        answers = {rule: Answered(calls=classes[:, 1 + i], probabilities=given[:, i]) for i, rule in enumerate(RULES)}
-        return Table(head=self._head, rows=rows, answers=answers)
-
-
 class Scoreboard:
     """Logs predictions step by step and scores them as the mids of their horizons arrive.
 
@@ -164,7 +134,6 @@ class Scoreboard:
             for i, ((_, horizon), alpha) in enumerate(zip(self.heads, self.alphas, strict=True))
         ]
         self._takers = [TakerAccount(horizon) for _, horizon in self.heads]
-        self._spaced = [SpacedAnswers(head) for head in self.heads]
         self._longest = max(horizon for _, horizon in self.heads)
         self._mids: deque[float] = deque(maxlen=self._longest + smoothing_steps(self._longest) + 1)
         self._numbers: deque[int | None] = deque(maxlen=self._longest + 1)
@@ -237,7 +206,6 @@ class Scoreboard:
             calls.append((called, naive, STATIONARY, int(in_turn(when)), *rates.argmax(axis=1).tolist()))
             given.append(np.concatenate([then["probabilities"][index][None], UNLEARNT, rates]))
             self._rates.learn(index, truth)
-            self._spaced[index].add(when, truth, calls[-1], given[-1])
             if (earlier := self._recalibrated[-horizon]) is not None:
                 self._adaptive[index].resolve(earlier[index], move)
             resolved.append((when, index, truth))
@@ -272,15 +240,6 @@ class Scoreboard:
         The reach is half of the mean's 95 % interval; NaN for fewer than two trades, as the mean is for none.
         """
         return np.array([[account.trades, account.mean_bps, account.reach_bps] for account in self._takers])
-
-    def luck(self, head: int) -> dict[str, Luck]:
-        """The luck test of each rule's calls since the session began."""
-        table = self.spaced(head)
-        return {rule: luck(table.answers[rule].calls, table.truth) for rule in CALLERS}
-
-    def spaced(self, head: int) -> Table:
-        """One head's outcomes that do not overlap since the session began, and every rule's answers."""
-        return self._spaced[head].table()
 
     def call_rows(self, head: int, most: int = VALUED) -> dict[str, CallRows]:
         """One head's last calls by rule."""

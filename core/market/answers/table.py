@@ -194,15 +194,13 @@ class Table:
             silent = one.calls == NO_CALL
             if "stalled" in self.rows:
                 silent = silent | self.column("stalled")
-            calls = np.where(silent, STATIONARY, one.calls)
             rules[name] = CallRows(
                 horizon=self.head[1],
                 timestamps=self.column("timestamp"),
                 mid=self.column("mid"),
                 spread=self.column("spread"),
-                calls=calls,
+                calls=np.where(silent, STATIONARY, one.calls),
                 truth=self.truth,
-                confidence=one.probabilities[np.arange(len(self)), calls].astype(np.float64),
             )
         return rules
 

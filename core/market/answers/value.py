@@ -1,16 +1,13 @@
-"""Value of a call: precision by confidence, moves against the spread, a taker's result, and complete transactions.
+"""Value of a call: how often it comes true, moves against the spread, and a taker's result.
 
 A call is UP or DOWN; STATIONARY asks for nothing. The measures are defined in docs/value.md. Overlapping outcomes depend on one
-another: intervals resample blocks of time, a taker holds one position at a time, and luck is judged by one call a horizon.
-
-Luck is an anytime-valid test of calls against a coin that knows how often each class comes: had a coin made a group's calls, each
-of their cyclic shifts would have been as likely (an e-process: Ramdas, Gruenwald, Vovk and Shafer 2023).
+another: intervals resample blocks of time, and a taker holds one position at a time.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -18,14 +15,8 @@ from numpy.typing import NDArray
 
 from core.market.answers.intervals import block_length, resampled_sums, student
 from core.market.book import STEP_MS, FloatArray
-from core.market.labels import DOWN, STATIONARY, UNKNOWN, UP
+from core.market.labels import DOWN, UNKNOWN, UP
 
-GROUP: Final = 16
-"""Calls that are compared with their own shifts."""
-STAKES: Final = np.array([0.1, 0.25, 0.5, 1.0, 2.0])
-"""Weights of a hit in the exponent; the wealth is the mean over them, so that none need be chosen."""
-CONFIDENCES: Final = tuple(round(0.3 + 0.05 * i, 2) for i in range(14))
-"""Thresholds at which precision and coverage are drawn."""
 RESAMPLES: Final = 400
 
 
@@ -36,7 +27,6 @@ class CallRows:
     Attributes:
         timestamps: (n,) milliseconds; a gap is a step of more than `STEP_MS`. mid, spread: (n,) quote currency.
         calls: (n,) classes. truth: (n,), UNKNOWN where the outcome is not known.
-        confidence: (n,) probability of the class called; None for rules that give none.
     """
 
     horizon: int
@@ -45,18 +35,11 @@ class CallRows:
     spread: FloatArray
     calls: NDArray[np.integer]
     truth: NDArray[np.integer]
-    confidence: FloatArray | None = None
 
     @property
     def direction(self) -> NDArray[np.int64]:
         """(n,) 1 for UP, -1 for DOWN, 0 for STATIONARY."""
         return (np.asarray(self.calls) == UP).astype(np.int64) - (np.asarray(self.calls) == DOWN)
-
-    def surer_than(self, confidence: float) -> CallRows:
-        """The same rows, in which less sure calls count as STATIONARY; unchanged without confidences."""
-        if self.confidence is None:
-            return self
-        return replace(self, calls=np.where(self.confidence >= confidence, self.calls, STATIONARY))
 
     def after(self, steps: int) -> NDArray[np.int64]:
         """(n,) index of the row so many steps later; -1 where it is not there or a gap lies between."""
@@ -109,7 +92,6 @@ class CallValue:
     Attributes:
         scored: rows with a known outcome. coverage: share of them with a call. precision: share of the calls that came true.
         move_bps: mean move of the mid in the call's direction over the horizon. half_spread_bps: mean at the calls.
-        transactions: complete ones by the calls; p_t: share of them that came true at both ends (NaN without any).
     """
 
     scored: int
@@ -117,10 +99,7 @@ class CallValue:
     precision: Estimate
     move_bps: Estimate
     half_spread_bps: float
-    transactions: int
-    p_t: float
     taker: Taker
-    luck: Luck
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, rounded to four decimals."""
@@ -129,18 +108,10 @@ class CallValue:
             "precision": self.precision.summary(),
             "move_bps": self.move_bps.summary(),
             "half_spread_bps": plain(self.half_spread_bps),
-            "p_t": plain(self.p_t),
-            "transactions": self.transactions,
             "taker": {
                 "trades": len(self.taker.gross_bps),
                 "mean_bps": self.taker.mean_bps.summary(),
                 "break_even_fee_bps": plain(self.taker.break_even_bps),
-            },
-            "luck": {
-                "groups": self.luck.groups,
-                "wealth": float(f"{self.luck.wealth:.6g}"),
-                "best": float(f"{self.luck.best:.6g}"),
-                "chance": float(f"{self.luck.chance:.4g}"),
             },
         }
 
@@ -153,8 +124,6 @@ def call_value(rows: CallRows) -> CallValue:
     moved = called & far
     block = block_length(int(known.sum()), rows.horizon) if known.any() else 1
     columns = np.stack([called, called & (rows.calls == rows.truth), moved, np.where(moved, move, 0.0)], axis=1)[known]
-    opened, true = transactions(rows)
-    once = np.flatnonzero(known)[spaced(rows.timestamps[known] // STEP_MS, rows.horizon)]
     half_spread = rows.spread[called] / rows.mid[called] / 2 * 1e4
     return CallValue(
         scored=int(known.sum()),
@@ -162,10 +131,7 @@ def call_value(rows: CallRows) -> CallValue:
         precision=_ratio(columns[:, 1], columns[:, 0], block),
         move_bps=_ratio(columns[:, 3], columns[:, 2], block),
         half_spread_bps=float(half_spread.mean()) if len(half_spread) else math.nan,
-        transactions=len(opened),
-        p_t=float(true.mean()) if len(opened) else math.nan,
         taker=taker(rows),
-        luck=luck(rows.calls[once], rows.truth[once]),
     )
 
 
@@ -174,34 +140,6 @@ def _moves(rows: CallRows) -> tuple[FloatArray, NDArray[np.bool_]]:
     later = rows.after(rows.horizon)
     move = rows.direction * (rows.mid[later] / rows.mid - 1) * 1e4
     return move, later >= 0
-
-
-def precision_by_confidence(rows: CallRows) -> list[dict[str, float | None]]:
-    """At each of `CONFIDENCES`: `threshold`, `coverage`, and `precision` with its interval `low` to `high`; as JSON's objects.
-
-    Raises:
-        ValueError: for a rule that gives no confidences.
-    """
-    if rows.confidence is None:
-        raise ValueError("a rule without probabilities has no confidence to choose calls by")
-    known = rows.truth != UNKNOWN
-    confidence, right = rows.confidence[known], (rows.calls == rows.truth)[known]
-    called = (rows.direction != 0)[known]
-    block = block_length(len(right), rows.horizon) if len(right) else 1
-    curve = []
-    for threshold in CONFIDENCES:
-        sure = called & (confidence >= threshold)
-        precision = _ratio(sure & right, sure, block)
-        curve.append(
-            {
-                "threshold": threshold,
-                "coverage": plain(float(sure.mean()) if len(sure) else math.nan),
-                "precision": plain(precision.value),
-                "low": plain(precision.low),
-                "high": plain(precision.high),
-            }
-        )
-    return curve
 
 
 def taker(rows: CallRows) -> Taker:
@@ -221,25 +159,6 @@ def taker(rows: CallRows) -> Taker:
     return Taker(entered=at, gross_bps=gross, mean_bps=_ratio(gross, ones, max(1, min(8, len(gross) // 8))))
 
 
-def transactions(rows: CallRows) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Complete transactions by the calls (after Briola et al. 2024): opened by a call, closed by the next opposite one.
-
-    STATIONARY calls keep what is open. Nothing stays open across a gap; rows without an outcome are passed over.
-
-    Returns:
-        (k,) index of each opening call, and (k,) whether the opening and the closing call both came true.
-    """
-    direction = rows.direction
-    stretch = np.concatenate([[0], np.cumsum(np.diff(rows.timestamps) != STEP_MS)]) if len(direction) else np.zeros(0)
-    calls = np.flatnonzero((direction != 0) & (rows.truth != UNKNOWN))
-    fresh = np.ones(len(calls), dtype=bool)
-    fresh[1:] = (direction[calls[1:]] != direction[calls[:-1]]) | (stretch[calls[1:]] != stretch[calls[:-1]])
-    turns = calls[fresh]
-    whole = stretch[turns[1:]] == stretch[turns[:-1]]
-    right = rows.calls[turns] == rows.truth[turns]
-    return turns[:-1][whole], (right[:-1] & right[1:])[whole]
-
-
 def _ratio(over: NDArray[Any], under: NDArray[Any], block: int) -> Estimate:
     """Sum over sum, with its interval from blocks resampled together."""
     total = float(np.sum(under))
@@ -256,25 +175,6 @@ def plain(value: float) -> float | None:
     return None if math.isnan(value) else round(float(value), 4)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Luck:
-    """Comparison of the calls with the coin.
-
-    Attributes:
-        groups: whole groups of calls so far.
-        wealth, best: of the e-process, now and at its best moment.
-    """
-
-    groups: int
-    wealth: float
-    best: float
-
-    @property
-    def chance(self) -> float:
-        """The largest probability with which a coin would ever look this good: 1 over the best wealth, which is 1 or more."""
-        return 1.0 / self.best
-
-
 def spaced(steps: NDArray[np.int64], horizon: int) -> NDArray[np.int64]:
     """Indices of the first of these steps (rising), and of each next one at least a horizon later."""
     kept: list[int] = []
@@ -284,27 +184,6 @@ def spaced(steps: NDArray[np.int64], horizon: int) -> NDArray[np.int64]:
         kept.append(place)
         place = int(np.searchsorted(steps, values[place] + horizon))
     return np.array(kept, dtype=np.int64)
-
-
-def wealth(calls: NDArray[np.integer], truth: NDArray[np.integer]) -> NDArray[np.float64]:
-    """The e-process after each whole group, (groups,), of calls whose outcomes do not overlap."""
-    groups = len(calls) // GROUP
-    c, y = (np.asarray(values)[: groups * GROUP].reshape(groups, GROUP) for values in (calls, truth))
-    hits = np.stack([(np.roll(c, shift, axis=1) == y).sum(axis=1) for shift in range(GROUP)], axis=1)
-    beyond = hits - hits[:, :1]  # how many more hits each shift would have had
-    gain = -np.log(np.exp(STAKES[:, None, None] * beyond).mean(axis=2))
-    grown = np.logaddexp.reduce(np.cumsum(gain, axis=1), axis=0) - np.log(len(STAKES))
-    return np.exp(np.minimum(grown, 700.0))
-
-
-def luck(calls: NDArray[np.integer], truth: NDArray[np.integer]) -> Luck:
-    """Test calls whose outcomes do not overlap (see `spaced`), in time order."""
-    process = wealth(calls, truth)
-    return Luck(
-        groups=len(process),
-        wealth=float(process[-1]) if len(process) else 1.0,
-        best=max(1.0, float(process.max())) if len(process) else 1.0,
-    )
 
 
 class TakerAccount:

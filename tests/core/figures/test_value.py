@@ -5,28 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.figures.value import moves_figure, precision_figure, result_figure
+from core.figures.value import moves_figure, result_figure
 from core.market.answers.value import Estimate
-
-CURVE: list[dict[str, float | None]] = [
-    {"threshold": 0.3, "coverage": 0.2, "precision": 0.4, "low": 0.3, "high": 0.5},
-    {"threshold": 0.5, "coverage": 0.1, "precision": 0.6, "low": 0.4, "high": 0.8},
-    {"threshold": 0.9, "coverage": 0.0, "precision": None, "low": None, "high": None},
-]
-
-
-def test_precision_is_drawn_where_there_are_calls() -> None:
-    figure = precision_figure(CURVE, chosen=0.5, points={"Momentum": (0.05, 0.7)})
-    band, curve, point = figure.data
-    assert curve.x == (0.2, 0.1)
-    assert curve.y == (0.4, 0.6)
-    assert band.y == (0.3, 0.4, 0.8, 0.5)
-    assert curve.marker.size[1] > curve.marker.size[0]
-    assert (point.x, point.y) == ((0.05,), (0.7,))
-
-
-def test_a_curve_without_calls_is_empty() -> None:
-    assert not precision_figure(CURVE[2:], chosen=0.0, points={}).data[1].x
 
 
 def test_moves_stand_beside_zero_and_costs() -> None:

@@ -8,11 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.market.answers.recalibration import SCORED_AFTER
 from core.market.answers.scoreboard import Scoreboard
-from core.market.answers.value import Luck
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictions
 from core.market.session import MarketSession
-from pages.markets.call_value import luck_sentence
 from pages.markets.live_controls import ViewChoices
 from tests.core.market.helpers import EXCERPTS, HEADS, START_MS, real_rows, tiny_predictor
 from tests.pages.open_page import ran, words
@@ -84,21 +82,9 @@ def test_the_value_of_calls_is_shown_with_its_dials(session: MarketSession) -> N
     app = ran(AppTest.from_function(value_page, default_timeout=60, args=(session, CHOICES)))
     table = app.dataframe[0].value
     assert table["Forecaster"].tolist() == ["TLOB", "Momentum rule", "Always stationary"]
-    assert "at most 1 in" in words(app)
     usual = float(table["Result of a trade, bps"][0].split(" ")[0])
     assert table["Result of a trade, bps"].tolist()[1:] == ["", ""]
     break_even = float(table["Break-even fee, bps"][0])
     assert usual == pytest.approx(2 * break_even - 20, abs=0.03)  # a taker pays 10 basis points a fill until the reader says less
     app.slider(key="fee").set_value(2.0).run()
     assert float(app.dataframe[0].value["Result of a trade, bps"][0].split(" ")[0]) == pytest.approx(usual + 16, abs=0.011)
-    app.slider(key="sure").set_value(0.8).run()
-    assert app.dataframe[0].value["Rows called"].tolist()[0] == "0.0%"
-
-
-def test_luck_is_said_in_one_sentence() -> None:
-    assert (
-        luck_sentence(Luck(groups=0, wealth=1.0, best=1.0))
-        == "Luck: 16 calls, one a horizon, are needed before it can be told from skill."
-    )
-    assert "chance of up to 50%: this may well be luck" in luck_sentence(Luck(groups=3, wealth=0.5, best=2.0)).replace("\xa0", "")
-    assert "at most 1 in 400, however" in luck_sentence(Luck(groups=9, wealth=3.0, best=400.0))

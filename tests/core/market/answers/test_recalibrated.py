@@ -79,7 +79,6 @@ def test_the_command_prints_before_after_coverage_and_worth(tmp_path: Path, caps
     assert one["sets"]["promised"] == 0.9
     assert one["value"].keys() == {"tlob", "momentum", "stationary"}
     assert one["value"]["stationary"]["taker"]["trades"] == 0
-    assert [point["threshold"] for point in one["precision_by_confidence"]][:2] == [0.3, 0.35]
     predictor = load_predictor("tiny", folder=tmp_path)
     market, head = predictor.markets["pooled"], predictor.head("forward", 5)
     found = predict_rows(predictor, ROWS, market)

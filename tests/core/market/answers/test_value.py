@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap, norm
 
-from core.market.answers.value import CONFIDENCES, CallRows, call_value, precision_by_confidence, taker, transactions
+from core.market.answers.value import CallRows, call_value, spaced, taker
 from core.market.book import STEP_MS
 
 
@@ -64,24 +64,6 @@ def test_moves_after_calls_are_in_their_direction() -> None:
     assert found.precision.value == pytest.approx(1 / 2)
 
 
-def test_transactions_by_hand() -> None:
-    """Up (true) closed by Down (true); Down closed by Up (false); a repeated call neither opens nor closes anything."""
-    calls = [2, 2, 1, 0, 0, 1, 2, 1]
-    opened, true = transactions(rows(calls, [1.0] * 8, truth=[2, 0, 1, 0, 2, 1, 1, 1]))
-    assert opened.tolist() == [0, 3]
-    assert true.tolist() == [True, False]
-    value = call_value(rows(calls, [1.0] * 8, truth=[2, 0, 1, 0, 2, 1, 1, 1]))
-    assert (value.transactions, value.p_t) == (2, 0.5)
-
-
-def test_transactions_end_at_a_gap() -> None:
-    one = rows([2, 0, 2, 0], [1.0] * 4, truth=[2, 0, 2, 0])
-    timestamps = one.timestamps.copy()
-    timestamps[2:] += 10 * STEP_MS
-    assert transactions(one)[0].tolist() == [0, 1, 2]
-    assert transactions(replace(one, timestamps=timestamps))[0].tolist() == [0, 2]
-
-
 @pytest.fixture(scope="module")
 def long_rows() -> CallRows:
     rng = np.random.default_rng(0)
@@ -95,22 +77,7 @@ def long_rows() -> CallRows:
         spread=np.full(n, 0.01),
         calls=calls,
         truth=truth,
-        confidence=rng.uniform(0.3, 1, n),
     )
-
-
-def test_precision_and_coverage_equal_a_loop(long_rows: CallRows) -> None:
-    assert long_rows.confidence is not None
-    for point, threshold in zip(precision_by_confidence(long_rows), CONFIDENCES, strict=True):
-        sure = [i for i in range(len(long_rows.calls)) if long_rows.calls[i] != 1 and long_rows.confidence[i] >= threshold]
-        right = [i for i in sure if long_rows.calls[i] == long_rows.truth[i]]
-        assert point["coverage"] == pytest.approx(len(sure) / len(long_rows.calls), abs=6e-5)
-        if sure:
-            assert point["precision"] == pytest.approx(len(right) / len(sure), abs=6e-5)
-            assert point["low"] <= point["precision"] <= point["high"]  # type: ignore[operator]
-        assert call_value(long_rows.surer_than(threshold)).precision.value == pytest.approx(
-            len(right) / len(sure) if sure else math.nan, nan_ok=True
-        )
 
 
 def test_the_interval_of_independent_rows_is_scipys(long_rows: CallRows) -> None:
@@ -136,7 +103,6 @@ def test_rows_that_repeat_one_another_get_wider_intervals(long_rows: CallRows) -
         spread=long_rows.spread[some],
         calls=long_rows.calls[some],
         truth=long_rows.truth[some],
-        confidence=None,
     )
     again = replace(
         once,
@@ -151,13 +117,16 @@ def test_nothing_called_is_worth_nothing_said() -> None:
     value = call_value(rows([1] * 40, [100.0] * 40))
     summary = value.summary()
     assert summary["coverage"] == 0
-    assert summary["precision"]["value"] is summary["move_bps"]["value"] is summary["p_t"] is None
+    assert summary["precision"]["value"] is summary["move_bps"]["value"] is None
     assert summary["taker"] == {"trades": 0, "mean_bps": {"value": None, "low": None, "high": None}, "break_even_fee_bps": None}
-    assert summary["luck"]["chance"] == 1
     empty = call_value(rows([], []))
     assert math.isnan(empty.coverage)
 
 
-def test_a_rule_without_probabilities_has_no_curve() -> None:
-    with pytest.raises(ValueError, match="no confidence"):
-        precision_by_confidence(rows([1], [1.0]))
+def test_rows_a_horizon_apart_are_those_of_a_loop() -> None:
+    steps = np.cumsum(np.random.default_rng(6).integers(1, 9, 300))
+    kept: list[int] = []
+    for place, step in enumerate(steps):
+        if not kept or step - steps[kept[-1]] >= 10:
+            kept.append(place)
+    assert spaced(steps, 10).tolist() == kept and spaced(steps[:0], 10).tolist() == []
