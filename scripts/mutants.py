@@ -40,7 +40,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
         f"core/lecture/{name}.py": (f"tests/core/lecture/test_{name}.py",)
         for name in (
             *("activations", "attention_steps", "cost", "gradients", "moved", "norms", "optimisers"),
-            *("permutation", "positions", "predictions", "uses"),
+            *("permutation", "positions", "predictions"),
         )
     },
     "core/lecture/recurrence.py": ("tests/core/lecture/test_recurrence.py",),

@@ -31,7 +31,11 @@ class Lesson:
 LESSONS: Final = (
     Lesson(code="recurrent", url="recurrent", minutes=30),
     Lesson(
-        code="attention", url="attention-steps", parts=("project", "scores", "softmax", "sum"), minutes=40, needs=("recurrent",)
+        code="attention",
+        url="attention-steps",
+        parts=("project", "scores", "softmax", "sum", "roles", "words"),
+        minutes=40,
+        needs=("recurrent",),
     ),
     Lesson(code="heads", url="attention-steps", parts=("heads",), minutes=15, needs=("attention",)),
     Lesson(code="permutation", url="permutation", minutes=20, needs=("attention",)),

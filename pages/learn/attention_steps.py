@@ -21,16 +21,15 @@ from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.worked import Worked
-from pages.learn import diagram, frame, matrix_editor, questions
+from pages.learn import attention_roles, diagram, frame, matrix_editor, questions
+from pages.learn.attention_roles import SENTENCE, WIDTH
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
-from pages.shared.language import N_, _, number, significant
+from pages.shared.language import _, number, significant
 from pages.shared.stat_strip import Stat
 
-WIDTH: Final = 4
-SENTENCE: Final = N_("the cat sat on the mat")
 TEMPERATURES: Final = ("0.05", "0.1", "0.2", "0.5", "0.7", "1", "1.5", "2", "5", "10", "50")
 KEYS: Final = {"X": "x", "W_Q": "wq", "W_K": "wk", "W_V": "wv", "W_O": "wo"}
 """URL parameter of each matrix's edits."""
@@ -394,10 +393,12 @@ render(
             part("softmax", _("3 · Softmax"), "t"),
             part("sum", _("4 · Weighted sum"), "q"),
             part("heads", _("5 · Heads"), "heads"),
+            Part("roles", _("What Q, K and V are"), attention_roles.role_dials, attention_roles.roles, "role_dial"),
+            Part("words", _("Words, ids, vectors"), attention_roles.id_dials, attention_roles.ids, "cat_dial"),
         ],
         _(
             "iiga-equations 5.1 to 5.7, vit-report 2.2 and 4, sequence-modelling (dot-product and multi-head attention), "
-            "attention-notebook (self-attention); masks by D20. The temperature is ours: the documents have 1."
+            "attention-notebook (embedding, self-attention); masks by D20. The temperature is ours: the documents have 1."
         ),
         {TokenError: (_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS), "")},
     )

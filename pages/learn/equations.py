@@ -87,7 +87,7 @@ def listing(query: str, document: str, decision: str) -> PartView:
     return PartView(
         figure=[markdown(f"**{count.format(count=len(matches), all=len(equations()))}**"), entries],
         notes=[frame.passage("equations", "all")],
-        more=[equation_tables.operations],
+        more=[equation_tables.notation, equation_tables.families, equation_tables.operations, equation_tables.literature],
     )
 
 

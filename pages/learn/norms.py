@@ -10,7 +10,7 @@ from core.figures.learn import norms as figures
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.norms import norms_diagram
-from core.lecture import activations, norms, uses
+from core.lecture import activations, norms
 from core.lecture.claims import norms as said
 from core.lecture.claims import told
 from core.lecture.norms import Norm
@@ -238,7 +238,7 @@ def without_root(scale: float, sample: int) -> PartView:
     """LayerNorm beside the notebook's formula, which lacks the square root (D22)."""
     drawn = rounded(norms.example_batch()[sample - 1, 0].numpy(), 2)
     x = scale * drawn
-    right, written = uses.without_root(x)
+    right, written = norms.without_root(x)
     gap = float(abs(right - written).max())
     bars = {"x": x, _("with the root"): right, _("without"): written}
     alt = _("Four features of an item, with LayerNorm and with the formula that lacks the root.")

@@ -82,7 +82,6 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("learn/cost.py", "Learn", N_("Cost"), "speed", "cost", "learn"),
     PageEntry("signs/ctc.py", "Learn", N_("CTC lab"), "timeline", "ctc", "learn"),
     PageEntry("signs/metrics.py", "Learn", N_("Metrics lab"), "rule", "metrics", "learn"),
-    PageEntry("learn/uses.py", "Learn", N_("Uses and notation"), "hub", "uses", "learn"),
     PageEntry("learn/equations.py", "Learn", N_("Equation index"), "function", "equations"),
     PageEntry("system/status.py", "System", N_("System"), "monitor_heart", "system"),
 )
@@ -98,6 +97,7 @@ MOVED: Final[dict[str, str]] = {
     "leakage": "score",
     "pairs": "cost",
     "matrices": "equations",
+    "uses": "equations",
 }
 """Addresses of pages that are gone, each with the nearest page that stays: links lead there still."""
 

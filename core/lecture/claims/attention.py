@@ -11,8 +11,11 @@ import numpy as np
 
 from core.lecture.attention_steps import Steps
 from core.lecture.claims import Said
+from core.lecture.roles import Role, RoleStudy
 from core.messages import compose
 
+MOVED: Final = 1e-12
+"""Smaller changes of a weight or an output are rounding."""
 TIED: Final = 1e-9
 """Scores closer than this are equal up to rounding."""
 
@@ -99,3 +102,31 @@ def heads(read: Reading) -> Said:
 
 
 CLAIMS: Final[dict[str, Callable[[Reading], Said]]] = {"scores": scores, "softmax": softmax, "heads": heads}
+
+
+def roles(study: RoleStudy, role: Role, factor: float) -> Said:
+    """One word's query, key or value times a factor, and what came of it."""
+    said: Said = {}
+    changed = np.abs(study.weights_after - study.weights) > MOVED
+    mixed = np.abs(study.mixed_after - study.mixed) > MOVED
+    rows, columns, outputs = (int(cells.any(axis=axis).sum()) for cells, axis in ((changed, 1), (changed, 0), (mixed, 1)))
+    if factor == 1:
+        said["once"] = compose("Times 1 it is what it was, and nothing moves.")
+    elif role == "v":
+        said["value"] = compose(
+            "{rows} of {all} rows of weights changed, and {outputs} of {all} words' outputs.",
+            rows=rows, outputs=outputs, all=len(changed),
+        )  # fmt: skip
+    elif role == "k":
+        said["key"] = compose(
+            "One column of the scores changed, the word's. Each row of weights still sums to 1, so weights changed in {columns} "
+            "of {all} columns.",
+            columns=columns, all=len(changed),
+        )  # fmt: skip
+    else:
+        said["query"] = compose(
+            "One row of the scores changed, the word's, and with it {rows} of {all} rows of weights: all other words look as "
+            "before.",
+            rows=rows, all=len(changed),
+        )  # fmt: skip
+    return said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.lecture.equations import equations, search
+from core.models.tlob import TLOB, TLOBConfig
 from pages.shared.navigation import ENTRIES, ROOT
 from tests.pages.open_page import open_page, ran
 
@@ -45,3 +46,20 @@ def test_spanish_titles_and_links() -> None:
 
 def test_every_page_that_an_entry_opens_is_there() -> None:
     assert {entry.page for entry in equations()} <= {entry.url for entry in ENTRIES}
+
+
+def test_the_families_have_their_published_sizes() -> None:
+    d, hidden, layers = 768, 4 * 768, 12
+    layer = 4 * (d * d + d) + 2 * d * hidden + hidden + d + 4 * d
+    bert = (30_522 + 512 + 2) * d + 2 * d + layers * layer + d * d + d
+    gpt = (50_257 + 1024) * d + layers * layer + 2 * d
+    encoder, decoder = 4 * d * d + 2 * d * hidden + 2 * d, 8 * d * d + 2 * d * hidden + 3 * d
+    t5 = 32_128 * d + layers * (encoder + decoder) + 2 * d + 2 * 32 * 12
+    lean = sum(one.numel() for one in TLOB(TLOBConfig(qkv="single")).parameters())
+    table = next(one.value for one in open_page(PAGE).dataframe if "Learns to" in one.value)
+    assert list(table["Parameters"]) == [f"{count:,}" for count in (bert, gpt, t5, lean)]
+
+
+def test_an_operations_example_stands_under_its_formula() -> None:
+    (shown,) = [one.value for one in open_page(PAGE, find="vit-clip").markdown if one.value.startswith("For example")]
+    assert r"\begin{bmatrix}3.00 & 4.00\end{bmatrix} \to \begin{bmatrix}0.60 & 0.80\end{bmatrix}" in shown

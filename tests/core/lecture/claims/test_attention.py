@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.lecture import attention_steps, tokens
+from core.lecture import attention_steps, roles, tokens
 from core.lecture.claims import attention as claims
 from tests.core.lecture.claims.walk import Walk, states
 
@@ -84,3 +84,43 @@ def test_every_claim_about_attention() -> None:
         walks["heads"].check(reading, several if heads > 1 else {"one": {}}, state)
     for walk in walks.values():
         walk.end()
+
+
+def attention(q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:
+    scores = q @ k.T / np.sqrt(q.shape[1])
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return scores, weights, weights @ v
+
+
+def changed(one: Any, other: Any, axis: int) -> int:
+    return int((~np.isclose(one, other, rtol=0, atol=1e-10)).any(axis=axis).sum())
+
+
+def test_a_longer_query_key_or_value() -> None:
+    walk = Walk(claims.roles)
+    x, weights = tokens.embed(["the", "cat", "sat", "on", "the", "mat"], 4), attention_steps.random_weights(4)
+    for state in states(role=["v", "k", "q"], word=[1, 0, 5], factor=[2.0, -3.0, 0.0, 1.0, 3.0]):
+        role, word, factor = state["role"], state["word"], state["factor"]
+        given = {name: x @ weights[f"W_{name.upper()}"] for name in "qkv"}
+        longer = {name: values.copy() for name, values in given.items()}
+        longer[role][word] *= factor
+        (scores, before, mixed), (scores_after, after, mixed_after) = attention(**given), attention(**longer)
+        rows, columns = changed(before, after, 1), changed(before, after, 0)
+        counts = {"rows": rows, "columns": columns, "outputs": changed(mixed, mixed_after, 1), "all": 6}
+        truth: dict[str, dict[str, Any]] = {{"v": "value", "k": "key", "q": "query"}[role]: counts}
+        if factor == 1:
+            truth = {"once": {}}
+            assert counts["rows"] == counts["outputs"] == 0
+        elif role == "k":
+            assert changed(scores, scores_after, 0) == 1 < columns
+        elif role == "q":
+            assert changed(scores, scores_after, 1) == rows == 1
+        else:
+            assert rows == 0 < counts["outputs"]
+        study = roles.role_study(x, weights, role=role, word=word, factor=factor)
+        (said,) = claims.roles(study, role, factor).values()
+        walk.check(
+            (study, role, factor), {name: {gap: values[gap] for gap in said.values} for name, values in truth.items()}, state
+        )
+    walk.end()

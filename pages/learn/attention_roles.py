@@ -1,0 +1,126 @@
+"""Two parts of the lesson on attention: the roles of queries, keys and values, and words as ids and vectors."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from core.figures.learn.attention_steps import grouped_bars
+from core.figures.matrix import Matrix
+from core.lecture import attention_steps, tokens
+from core.lecture import roles as lecture
+from core.lecture.claims import attention as said
+from core.lecture.claims import told
+from core.lecture.positions import cosines
+from core.lecture.worked import Worked
+from pages.learn.frame import Dial, choice, passage, slider, tex
+from pages.learn.lesson_page import Item, PartView, check, plot, written
+from pages.shared.language import N_, _, number, significant
+
+SENTENCE: Final = N_("the cat sat on the mat")
+WIDTH: Final = 4
+
+
+def words() -> list[str]:
+    """The sentence's words, each different."""
+    return tokens.unique_names(tokens.split_words(_(SENTENCE)))
+
+
+def matrix(values: Any, name: str, key: str, rows: list[str], columns: list[str], *, top: float | None = 1.0) -> Item:
+    """Queries by keys; with signs where it has no top."""
+    it = Matrix(
+        values=values, name=name, rows=rows, columns=columns, x_title=_("Key"), y_title=_("Query"), signed=top is None, top=top
+    )
+    return plot(it, key, _("{what}, a matrix with one row per token.").format(what=name))
+
+
+def role_names() -> dict[str, str]:
+    """Each role of a word, by its name on the page."""
+    return {"v": _("the value"), "k": _("the key"), "q": _("the query")}
+
+
+def role_dials() -> dict[str, Dial]:
+    """What is multiplied, of which word, and by how much."""
+    names = {str(index): name for index, name in enumerate(words())}
+    return {
+        "role": choice(_("Multiply"), role_names(), key="role"),
+        "word": choice(_("Word"), names, key="role_word", default="1", value=int),
+        "factor": slider(_("by the factor"), -3.0, 3.0, key="role_factor", default=2.0, step=0.5, short=_("Factor")),
+    }
+
+
+def id_dials() -> dict[str, Dial]:
+    """Whose ids, and which vectors."""
+    rules = {"written": _("the notebook's ids"), "rule": _("the same word, the same id")}
+    return {
+        "ids": choice(_("Ids"), rules, key="cat_ids"),
+        "draw": slider(_("Draw of the vectors"), 0, 20, key="cat_draw", default=0),
+    }
+
+
+def roles(role: lecture.Role, word: int, factor: float) -> PartView:
+    """One word's query, key or value is made longer: which numbers move."""
+    names = words()
+    x, weights = tokens.embed(tokens.split_words(_(SENTENCE)), WIDTH), attention_steps.random_weights(WIDTH)
+    study = lecture.role_study(x, weights, role=role, word=word, factor=factor)
+    weight_moved, output_moved = study.moved
+    change = study.weights_after - study.weights
+    bars = grouped_bars(
+        {_("before"): study.mixed[word], _("afterwards"): study.mixed_after[word]},
+        x_title=_("Channel"), y_title=_("Output of this word"),
+    )  # fmt: skip
+    untouched = _("Values take no part in relevance: the weights changed by {value}.").format(value=written(weight_moved, -1))
+    note = _("{what} of “{word}” times {factor}")
+    return PartView(
+        equation=Worked(
+            r"Z = \underbrace{\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right)}_{A:\ \text{Q, K}}\; V",
+            rf"\begin{{aligned}} \max \lvert \Delta A \rvert &= {tex(weight_moved)} \\ "
+            rf"\max \lvert \Delta Z \rvert &= {tex(output_moved)} \end{{aligned}}",
+            note.format(what=role_names()[role], word=names[word], factor=significant(factor)),
+        ),
+        figure=[
+            [
+                matrix(study.weights_after, _("A afterwards"), "role_weights", names, names),
+                matrix(change, _("A afterwards − A before"), "role_change", names, names, top=None),
+            ],
+            plot(bars, "role_output", _("The word's output before and afterwards, channel by channel.")),
+            check(untouched, weight_moved == 0) if role == "v" else None,
+        ],
+        notes=[passage("attention_steps", f"role_{role}"), *told(said.roles(study, role, factor))],
+    )
+
+
+def ids(ids: str, draw: int) -> PartView:
+    """The notebook's sentence: ids, and a row of 512 numbers an id."""
+    coded = lecture.cat_ids(as_written=ids == "written")
+    x = lecture.embedding(coded, seed=draw)
+    rows = [f"{index} {word} · {one}" for index, (word, one) in enumerate(zip(lecture.CAT, coded, strict=True), 1)]
+    weights, _mixed = lecture.attend(x, x, x)
+    like = cosines(x)
+    whole = Matrix(values=x, name=_("X: six words, 512 numbers each"), rows=rows, x_title=_("Channel"), y_title=_("Word · id"))
+    same = bool(coded[1] == coded[5])
+    verdict = (
+        _("Both “cat” have one id and so one vector.")
+        if same
+        else _("Both “cat” have other ids, {first} and {second}, and so other vectors: the notebook's own rule says one.").format(
+            first=coded[1], second=coded[5]
+        )
+    )
+    note = _("Q = K = V = X, as the notebook has it; first numbers of the second word: {row}")
+    return PartView(
+        equation=Worked(
+            r"\begin{gathered} \text{word} \to \text{id} \to X \in \mathbb{R}^{6 \times 512} \\ "
+            r"(6, 512)(512, 6) = (6, 6), \quad (6, 6)(6, 512) = (6, 512) \end{gathered}",
+            rf"\begin{{aligned}} \cos(\text{{cat}}_2, \text{{cat}}_6) &= {tex(like[1, 5])} \\ "
+            rf"\textstyle\sum_j A_{{2j}} &= {tex(float(weights[1].sum()))} \end{{aligned}}",
+            note.format(row=", ".join(number(float(value), 2) for value in x[1, :4])),
+        ),
+        figure=[
+            plot(whole, "cat_rows", _("Six rows of 512 numbers, one row per word."), height=260),
+            [
+                matrix(like, _("Cosine similarity of the rows"), "cat_cosines", rows, rows),
+                matrix(weights, _("A = softmax(XXᵀ/√512)"), "cat_weights", rows, rows),
+            ],
+            check(verdict, same),
+        ],
+        notes=[passage("attention_steps", "words")],
+    )
