@@ -64,7 +64,7 @@ docs: $(VENV)/.installed-dev
 
 REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError \
 	FeedFailed FindingError FormatError GradientError MissingModels NotAllowed \
-	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError ReceiptError RecordingError \
+	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError RecordingError \
 	TextError UnusableBook VideoError WentQuiet WindowError
 
 messages: $(VENV)/.installed

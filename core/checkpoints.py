@@ -163,16 +163,6 @@ def parse_card(text: bytes, file: str) -> dict[str, Any]:
     return card
 
 
-def fingerprint(card: Path) -> dict[str, list[float]]:
-    """Mean, mean magnitude and first value of every tensor of the weights beside a card, by which two trainings compare."""
-    tensors = load_file(card.with_suffix(".safetensors"))
-    return {
-        name: [float(one) for one in (value.double().mean(), value.double().abs().mean(), value.double().flatten()[0])]
-        for name, value in tensors.items()
-        if value.numel()
-    }
-
-
 def check_card(card: dict[str, Any], file: str) -> None:
     """Compare a card with `REQUIRED`.
 

@@ -53,7 +53,6 @@ ALLOWED = {
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs", "core.vision"},
     "core.front": set[str](),
     "core.camera": {"core.messages"},
-    "core.receipts": {"core.checkpoints", "core.messages"},
     "core.package_files": {"core.messages"},
     "core.words": {*SHARED, "core.files", "core.package_files"},
     "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.signs"},
@@ -61,7 +60,6 @@ ALLOWED = {
     "core.runs": {*SHARED, "core.vision", "core.market", "core.training"},
     "core.training": {
         *SHARED,
-        "core.receipts",
         "core.scores",
         "core.schedules",
         "core.market",

@@ -17,7 +17,6 @@ COMMANDS: Final = {
     "evaluate": "score a checkpoint on data",
     "faithful": "measure how faithful each importance method is for a model",
     "record": "record a live order book to Parquet files",
-    "verify": "make a receipt's result again and compare",
     "setup": "fetch the hand finder's models",
     "bench": "measure speed on this machine, as ratios to references in the same run",
 }
@@ -48,7 +47,7 @@ def main(arguments: list[str] | None = None, *, program: str = "python -m core",
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=LazyParser)
     for name, text in COMMANDS.items():
         commands.add_parser(name, help=text).fill = partial(_fill, name)
-    given = _with_kind(sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else arguments
 
     def run() -> None:
         options = parser.parse_args(given)  # imports the command
@@ -59,12 +58,6 @@ def main(arguments: list[str] | None = None, *, program: str = "python -m core",
 
 def _fill(name: str, parser: argparse.ArgumentParser) -> None:
     import_module(f"core.cli.{name}").add_options(parser)
-
-
-def _with_kind(arguments: list[str]) -> list[str]:
-    """The arguments, with `receipt` put after `verify` where a file follows it at once."""
-    named = len(arguments) > 1 and arguments[0] == "verify" and Path(arguments[1]).is_file()
-    return ["verify", "receipt", *arguments[1:]] if named else arguments
 
 
 def told(run: Callable[[], object], program: str) -> int:

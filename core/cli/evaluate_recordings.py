@@ -21,10 +21,9 @@ from core.market.answers.recordings import RecordedDay, ScoredDay, Scoring, find
 from core.market.answers.table import Table
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
-from core.market.predictor import Predictor, load_predictor
+from core.market.predictor import load_predictor
 from core.messages import BadValue, compose
 from core.parallel import each
-from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
 from core.training.progress import EVERY_S, counting_bar, write_values
 
 ROWS_PER_REPORT = 5
@@ -55,14 +54,12 @@ def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
     models = {name: load_predictor(name, folder=o.folder) for name in names}
     first = models[o.checkpoint]
     head: Head = first.heads[first.head_or_first(o.label, o.horizon)]
-    o.label = head[0]  # which the receipt names
     sums, skipped = _score_all(days, names, head, o)
     if not sums:
         raise ValueError(next(iter(skipped.values())))
     rows = Table.joined({day.recording: day.table for day in sums})
     tables = reports.all_tables(rows)
-    receipt = _receipt(o, sums, models, tables)
-    answer = _answer(o.checkpoint, rows, sums, skipped, tables) | {"receipt": receipt.to_dict()}
+    answer = _answer(o.checkpoint, rows, sums, skipped, tables)
     if o.out is not None:
         write(o.out, answer, rows, tables)
     return answer, rows
@@ -180,24 +177,6 @@ def _with_interval(line: dict[str, Any]) -> dict[str, Any]:
     interval = {name: [line[f"{name}_low"], line[f"{name}_high"]] for name in sorted(bounds) if line[f"{name}_low"] is not None}
     kept = {key: value for key, value in line.items() if not key.endswith(("_low", "_high"))}
     return kept | {"interval": interval}
-
-
-def _receipt(
-    o: argparse.Namespace, scored: list[ScoredDay], models: Mapping[str, Predictor], tables: Mapping[str, pd.DataFrame]
-) -> Receipt:
-    options = {"--checkpoint": [o.checkpoint], "--beside": o.beside, "--label": [o.label]}
-    options |= {"--horizon": [str(o.horizon)] if o.horizon is not None else [], "--market": [o.market] if o.market else []}
-    options |= {"--every": [str(o.every)], "--folder": [CHECKPOINTS], "--out": [OUT]}
-    options |= {"--part": [o.part] if o.part != "auto" else []}
-    options |= {"--thresholds": [o.thresholds, "--adaptive"] if o.adaptive else []}
-    command = ["evaluate", "tlob", "--data", DATA, *(word for key, words in options.items() if words for word in (key, *words))]
-    return Receipt(
-        kind="score",
-        command=[*command, "--json"],
-        data={name: digest for day in scored for name, digest in day.files.items()},
-        weights={name: str(model.card["weights_sha256"]) for name, model in models.items()},
-        results={name: reports.plain(tables[name]) for name in ("forecasters", "pooled", "groups", "pairs")},
-    )
 
 
 def write(folder: Path, answer: dict[str, Any], rows: Table, tables: Mapping[str, pd.DataFrame]) -> None:

@@ -100,11 +100,6 @@ def base_layout(
     return layout
 
 
-def with_receipt(figure: go.Figure, receipt: dict[str, Any]) -> go.Figure:
-    """The figure with a receipt in its layout, which its export as HTML then carries (`core.receipts`)."""
-    return figure.update_layout(meta={"receipt": receipt})
-
-
 Write = Callable[[float], str]
 """A number as a figure's text; these write English, a page passes what its reader's language has."""
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,6 @@ from core.market.store.index import market_of, recording_of
 from core.market.store.rows import read_market
 from core.market.store.segments import below_library
 from core.models.tlob import CLASSES, TLOB, TLOBConfig, upside_down
-from core.receipts import CHECKPOINTS, DATA, OUT, Receipt
 from core.training import recipe
 from core.training.card import begun, trained
 from core.training.loop import LoopSettings
@@ -573,54 +572,15 @@ def _run(o: argparse.Namespace, data: list[list[Path]]) -> Path:
     return path
 
 
-ELSEWHERE: Final = frozenset(("folder", "state", "data", "start", "run", "command", "model", "overwrite"))
-"""Options that a receipt writes otherwise, or not at all."""
-
-
 def _complete_card(path: Path, o: argparse.Namespace, files: list[MarketFiles], heads: list[Head], steps: int) -> None:
-    """Add to the card whether the training was worth it, and its receipt.
-
-    A run that started from another's state has none: only this machine has that state.
-    """
-    if o.start is not None and o.start.suffix != ".json":
+    """Add to the card whether the training was worth it; not of a run that started from another's state."""
+    if not o.test or (o.start is not None and o.start.suffix != ".json"):
         return
     card = json.loads(path.read_text(encoding="utf-8"))
-    if o.test:
-        markets = [prepare_market(one.name, read_market(list(one.paths)), heads, steps) for one in files]
-        trained = Predictor(checkpoints.load(path.stem, folder=path.parent))
-        card["metrics"]["gains"] = measure_gains(trained, o.start, markets)
-    path.write_text(json.dumps(card | {"receipt": _receipt(path, o, card).to_dict()}, indent=1, ensure_ascii=False) + "\n")
-
-
-def _receipt(path: Path, o: argparse.Namespace, card: dict[str, Any]) -> Receipt:
-    words = ["train", o.model]
-    for group in o.data:
-        words += ["--data", *(f"{DATA}/{below_library(one)}" for one in group)]
-    if o.start is not None:
-        words += ["--start", f"{CHECKPOINTS}/{o.start.name}"]
-    for name, value in vars(o).items():
-        option = name.replace("_", "-")
-        if name in ELSEWHERE or value is None or value == []:
-            continue
-        if isinstance(value, bool):
-            words += [f"--{option}"] if value else [] if name == "mirrored" else [f"--no-{option}"]
-        else:
-            words += [f"--{option}", *(str(one) for one in (value if isinstance(value, list) else [value]))]
-    start = (
-        {} if o.start is None else {o.start.stem: checkpoints.read_card(o.start.stem, folder=o.start.parent)["weights_sha256"]}
-    )
-    return Receipt(
-        kind="training",
-        command=[*words, "--folder", OUT],
-        data={below_library(one): checkpoints.sha256(one) for group in o.data for one in group},
-        weights=start,
-        results={
-            "weights": checkpoints.fingerprint(path),
-            "history": [{key: value for key, value in row.items() if key != "seconds"} for row in card["history"]],
-            "gains": card["metrics"].get("gains", {}),
-        },
-        seed=o.seed,
-    )
+    markets = [prepare_market(one.name, read_market(list(one.paths)), heads, steps) for one in files]
+    trained = Predictor(checkpoints.load(path.stem, folder=path.parent))
+    card["metrics"]["gains"] = measure_gains(trained, o.start, markets)
+    path.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 RECIPES = {"tlob": recipe.TrainingRecipe(add_options=add_options, run=_run)}

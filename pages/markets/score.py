@@ -10,7 +10,6 @@ import streamlit as st
 
 from core.figures import scoring as figures
 from core.figures.scoring import forecaster_names, group_names, pooled_note, regime_names, worse_than_nothing
-from core.figures.style import with_receipt
 from core.market.answers.naive import A_THIRD_EACH
 from core.market.answers.recordings import cut_window
 from core.market.book import BookError
@@ -19,7 +18,6 @@ from core.market.predictor import DEFAULT
 from core.market.store.index import find_recording
 from core.market.windows import STORE, WindowError
 from core.messages import translate
-from core.receipts import Receipt
 from core.runs.local_run import RunError, RunStatus
 from core.runs.scoring import ScorePlan
 from core.service.access import Action, NotAllowed
@@ -143,17 +141,16 @@ def results(answer: dict[str, Any]) -> None:
         with st.expander(_("All rows together"), icon=":material/merge:"):
             st.caption(translate(pooled_note()))
             st.dataframe(_overall(answer["pooled"], names), hide_index=True, width="stretch", height="content")
-    receipt = Receipt(**answer["receipt"]).of("forecasters")
     live_plot(
-        with_receipt(figures.losses_figure(SCORING.run.table("losses"), names=names), receipt),
+        figures.losses_figure(SCORING.run.table("losses"), names=names),
         key="score_losses",
         height=HEIGHT,
         alt=_("Each forecaster's log loss less that of the frequencies so far, summed through time."),
     )
-    _groups(names, receipt)
+    _groups(names)
     _pair(names)
     live_plot(
-        with_receipt(figures.calibration_figure(SCORING.run.table("calibration"), names=names), receipt),
+        figures.calibration_figure(SCORING.run.table("calibration"), names=names),
         key="score_calibration",
         height=HEIGHT,
         alt=_("How often the likeliest class came true by the probability it was given."),
@@ -190,7 +187,7 @@ def _overall(lines: dict[str, dict[str, Any]], names: dict[str, str]) -> pd.Data
     return table.loc[:, (table != "").any()]  # moves are not known where rows between are left out
 
 
-def _groups(names: dict[str, str], receipt: dict[str, Any]) -> None:
+def _groups(names: dict[str, str]) -> None:
     table = SCORING.run.table("groups")
     left, right = st.columns(2)
     with left:
@@ -199,7 +196,7 @@ def _groups(names: dict[str, str], receipt: dict[str, Any]) -> None:
         measures = figures.measure_names()
         measure = url_state.choice(st.segmented_control, _("Measure"), measures, key="measure", required=True)
     live_plot(
-        with_receipt(figures.groups_figure(table, by=by, measure=measure, names=names, labels=regime_names()), receipt),
+        figures.groups_figure(table, by=by, measure=measure, names=names, labels=regime_names()),
         key="score_groups",
         height=HEIGHT,
         alt=_("One measure of every forecaster, group by group."),
@@ -304,14 +301,6 @@ def _downloads(answer: dict[str, Any]) -> None:
         }
         for name, label in tables.items():
             controls.download_table(label, lambda name=name: scorer.table(name), key=f"score_{name}", filename=name)  # type: ignore[misc]
-    if (box := controls.opened(_("How it was made"), icon=":material/receipt_long:", key="score_receipt")) is None:
-        return
-    with box:
-        st.code(Receipt(**answer["receipt"]).shell, language=None, wrap_lines=True)
-        st.caption(
-            _("Save the report and run `python -m core verify receipt report.json` to make it again and compare every number.")
-        )
-        st.json(answer["receipt"] | {"results": "…"}, expanded=False)
 
 
 def page() -> None:

@@ -25,7 +25,6 @@ from core.market.grid import Row
 from core.market.store.index import list_recordings
 from core.market.store.rows import RecordedRows
 from core.market.store.writer import restore_recordings
-from core.receipts import Receipt, ReceiptError, read_receipt
 from core.signs.recogniser import load_recogniser
 from core.signs.video import VideoError, read_video
 from core.vision.idx import IdxError, read_idx
@@ -93,11 +92,6 @@ def _journal(path: Path) -> None:
         read_rows(one)
 
 
-def _receipts() -> list[tuple[str, bytes]]:
-    one = Receipt(kind="score", command=["evaluate"], data={"a": "b"}, weights={}, results={"c": [1.5]}, versions={}, date="")
-    return [("report.json", json.dumps(one.to_dict()).encode())]
-
-
 @cache
 def _journals() -> list[tuple[str, bytes]]:
     from core.market.store.writer import SegmentWriter
@@ -133,7 +127,6 @@ KINDS: Final[dict[str, Kind]] = {
     "picture": Kind(_pictures, lambda path: decode(path.read_bytes(), name=path.name), (PictureError,)),
     "film": Kind(files("assets/clips/*.mp4"), lambda path: read_video(path.read_bytes(), size=48, fps=12), (VideoError,)),
     "digits": Kind(files("assets/pictures/fashion-mnist-few/*.gz"), read_idx, (IdxError,)),
-    "receipt": Kind(_receipts, read_receipt, (ReceiptError,)),
     **UPLOADS,
 }
 

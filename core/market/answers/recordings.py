@@ -130,7 +130,7 @@ class ScoredDay:
     """A recording's scored rows, those whose outcome is known.
 
     Attributes:
-        recording: its name. market: the entry of the first checkpoint's card. files: relative path -> SHA-256.
+        recording: its name. market: the entry of the first checkpoint's card.
         part: "all", or "test" where a checkpoint was trained on it. alpha: of the label, a fraction of the price.
         apart: the first checkpoint's scores at rows of a stalled book, which are not among these.
         about: more of the first checkpoint, as JSON's object (docs/evaluate_json.md, `recordings`).
@@ -140,7 +140,6 @@ class ScoredDay:
 
     recording: str
     market: str
-    files: dict[str, str]
     part: str
     alpha: float
     apart: Scores
@@ -219,7 +218,6 @@ def score_day(
     return ScoredDay(
         recording=day.name,
         market=entry.name,
-        files=hashes,
         part="test" if seen else "all",
         alpha=alpha,
         apart=predicted.score_apart(index),

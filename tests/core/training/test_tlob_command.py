@@ -1,4 +1,4 @@
-"""Training on recordings by its command: stopped and resumed, made again from its receipt, worth it or not."""
+"""Training on recordings by its command: stopped and resumed, worth it or not."""
 
 from __future__ import annotations
 
@@ -67,17 +67,6 @@ def test_a_run_stopped_and_resumed_equals_one_that_ran_through(
     one, two = (load_file(folder / "checkpoints" / f"{name}.safetensors") for name in ("whole", "parted"))
     assert all((one[name] == two[name]).all() for name in one)
     assert card["metrics"]["gains"] == whole["metrics"]["gains"]
-
-
-def test_a_card_is_made_again_from_its_receipt(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole, checkpoints = card_of(folder, "whole"), folder / "checkpoints"
-    assert list(whole["receipt"]["data"]) == ["venue-ABC-USD/2024-01-01/22/rows_1704146400000.parquet"]
-    assert str(folder) not in json.dumps(whole["receipt"]) and str(folder) not in whole["command"]
-    capsys.readouterr()
-    arguments = [str(checkpoints / "whole.json"), "--data", str(folder / "data"), "--checkpoints", str(checkpoints), "--json"]
-    assert main(["verify", "receipt", *arguments]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["ok"] and answer["tolerance"] == 0.0 and answer["kind"] == "training"
 
 
 def test_the_gain_is_what_the_trained_model_scores(folder: Path) -> None:
