@@ -116,11 +116,6 @@ KINDS: Final[dict[str, Kind]] = {
     "trades": Kind(files("assets/recordings/trades/*.parquet"), _trades, (BookError,)),
     "table": Kind(_csv, read_rows, (BookError,)),
     "foreign table": Kind(_csv, lambda path: conversion.inspect({path.name: path}), (FormatError, BookError)),
-    "messages": Kind(
-        files("tests/fixtures/binance_wire/*.gz"),
-        lambda path: conversion.recognise({path.name: path}),
-        (FormatError, BookError),
-    ),
     "journal": Kind(_journals, _journal, ()),
     "card": Kind(files("assets/checkpoints/iiga_hands.json"), _card, (checkpoints.CheckpointError,)),
     "weights": Kind(files("assets/checkpoints/iiga_hands.safetensors", most=10**6), _weights, (checkpoints.CheckpointError,)),

@@ -15,7 +15,7 @@ from core.market.store.index import list_recordings
 from core.market.store.writer import SegmentWriter
 from core.service.access import Role
 from pages.shared.navigation import ROOT
-from tests.core.market.feeds.binance_server import FIXTURES
+from tests.core.market.formats.test_conversion import tardis
 from tests.pages.open_page import open_page, ran, words
 
 PAGE = ROOT / "pages" / "markets" / "library.py"
@@ -114,18 +114,18 @@ def test_where_strangers_may_come_nothing_can_be_changed(folder: Path) -> None:
     assert not open_page(PAGE, place="BTC-USDT").dataframe  # folders of the server are not listed
 
 
-def test_a_file_is_shown_then_converted(folder: Path) -> None:
+def test_a_file_is_shown_then_converted(folder: Path, tmp_path: Path) -> None:
     app = open_page(PAGE)
-    wire = (FIXTURES / "spot_btcusdt_20240808.jsonl.gz").read_bytes()
-    app.file_uploader(key="upload:files").set_value([("wire.jsonl.gz", wire, "application/gzip")])
+    ((name, path),) = tardis(tmp_path, read_rows(SAMPLE)[:60]).items()
+    app.file_uploader(key="upload:files").set_value([(name, path.read_bytes(), "application/gzip")])
     ran(app)
-    assert "Binance wire" in words(app) and not folder.exists()
+    assert "tardis.dev" in words(app) and not folder.exists()
     app.text_input(key="upload:market").set_value("BTC/USDT")
     ran(app)
     press(app, "upload:convert")
     assert "are in the library as BTC-USDT_2024-08-08; gaps between them: 0." in words(app)
     (entry,) = list_recordings(folder)
-    assert (entry.market, entry.levels, entry.gaps) == ("BTC/USDT", 25, 0)
+    assert (entry.market, entry.levels, entry.gaps) == ("BTC/USDT", 10, 0)
     press(app, "upload:convert")
     assert "There is a recording BTC-USDT_2024-08-08 already" in words(app)
     app.file_uploader(key="upload:files").set_value([("notes.txt", b"hello", "text/plain")])

@@ -1,7 +1,6 @@
 """Each format: rows that come out as they went in, and bad rows named by their number.
 
-Binance's lines are real. LOBSTER's, tardis.dev's, hftbacktest's and FI-2010's files are made here to their published
-descriptions, from a real book's rows.
+LOBSTER's, tardis.dev's and FI-2010's files are made here to their published descriptions, from a real book's rows.
 """
 
 from __future__ import annotations
@@ -15,14 +14,11 @@ import numpy as np
 import pytest
 
 from core.market.book import BookRows, frame_from_rows, read_rows, resample
-from core.market.feeds.recording import RecordingFeed
 from core.market.formats.conversion import Inspection, convert, inspect, recognise
 from core.market.formats.protocol import FormatError
 from core.market.grid import segments
-from core.market.recorder import record
 from core.market.store import index
 from core.market.store.index import list_recordings
-from tests.core.market.feeds.binance_server import FIXTURES
 from tests.core.market.helpers import read_trades
 
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
@@ -53,30 +49,6 @@ def tardis(folder: Path, rows: BookRows) -> Files:
         lines.append(",".join(["binance", "BTCUSDT", str(when * 1000 - 3), str(when * 1000), *cells]))
     path = folder / "binance_book_snapshot_25_2024-08-08_BTCUSDT.csv.gz"
     path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
-    return {path.name: path}
-
-
-def hftbacktest(folder: Path, rows: BookRows) -> Files:
-    """A snapshot of the first book, then the levels that changed, then a trade; one event only the exchange saw."""
-    fields = [("ev", "<u8"), ("exch_ts", "<i8"), ("local_ts", "<i8"), ("px", "<f8"), ("qty", "<f8"), ("order_id", "<u8")]
-    kind = np.dtype([*fields, ("ival", "<i8"), ("fval", "<f8")])
-    both, buy, sell = (1 << 31) | (1 << 30), 1 << 29, 1 << 28
-    before: dict[tuple[int, float], float] = {}
-    events = []
-    for row, (when, levels) in enumerate(zip(rows.timestamps, rows.levels, strict=True)):
-        now = {(sell, price): size for price, size in zip(levels[0::4], levels[1::4], strict=True)}
-        now |= {(buy, price): size for price, size in zip(levels[2::4], levels[3::4], strict=True)}
-        ns = int(when) * 1_000_000
-        for side, price in [key for key in before if key not in now]:
-            events.append((both | side | 1, ns - 5, ns, price, 0.0, 0, 0, 0.0))
-        for (side, price), size in now.items():
-            if before.get((side, price)) != size:
-                events.append((both | side | (4 if row == 0 else 1), ns - 5, ns, price, size, 0, 0, 0.0))
-        before = now
-    last = events[-1][2]
-    events.append((both | buy | 2, last, last, 61_000.0, 0.5, 0, 0, 0.0))
-    events.append(((1 << 31) | buy | 1, last, last, 1.0, 1.0, 0, 0, 0.0))
-    np.savez_compressed(path := folder / "btcusdt_20240808.npz", data=np.array(events, dtype=kind))
     return {path.name: path}
 
 
@@ -118,21 +90,19 @@ def converted(files: Files, folder: Path, *, levels: int | None = None) -> tuple
     return found, made, path
 
 
-@pytest.mark.parametrize(
-    ("write", "key"), [(own_csv, "own"), (own_parquet, "own"), (tardis, "tardis"), (hftbacktest, "hftbacktest")]
-)
+@pytest.mark.parametrize(("write", "key"), [(own_csv, "own"), (own_parquet, "own"), (tardis, "tardis")])
 def test_rows_come_out_as_they_went_in(
     tmp_path: Path, rows: BookRows, write: Callable[[Path, BookRows], Files], key: str
 ) -> None:
     gap = np.ones(300, dtype=bool)
     gap[50:60] = False
     files = write(tmp_path, holed := rows.take(gap))
-    found, made, path = converted(files, tmp_path)
+    found, made, _path = converted(files, tmp_path)
     assert (found.form.key, found.problem_count, found.levels) == (key, 0, 10)
     assert (found.start_ms, found.end_ms, found.sampling_ms) == (rows.timestamps[0], rows.timestamps[-1], 250.0)
     np.testing.assert_array_equal(made.timestamps, holed.timestamps)  # the pause stays: nothing is carried into it
     np.testing.assert_allclose(made.levels, holed.levels, rtol=1e-9)
-    assert len(read_trades(path)) == found.trades == (1 if key == "hftbacktest" else 0)
+    assert found.trades == 0
 
 
 def test_rows_are_the_same_however_many_are_read_at_once(tmp_path: Path, rows: BookRows, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,56 +167,6 @@ def test_fi2010_is_a_column_an_event_and_its_stocks_are_apart(tmp_path: Path, ro
     np.testing.assert_allclose(made.levels[200:], rows.levels[200:] * 2 / 1e5, rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["spot_btcusdt_20240808", "usdm_btcusdt_20240718"])
-def test_recorded_wire_gives_the_rows_that_others_made_of_it(tmp_path: Path, name: str) -> None:
-    """An excerpt of what Binance sent; rows rebuilt by hftbacktest's own tools are bundled for the first."""
-    path = FIXTURES / f"{name}.jsonl.gz"
-    found, made, _out = converted({path.name: path}, tmp_path)
-    assert (found.form.key, found.market, found.problem_count) == ("binance", "BTCUSDT", 0)
-    assert found.levels == 25 and len(made) > 40
-    if name.startswith("spot"):
-        bundled = read_rows(SAMPLE)
-        both, here, there = np.intersect1d(made.timestamps, bundled.timestamps, return_indices=True)
-        assert len(both) > 40
-        np.testing.assert_array_equal(made.levels[here], bundled.levels[there])
-
-
-def test_wire_replayed_and_recorded_again_gives_the_same_rows(tmp_path: Path) -> None:
-    import asyncio
-
-    path = FIXTURES / "spot_ethusdt_20240808.jsonl.gz"
-    _found, made, out = converted({path.name: path}, tmp_path)
-    feed = RecordingFeed(out, market="ETH/USDT", speed=None, loop=False)
-    files = asyncio.run(record(feed, tmp_path / "again"))
-    again = read_rows(files[0], deep=True)
-    assert again.deep is not None and made.deep is not None
-    for one, other in ((again.timestamps, made.timestamps), (again.levels, made.levels), (again.deep, made.deep)):
-        np.testing.assert_array_equal(one, other)
-    times = [trade for trade in read_trades(out) if trade.exchange_ms > made.timestamps[0] - 250]
-    assert [trade for file in files for trade in read_trades(file)] == [
-        trade for trade in times if trade.exchange_ms <= made.timestamps[-1]
-    ]
-
-
-def test_a_lost_message_of_the_wire_is_a_gap_until_the_next_snapshot(tmp_path: Path) -> None:
-    with gzip.open(FIXTURES / "spot_btcusdt_20240808.jsonl.gz", "rt") as file:
-        lines = file.readlines()
-    at = [i for i, line in enumerate(lines) if '"depthUpdate"' in line]
-    snapshot = next(i for i, line in enumerate(lines) if "lastUpdateId" in line)
-    lost = next(i for i in at if i > snapshot + 400)
-    cut = [*lines[:lost], *lines[lost + 1 :], "1723161600000000000 not json\n", '1723161600000000000 {"stream":"x"\n']
-    (path := tmp_path / "wire.txt").write_text("".join(cut))
-    found = inspect({path.name: path})
-    after = next(i for i in at if i > lost)
-    assert [(one.row, str(one.what).split(":")[0]) for one in found.problems] == [
-        (after, "does not follow the update before it"),  # counted from 1, and one line is gone
-        (len(cut) - 1, "is no message"),
-        (len(cut), "is no message"),
-    ]
-    whole = inspect({"w": FIXTURES / "spot_btcusdt_20240808.jsonl.gz"})
-    assert found.books < whole.books
-
-
 BAD_CELLS: list[tuple[dict[str, object], str]] = [
     ({"ask_price_1": 0.0}, "has a price or size of zero or less: all are above 0"),
     ({"bid_size_4": np.nan}, "has fewer than 10 levels a side: that many are needed"),
@@ -303,22 +223,6 @@ def test_a_bad_line_of_each_kind_is_named(
     found = inspect(files)
     assert [one.row for one in found.problems] == [line]
     assert str(found.problems[0].what).startswith(what) and found.problem_count == 1
-
-
-def test_bad_events_of_hftbacktest_are_named(tmp_path: Path, rows: BookRows) -> None:
-    (path,) = hftbacktest(tmp_path, rows[:40]).values()
-    events = np.load(path)["data"]
-    events["px"][30], events["ev"][31] = -1.0, events["ev"][31] & ~np.uint64((1 << 29) | (1 << 28))
-    events["ev"][32] = (int(events["ev"][32]) & ~0xFF) | 77
-    np.savez(path, data=events)
-    assert [(one.row, str(one.what).split(":")[0]) for one in inspect({path.name: path}).problems[:3]] == [
-        (31, "has price -1 and size " + f"{events['qty'][30]:g}"),
-        (32, "has no side"),
-        (33, "has the event type 77"),
-    ]
-    np.savez(path, data=np.zeros(3))
-    with pytest.raises(FormatError, match="lack the field ev"):
-        inspect({path.name: path})
 
 
 def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows: BookRows) -> None:
