@@ -32,7 +32,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     **{f"core/market/{name}.py": (f"{MARKET}/test_{name}.py",) for name in ("labels", "grid", "calibration")},
     "core/market/answers/table.py": (f"{ANSWERS}/test_table.py", f"{ANSWERS}/test_confidence_sequence.py"),
     "core/market/answers/scoreboard.py": tuple(f"{ANSWERS}/test_{name}.py" for name in ("scoreboard", "running_value")),
-    "core/market/answers/recalibration.py": (f"{ANSWERS}/test_adaptive.py", f"{ANSWERS}/test_conformal.py"),
+    "core/market/answers/recalibration.py": (f"{ANSWERS}/test_adaptive.py",),
     "core/market/answers/value.py": tuple(f"{ANSWERS}/test_{name}.py" for name in ("value", "running_value")),
     **{f"core/nn/{name}.py": (f"tests/core/nn/test_{name}.py",) for name in ("attention", "encoder", "feed_forward", "masks")},
     **{f"core/nn/{name}.py": (f"tests/core/nn/test_{name}.py",) for name in ("norms", "positions")},

@@ -242,12 +242,7 @@ def worse_than_nothing(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _adaptive_lines(one: Mapping[str, Any]) -> list[str]:
-    """Sentences on what a recalibrated recording follows, and on its sets; none for another."""
-    if "sets" not in one:
+    """A sentence on what a recalibrated recording follows; none for another."""
+    if "weights" not in one:
         return []
-    sets = one["sets"]
-    return [
-        "  recalibrated by   " + "   ".join(f"{name} {weight:.0%}" for name, weight in one["weights"].items()),
-        f"  sets   promised {sets['promised']:.0%}   delivered {sets['delivered']:.1%}, lately {sets['delivered_last']:.1%}"
-        f"   {sets['mean_size']:.2f} classes on average",
-    ]
+    return ["  recalibrated by   " + "   ".join(f"{name} {weight:.0%}" for name, weight in one["weights"].items())]

@@ -1,6 +1,6 @@
 """Value of a call: how often it comes true, how far the price goes, and what a taker keeps of it.
 
-Beside it: its probabilities recalibrated on this market, with sets of classes at a promised coverage.
+Beside it: its probabilities recalibrated on this market.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import streamlit as st
 
 from core.figures import market as market_figures
 from core.figures import value as figures
-from core.market.answers.recalibration import EXPERTS, MEMORY, MIN_OUTCOMES, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
+from core.market.answers.recalibration import EXPERTS, MIN_OUTCOMES, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
 from core.market.answers.value import CallRows, CallValue, Estimate, call_value
 from core.market.book import STEP_MS
 from core.market.session import MarketSession
@@ -137,12 +137,12 @@ def _plots(rules: Mapping[str, CallRows], values: Mapping[str, CallValue], fee: 
 
 
 def show_recalibrated(session: MarketSession, choices: ViewChoices) -> None:
-    """The chosen head's calibration before and after, the newest set, and which label threshold is in use."""
+    """The chosen head's calibration before and after, the newest prediction, and which label threshold is in use."""
     scores: AdaptiveScores = session.read_board(lambda board: board.adaptive(choices.head))
     st.header(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     _describe_threshold(scores, session.entry.alphas[choices.head])
     if scores.newest is not None and scores.outcomes >= MIN_OUTCOMES:
-        _describe_newest(scores, scores.newest)
+        st.markdown(_describe_newest(scores.newest))
     st.caption(_describe_weights(scores.weights))
     if not scores.scored:
         controls.notice("loading", _("Scores begin in {count} outcomes.").format(count=number(scores.due + 1)))
@@ -154,18 +154,6 @@ def show_recalibrated(session: MarketSession, choices: ViewChoices) -> None:
             "{time} to outcomes known by then. Calls keep the probabilities as written: these are derived "
             "from them."
         ).format(count=number(scores.scored), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
-    )
-    st.caption(
-        _(
-            "Sets: promised {promised}, delivered {delivered}, over the last {count} {last}; {size} classes on average. "
-            "An empty set is a row so uncertain that no class was sure enough; it counts as a miss."
-        ).format(
-            promised=percent(scores.promised, 0),
-            delivered=percent(scores.delivered),
-            count=number(min(MEMORY, scores.scored)),
-            last=percent(scores.delivered_last),
-            size=number(scores.mean_size, 2),
-        )
     )
     if (box := details("recalibrated")) is not None:
         with box:
@@ -199,15 +187,10 @@ def _describe_threshold(scores: AdaptiveScores, card_alpha: float) -> None:
     st.caption(sentence.format(alpha=number(alpha * 1e4, 3), card=number(card_alpha * 1e4, 3)))
 
 
-def _describe_newest(scores: AdaptiveScores, newest: tuple[tuple[float, float, float], list[int]]) -> None:
-    p, classes = newest
+def _describe_newest(newest: tuple[float, float, float]) -> str:
     names = [class_names()[name] for name in CLASSES]
-    chances = ", ".join(f"{name} {percent(share)}" for name, share in zip(names, p, strict=True))
-    if classes:
-        text = _("Now, recalibrated: {chances}. With {promised} coverage: **{set}**.")
-    else:
-        text = _("Now, recalibrated: {chances}. With {promised} coverage no class is sure enough.")
-    st.markdown(text.format(chances=chances, promised=percent(scores.promised, 0), set=" / ".join(names[k] for k in classes)))
+    chances = ", ".join(f"{name} {percent(share)}" for name, share in zip(names, newest, strict=True))
+    return _("Now, recalibrated: {chances}.").format(chances=chances)
 
 
 def _describe_weights(weights: Mapping[str, float]) -> str:

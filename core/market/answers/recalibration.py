@@ -5,23 +5,19 @@ most. What results is the mean of four `EXPERTS` by how well each has foretold s
 they are. An outcome at row t is known at row t + h, and used from that row on.
 
 Weights are those of the exponentially weighted average forecaster for the log-loss (Cesa-Bianchi and Lugosi 2006, sections 3.3
-and 9.2). Adaptive conformal sets (Gibbs and Candes 2021, equation 2) say which classes to name so that what happens is among them
-at a promised rate, whatever the market does.
+and 9.2).
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.answers.intervals import block_length, resampled_sums
 from core.market.answers.naive import PRIOR
 from core.market.answers.predictions import RowPredictions
 from core.market.answers.table import Answered, Scores
@@ -44,56 +40,13 @@ THRESHOLD_OUTCOMES: Final = 3_600
 """Outcomes that the label thresholds of an unknown market are fitted to: its first quarter hour."""
 SCORED_AFTER: Final = 1_000
 """Outcomes that are left out of the scores of recalibrated probabilities: those the calibration begins with."""
-PROMISED: Final = 0.9
-"""Share of outcomes that shall be among the classes named."""
-PACE: Final = 0.03
-"""Step by which one miss moves the level (Gibbs and Candes's gamma)."""
-MEMORY: Final = 1_000
-"""Outcomes whose scores the quantile is taken of."""
-MIN_SCORES: Final = 50
-"""Outcomes before which all classes are named."""
+FOLDED: Final = 1_000
+"""Outcomes that are added to the scores at once."""
 EXPERTS: Final = ("uniform", "frequencies", "written", "fitted")
 PACE_OF_WEIGHTS: Final = 0.25
 """Weight of an outcome is this over the horizon; chosen, as the experts were, on recordings of six markets (docs/value.md)."""
 Thresholds = Literal["card", "past"]
 """Source of the label thresholds: the checkpoint's card, or the market's own first quarter hour."""
-
-
-class AdaptiveSets:
-    """The limit of the sets of one head, moved by each outcome as it becomes known.
-
-    Attributes:
-        limit: a class is named where 1 less its probability is at most this; 1 names every class, -1 none.
-    """
-
-    def __init__(self, *, promised: float = PROMISED, pace: float = PACE) -> None:
-        self.promised, self.pace = promised, pace
-        self.limit = 1.0
-        self._missing_rate = 1 - promised
-        self._recent: deque[float] = deque()
-        self._sorted: list[float] = []
-
-    def resolve(self, probability: float, limit: float) -> None:
-        """An outcome that was given this probability, by a set of this limit."""
-        score = 1 - probability
-        self._missing_rate += self.pace * (1 - self.promised - (score > limit))
-        insort(self._sorted, score)
-        self._recent.append(score)
-        if len(self._recent) > MEMORY:
-            self._sorted.pop(bisect_left(self._sorted, self._recent.popleft()))
-        self.limit = self._quantile()
-
-    def _quantile(self) -> float:
-        n = len(self._sorted)
-        if n < MIN_SCORES or self._missing_rate <= 0:
-            return 1.0
-        rank = math.ceil((1 - self._missing_rate) * (n + 1))  # 1..n, or beyond the largest score
-        return self._sorted[rank - 1] if 1 <= rank <= n else 1.0 if rank > n else -1.0
-
-
-def named(probabilities: Sequence[float], limit: float) -> list[int]:
-    """The classes of a set, in order."""
-    return [label for label, p in enumerate(probabilities) if 1 - p <= limit]
 
 
 Triple = tuple[float, float, float]
@@ -106,12 +59,10 @@ class Recalibrated:
 
     Attributes:
         experts: the three probabilities of each of `EXPERTS`. adapted: their mean by the weights of the moment.
-        limit: of the conformal set.
     """
 
     experts: tuple[Triple, Triple, Triple, Triple]
     adapted: Triple
-    limit: float
 
     @property
     def written(self) -> Triple:
@@ -129,9 +80,7 @@ class AdaptiveScores:
             stands in; scores begin anew when it settles).
         alpha: the label threshold in use, a fraction of the price.
         written, adapted: scores of the likeliest class, as written and recalibrated.
-        delivered, delivered_last: share of outcomes that the sets named, over all scored and the last `MEMORY` of them.
-        mean_size: classes in a set. promised: the share that shall be named.
-        newest: of the newest prediction, recalibrated: probabilities and the classes named; None before the first.
+        newest: the newest prediction's recalibrated probabilities; None before the first.
         weights: of each of `EXPERTS`, now.
     """
 
@@ -143,16 +92,12 @@ class AdaptiveScores:
     alpha: float
     written: Scores
     adapted: Scores
-    delivered: float
-    delivered_last: float
-    mean_size: float
-    promised: float
-    newest: tuple[Triple, list[int]] | None
+    newest: Triple | None
     weights: dict[str, float]
 
 
 class AdaptiveHead:
-    """Recalibration, conformal sets and their scores, of one head of one market. Not safe to call from two threads at once.
+    """Recalibration and its scores, of one head of one market. Not safe to call from two threads at once.
 
     Args:
         horizon: steps. alpha: the card's label threshold.
@@ -180,13 +125,10 @@ class AdaptiveHead:
     def _begin(self) -> None:
         """Nothing is known yet by the threshold in use, nor scored."""
         self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
-        self.sets = AdaptiveSets()
         self._counts = PRIOR.tolist()
         self._losses = [0.0] * len(EXPERTS)
         self.weights = [1 / len(EXPERTS)] * len(EXPERTS)
         self._due = SCORED_AFTER  # outcomes until the scores begin
-        self._covered = self._named = 0
-        self._last: deque[bool] = deque(maxlen=MEMORY)
         self._sums = [Scores.nothing(), Scores.nothing()]  # as written and recalibrated
         self._fresh: list[tuple[int, Recalibrated]] = []  # outcomes not yet among them
 
@@ -200,7 +142,7 @@ class AdaptiveHead:
         written = (float(down), float(stationary), float(up))
         experts = A_THIRD, _shares(*self._counts), written, self._fitted(written)
         a, b, c = (sum(w * p[k] for w, p in zip(self.weights, experts, strict=True)) for k in range(3))
-        self._newest = Recalibrated(experts, (a, b, c), self.sets.limit)
+        self._newest = Recalibrated(experts, (a, b, c))
         return self._newest
 
     def _fitted(self, p: Triple) -> Triple:
@@ -217,7 +159,6 @@ class AdaptiveHead:
             self._moves[place] = move
         self._count += 1
         truth = 2 if move > self.alpha else 0 if move < -self.alpha else 1
-        self.sets.resolve(prediction.adapted[truth], prediction.limit)
         self._counts[truth] += 1
         self._losses = [sum_ - _log(p[truth]) for sum_, p in zip(self._losses, prediction.experts, strict=True)]
         least = min(self._losses)
@@ -236,37 +177,29 @@ class AdaptiveHead:
             self._due -= 1
             return
         self._fresh.append((truth, prediction))
-        if len(self._fresh) == MEMORY:
+        if len(self._fresh) == FOLDED:
             self._fold()
 
     def _fold(self) -> None:
-        predictions = [one for _, one in self._fresh]
-        rows = RecalibratedRows.of(predictions, np.array([truth for truth, _ in self._fresh], dtype=np.int64), self.alpha)
-        for which, p in enumerate((np.array([one.written for one in predictions]).reshape(-1, 3), rows.adapted)):
-            self._sums[which] += Scores.of(rows.truth, Answered(calls=p.argmax(axis=1), probabilities=p))
-        self._covered += int(rows.covered.sum())
-        self._named += int(rows.sizes.sum())
-        self._last.extend(rows.covered.tolist())
+        truth = np.array([came for came, _ in self._fresh], dtype=np.int64)
+        for which, given in enumerate(([one.written for _, one in self._fresh], [one.adapted for _, one in self._fresh])):
+            p = np.array(given).reshape(-1, 3)
+            self._sums[which] += Scores.of(truth, Answered(calls=p.argmax(axis=1), probabilities=p))
         self._fresh.clear()
 
     def scores(self) -> AdaptiveScores:
         """The scores so far."""
         self._fold()
-        n, newest = self._sums[0].samples, self._newest
         return AdaptiveScores(
             outcomes=self._count,
             due=self._due,
-            scored=n,
+            scored=self._sums[0].samples,
             own_threshold=self._own_threshold,
             settled=self.settled,
             alpha=self.alpha,
             written=self._sums[0],
             adapted=self._sums[1],
-            delivered=self._covered / n if n else math.nan,
-            delivered_last=sum(self._last) / len(self._last) if n else math.nan,
-            mean_size=self._named / n if n else math.nan,
-            promised=PROMISED,
-            newest=None if newest is None else (newest.adapted, named(newest.adapted, newest.limit)),
+            newest=self._newest and self._newest.adapted,
             weights=dict(zip(EXPERTS, self.weights, strict=True)),
         )
 
@@ -304,32 +237,14 @@ class RecalibratedRows:
     """Predictions of one head, recalibrated row by row from the past alone.
 
     Attributes:
-        adapted: (n, 3). limits: (n,) of the conformal sets.
+        adapted: (n, 3).
         truth: (n,) by `alpha`; UNKNOWN where it is not known, and before the threshold was settled.
         alpha: the threshold in use at the end.
     """
 
     adapted: FloatArray
-    limits: FloatArray
     truth: NDArray[np.int64]
     alpha: float
-
-    @classmethod
-    def of(cls, predictions: Sequence[Recalibrated], truth: NDArray[np.int64], alpha: float) -> RecalibratedRows:
-        """From the predictions of n rows, and what came of them (n,)."""
-        adapted, limits = np.array([one.adapted for one in predictions]), np.array([one.limit for one in predictions])
-        return cls(adapted=adapted.reshape(-1, 3), limits=limits, truth=truth, alpha=alpha)
-
-    @property
-    def covered(self) -> NDArray[np.bool_]:
-        """(n,) whether the set named what happened; False where that is not known."""
-        p = self.adapted[np.arange(len(self.truth)), np.maximum(self.truth, 0)]
-        return (self.truth != UNKNOWN) & (1 - p <= self.limits)
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """(n,) classes in each set."""
-        return (1 - self.adapted <= self.limits[:, None]).sum(axis=1)
 
 
 def recalibrate_rows(
@@ -355,7 +270,8 @@ def recalibrate_rows(
         predictions.append(head.predict(written))
     if head.settled:  # of the rest the outcome is known only after the last prediction
         truth[due:] = classify(moves[due:], head.alpha)
-    return RecalibratedRows.of(predictions, truth, head.alpha)
+    adapted = np.array([one.adapted for one in predictions]).reshape(-1, 3)
+    return RecalibratedRows(adapted=adapted, truth=truth, alpha=head.alpha)
 
 
 def recalibrate_file(
@@ -367,10 +283,8 @@ def recalibrate_file(
         predicted: predictions at rows of `rows`. head: index into its heads.
 
     Returns:
-        What comes of them; which of them are scored, those after the first `SCORED_AFTER` outcomes; and as JSON's object, rounded
-        to four decimals: `weights`, of `EXPERTS` at the end, and of the `sets` what was `promised`, `delivered` over all scored
-        with its 95 % interval `low` to `high` (block bootstrap), and over the last `MEMORY` of them, the `mean_size`, and the
-        share that are `empty`.
+        What comes of them; which of them are scored, those after the first `SCORED_AFTER` outcomes; and as JSON's object
+        `thresholds`, `scored_after` and `weights`, those of `EXPERTS` at the end.
 
     Raises:
         BookError: where there are no more outcomes than those left out.
@@ -389,19 +303,5 @@ def recalibrate_file(
             horizon=horizon,
             least=SCORED_AFTER,
         )
-    covered, sizes = answer.covered[scored], answer.sizes[scored]
-    drawn = resampled_sums(covered[:, None], block_length(len(covered), horizon)) / len(covered)
-    sets = {
-        "promised": PROMISED,
-        "delivered": float(covered.mean()),
-        **dict(zip(("low", "high"), np.quantile(drawn, [0.025, 0.975]).tolist(), strict=True)),
-        "delivered_last": float(covered[-MEMORY:].mean()),
-        "mean_size": float(sizes.mean()),
-        "empty": float((sizes == 0).mean()),
-    }
-    about = {"thresholds": thresholds, "scored_after": SCORED_AFTER}
-    return answer, scored, about | {"weights": _rounded(dict(zip(EXPERTS, past.weights, strict=True))), "sets": _rounded(sets)}
-
-
-def _rounded(values: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(value, 4) for name, value in values.items()}
+    weights = {name: round(weight, 4) for name, weight in zip(EXPERTS, past.weights, strict=True)}
+    return answer, scored, {"thresholds": thresholds, "scored_after": SCORED_AFTER, "weights": weights}

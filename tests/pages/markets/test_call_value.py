@@ -66,7 +66,7 @@ def test_before_and_after_stand_side_by_side(session: MarketSession) -> None:
     assert table["Log loss"].tolist() == [f"{loss:.3f}" for loss in (found.written.log_loss, found.adapted.log_loss)]
     said = words(app)
     assert "the card's threshold for this market" in said
-    assert f"delivered {found.delivered:.1%}" in said
+    assert found.newest is not None and f"Now, recalibrated: Down {found.newest[0]:.1%}" in said.replace("\xa0", "")
     assert "Calls keep the probabilities as written" in said
 
 

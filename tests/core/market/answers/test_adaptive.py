@@ -14,7 +14,6 @@ from core.market.answers.recalibration import (
     EXPERTS,
     HALF_LIFE,
     KEPT,
-    MEMORY,
     MIN_OUTCOMES,
     PACE_OF_WEIGHTS,
     REFIT_STEPS,
@@ -75,7 +74,6 @@ def test_a_drifting_market_is_followed(drifting: tuple[NDArray[np.float64], NDAr
         before, after = (scores.calibration_error(q[part], truth[part]) for q in (p, answer.adapted))
         assert after < 0.04 < 0.15 < before
         assert scores.log_loss(answer.adapted[part], truth[part]) < scores.log_loss(p[part], truth[part]) - 0.1
-    assert answer.covered[SCORED_AFTER:].mean() == pytest.approx(0.9, abs=0.01)
     np.testing.assert_allclose(answer.adapted.sum(axis=1), 1, atol=1e-12)
 
 
@@ -92,8 +90,7 @@ def test_no_outcome_is_used_before_it_is_known(horizon: int) -> None:
         other = recalibrated(p, planted, horizon)
         known = t + horizon  # the row at which the outcome of row t is known
         assert (other.adapted[:known] == answer.adapted[:known]).all()
-        assert (other.limits[:known] == answer.limits[:known]).all()
-        assert (other.limits[known:] != answer.limits[known:]).any()
+        assert (other.adapted[known:] != answer.adapted[known:]).any()
         assert (other.adapted[known + REFIT_STEPS :] != answer.adapted[known + REFIT_STEPS :]).any()
 
 
@@ -178,22 +175,18 @@ def test_what_is_scored_is_what_follows_the_first_thousand_outcomes(asked: tuple
     rng, n = np.random.default_rng(18), 2_600
     p = softmax(rng.normal(0, 1, (n, 3)), axis=1)
     truth, board, said = drawn(p, 19), AdaptiveHead(1, 0.5), []
-    assert board.scores().newest is None and np.isnan(board.scores().delivered)
+    assert board.scores().newest is None and np.isnan(board.scores().adapted.log_loss)
     for t in range(n):
         said.append(board.predict(p[t].tolist()))
         board.resolve(said[-1], float(MOVES[truth[t]]))
         if t in asked:  # asking changes nothing
             board.scores()
     found, late = board.scores(), slice(SCORED_AFTER, None)
-    adapted, limits = np.array([one.adapted for one in said]), np.array([one.limit for one in said])
-    sets = 1 - adapted <= limits[:, None]
-    covered = sets[np.arange(n), truth]
+    adapted = np.array([one.adapted for one in said])
     assert (found.outcomes, found.scored, found.settled, found.own_threshold) == (n, n - SCORED_AFTER, True, False)
     assert found.written.log_loss == pytest.approx(log_loss(truth[late], p[late]))
     assert found.adapted.log_loss == pytest.approx(log_loss(truth[late], adapted[late]))
-    assert [found.delivered, found.delivered_last] == pytest.approx([covered[late].mean(), covered[-MEMORY:].mean()])
-    assert found.mean_size == pytest.approx(sets[late].sum(axis=1).mean())
-    assert found.newest == (said[-1].adapted, sets[-1].nonzero()[0].tolist())
+    assert found.newest == said[-1].adapted
 
 
 @pytest.mark.parametrize("sequence", ["drawn", "always down", "what is least expected"])
