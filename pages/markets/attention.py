@@ -60,7 +60,7 @@ def scene_of(window: FrozenWindow, answered: WindowAnswer, explained: Explained,
         for kind in (TIME, FEATURE)
         for name in answered.layers(kind)
     ]
-    measures = {}
+    measures: dict[str, Any] = {}
     if not moves:
         try:
             measures["gradients"] = cached_results.attribute(window, *explained).values
