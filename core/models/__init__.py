@@ -46,7 +46,6 @@ MODELS = ModelRegistry({
     "cct": ("cct", "CCT", "CCTConfig", "picture"),
     "iiga": ("iiga", "IIGA", "IIGAConfig", "clip"),
     "transformer": ("transformer", "Transformer", "TransformerConfig", "text"),
-    "decoder-only": ("decoder_only", "DecoderOnly", "DecoderOnlyConfig", "text"),
     "minilm": ("minilm", "MiniLM", "MiniLMConfig", "words"),
     "garment-teacher": ("garment_teacher", "GarmentTeacher", "TeacherConfig", ""),
 })  # fmt: skip

@@ -11,7 +11,6 @@ RECIPES: Final = {
     "iiga": ("iiga", "IIGA on photographed digits or tracked sentences"),
     "iiga-hands": ("iiga_hands", "IIGA on the landmarks of hands"),
     "dates": ("dates", "the encoder-decoder Transformer on written dates (its data is generated)"),
-    "text": ("text", "the lecture's decoder-only model of characters, on the app's own prose"),
     "vit-teacher": ("vit", "a convolutional teacher for the ViT, on the same images"),
 }
 """Command -> the file with its recipe (in `RECIPES` of that file, by the same name), and a line about it."""

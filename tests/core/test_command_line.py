@@ -74,7 +74,6 @@ TRAININGS = {
     "iiga": ["--data", str(TRACKED)],
     "iiga-hands": ["--data", "PHOTOS", "--signs", "A.npz", "--others", "B.npz"],
     "dates": [],
-    "text": [],
 }
 
 

@@ -12,7 +12,7 @@ ADDRESSES = """
 home live wall attention recordings score train classify garment-attention tokens garment-training train-here own-classes
 recognise sign-attention sign-live spell learn recurrent attention-steps trained-attention permutation positions norms
 transformer backprop optimisers cost ctc metrics matrices uses pairs leakage paper-errors equations system
-class class/{code}
+class class/{code} words
 """
 """Those of the largest app; a page that is new adds its own."""
 ASK = """

@@ -24,7 +24,7 @@ def test_the_way_leads_from_the_first_to_the_last_and_back() -> None:
         way.append(following)
     assert tuple(way) == course.LESSONS and course.before(way[0]) is None
     assert course.lesson_of("attention-steps", "heads") is course.lesson("heads")
-    assert course.lesson_of("trained-attention") is None
+    assert course.lesson_of("words") is None
     with pytest.raises(KeyError, match="no lesson is called 'mice'"):
         course.lesson("mice")
 

@@ -13,8 +13,8 @@ from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.models import MODELS
 from core.models.config import AttentionConfig
-from core.models.decoder_only import DecoderOnlyConfig
 from core.models.iiga import IIGA, IIGAConfig
+from core.models.minilm import MiniLMConfig
 from core.models.tlob import TLOB, TLOBConfig
 from core.models.transformer import TransformerConfig
 from core.models.vit import ViT, ViTConfig
@@ -25,7 +25,7 @@ SMALL: list[AttentionConfig] = [
     IIGAConfig(front="tracks", vocabulary=5, width=16, heads=2, layers=1),
     IIGAConfig(vocabulary=5, width=16, heads=2, layers=1, image_size=32, width_multiplier=0.35, image_channels=32),
     TransformerConfig(vocabulary=9, width=16, heads=2, layers=1, hidden=16),
-    DecoderOnlyConfig(vocabulary=9, width=16, heads=2, layers=1, hidden=16),
+    MiniLMConfig(vocabulary=9, width=16, heads=2, layers=1, hidden=16),
 ]
 
 

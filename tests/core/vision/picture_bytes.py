@@ -102,7 +102,7 @@ def page(pixels: Array, *, bits: int = 8, photometric: int | None = None, order:
 # -- ICC ------------------------------------------------------------------------------------------------------------------------
 
 DISPLAY_P3 = ((0.51512, 0.24120, -0.00105), (0.29198, 0.69225, 0.04189), (0.15710, 0.06657, 0.78407))
-"""Red, green and blue in XYZ under D50, as Apple's profile has them."""
+"""Red, green and blue in XYZ under the white of 5000 K, as Apple's profile has them."""
 SRGB_COLORANTS = ((0.43607, 0.22249, 0.01392), (0.38515, 0.71687, 0.09708), (0.14307, 0.06061, 0.71410))
 P3_OF_SRGB = np.array([(0.8225, 0.1774, 0.0), (0.0332, 0.9669, 0.0), (0.0171, 0.0724, 0.9108)])
 """Linear sRGB to linear Display P3 (CSS Color 4, section 12)."""
