@@ -114,7 +114,7 @@ def _encoded(light: Floats) -> npt.NDArray[np.uint8]:
 
 
 def _to_d50(*chromaticities: tuple[float, float]) -> Floats:
-    """(3, 3): linear red, green and blue to XYZ under the white of 5000 K, for primaries and a white (x, y), adapted as Bradford does."""
+    """(3, 3): linear red, green and blue to XYZ under a white of 5000 K, for primaries and a white (x, y), as Bradford does."""
     xyz = np.array([(x / y, 1.0, (1 - x - y) / y) for x, y in chromaticities]).T
     matrix = xyz[:, :3] * np.linalg.solve(xyz[:, :3], xyz[:, 3])
     cones = np.array([(0.8951, 0.2664, -0.1614), (-0.7502, 1.7135, 0.0367), (0.0389, -0.0685, 1.0296)])
