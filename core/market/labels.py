@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from core.market.book import BookRows, FloatArray
 from core.market.grid import segments
-from core.messages import compose
 
 LabelKind = Literal["smoothed", "forward"]
 LABEL_KINDS: tuple[LabelKind, ...] = ("smoothed", "forward")
@@ -22,16 +21,6 @@ Head = tuple[LabelKind, int]
 """Target of one classifier: a label and a horizon in steps."""
 SMOOTHING = 10
 """The longest average on either side of the smoothed label, steps."""
-
-
-def describe_head(code: str) -> str:
-    """A head's code, such as "forward_10", in words: "forward, 10 steps"; other texts as they are."""
-    kind, _line, steps = code.rpartition("_")
-    if kind not in LABEL_KINDS or not steps.isdecimal():
-        return code
-    if kind == "forward":
-        return compose("forward, {steps:d} steps", steps=int(steps))
-    return compose("smoothed, {steps:d} steps", steps=int(steps))
 
 
 def smoothing_steps(horizon: int) -> int:

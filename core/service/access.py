@@ -67,9 +67,6 @@ class Right:
     roles: frozenset[Role]
 
 
-OPERATOR: Final = "operator"
-_PERSON: Final = "person:"
-
 _ALL: Final = frozenset(Role)
 _OWN: Final = frozenset({Role.OWNER})
 _KNOWN: Final = frozenset({Role.SIGNED_IN, Role.OPERATOR})
@@ -88,10 +85,7 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.MEASURE: Right(what=compose("measuring the machine's speed"), roles=_KNOWN),
     Action.READ_FEEDS: Right(what=compose("reading which markets others watch"), roles=_KNOWN),
     Action.READ_METRICS: Right(what=compose("reading metrics, and the names of feeds in the state of health"), roles=_MACHINE),
-    Action.SET_UP: Right(
-        what=compose("logs: by the environment alone"),
-        roles=frozenset(),
-    ),
+    Action.SET_UP: Right(what=compose("logs: by the environment alone"), roles=frozenset()),
 }
 """The table."""
 
@@ -105,26 +99,17 @@ class Visitor:
     """One who asks.
 
     Attributes:
-        id: of the browser tab. role: never `OWNER`. name: by which the sign-in knows a person; "" without.
-        address: of the client, "" where unknown.
+        id: of the browser tab. role: never `OWNER`. address: of the client, "" where unknown.
     """
 
     id: str
     role: Role
-    name: str = ""
     address: str = ""
 
     @property
     def limited_by(self) -> str:
         """Address that limits are counted by; "" for who runs the server, and where it is unknown."""
         return "" if self.role is Role.OPERATOR else self.address
-
-    @property
-    def owner(self) -> str:
-        """Owner of the visitor's things: the operator's and a person's outlive the browser tab, anyone else's end with it."""
-        if self.role is Role.OPERATOR:
-            return OPERATOR
-        return f"{_PERSON}{self.name}" if self.role is Role.SIGNED_IN and self.name else f"tab:{self.id}"
 
     def may(self, action: Action, *, own: bool = True) -> bool:
         """Tells whether the table opens an action to this visitor.
@@ -135,13 +120,13 @@ class Visitor:
         roles = RIGHTS[action].roles
         return self.role in roles or (own and Role.OWNER in roles)
 
-    def require(self, action: Action, *, own: bool = True) -> None:
+    def require(self, action: Action) -> None:
         """Stop what the table closes.
 
         Raises:
             NotAllowed: where this visitor may not.
         """
-        if not self.may(action, own=own):
+        if not self.may(action):
             raise NotAllowed("Closed here: {what}.", what=RIGHTS[action].what)
 
 
@@ -243,7 +228,7 @@ def visitor_of(
 
     Args:
         tab: id of the browser tab. sign_in: whether the server has a sign-in, which then alone decides.
-        user: what the sign-in says of a visitor who has signed in (`email`, `email_verified`, `sub`); None of any other.
+        user: what the sign-in says of a visitor who has signed in (`email`, `email_verified`); None of any other.
     """
     if sign_in:
         role = Role.SIGNED_IN if user is not None and _on_the_list(user) else Role.STRANGER
@@ -251,8 +236,7 @@ def visitor_of(
         role = Role.OPERATOR
     else:
         role = Role.SIGNED_IN if "yes" in listed(OPEN_VARIABLE) else Role.STRANGER
-    name = str((user or {}).get("email") or (user or {}).get("sub") or "").lower()
-    return Visitor(id=tab, role=role, name=name, address=client_address(connection))
+    return Visitor(id=tab, role=role, address=client_address(connection))
 
 
 def _on_the_list(user: Mapping[str, object]) -> bool:

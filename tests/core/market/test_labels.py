@@ -16,7 +16,6 @@ from core.market.labels import (
     UP,
     LabelKind,
     classify,
-    describe_head,
     fit_alpha,
     future_move,
     momentum,
@@ -127,17 +126,3 @@ def test_alpha_is_half_the_mean_size_of_the_known_moves() -> None:
 def test_alpha_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="no move is known"):
         fit_alpha([np.array([np.nan, np.nan])])
-
-
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("forward_10", "forward, 10 steps"),
-        ("smoothed_100", "smoothed, 100 steps"),
-        ("forward_x", "forward_x"),
-        ("spread_10", "spread_10"),
-        ("", ""),
-    ],
-)
-def test_a_head_is_named_in_words(code: str, words: str) -> None:
-    assert describe_head(code) == words
