@@ -393,8 +393,10 @@ render(
             part("softmax", _("3 · Softmax"), "t"),
             part("sum", _("4 · Weighted sum"), "q"),
             part("heads", _("5 · Heads"), "heads"),
-            Part("roles", _("What Q, K and V are"), attention_roles.role_dials, attention_roles.roles, "role_dial"),
-            Part("words", _("Words, ids, vectors"), attention_roles.id_dials, attention_roles.ids, "cat_dial"),
+            Part(
+                "roles", _("What Q, K and V are"), attention_roles.role_dials, attention_roles.roles, "role_dial", diagram=False
+            ),
+            Part("words", _("Words, ids, vectors"), attention_roles.id_dials, attention_roles.ids, "cat_dial", diagram=False),
         ],
         _(
             "iiga-equations 5.1 to 5.7, vit-report 2.2 and 4, sequence-modelling (dot-product and multi-head attention), "

@@ -121,6 +121,7 @@ class Part:
         dials: by the name that `view` has for it; takes the values of `above`. view: takes those and the dials' values.
         key: URL parameter of the dial on display. first: dial on display at first, the first one where None.
         above: widgets above the dials, and their values. below: widgets below the figure, drawn before `view` is asked.
+        diagram: a lesson of the course keeps the place of the block diagram until it is known.
     """
 
     code: str
@@ -131,6 +132,7 @@ class Part:
     first: str | None = None
     above: Callable[[], dict[str, Any]] = dict
     below: Callable[..., None] | None = None
+    diagram: bool = True
 
 
 @dataclass(frozen=True)
@@ -253,7 +255,7 @@ def _body(page: LessonPage, part: Part) -> None:
     """Everything that changes with a dial; a fragment, which runs again on its own."""
     stage = projector.stage()
     in_course = lesson_of(page.url, part.code) is not None
-    place = diagram.place(kept=in_course) if stage is None else stage.diagram
+    place = diagram.place(kept=in_course and part.diagram) if stage is None else stage.diagram
     try:
         with nullcontext() if stage is None else stage.hidden:
             above = part.above()

@@ -291,7 +291,7 @@ render(
             Part("without_root", _("Without the root"), lambda: {
                 "scale": slider(_("All features times"), 0.1, 10.0, key="root_scale", default=2.0, step=0.1, short=_("Scale")),
                 "sample": slider(_("Item"), 1, 3, key="root_item", default=1),
-            }, without_root, "root_dial"),
+            }, without_root, "root_dial", diagram=False),
         ],
         _(
             "vit-report sections 2.3, 2.4, 3.3 to 3.5; iiga-equations sections 3.2, 6, 7, 8.2, 9.1 and 16; tlob-architecture "
