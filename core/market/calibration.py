@@ -74,11 +74,6 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     return e / e.sum(axis=-1, keepdims=True)
 
 
-def apply_rules(rules: Sequence[CallRule], p: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Each head's rule on its probabilities (heads, 3) -> calibrated probabilities (heads, 3) and calls (heads,), all at once."""
-    return answers_of(rules, np.log(np.maximum(np.asarray(p, dtype=np.float64), 1e-12)))
-
-
 def answers_of(rules: Sequence[CallRule], logits: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """`CallRule.probabilities` and `CallRule.call` of every head at once.
 

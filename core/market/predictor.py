@@ -255,10 +255,6 @@ class Predictor:
             model_ms=model_s * 1e3,
         )
 
-    def probabilities(self, windows: FloatArray, market: MarketCard) -> NDArray[np.float32]:
-        """Raw windows (n, window, 40), n small -> (n, heads, 3), those of `predict`."""
-        return answers_of(market.rules, self.logits(self.inputs(windows, market)))[0].astype(np.float32)
-
     def _momentum(self, windows: FloatArray, market: MarketCard) -> NDArray[np.int8]:
         recent = windows[:, -SMOOTHING:]  # the longest average that the rule takes
         mid = ((recent[..., 0] + recent[..., 2]) / 2).T

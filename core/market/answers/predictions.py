@@ -67,10 +67,6 @@ class RowPredictions:
         there = self.apart[:, head] != UNKNOWN
         return Scores.of(self.apart[there, head], self.answers(head)[there])
 
-    def table(self) -> pd.DataFrame:
-        """One line per row, columns as those of `predictions_table`."""
-        return predictions_table(self.heads, vars(self) | {"timestamp": self.timestamps})
-
 
 def outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
     """Outcomes after every row, (n, heads): UNKNOWN where `moves_after` is not known."""

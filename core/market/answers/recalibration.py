@@ -199,7 +199,7 @@ class AdaptiveHead:
             alpha=self.alpha,
             written=self._sums[0],
             adapted=self._sums[1],
-            newest=self._newest and self._newest.adapted,
+            newest=self._newest.adapted if self._newest is not None else None,
             weights=dict(zip(EXPERTS, self.weights, strict=True)),
         )
 

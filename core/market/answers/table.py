@@ -175,11 +175,6 @@ class Table:
         """(n,) what came, UNKNOWN where it is not known."""
         return self.column("truth")
 
-    @property
-    def known(self) -> Table:
-        """The rows whose outcome is known."""
-        return self[self.truth != UNKNOWN]
-
     def score(self) -> dict[str, Scores]:
         """Each forecaster's scores on the rows that it answered and whose outcome is known."""
         truth, known = self.truth, self.truth != UNKNOWN

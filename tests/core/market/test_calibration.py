@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from scipy.special import softmax as scipy_softmax
 from sklearn.metrics import f1_score, matthews_corrcoef
 
-from core.market.calibration import CallRule, apply_rules, fit_class_biases, fit_rule, softmax
+from core.market.calibration import CallRule, answers_of, fit_class_biases, fit_rule, softmax
 
 MOVING = np.array([1.0, 0.0, 1.0])
 
@@ -174,9 +174,9 @@ def test_rules_of_several_heads_at_once_are_each_rule_alone() -> None:
     rules = [CallRule(temperature=t, bias=b, lean=lean) for t, b, lean in ((1.0, 0.0, 0.0), (0.6, -1.2, 2.0), (1.8, 0.4, 0.3))]
     p = np.random.default_rng(3).dirichlet(np.ones(3), size=3)
     p[2] = 0, 1, 0
-    calibrated, calls = apply_rules(rules, p)
+    calibrated, calls = answers_of(rules, np.log(np.maximum(p, 1e-12)))
     for rule, row, found, call in zip(rules, p, calibrated, calls, strict=True):
         alone = rule.probabilities(np.log(np.maximum(row, 1e-12)))
         np.testing.assert_allclose(found, alone, rtol=1e-12)
         assert call == rule.call(alone)
-    assert apply_rules([], np.empty((0, 3)))[1].shape == (0,)
+    assert answers_of([], np.empty((0, 3)))[1].shape == (0,)

@@ -123,7 +123,6 @@ def test_calls_of_a_stalled_book_and_those_that_are_missing_are_worth_nothing() 
     assert worth.calls.tolist() == [2, STATIONARY, STATIONARY, 0] and worth.horizon == 5
     moving = replace(table, rows=rows.drop(columns="stalled")).call_rows("mine")["mine"]
     assert moving.calls.tolist() == [2, 0, STATIONARY, 0]
-    assert len(table.known) == 4 and len(replace(table, rows=rows.assign(truth=[2, UNKNOWN, 1, 2])).known) == 3
 
 
 def test_tables_are_joined_one_after_the_other() -> None:
