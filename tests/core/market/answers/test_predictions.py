@@ -56,7 +56,7 @@ def test_the_table_is_that_of_the_scoreboard(predictor: Predictor, entry: Market
             whole = row - stretch.start + 1 >= predictor.window
             window = ROWS.levels[None, row - predictor.window + 1 : row + 1]
             board.step(int(ROWS.timestamps[row]), float(ROWS.mid[row]), predictor.predict(window, entry) if whole else None)
-    table = predictions_table(found.heads, vars(found))
+    table = predictions_table(found.heads, {**vars(found), "timestamp": found.timestamps})
     pd.testing.assert_frame_equal(table, predictions_table(board.heads, board.log.tail(board.log.count)), atol=1e-5)
 
 
@@ -75,4 +75,4 @@ def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketC
 
 def test_rows_too_few_for_a_window_are_no_predictions(predictor: Predictor, entry: MarketCard) -> None:
     found = predict_rows(predictor, ROWS[: predictor.window - 1], entry)
-    assert len(found) == len(predictions_table(found.heads, vars(found))) == 0
+    assert len(found) == len(predictions_table(found.heads, {**vars(found), "timestamp": found.timestamps})) == 0
