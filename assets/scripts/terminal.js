@@ -3,6 +3,7 @@
 
 import { fillIn } from "./dom.js";
 import { CallAlert } from "./terminal_alert.js";
+import { LightStrip } from "./terminal_light.js";
 import * as data from "./terminal_data.js";
 import { Book } from "./terminal_depth.js";
 
@@ -41,6 +42,11 @@ class Terminal {
     this.live.hidden = true;
     this.live.addEventListener("click", () => this.chart.goLive());
     this.pane.append(this.bar, this.plot, this.live);
+    this.light = new LightStrip(this.pane, (text) => {
+      const open = this.socket?.readyState === WebSocket.OPEN;
+      if (open) this.socket.send(text);
+      return open;
+    });
     this.map = element("div", "terminal-map");
     this.map.addEventListener("pointerdown", (event) => this.seek(event));
     this.ladder = element("table", "terminal-ladder");
@@ -94,6 +100,7 @@ class Terminal {
     if (!before || before.head !== config.head || before.locale !== config.locale) this.buildSide();
     this.chart.configure(config, this.format);
     this.alert.configure(config, this.format);
+    this.light.configure(config, this.format);
     if (config.frame) this.receive(Uint8Array.from(atob(config.frame), (letter) => letter.charCodeAt(0)).buffer);
     else if (before?.address !== config.address) this.connect();
     this.live.textContent = config.labels.live;
@@ -180,6 +187,7 @@ class Terminal {
     socket.onopen = () => {
       this.failures = 0;
       this.root.dataset.stream = "open";
+      this.light.ask();
     };
     socket.onclose = (event) => {
       if (this.closed || this.socket !== socket) return;
@@ -204,7 +212,11 @@ class Terminal {
     this.request();
   }
 
-  message({ status, text }) {
+  message({ status, text, light }) {
+    if (light) {
+      this.light.take(light);
+      return this.request();
+    }
     this.store.status = status;
     this.say(text);
     this.request();
@@ -245,6 +257,7 @@ class Terminal {
       if (this.chart.stale) this.chart.settle();
       this.drawMap(row);
       this.drawTape();
+      this.light.look(row.time);
       this.drawLadder(row);
       this.drawCall(row);
       this.announce(row);
@@ -389,7 +402,17 @@ class Terminal {
       put(right, asks || bids ? this.format.significant(asks ?? bids) : "");
       share(right, Math.min(1, (asks ?? bids ?? 0) / largest));
       share(left, (volume ?? 0) / most);
+      this.lightRow(tr, this.light.at(price, tick, row.levels));
     }
+  }
+
+  // A level that counted for the call has a bar of light at its price.
+  lightRow(tr, counted) {
+    mark(tr, "data-counted", counted > 0 ? "for" : counted < 0 ? "against" : "none");
+    const width = Math.abs(counted).toFixed(2);
+    if (tr.dataset.light === width) return;
+    tr.dataset.light = width;
+    tr.style.setProperty("--light", width);
   }
 
   buildLadder() {
@@ -566,6 +589,7 @@ class Terminal {
   }
 
   close() {
+    this.light.close();
     this.closed = true;
     this.socket?.close();
     this.chart.remove();

@@ -31,6 +31,7 @@ from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange, Trade
 from core.market.grid import GRID_ITEMS, STALLED_MS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, next_step
 from core.market.labels import UNKNOWN
+from core.market.light import WindowLight, window_light
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.session_view import LatencyLog, Status, View
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
@@ -448,6 +449,15 @@ class MarketSession:
                 view = self._view(rows, scores=score_rows(self._board), bands=self._depth.snapshot(rows))
                 self._snapshot = key, encode(view, FrameKind.SNAPSHOT)
             return self._snapshot[1], version
+
+    def light(self, head: int) -> WindowLight | None:
+        """The moments and levels that counted for a head's newest call; None where there is no whole window without a gap."""
+        with self._lock:
+            if self._since_gap < self.predictor.window:
+                return None
+            tail = self._rows.tail(self.predictor.window)
+            levels, timestamp = self._rows.levels[tail].copy(), int(self._rows.timestamps[tail][-1])
+        return window_light(self.predictor, self.entry, levels, head=head, timestamp=timestamp)
 
     def _status_now(self) -> Status:
         return self._status(self._state, self._age_ms(), min(self._since_gap, self.predictor.window))

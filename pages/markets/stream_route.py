@@ -2,7 +2,7 @@
 
 A page hands its browser a ticket for one feed. The route sends a snapshot, then each new step. The browser says now and then how
 many frames it has read; one with too many unread gets no more until it says so, and then the newest, by a snapshot where the
-steps between are no longer kept. Text messages carry what is not a number (the feed's message in the reader's language).
+steps between are no longer kept. Text messages carry what is no step: the feed's message in the reader's language, and the light.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from core.market.hub import hub
+from core.market.light import EVERY_S, WindowLight, keeper
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.stream import STATUSES, Subscription
 from core.store import BoundedStore
@@ -136,6 +137,8 @@ class Progress:
 
     sent: int = 0
     read: int = 0
+    head: int | None = None
+    """The head whose light the viewer asked for."""
 
     @property
     def unread(self) -> int:
@@ -158,7 +161,8 @@ async def market_stream(websocket: WebSocket) -> None:
     with session.frames.stream.subscribe() as subscription, notices_of(session, ticket) as notices:
         tasks = [
             asyncio.create_task(_send(websocket, ticket, session, notices, subscription, progress)),
-            asyncio.create_task(_receive(websocket, subscription, progress)),
+            asyncio.create_task(_receive(websocket, session, subscription, progress)),
+            asyncio.create_task(_send_light(websocket, session, progress)),
         ]
         try:
             if await asyncio.to_thread(notices.join, ticket.viewer):
@@ -204,12 +208,33 @@ async def _send(
         await subscription.changed.wait()
 
 
-async def _receive(websocket: WebSocket, subscription: Subscription, progress: Progress) -> None:
-    """Take what the viewer says it has read; return when it leaves or says something else."""
+async def _send_light(websocket: WebSocket, session: MarketSession, progress: Progress) -> None:
+    """Send what counted for the call in force, for the head that the viewer looks at, where it is newer than what was sent."""
+    sent: WindowLight | None = None
+    while True:
+        await asyncio.sleep(EVERY_S / 2)
+        if progress.head is None or progress.unread >= MAX_UNREAD:
+            continue
+        light = await keeper().newest(session, progress.head)
+        if light is not None and light is not sent:
+            sent = light
+            await websocket.send_json({"light": light.message()})
+
+
+async def _receive(websocket: WebSocket, session: MarketSession, subscription: Subscription, progress: Progress) -> None:
+    """Take how many frames the viewer has read, or the head whose light it wants ("light 3", "light" for none).
+
+    Returns when it leaves or says something else.
+    """
     while True:
         try:
-            read = int(await websocket.receive_text())
-        except (WebSocketDisconnect, ValueError, KeyError):
+            text = await websocket.receive_text()
+            if text.startswith("light"):
+                wanted = text.removeprefix("light").strip()
+                progress.head = range(len(session.predictor.heads))[int(wanted)] if wanted else None
+                continue
+            read = int(text)
+        except (WebSocketDisconnect, ValueError, KeyError, IndexError):
             return
         waiting = progress.unread >= MAX_UNREAD
         progress.read = max(progress.read, min(read, progress.sent))

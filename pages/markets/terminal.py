@@ -200,6 +200,8 @@ def _labels(horizon: str) -> dict[str, Any]:
         "notTraining": _("Not in training"),
         "provisional": _("newest row not yet confirmed"),
         "live": _("Back to the newest"),
+        "light": _("Where it looks, last {span} s: for {call} most counted the moment {seconds} s ago, with {share}."),
+        "lightNone": _("Where it looks: light comes with the first whole window."),
         "disconnected": _("The connection to the app was lost; connecting again."),
         "pricePane": _("Price and resting size"),
         "signalPane": _("P(up) - P(down)"),
