@@ -62,7 +62,7 @@ check: lint
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site
 
-REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError \
+REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError EmptyList \
 	FeedFailed FindingError FormatError GradientError MissingModels NotAllowed \
 	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError RecordingError \
 	TextError UnusableBook VideoError WentQuiet WindowError

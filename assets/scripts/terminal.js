@@ -93,6 +93,7 @@ class Terminal {
     this.config = config;
     this.channel = channel;
     this.format = formats(config);
+    this.situations = config.situations;
     if (before?.market !== config.market) {
       this.store.clear();
       this.fitted = null;
@@ -212,12 +213,13 @@ class Terminal {
     this.request();
   }
 
-  message({ status, text, light }) {
+  message({ status, text, situations = [], light }) {
     if (light) {
       this.light.take(light);
       return this.request();
     }
     this.store.status = status;
+    this.situations = situations;
     this.say(text);
     this.request();
   }
@@ -288,7 +290,9 @@ class Terminal {
     const { labels } = this.config;
     const state = this.config.states[this.store.status] ?? "";
     const values = [[labels.status, this.statusText(state), this.config.tones[this.store.status] ?? "plain"]];
-    values.push([labels.symbol, this.config.symbol]);
+    // states of the market that pass, each with its beginning
+    const states = this.situations.map(({ since, text }) => fillIn(text, { time: this.format.time(since) }));
+    values.push([labels.symbol, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
     if (row) {
       const [ask, , bid] = row.levels;
       const bids = sum(row.levels, 3);
@@ -327,19 +331,22 @@ class Terminal {
     put(this.under, words.join(" · "));
   }
 
-  // The newest trades, newest first: time, side, price and size; each place keeps its node, so that nothing moves.
+  // The newest trades and the breaks between them, newest first: time, side, price and size; each place keeps its node, so that
+  // nothing moves.
   drawTape() {
-    const { trades } = this.store;
+    const { trades, breaks } = this.store;
     this.tape.hidden = !trades.length;
-    const look = `${this.config.locale} ${this.config.zone}`;
+    const look = `${this.config.locale} ${this.config.zone} ${breaks.length}`;
     if (!this.tapeSeen || (this.taped === trades.at(-1) && look === this.tapeLook)) return;
     [this.taped, this.tapeLook] = [trades.at(-1), look];
+    const lines = this.store.tape(TAPE);
     for (let i = 0; i < TAPE; i++) {
-      const trade = trades[trades.length - 1 - i];
-      const side = !trade ? "" : trade.side > 0 ? "bought" : trade.side < 0 ? "sold" : "unknown";
-      const item = this.tapeItems[i];
+      const [line, item] = [lines[i], this.tapeItems[i]];
+      const side = !line ? "" : line.until ? "break" : line.side > 0 ? "bought" : line.side < 0 ? "sold" : "unknown";
       mark(item, "data-side", side);
-      put(item, trade ? `${this.format.time(trade.time)}  ${ARROWS[side]} ${this.format.price(trade.price)}  ${this.format.significant(trade.size)}` : "");
+      if (!line) put(item, "");
+      else if (line.until) put(item, fillIn(this.config.labels.tradesBreak, { from: this.format.time(line.from), until: this.format.time(line.until) }));
+      else put(item, `${this.format.time(line.time)}  ${ARROWS[side]} ${this.format.price(line.price)}  ${this.format.significant(line.size)}`);
     }
   }
 

@@ -4,6 +4,7 @@ const KEPT_ROWS = 14_400; // an hour
 const STEP_MS = 250;
 const SNAPSHOT = 1;
 const MAX_BLANK = 40; // steps of a gap that are drawn: ten seconds; a longer one is drawn as long
+const LATE_MS = 60_000;
 const SHIFT_MS = 500; // two shifts of the ladder's rows a second at most
 
 // One frame's bytes -> {kind, step, rows, trades, outcomes, scores, ...}, by the names and places of the schema that Python gave.
@@ -30,6 +31,7 @@ export function decode(buffer, schema) {
   const frame = { ...header, rows };
   frame.trades = many(header.trades, schema.trade);
   frame.outcomes = many(header.outcomes, schema.outcome);
+  frame.breaks = many(header.breaks, schema.break);
   frame.scores = many(header.heads, schema.scores);
   const [keys, sizes] = [0, 4 * header.bands].map((from) => new Float32Array(buffer, 8 * at + from, header.bands));
   let first = 0;
@@ -49,6 +51,7 @@ export class MarketData {
   clear() {
     this.rows = [];
     this.trades = [];
+    this.breaks = []; // {from, until} in which trades were not followed
     this.scores = [];
     this.slots = []; // a place on the time axis each: a row, or {time} of a step that is missing
     this.step = -1;
@@ -67,12 +70,14 @@ export class MarketData {
       this.slots.push(row);
     }
     this.trades.push(...frame.trades);
+    this.breaks.push(...(frame.breaks ?? []));
     const cut = this.rows.length > 1.1 * KEPT_ROWS; // all at once, as the time axis is then built anew
     if (cut) {
       this.rows.splice(0, this.rows.length - KEPT_ROWS);
       const first = this.rows[0].time;
       this.slots = this.slots.filter((slot) => slot.time >= first);
       this.trades = this.trades.filter((trade) => trade.time >= first);
+      this.breaks = this.breaks.filter(({ until }) => until >= first);
     }
     for (const { time, head, truth } of frame.outcomes) {
       const row = this.rows[this.indexOf(time)];
@@ -114,11 +119,22 @@ export class MarketData {
     return this.slots[i].time + (place - i) * STEP_MS;
   }
 
-  // Trades in a span of time; they come nearly in order, so a second is allowed for.
+  // Trades in a span of time; they come nearly in order: a minute is allowed for, as a venue sends those of a break after it.
   tradesBetween(from, to) {
     let first = this.trades.length;
-    while (first > 0 && this.trades[first - 1].time >= from - 1_000) first -= 1;
+    while (first > 0 && this.trades[first - 1].time >= from - LATE_MS) first -= 1;
     return this.trades.slice(first).filter(({ time }) => time >= from && time <= to);
+  }
+
+  // The tape, newest first: trades, and the breaks between them at their beginning.
+  tape(count) {
+    const items = [];
+    let next = this.breaks.length - 1;
+    for (let i = this.trades.length - 1; i >= 0 && items.length < count; i -= 1) {
+      for (; next >= 0 && this.trades[i].time <= this.breaks[next].from; next -= 1) items.push(this.breaks[next]);
+      items.push(this.trades[i]);
+    }
+    return items.slice(0, count);
   }
 
   get newest() {
@@ -132,9 +148,10 @@ export class MarketData {
     return i;
   }
 
-  // Bought less sold size since the first whole second of the newest stretch: what a jump or a gap left out is no part of it.
+  // Bought less sold size since the first whole second of the newest stretch: what a jump, a gap or a break left out is no part of it.
   flow() {
-    const since = Math.ceil(this.rows[this.stretch].time / 1000) * 1000;
+    const begin = Math.max(this.rows[this.stretch].time, this.breaks.at(-1)?.until ?? 0);
+    const since = Math.ceil(begin / 1000) * 1000;
     const trades = this.trades.filter(({ time }) => time > since);
     return { since, trades: trades.length, delta: trades.reduce((total, trade) => total + trade.side * trade.size, 0) };
   }

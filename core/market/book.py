@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core.market.grid import MAX_CARRY_MS, grid_rows, stalled
 from core.market.grid import STEP_MS as STEP_MS
-from core.messages import Message, Refusal, compose, first_line
+from core.messages import N_, Message, Refusal, compose, first_line
 
 if TYPE_CHECKING:  # which sums books by this module
     from core.market.depth import Bands
@@ -123,7 +123,7 @@ def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
             "the book has {asks} asks and {bids} bids: {needed} a side are needed", asks=len(asks), bids=len(bids), needed=LEVELS
         )
     levels = np.concatenate([asks[:LEVELS, :2], bids[:LEVELS, :2]], axis=1).reshape(-1).astype(np.float64)
-    problem = first_fault(levels[None])
+    problem = first_fault(levels[None], numbered=False)
     if problem:
         raise BookError("the book {problem}", problem=problem)
     return levels
@@ -131,6 +131,8 @@ def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
 
 def all_levels(asks: Sequence[Sequence[float]], bids: Sequence[Sequence[float]]) -> tuple[FloatArray, FloatArray]:
     """`interleave` and `deeper_levels` at once: levels [price, size, ...] a side, best first -> (40,) and (4m,).
+
+    A level whose size is zero is none.
 
     Raises:
         BookError: as `interleave`. TypeError, ValueError, LookupError: for a level that is not a price and a size.
@@ -144,7 +146,8 @@ def all_levels(asks: Sequence[Sequence[float]], bids: Sequence[Sequence[float]])
         if _sensible(columns):
             whole = columns.T.reshape(-1)
             return whole[: 4 * LEVELS], whole[4 * LEVELS :]
-    sides = [np.array([[level[0], level[1]] for level in side], dtype=np.float64).reshape(-1, 2) for side in (a, b)]
+    there = ([[level[0], level[1]] for level in side if level[1] != 0] for side in (a, b))
+    sides = [np.array(side, dtype=np.float64).reshape(-1, 2) for side in there]
     return interleave(*sides), deeper_levels(*sides)
 
 
@@ -168,26 +171,41 @@ def deeper_levels(asks: FloatArray, bids: FloatArray) -> FloatArray:
     return NO_LEVELS if first_fault(whole[None]) else whole[4 * LEVELS :]
 
 
-def first_fault(rows: FloatArray) -> Message | None:
-    """Describes the fault of the first bad row of (n, 40), as the end of a sentence; None where all rows are good."""
+def first_fault(rows: FloatArray, *, numbered: bool = True) -> Message | None:
+    """Describes the fault of the first bad row of (n, 40), as the end of a sentence; None where all rows are good.
+
+    Args:
+        numbered: whether to name the row; a live book is none.
+    """
     if rows.size and rows.min() > 0 and rows.max() < LARGEST and _sorted(rows):  # NaN fails the first two
         return None
-    if not np.isfinite(rows).all():
-        return compose("has a missing or infinite value in row {row}", row=int(np.argwhere(~np.isfinite(rows))[0, 0]))
-    if not (rows > 0).all():
-        return compose("has a price or size of zero or less in row {row}", row=int(np.argwhere(~(rows > 0))[0, 0]))
-    if not (rows < LARGEST).all():
-        return compose(
-            "has a price or size of {limit:g} or more in row {row}", limit=LARGEST, row=int(np.argwhere(~(rows < LARGEST))[0, 0])
-        )
-    crossed = np.flatnonzero(rows[:, 0] <= rows[:, 2])
-    if crossed.size:
-        return compose("is crossed in row {row}: the best ask is not above the best bid", row=int(crossed[0]))
-    unsorted = (np.diff(rows[:, ASK_PRICES], axis=1) <= 0).any(axis=1) | (np.diff(rows[:, BID_PRICES], axis=1) >= 0).any(axis=1)
-    if unsorted.any():
-        return compose(
-            "is unsorted in row {row}: asks must rise and bids must fall from the best", row=int(np.flatnonzero(unsorted)[0])
-        )
+    faults = (
+        (~np.isfinite(rows), compose("has a missing or infinite value"), N_("has a missing or infinite value in row {row}")),
+        (~(rows > 0), compose("has a price or size of zero or less"), N_("has a price or size of zero or less in row {row}")),
+        (
+            ~(rows < LARGEST),
+            compose("has a price or size of {limit:g} or more", limit=LARGEST),
+            N_("has a price or size of {limit:g} or more in row {row}"),
+        ),
+        (
+            rows[:, [0]] == rows[:, [2]],
+            compose("is locked: the best ask equals the best bid"),
+            N_("is locked in row {row}: the best ask equals the best bid"),
+        ),
+        (
+            rows[:, [0]] < rows[:, [2]],
+            compose("is crossed: the best ask is not above the best bid"),
+            N_("is crossed in row {row}: the best ask is not above the best bid"),
+        ),
+        (
+            np.concatenate([np.diff(rows[:, ASK_PRICES], axis=1) <= 0, np.diff(rows[:, BID_PRICES], axis=1) >= 0], axis=1),
+            compose("is unsorted: asks must rise and bids must fall from the best"),
+            N_("is unsorted in row {row}: asks must rise and bids must fall from the best"),
+        ),
+    )
+    for bad, fault, template in faults:
+        if bad.any():
+            return compose(template, **fault.values, row=int(np.argwhere(bad)[0, 0])) if numbered else fault
     return None
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import BookLost, Confirmation, FeedState, StatusChange, Trade
+from core.market.feeds.protocol import BookLost, Confirmation, FeedState, StatusChange, Trade, TradesBreak
 
 if TYPE_CHECKING:  # which reads files by this module
     from core.market.book import FloatArray, OrderBookSnapshot
@@ -82,9 +82,9 @@ class Gap:
     message: str = ""
 
 
-GridItem = Row | Confirmed | Gap | Trade
+GridItem = Row | Confirmed | Gap | Trade | TradesBreak
 """An item that follows from a feed's events, in their order."""
-GRID_ITEMS: Final = (Row, Confirmed, Gap, Trade)
+GRID_ITEMS: Final = (Row, Confirmed, Gap, Trade, TradesBreak)
 
 
 def on_grid(timestamps: NDArray[np.int64]) -> bool:

@@ -18,12 +18,15 @@ from typing import Final
 from core.market.book import STEP_MS
 from core.market.depth import BandChange, DepthHistory, Ladder
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import BookLost, Feed, FeedEvent, FeedState, StatusChange, Trade
+from core.market.feeds.protocol import BookLost, Feed, FeedEvent, FeedState, StatusChange, Trade, TradesBreak
+from core.market.feeds.situations import Since
 from core.market.grid import Confirmed, Gap, Grid, Row, next_step
 from core.market.store.writer import JOURNAL_S, SegmentWriter
 
 WHOLE_MS: Final = 60_000
 """Time between two rows whose price bands are written whole."""
+MAX_PROVISIONAL: Final = 4_800
+"""Rows that wait for their confirmation at most; those of a venue without any check wait for nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,9 +124,9 @@ class EventRecorder:
     ) -> None:
         self._writer, self._wall, self._seconds = writer, wall, math.inf if seconds is None else seconds
         self._on_progress = on_progress or (lambda progress: None)
-        self._provisional: deque[Row] = deque()
+        self._provisional: deque[Row] = deque(maxlen=MAX_PROVISIONAL)
         self._depth, self._kept_ms, self._tick = DepthHistory(2), 0, tick
-        self._state, self._message = FeedState.CONNECTING, ""
+        self._state, self._message, self._situations = FeedState.CONNECTING, "", tuple[Since, ...]()
         self._start_s = time.monotonic()
         if wall:
             writer.add_event("start", CLOCK.now_ms())
@@ -143,6 +146,8 @@ class EventRecorder:
             self._keep(event.until_ms)
         elif isinstance(event, Trade):
             self._writer.add_trade(event)
+        elif isinstance(event, TradesBreak):
+            self._writer.add_event("trades", event.from_ms, until=event.until_ms)
         elif isinstance(event, Gap):
             self._provisional.clear()
             if self._wall:
@@ -150,7 +155,9 @@ class EventRecorder:
         elif isinstance(event, BookLost):
             self._writer.add_event("lost", event.from_ns // 1_000_000)
         elif isinstance(event, StatusChange):
-            self._state, self._message = event.state, event.message
+            if event.situations and {one.kind for one in event.situations} != {one.kind for one in self._situations}:
+                self._writer.add_event("state", CLOCK.now_ms(), event.message)
+            self._state, self._message, self._situations = event.state, event.message, event.situations
             self.report()
 
     def stop(self) -> None:

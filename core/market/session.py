@@ -15,6 +15,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import Any, Final
 
@@ -28,7 +29,8 @@ from core.market.answers.scoreboard import HeadScores, Scoreboard
 from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
 from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange, Trade
+from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange, Trade, TradesBreak
+from core.market.feeds.situations import Since, lag_situation, without_rows
 from core.market.grid import GRID_ITEMS, STALLED_MS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, next_step
 from core.market.labels import UNKNOWN
 from core.market.light import WindowLight, window_light
@@ -138,14 +140,14 @@ KEPT_ROWS = 4_800
 """Rows kept for display: twenty minutes."""
 KEPT_TRADES = 60_000
 """Most trades kept, those of the kept rows: fifty a second for twenty minutes, 12 MB."""
+LATE_TRADES_MS = 60_000
+"""Trades come out of their order by this much at most."""
 BATCH = 64
 """Most rows predicted at once, where they arrive faster than the clock (a fast replay, or the rows before its start)."""
 
 log = logging.getLogger(__name__)
 
 
-MAX_LAG_MS: Final = 1_000
-"""Lag of a venue's own time behind this machine's clock from which on it is named a fault."""
 LAG_BOOKS: Final = 20
 """Newest books whose median the lag is."""
 
@@ -174,7 +176,7 @@ class MarketSession:
         self._lock = threading.Lock()  # guards the attributes down to `_step`
         self._begin()
         self.latencies, self.gaps, self.transitions = LatencyLog(), 0, Counter[FeedState]()
-        self._state, self._message = FeedState.CONNECTING, ""
+        self._state, self._message, self._situations = FeedState.CONNECTING, "", tuple[Since, ...]()
         self._since_gap = 0  # rows since the last gap
         self._step = 0
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
@@ -182,8 +184,11 @@ class MarketSession:
         self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets all that the grid emits, in the background loop
         self._received_ns = self._row_received_ns = 0  # when the newest book, and the newest row's, arrived
         self._exchange_ms, self._lags_ms = 0, deque[float](maxlen=LAG_BOOKS)  # of a venue's newest books
+        self._lag_ms = 0.0  # their median
+        self._lag: Since | None = None  # where it is worth a word
         self._grid = Grid(feed.clock)
         self._run_lock = asyncio.Lock()  # one run at a time
+        self._emitting = asyncio.Lock()
         self._queue: asyncio.Queue[GridItem] = asyncio.Queue(maxsize=4 * BATCH)
         self._window = RunningWindow(predictor.window)  # of the worker alone
 
@@ -191,8 +196,10 @@ class MarketSession:
         """Nothing is known, nor scored."""
         self._rows, self._depth = RecentRows(KEPT_ROWS), DepthHistory()
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
+        self._breaks: deque[tuple[float, float]] = deque(maxlen=KEPT_ROWS)
         self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
-        self._provisional: deque[ProvisionalRow] = deque()  # the newest rows of `_rows`
+        # the newest rows of `_rows`; of a venue without any check all of them
+        self._provisional: deque[ProvisionalRow] = deque(maxlen=KEPT_ROWS)
         self._confirmed_ms = 0  # time of the last row that was scored
 
     # -- in the background loop -------------------------------------------------------------------------------------
@@ -203,7 +210,7 @@ class MarketSession:
             self._queue = asyncio.Queue(maxsize=4 * BATCH)
             self._set(FeedState.CONNECTING, "")
             if self.feed.clock == "wall":
-                await self._emit([self._grid.gap()])  # the time since an earlier run is unknown
+                await self._emit(lambda: [self._grid.gap()])  # the time since an earlier run is unknown
             try:
                 await self._run_group()
             except asyncio.CancelledError as end:
@@ -229,7 +236,7 @@ class MarketSession:
         events = self.feed.events()
         try:
             async for event in events:
-                await self._emit(self._grid.take(event))
+                await self._emit(partial(self._grid.take, event))
         except FeedFailed as failure:
             end, message = FeedState.FAILED, str(failure)
         finally:
@@ -237,13 +244,20 @@ class MarketSession:
             if close is not None:
                 await close()
         if self.feed.clock == "wall":
-            await self._emit([self._grid.gap()])  # rows that nothing confirmed
+            await self._emit(lambda: [self._grid.gap()])  # rows that nothing confirmed
         await self._queue.join()
         if self._state is not end:
             self._set(end, message)
 
-    async def _emit(self, items: Iterable[FeedEvent]) -> None:
-        """Hand on what the grid made of an event: to those who listen, and to the worker."""
+    async def _emit(self, make: Callable[[], Iterable[FeedEvent]]) -> None:
+        """Hand on what the grid makes of an event or of a moment: to those who listen, and to the worker.
+
+        One at a time, as a full queue would let rows of the other past those of the first.
+        """
+        async with self._emitting:
+            await self._hand_on(make())
+
+    async def _hand_on(self, items: Iterable[FeedEvent]) -> None:
         for item in items:
             for listen in tuple(self.listeners):
                 listen(item)
@@ -252,7 +266,7 @@ class MarketSession:
             if isinstance(item, OrderBookSnapshot):
                 self._measure_lag(item)
             elif isinstance(item, StatusChange):
-                self._set(item.state, item.message)
+                self._set(item.state, item.message, item.situations)
             elif isinstance(item, GRID_ITEMS):
                 await self._queue.put(item)
 
@@ -261,11 +275,14 @@ class MarketSession:
         if self.feed.clock != "event" and book.exchange_ms != self._exchange_ms:
             self._exchange_ms = book.exchange_ms
             self._lags_ms.append(book.received_ns / 1e6 - book.exchange_ms)
+            lag_ms = float(np.median(self._lags_ms))
+            since_ms = self._lag.since_ms if self._lag and (lag_ms > 0) == (self._lag_ms > 0) else CLOCK.now_ms()
+            self._lag_ms, self._lag = lag_ms, next(iter(lag_situation(lag_ms, since_ms)), None)
 
     async def _tick(self) -> None:
         while True:
             await next_step()
-            await self._emit(self._grid.tick())
+            await self._emit(self._grid.tick)
 
     async def _work(self) -> None:
         while True:
@@ -305,9 +322,14 @@ class MarketSession:
                     self._drop_provisional()
                 elif isinstance(item, Confirmed):
                     self._score(item.until_ms)
+                elif isinstance(item, TradesBreak):
+                    self._breaks.append((float(item.from_ms), float(item.until_ms)))
+                    self.frames.breaks.append(self._breaks[-1])
                 elif isinstance(item, Trade):
                     side = {"buy": 1.0, "sell": -1.0, None: 0.0}[item.side]
-                    self._trades.append((float(item.exchange_ms), item.price, item.size, side))
+                    # beside rows by this machine's clock, where the venue's is far from it
+                    when = item.exchange_ms + (self._lag_ms if self._lag else 0.0)
+                    self._trades.append((when, item.price, item.size, side))
                     self.frames.trades.append(self._trades[-1])
                 else:
                     fresh = item if item.received_ns != self._row_received_ns else None
@@ -327,6 +349,8 @@ class MarketSession:
         self._rows.append(row)
         while self._trades and self._trades[0][0] <= (self._rows.oldest or 0) - STEP_MS:
             self._trades.popleft()
+        while self._breaks and self._breaks[0][1] < (self._rows.oldest or 0):
+            self._breaks.popleft()
         self._provisional.append(ProvisionalRow(row, predictions, which, self._rows.stalled))
         self._step += 1
         record = None if predictions is None else self._board.log.record(row.timestamp, row.mid, predictions, which)
@@ -362,10 +386,10 @@ class MarketSession:
 
     # -- from any thread --------------------------------------------------------------------------------------------
 
-    def _set(self, state: FeedState, message: str) -> None:
+    def _set(self, state: FeedState, message: str, situations: tuple[Since, ...] = ()) -> None:
         with self._lock:
-            self._state, self._message = state, message
-            self.transitions[state] += 1
+            self.transitions[state] += state is not self._state or not situations
+            self._state, self._message, self._situations = state, message, situations
         self.frames.stream.wake()
 
     def view(self, rows: int = 1_200) -> View:
@@ -378,11 +402,13 @@ class MarketSession:
         timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
         predictions = np.concatenate([self._board.log.tail(rows), self._provisional_predictions()])
         first = int(timestamps[0]) if len(timestamps) else 0
-        trades = list(takewhile(lambda trade: trade[0] > first - STEP_MS, reversed(self._trades)))[::-1]
+        recent = takewhile(lambda trade: trade[0] > first - LATE_TRADES_MS, reversed(self._trades))
+        trades = [trade for trade in recent if trade[0] > first - STEP_MS][::-1]
         return self._state_with(
             timestamps=timestamps,
             levels=levels,
             trades=np.array(trades, dtype=np.float64).reshape(-1, 4),
+            breaks=np.array([one for one in self._breaks if one[1] >= first], dtype=np.float64).reshape(-1, 2),
             predictions=predictions[predictions["timestamp"] >= first],
             **more,
         )
@@ -400,6 +426,7 @@ class MarketSession:
             began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
             tick=self._price_tick,
             ladder=self._depth.ladder,
+            situations=self._all_situations(),
             **content,
         )
 
@@ -414,17 +441,30 @@ class MarketSession:
     @property
     def lag_ms(self) -> float | None:
         """Milliseconds that the newest books' venue time lies behind this machine's clock, their median; None without a book."""
-        lags = tuple(self._lags_ms)
-        return float(np.median(lags)) if lags else None
+        return self._lag_ms if self._lags_ms else None
+
+    def situations(self) -> tuple[Since, ...]:
+        """States of the market and its stream that pass, with their beginnings."""
+        with self._lock:
+            return self._all_situations()
+
+    def _all_situations(self) -> tuple[Since, ...]:
+        lag = self._lag
+        return self._situations if lag is None or self._state is not FeedState.LIVE else (*self._situations, lag)
 
     def _lag_fault(self) -> str:
-        """Returns a sentence on the lag where it is more than `MAX_LAG_MS`, else an empty one."""
-        lag_ms = self.lag_ms
-        if self._state is not FeedState.LIVE or lag_ms is None or lag_ms <= MAX_LAG_MS:
+        """Returns a sentence on the lag where it is more than `MAX_LAG_MS` either way, else an empty one."""
+        if self._state is not FeedState.LIVE or self._lag is None:
             return ""
+        seconds = int(abs(self._lag_ms) // 1000)
+        if self._lag_ms > 0:
+            return compose(
+                "The venue's books come more than {seconds} s late by their own time, or one of the two clocks is wrong.",
+                seconds=seconds,
+            )
         return compose(
-            "The venue's books come more than {seconds} s late by their own time, or one of the two clocks is wrong.",
-            seconds=int(lag_ms // 1000),
+            "The venue's books are more than {seconds} s ahead by their own time, or one of the two clocks is wrong.",
+            seconds=seconds,
         )
 
     def _age_ms(self) -> float:
@@ -463,6 +503,8 @@ class MarketSession:
         return self._status(self._state, self._age_ms(), min(self._since_gap, self.predictor.window))
 
     def _status(self, state: FeedState, age_ms: float, warm: int) -> Status:
+        if state is FeedState.LIVE and without_rows(self._situations):
+            return Status.INTERRUPTED
         if state is FeedState.LIVE and STALE_MS < age_ms < math.inf:
             return Status.STALE
         if state in (FeedState.LIVE, FeedState.REPLAYING, FeedState.SIMULATING):

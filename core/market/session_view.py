@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from core.market.book import FloatArray
 from core.market.depth import BandChange, Ladder
+from core.market.feeds.situations import Since
 
 
 class Status(StrEnum):
@@ -27,6 +28,8 @@ class Status(StrEnum):
     SIMULATING = "simulating"
     PAUSED = "paused"
     RECONNECTING = "reconnecting"
+    INTERRUPTED = "interrupted"
+    """The venue answers, and no row can be made: see `core.market.feeds.situations`."""
     STALE = "stale"
     STALLED = "stalled"
     ENDED = "ended"
@@ -45,7 +48,9 @@ class View:
         timestamps: (n,) milliseconds; levels: (n, 40); both oldest first.
         trades: (m, 4) time in ms, price, size, and 1 for an aggressive buy, -1 for a sell, 0 unknown.
         predictions: structured rows of `core.market.answers.scoreboard.PredictionLog`, oldest first, for any of these timestamps.
+        breaks: (b, 2) from when until when trades were not followed, milliseconds.
         age_ms: since the last book arrived; infinite before the first. message: the feed's, or "".
+        situations: states of the market and its stream that pass, with their beginnings.
         scores: (heads, SCORES), see `core.market.stream.score_rows`; none where they were not asked for.
         began_ms: timestamp from which the scores count; 0 before the first.
         tick: the market's smallest step of price, quote currency; 0 where it is not known yet.
@@ -65,6 +70,8 @@ class View:
     predictions: NDArray[np.void]
     age_ms: float = math.inf
     message: str = ""
+    situations: tuple[Since, ...] = ()
+    breaks: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
     scores: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     began_ms: float = 0.0
     tick: float = 0.0

@@ -3,11 +3,13 @@
 A frame is little-endian float64 but for its end, so that a browser reads it as one `Float64Array`. `SCHEMA` names its numbers;
 the page hands it to the browser with everything else, so that names and places stand here alone:
 
-    header | rows: row, levels, per head its parts | trades | outcomes | heads x scores | keys, sizes of bands (float32)
+    header | rows: row, levels, per head its parts | trades | outcomes | breaks | heads x scores | keys, sizes of
+    bands (float32)
 
 Levels are the 40 columns of the book. `predicted` is 0 or 1; the outcome of a head is -1 while unknown. A trade's side is 1
-bought, -1 sold. `changes` counts a row's bands that changed (`core.market.depth`), -1 for a row without bands; `whole` is 1
-where these are all of them. Keys of all rows come first, then sizes.
+bought, -1 sold; a break is a time in which trades were not followed. `changes` counts a row's bands that changed
+(`core.market.depth`), -1 for a row without bands; `whole` is 1 where these are all of them. Keys of all rows come first, then
+sizes.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ STATUSES = tuple(Status)
 """A frame names a status by its place here."""
 HEADER: Final = (
     "kind", "step", "heads", "rows", "trades", "outcomes", "receivedMs", "status", "warm", "provisional", "beganMs", "tick",
-    "fine", "coarse", "bands",
+    "fine", "coarse", "bands", "breaks",
 )  # fmt: skip
 ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
 PARTS: Final = {"probabilities": 3, "calls": 1, "momentum": 1, "truth": 1}
@@ -42,6 +44,7 @@ SCORES: Final = (
     "result", "reach", "logLoss", "naiveLogLoss", "apart", "apartAccuracy",
 )  # fmt: skip
 TRADE: Final = ("time", "price", "size", "side")
+BREAK: Final = ("from", "until")
 OUTCOME: Final = ("time", "head", "truth")
 SCHEMA: Final = {
     "header": HEADER,
@@ -50,6 +53,7 @@ SCHEMA: Final = {
     "parts": PARTS,
     "trade": TRADE,
     "outcome": OUTCOME,
+    "break": BREAK,
     "scores": SCORES,
 }
 ROW_FIXED: Final = len(ROW) + len(FEATURES)
@@ -103,8 +107,10 @@ def encode(content: View, kind: FrameKind) -> bytes:
         content.tick,
         *(content.ladder or (0.0, 0.0)),
         len(keys),
+        len(content.breaks),
     ]
-    parts = [np.array(header, dtype=np.float64), rows, content.trades, content.outcomes, content.scores]
+    lists = content.trades, content.outcomes, content.breaks, content.scores
+    parts = [np.array(header, dtype=np.float64), rows, *lists]
     return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), keys.tobytes(), sizes.tobytes()])
 
 
@@ -139,6 +145,7 @@ class StepCollector:
     Attributes:
         rows: new ones, each with its prediction (a record of `PredictionLog`) and the change of its bands, if it has them.
         trades: (time, price, size, side). outcomes: of earlier predictions, (timestamp, head, class).
+        breaks: (from, until) of the trades.
     """
 
     def __init__(self) -> None:
@@ -147,6 +154,7 @@ class StepCollector:
         self.rows: list[tuple[Row, tuple[Any, ...] | None, BandChange | None]] = []
         self.trades: list[tuple[float, float, float, float]] = []
         self.outcomes: list[tuple[int, int, int]] = []
+        self.breaks: list[tuple[float, float]] = []
 
     def start_anew(self) -> None:
         """Rows were taken back or begin again: the next frame is no continuation."""
@@ -156,7 +164,7 @@ class StepCollector:
         """Encode what has changed for everybody who watches, and begin collecting again.
 
         Args:
-            view: makes a view with these rows, predictions, trades and outcomes; asked only where somebody watches.
+            view: makes a view with these rows, predictions, trades, ...; asked only where somebody watches.
             dtype: of a prediction.
         """
         frame = None
@@ -169,11 +177,12 @@ class StepCollector:
                 predictions=np.array(predicted, dtype=dtype),
                 trades=np.array(self.trades).reshape(-1, 4),
                 outcomes=np.array(self.outcomes, dtype=np.float64).reshape(-1, 3),
+                breaks=np.array(self.breaks, dtype=np.float64).reshape(-1, 2),
             )
             frame = encode(content, FrameKind.STEP)
         self.stream.publish(frame)
         self._anew = False
-        self.rows, self.trades, self.outcomes = [], [], []
+        self.rows, self.trades, self.outcomes, self.breaks = [], [], [], []
 
 
 class Subscription:

@@ -14,7 +14,7 @@ from core.market.session_view import Status
 
 SPARK_ROWS = 240
 """Most rows whose mids are drawn: one minute."""
-LOST = (Status.STALE, Status.FAILED, Status.RECONNECTING)
+LOST = (Status.STALE, Status.FAILED, Status.RECONNECTING, Status.INTERRUPTED)
 """Statuses in which the book of now is not known. Of one that is stalled it is, as far as the venue says."""
 WAITING = (Status.PAUSED, Status.ENDED)
 """Statuses in which no book is due, so that the newest one has no age."""

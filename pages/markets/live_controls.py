@@ -113,6 +113,10 @@ def _say_checks(exchange: str, entries: Sequence[catalogue.ExchangeEntry]) -> No
             _("Comparison"),
             _("Noticed within seconds by the book on request, unless a later update of that level comes first."),
         ),
+        Way.UNCHECKED: (
+            _("Not checked"),
+            _("Nothing would notice it: its rows stay provisional, and are neither recorded nor scored."),
+        ),
         Way.ASKED: (_("No stream"), _("Nothing can be lost: each book is asked for.")),
     }
     tried = {"captured": _("messages it really sent"), "made": _("a made-up market"), "": "–"}
@@ -120,7 +124,7 @@ def _say_checks(exchange: str, entries: Sequence[catalogue.ExchangeEntry]) -> No
     for one in entries:
         check = venue_check(one.id, streams=one.socket)
         way, lost = ways[check.way]
-        by = "ccxt" if check.by == "ccxt" else _("this app")
+        by = {"ccxt": "ccxt", "app": _("this app"), "": "–"}[check.by]
         rows.append({_("Exchange"): one.name, _("Checked by"): way, _("Done by"): by, _("Tried with"): tried[check.tried]})
         rows[-1][_("A lost update")] = lost
         if one.id == exchange:

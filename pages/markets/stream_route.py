@@ -2,7 +2,8 @@
 
 A page hands its browser a ticket for one feed. The route sends a snapshot, then each new step. The browser says now and then how
 many frames it has read; one with too many unread gets no more until it says so, and then the newest, by a snapshot where the
-steps between are no longer kept. Text messages carry what is no step: the feed's message in the reader's language, and the light.
+steps between are no longer kept. Text messages carry what is no step: the feed's message and the states of the market in the
+reader's language, and the light.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import random
 import secrets
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
+from core.market.feeds.situations import Since
 from core.market.hub import hub
 from core.market.light import EVERY_S, WindowLight, keeper
 from core.market.session import KEPT_ROWS, MarketSession
@@ -66,12 +68,12 @@ class SessionNotices:
     """State shared by the viewers of a session, done once for all of them: its status, and keeping it running.
 
     Attributes:
-        number: of the newest change. status: the session's, and its feed's message.
+        number: of the newest change. status: the session's, its feed's message, and the states of the market that pass.
         viewers: how many sockets each has. ended: done once the session no longer runs.
     """
 
     def __init__(self, session: MarketSession) -> None:
-        self.number, self.status = 0, session.status_now()
+        self.number, self.status = 0, (*session.status_now(), session.situations())
         self.viewers: Counter[str] = Counter()
         self._session = session
         self._snapshots: dict[int, asyncio.Task[tuple[bytes, int]]] = {}  # under way, by their rows
@@ -104,7 +106,7 @@ class SessionNotices:
         stream = self._session.frames.stream
         with stream.subscribe() as subscription:
             while True:
-                status = self._session.status_now()
+                status = (*self._session.status_now(), self._session.situations())
                 if status != self.status:
                     self.number, self.status = self.number + 1, status
                     stream.wake()
@@ -129,6 +131,13 @@ def notices_of(session: MarketSession, ticket: Ticket) -> Iterator[SessionNotice
         if not notices.viewers:
             _notices.pop(session, None)
             notices.stop()
+
+
+def described(situations: Iterable[Since], language: str) -> list[dict[str, Any]]:
+    """States of a market for the browser, which writes each one's beginning by the reader's clock in place of `{time}`."""
+    return [
+        {"kind": one.kind.value, "since": one.since_ms, "text": translate_to(language, one.words("{time}"))} for one in situations
+    ]
 
 
 @dataclass
@@ -189,8 +198,9 @@ async def _send(
     while True:
         subscription.changed.clear()
         if noticed != notices.number:
-            noticed, (status, message) = notices.number, notices.status
-            await websocket.send_json({"status": STATUSES.index(status), "text": translate_to(ticket.language, message)})
+            noticed, (status, message, situations) = notices.number, notices.status
+            told: dict[str, Any] = {"status": STATUSES.index(status), "text": translate_to(ticket.language, message)}
+            await websocket.send_json(told | ({"situations": described(situations, ticket.language)} if situations else {}))
         if progress.unread < MAX_UNREAD:
             frames = stream.after(version) if version >= 0 else None
             if frames is None:

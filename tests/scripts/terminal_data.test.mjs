@@ -95,3 +95,16 @@ test("a book's rows come from its bands where a row holds whole ones, else from 
   assert.equal(lib.restingByRow({ levels }, bands, 0.5, 1)[0].get(21), 1);
   assert.equal(lib.restingByRow({ levels }, null, 1, 0)[1].get(10), 2);
 });
+
+test("the tape shows a break between what was traded before it and after, and the delta begins after it", () => {
+  const store = new lib.MarketData();
+  store.rows = [250, 500, 750, 1_000, 9_000].map((time) => ({ time }));
+  store.trades = [[300, 1], [400, 2], [1_500, 3], [2_600, 4], [3_100, 5]].map(([time, size]) => ({ time, size, side: 1 }));
+  store.breaks = [{ from: 500, until: 2_000 }];
+  assert.deepEqual(store.tape(9).map(({ size, until }) => size ?? until), [5, 4, 3, 2_000, 2, 1]);
+  assert.deepEqual(store.tape(4).map(({ size, until }) => size ?? until), [5, 4, 3, 2_000]);
+  store.rows = [250, 500, 750, 1_000].map((time) => ({ time }));
+  assert.deepEqual(store.flow(), { since: 2_000, trades: 2, delta: 9 });
+  store.breaks = [{ from: 4_000, until: 5_000 }]; // nothing was traded since
+  assert.deepEqual(store.tape(2).map(({ size, until }) => size ?? until), [5_000, 5]);
+});

@@ -13,7 +13,7 @@ import playwright
 
 from core.market.depth import BandChange, Ladder
 from core.market.session_view import Status, View
-from core.market.stream import SCHEMA, SCORES, STATUSES, FrameKind, encode
+from core.market.stream import BREAK, SCHEMA, SCORES, STATUSES, FrameKind, encode
 from tests.core.market.helpers import random_book
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
@@ -37,6 +37,7 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
     for name in ("calls", "momentum", "truth"):
         predictions[name] = rng.integers(0, 3, (rows // 2, HEADS))
     taken, told, scores = rng.random((trades, 4)), rng.random((outcomes, 3)), rng.random((HEADS, len(SCORES)))
+    breaks = rng.random((trades, 2))
     keys = [None if count is None else rng.integers(0, 2**20, count).astype(np.int32) for count in bands]
     changes = [
         None if key is None else BandChange(1.5, 2.5, i == 0, key, rng.random(len(key)).astype(np.float32))
@@ -58,6 +59,7 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         predictions=predictions,
         trades=taken,
         outcomes=told,
+        breaks=breaks,
     )
     made: list[dict[str, Any]] = []
     for i in range(rows):
@@ -81,6 +83,7 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         "kind": int(kind), "step": 7, "heads": HEADS, "rows": made, "bands": sum(len(key) for key in keys if key is not None),
         "trades": [dict(zip(("time", "price", "size", "side"), one, strict=True)) for one in taken],
         "outcomes": [dict(zip(("time", "head", "truth"), one, strict=True)) for one in told],
+        "breaks": [dict(zip(BREAK, one, strict=True)) for one in breaks],
         "scores": [dict(zip(SCORES, one, strict=True)) for one in scores],
         "receivedMs": 1.5, "status": STATUSES.index(Status.REPLAYING), "warm": 5, "provisional": 2, "beganMs": 3.0, "tick": 0.01,
         "fine": 1.0, "coarse": 20.0,

@@ -10,8 +10,8 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,6 @@ import numpy as np
 from core.market.book import (
     ASK_PRICES,
     BID_PRICES,
-    LARGEST,
     LEVELS,
     STEP_MS,
     BookError,
@@ -28,11 +27,23 @@ from core.market.book import (
     all_levels,
 )
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.failures import BooksDiffer, OutOfStep, UnusableBook, WentQuiet
-from core.market.feeds.protocol import BookLost, Confirmation, FeedFailed, FeedState, StatusChange, Trade, is_cancelled
+from core.market.feeds.failures import BooksDiffer, EmptyList, OutOfStep, UnusableBook, WentQuiet
+from core.market.feeds.listing import Listing
+from core.market.feeds.protocol import (
+    BookLost,
+    Confirmation,
+    FeedFailed,
+    FeedState,
+    StatusChange,
+    Trade,
+    TradesBreak,
+    is_cancelled,
+)
+from core.market.feeds.situations import OF_BOOK, Situation, Situations, said_of, situation_of
 from core.market.feeds.stream_checks import StreamCheck, check_for, differing_levels
+from core.market.feeds.trade_proof import TradeProof
 from core.market.feeds.venues import nearest, poll_levels, socket_levels, venue_tick
-from core.messages import compose, sentence
+from core.messages import compose
 
 TENTH_ASK, TENTH_BID = 4 * LEVELS - 4, 4 * LEVELS - 2
 
@@ -58,20 +69,6 @@ def snapshot_of(book: Mapping[str, Any], *, confirms: bool = True) -> OrderBookS
         sequence=int(nonce) if isinstance(nonce, int | float) else None,
         confirms=confirms,
         deep=deep,
-    )
-
-
-def trade_of(trade: Mapping[str, Any]) -> Trade | None:
-    """A ccxt trade; None where its price, size or time is missing or not sensible."""
-    price, size, timestamp = trade.get("price"), trade.get("amount"), trade.get("timestamp")
-    if not timestamp or not all(isinstance(value, int | float) and 0 < value < LARGEST for value in (price, size)):
-        return None
-    side = trade.get("side")
-    return Trade(
-        price=float(trade["price"]),
-        size=float(trade["amount"]),
-        side=side if side in ("buy", "sell") else None,
-        exchange_ms=int(timestamp),
     )
 
 
@@ -117,6 +114,15 @@ def _cut_off(side: Sequence[Any], asked: int | None) -> bool:
     return bool(side) and (len(side) == asked or len(side) % 10 == 0)
 
 
+def is_usable(book: Any) -> bool:
+    """Tells whether a row can be made of a book of ccxt's."""
+    try:
+        snapshot_of(book)
+    except BookError:
+        return False
+    return True
+
+
 def same_levels(book: Any, known: OrderBookSnapshot) -> bool:
     """Tells whether a book of ccxt's has the levels of a known one; a book that cannot be used has not."""
     try:
@@ -126,7 +132,7 @@ def same_levels(book: Any, known: OrderBookSnapshot) -> bool:
 
 
 Transport = Literal["auto", "socket", "poll"]
-ConnectionEvent = OrderBookSnapshot | Trade | Confirmation | BookLost | StatusChange
+ConnectionEvent = OrderBookSnapshot | Trade | TradesBreak | Confirmation | BookLost | StatusChange
 
 COMPARED = 20
 """Levels a side that are compared: those past the tenth may soon be among the ten; some venues let go of deeper ones unsaid."""
@@ -136,6 +142,8 @@ LONGEST_WORD = 16
 """Characters of a message that is no JSON: venues send "ping", "pong" and the like. ccxt passes over any other."""
 NEWS_S = 0.05
 """Seconds in which ccxt hands on by itself what a message has changed."""
+DENIED = 2
+"""Usable books on request in a row after which a stream's unusable one is wrong."""
 
 log = logging.getLogger(__name__)
 
@@ -149,12 +157,15 @@ class Timeouts:
             NEXO/USDT on Binance stands still for more than ten seconds some 1,700 times a day.
         again_s: until it is asked once more where the books differ, since a message may have been under way.
         differing_s: the stream is given up where only sizes or deeper levels differ for so long, and do not move.
-        silent_s: the stream is given up after so long where no book can be asked for; and so often a market that stands still is
-            looked up in the list of markets.
-        unusable_s: books that cannot be used are skipped for so long.
+        silent_s: the stream is given up after so long where no book can be asked for.
+        listing_s: a market that stands still for so long is looked up in the list of markets.
+        unusable_s: books that cannot be used are skipped for so long, before the venue is asked whether its book is so.
+        look_s: between two questions whether it still is, or the market still halted.
+        renew_s: between two fresh snapshots, where no book can be asked for.
         trades_s: between attempts to follow the trades again; books go on without them.
         compare_s: between comparisons with the venue's book, where lost messages would go unnoticed otherwise.
         settle_s: most that a stream and a book on request are apart in time.
+        unchecked_s: until the page says that no comparison succeeds.
         still_s: until the page says that a book which is only asked for does not change.
     """
 
@@ -162,11 +173,79 @@ class Timeouts:
     again_s: float = 0.5
     differing_s: float = 10.0
     silent_s: float = 60.0
+    listing_s: float = 5.0
     unusable_s: float = 1.0
+    look_s: float = 2.0
+    renew_s: float = 10.0
     trades_s: float = 5.0
     compare_s: float = 1.0
     settle_s: float = 1.0
+    unchecked_s: float = 15.0
     still_s: float = 30.0
+
+
+@dataclass
+class FeedMemory:
+    """What outlives a feed's connections.
+
+    Attributes:
+        reload_markets: whether the next one asks for the list of markets anew, since the market may be gone.
+    """
+
+    situations: Situations = field(default_factory=Situations)
+    proof: TradeProof = field(default_factory=TradeProof)
+    listing: Listing = field(default_factory=Listing)
+    reload_markets: bool = False
+
+
+class _TappedTrades(dict[str, Any]):
+    """ccxt's caches of trades by symbol, which hand on each trade of one market as it is added.
+
+    What `watch_trades` returns lacks those that come while nobody waits, and all but a thousand of a burst.
+
+    Attributes:
+        tapped: whether a cache of this market was seen.
+    """
+
+    def __init__(self, caches: Mapping[str, Any], symbol: str, take: Callable[[Any], None]) -> None:
+        super().__init__(caches)
+        self._symbol, self._take, self._cache = symbol, take, None
+
+    @property
+    def tapped(self) -> bool:
+        return self._cache is not None
+
+    def __setitem__(self, symbol: str, cache: Any) -> None:
+        super().__setitem__(symbol, cache)
+        if symbol != self._symbol or cache is self._cache:
+            return
+        self._cache, append = cache, cache.append
+        for trade in list(cache):  # some venues' are filled before they are kept
+            self._take(trade)
+
+        def add(trade: Any) -> None:
+            append(trade)
+            self._take(trade)
+
+        cache.append = add
+
+
+@dataclass
+class _Unusable:
+    """A book of which no row can be made, seen since `since_s` (monotonic) without another between.
+
+    Attributes:
+        streamed: whether the stream's is so; else only the one on request.
+        denied: times in a row that the book on request was usable.
+    """
+
+    since_s: float
+    since_ms: int
+    error: BookError
+    kind: Situation
+    amount: float
+    streamed: bool
+    denied: int = 0
 
 
 class Connection:
@@ -177,7 +256,7 @@ class Connection:
         symbol: ccxt's unified symbol.
         transport: "auto", or one of the two ways alone.
         trades: whether to follow trades too, where the venue streams them.
-        reload_markets: whether to ask for the list of markets anew, since the market may be gone.
+        memory: the feed's.
     """
 
     def __init__(
@@ -188,10 +267,10 @@ class Connection:
         transport: Transport = "auto",
         trades: bool = True,
         timeouts: Timeouts | None = None,
-        reload_markets: bool = False,
+        memory: FeedMemory | None = None,
     ) -> None:
         self._exchange, self._symbol, self._name = exchange, symbol, str(exchange.name)
-        self._transport, self._with_trades, self._reload_markets = transport, trades, reload_markets
+        self._transport, self._with_trades, self._memory = transport, trades, memory or FeedMemory()
         self._timeouts = timeouts or Timeouts()
         self._fetch = exchange.fetch_order_book
         self._make_client, self._handle = getattr(exchange, "client", None), getattr(exchange, "handle_message", None)
@@ -200,12 +279,19 @@ class Connection:
         self._refusal: Exception | None = None
         self._watching: asyncio.Future[Any] | None = None  # ccxt at work on the next book
         self._watched = False  # whether the books' socket was made
-        self._compares = False
+        self._compares = self._polls = False
+        self._compared_s: float | None = None  # when the streamed book was found to be the venue's last, or was first there
         self._recent: deque[tuple[float, OrderBookSnapshot]] = deque()  # streamed books and their times, monotonic seconds
         self.tick = 0.0  # by the venue's list of markets, once it is loaded
         self._last: OrderBookSnapshot | None = None
-        self._unusable: tuple[float, BookError] | None = None  # since when, and why
-        self._queue: asyncio.Queue[ConnectionEvent | BaseException] = asyncio.Queue(maxsize=256)
+        self._unusable: _Unusable | None = None
+        self._halted, self._look_at_s = False, 0.0  # when to ask next whether a state is over
+        self._odd_before = self._memory.situations.remembers(*OF_BOOK)
+        self._stands = asyncio.Event()  # the venue has given a book
+        self._queue: asyncio.Queue[ConnectionEvent | BaseException | None] = asyncio.Queue(maxsize=256)
+        self._over = False
+        self._message: list[Any] = []  # trades of the message that ccxt is at
+        self._trades: deque[Trade | TradesBreak] = deque()
 
     async def events(self) -> AsyncIterator[ConnectionEvent]:
         """Books, trades and confirmations until something fails.
@@ -214,7 +300,7 @@ class Connection:
             FeedFailed: for a symbol the exchange does not have, or no longer trades.
             Exception: whatever ccxt or the network raised.
         """
-        await self._load(reload=self._reload_markets)
+        await self._load(reload=self._memory.reload_markets)
         self._check = check_for(self._exchange, self._symbol)
         socket = self._transport != "poll" and bool(self._exchange.has.get("watchOrderBook"))
         if self._transport == "socket" and not socket:
@@ -222,6 +308,7 @@ class Connection:
         self._fault: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         tasks = [asyncio.create_task(self._forward_failure(self._watch() if socket else self._poll()))]
+        tasks.append(asyncio.create_task(self._keep_telling()))
         if self._with_trades and self._exchange.has.get("watchTrades"):
             tasks.append(asyncio.create_task(self._follow_trades()))
         self._compares = socket and bool(self._exchange.has.get("fetchOrderBook")) and not self._check.reliable
@@ -229,11 +316,19 @@ class Connection:
             tasks.append(asyncio.create_task(self._compare_books()))
         try:
             while True:
+                if self._trades and self._queue.empty():  # books first: a burst of trades does not delay them
+                    yield self._trades.popleft()
+                    continue
                 item = await self._queue.get()
                 if isinstance(item, BaseException):
+                    self._take_trades()
+                    while self._trades:  # they are known as handed on
+                        yield self._trades.popleft()
                     raise item
-                yield item
+                if item is not None:
+                    yield item
         finally:
+            self._over = True
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -242,20 +337,146 @@ class Connection:
     async def _load(self, *, reload: bool) -> None:
         """The list of markets. A symbol that it lacks is looked up once more, since the list itself may have come garbled."""
         exchange, symbol, name = self._exchange, self._symbol, self._name
+        fresh = reload or not exchange.markets
         await exchange.load_markets(reload)
         if symbol not in exchange.markets:
+            fresh = True
             await exchange.load_markets(True)
         if not exchange.markets:
-            raise UnusableBook("{name} sends an empty list of markets", name=name)
-        gone = reload and (symbol not in exchange.markets or exchange.markets[symbol].get("active") is False)
-        if gone:
-            raise FeedFailed("{name} no longer trades {symbol}: choose another market", name=name, symbol=symbol)
+            raise EmptyList("{name} sends an empty list of markets", name=name)
         if symbol not in exchange.markets:
+            if reload:
+                raise FeedFailed("{name} no longer trades {symbol}: choose another market", name=name, symbol=symbol)
             near = nearest(symbol, [known for known in exchange.markets if isinstance(known, str)])
             if near:
                 raise FeedFailed("{name} has no market {symbol!r}: the nearest are {near}", name=name, symbol=symbol, near=near)
             raise FeedFailed("{name} has no market {symbol!r}", name=name, symbol=symbol)
+        if fresh:
+            self._memory.listing.read(exchange.markets[symbol])
         self.tick = venue_tick(exchange, symbol)
+
+    # -- states that pass -----------------------------------------------------------------------------------------------
+
+    async def _tell(self) -> None:
+        """Say which states hold, where that is news."""
+        situations = self._memory.situations
+        if situations.has_news and self._stands.is_set():
+            await self._queue.put(self._status())
+
+    def _status(self, *, gap: bool = False) -> StatusChange:
+        now = self._memory.situations.say()
+        return StatusChange(state=FeedState.LIVE, message=said_of(self._name, now), situations=now, gap=gap, resync=gap)
+
+    async def _keep_telling(self) -> None:
+        """Counts and checks, once a second."""
+        situations, proof = self._memory.situations, self._memory.proof
+        while True:
+            await asyncio.sleep(1.0)
+            for kind, count in ((Situation.UNTIMED, proof.untimed), (Situation.ODD_TRADES, proof.odd)):
+                if count:
+                    situations.begin(kind, CLOCK.now_ms(), count)
+            since_s = self._compared_s
+            if self._confirms or since_s is None:
+                situations.end(Situation.UNCHECKED)
+            elif not self._compares or time.monotonic() - since_s >= self._timeouts.unchecked_s:
+                situations.begin(Situation.UNCHECKED, CLOCK.now_ms())
+            else:
+                situations.end(Situation.UNCHECKED)
+            await self._tell()
+
+    async def _heed_list(self, quiet_s: float) -> None:
+        """Look the market up where it is time to, and stop or go on with rows as the list says."""
+        listing, situations = self._memory.listing, self._memory.situations
+        if listing.is_due(self._exchange, self._symbol, quiet_s, self._timeouts.listing_s):
+            await listing.look(self._exchange, self._symbol)
+        if listing.halted == self._halted:
+            if not self._halted:
+                situations.end(Situation.HALTED)  # one that was over before this connection began
+            return
+        self._halted = listing.halted
+        self._stands.set()
+        if self._halted:
+            situations.begin(Situation.HALTED, CLOCK.now_ms())
+            await self._queue.put(BookLost(from_ns=CLOCK.now_ns()))
+        else:
+            situations.end(Situation.HALTED)
+        await self._tell()
+
+    async def _lose(self, book: Mapping[str, Any], error: BookError, *, streamed: bool) -> None:
+        """A book of which no row can be made: until the next usable one there is none."""
+        kind, amount = situation_of(book)
+        self._stands.set()
+        if self._unusable is None:
+            now_ns = CLOCK.now_ns()
+            self._unusable = _Unusable(time.monotonic(), now_ns // 1_000_000, error, kind, amount, streamed)
+            self._look_at_s = self._unusable.since_s + self._timeouts.unusable_s
+            if self._confirms and streamed:
+                await self._queue.put(Confirmation(until_ns=now_ns))
+            await self._queue.put(BookLost(from_ns=now_ns))
+            return
+        odd = self._unusable
+        odd.since_ms = odd.since_ms if kind is odd.kind else CLOCK.now_ms()
+        odd.error, odd.kind, odd.amount, odd.streamed = error, kind, amount, odd.streamed or streamed
+        if self._memory.situations.has(*OF_BOOK):
+            await self._say_unusable()
+
+    async def _say_unusable(self) -> None:
+        if self._unusable is not None:
+            self._memory.situations.begin(self._unusable.kind, self._unusable.since_ms, self._unusable.amount)
+            await self._tell()
+
+    async def _recover(self) -> None:
+        """A usable book is there."""
+        self._stands.set()
+        if self._unusable is not None or self._odd_before:
+            self._unusable, self._odd_before = None, False
+            self._memory.situations.end(*OF_BOOK)
+            await self._tell()
+
+    async def _look_into(self) -> None:
+        """The stream's book cannot be used: ask whether the venue's own is so. If it is, that is how the market stands.
+
+        Raises:
+            OutOfStep: where the venue's own book is usable.
+            UnusableBook: where no book can be asked for: a fresh snapshot may help.
+        """
+        odd, now_s = self._unusable, time.monotonic()
+        if odd is None or now_s < self._look_at_s:
+            return
+        self._look_at_s = now_s + self._timeouts.look_s
+        if not self._exchange.has.get("fetchOrderBook"):
+            await self._say_unusable()
+            if not self._odd_before or now_s - odd.since_s >= self._timeouts.renew_s:
+                raise UnusableBook(
+                    "{name} sends no usable book of {symbol}: {error}", name=self._name, symbol=self._symbol, error=odd.error
+                ) from odd.error
+            return
+        asked_ns = CLOCK.now_ns()
+        book = await self._fetch(self._symbol, poll_levels(self._exchange.id))
+        try:
+            asked = snapshot_of(book)
+        except BookError as error:
+            odd.denied = 0
+            if not odd.streamed:
+                await self._lose(book, error, streamed=False)
+            await self._say_unusable()
+            return
+        if self._unusable is not odd:
+            return
+        if not odd.streamed and (self._last is None or np.array_equal(asked.levels, self._last.levels)):
+            await self._recover()
+            self._last = asked if self._last is None else replace(self._last, received_ns=asked_ns)
+            await self._put_book(self._last)
+            return
+        odd.denied += 1
+        self._look_at_s = now_s + self._timeouts.again_s
+        if odd.denied >= DENIED:
+            raise OutOfStep("the book that {name} streams cannot be used, other than the one on request", name=self._name)
+
+    async def _put_book(self, book: OrderBookSnapshot) -> None:
+        """Hand on a book, but not while the market is halted."""
+        if not self._halted:
+            await self._queue.put(book)
 
     async def _forward_failure(self, following: Coroutine[Any, Any, None]) -> None:
         try:
@@ -339,44 +560,15 @@ class Connection:
     @property
     def _confirms(self) -> bool:
         """Tells whether a book confirms those before it, because a lost message would have been noticed."""
-        return not self._compares or self._check.reliable
+        return self._polls or self._check.reliable
 
     # -- books by socket ----------------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
         depth = socket_levels(self._exchange.id, self._exchange.markets[self._symbol])
         self._hook()
-        quiet_since, asks = time.monotonic(), _Asks()
-        asked_at, streamed = quiet_since, False
         try:
-            while True:
-                if self._watching is None:
-                    self._watching = asyncio.ensure_future(self._exchange.watch_order_book(self._symbol, depth))
-                waiting = {self._watching, self._fault}
-                if self._news.done():
-                    self._news = asyncio.get_running_loop().create_future()
-                patience_s = self._patience(asks)
-                await asyncio.wait({*waiting, self._news}, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
-                if self._news.done() and not self._watching.done():
-                    await asyncio.wait(waiting, timeout=NEWS_S, return_when=asyncio.FIRST_COMPLETED)
-                if self._fault.done():
-                    self._fault.result()
-                book = None if self._watching.done() or not streamed else self._unseen()
-                if self._watching.done():
-                    book, self._watching = self._watching.result(), None
-                    if not streamed:
-                        await self._leave_asked(book)
-                    streamed = True
-                if book is not None:
-                    quiet_since, asks = time.monotonic(), _Asks()
-                    asked_at = quiet_since
-                    self._depth.narrow(book, depth)
-                    await self._hand_on(book)
-                    continue
-                self._give_up_unusable()
-                if time.monotonic() - asked_at >= patience_s:
-                    asked_at = time.monotonic()
-                    await self._ask(time.monotonic() - quiet_since, asks)
+            await self._watch_books(depth)
         except self._not_supported() as error:
             if self._transport == "socket":
                 raise
@@ -388,6 +580,50 @@ class Connection:
         self._compares = False
         await self._poll()
 
+    async def _watch_books(self, depth: int | None) -> None:
+        quiet_since, asks = time.monotonic(), _Asks()
+        asked_at, streamed = quiet_since, False
+        await self._heed_list(0.0)
+        while True:
+            patience_s = self._patience(asks)
+            book = await self._next_book(depth, patience_s, unseen=streamed)
+            if book is not None:
+                if not streamed:
+                    await self._leave_asked(book)
+                streamed, quiet_since, asks = True, time.monotonic(), _Asks()
+                asked_at = quiet_since
+                self._depth.narrow(book, depth)
+                await self._hand_on(book)
+            quiet_s = time.monotonic() - (quiet_since if self._unusable is None else min(quiet_since, self._unusable.since_s))
+            was_halted = self._halted
+            await self._heed_list(quiet_s)
+            if self._unusable is not None:
+                await self._look_into()
+            elif not self._halted and (was_halted or time.monotonic() - asked_at >= patience_s):
+                asked_at = time.monotonic()
+                await self._ask(quiet_s, asks)
+
+    async def _next_book(self, depth: int | None, patience_s: float, *, unseen: bool) -> Any | None:
+        """The next book of the stream; None where none came in time.
+
+        Args:
+            unseen: whether to look for one that ccxt has, and says nothing of.
+        """
+        if self._watching is None:
+            self._watching = asyncio.ensure_future(self._exchange.watch_order_book(self._symbol, depth))
+        waiting = {self._watching, self._fault}
+        if self._news.done():
+            self._news = asyncio.get_running_loop().create_future()
+        await asyncio.wait({*waiting, self._news}, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+        if self._news.done() and not self._watching.done():
+            await asyncio.wait(waiting, timeout=NEWS_S, return_when=asyncio.FIRST_COMPLETED)
+        if self._fault.done():
+            self._fault.result()
+        if not self._watching.done():
+            return self._unseen() if unseen else None
+        book, self._watching = self._watching.result(), None
+        return book
+
     def _unseen(self) -> Any | None:
         """The book as ccxt has it, where it differs from the last one handed on.
 
@@ -395,9 +631,11 @@ class Connection:
         with the next, and before a silence not at all.
         """
         book = (self._exchange.orderbooks or {}).get(self._symbol)
-        if book is None or self._last is None or self._unusable is not None:
+        if book is None:
             return None
-        return None if same_levels(book, self._last) else book
+        if self._unusable is not None and self._unusable.streamed:
+            return book if is_usable(book) else None
+        return None if self._last is None or same_levels(book, self._last) else book
 
     async def _leave_asked(self, book: Any) -> None:
         """The stream begins with another book than the one asked for before it: when that one ceased to hold is not known.
@@ -405,11 +643,13 @@ class Connection:
         Messages confirm the books between themselves. None of them says how long a book held that came before the first.
         """
         if self._last is not None and not same_levels(book, self._last):
-            await self._queue.put(StatusChange(state=FeedState.LIVE, gap=True, resync=True))
+            await self._queue.put(self._status(gap=True))
 
     def _patience(self, asks: _Asks) -> float:
         if self._unusable is not None:
-            return self._timeouts.unusable_s
+            return max(0.0, self._look_at_s - time.monotonic())
+        if self._halted:
+            return self._timeouts.look_s
         soon = asks.touch_differs or asks.moved_since_s is not None or asks.differing == 1
         return self._timeouts.again_s if soon else self._timeouts.quiet_s
 
@@ -418,26 +658,23 @@ class Connection:
 
         Raises:
             WentQuiet: where the venue's book changed without a message, or the silence is too long.
-            UnusableBook: where no usable book ever arrived, and none can be asked for either.
-            FeedFailed: where the market is no longer traded.
         """
         name = self._name
-        if quiet_s > asks.next_listing_s + self._timeouts.silent_s:
-            asks.next_listing_s = quiet_s
-            await self._load(reload=True)
         if not self._exchange.has.get("fetchOrderBook"):
             if quiet_s > self._timeouts.silent_s:
                 raise WentQuiet("{name} has sent nothing for {seconds:.0f} s", name=name, seconds=quiet_s)
             return
         asked_ns = CLOCK.now_ns()
+        asked = await self._fetch(self._symbol, poll_levels(self._exchange.id))
         try:
-            book = snapshot_of(await self._fetch(self._symbol, poll_levels(self._exchange.id)))
+            book = snapshot_of(asked)
         except BookError as error:
-            self._unusable = self._unusable or (time.monotonic(), error)
+            await self._lose(asked, error, streamed=False)
             return
         if self._last is None:  # no message yet: this book is the first, from when it came: the venue made it after being asked
+            await self._recover()
             self._last = book
-            await self._queue.put(book)
+            await self._put_book(book)
             return
         if not np.array_equal(book.levels, self._last.levels):
             touch_differs = not np.array_equal(book.levels[:3:2], self._last.levels[:3:2])  # best ask and best bid
@@ -455,38 +692,29 @@ class Connection:
         asks.touch_differs, asks.differing_since_s, asks.moved_since_s, asks.asked, asks.differing = False, None, None, None, 0
         known, asks.number = (None, self._last.sequence, asks.number), book.sequence
         if book.sequence in known:  # else it went away and came back meanwhile, or something deeper changed
-            await self._queue.put(replace(self._last, received_ns=asked_ns))
+            await self._put_book(replace(self._last, received_ns=asked_ns))
 
     async def _hand_on(self, book: Mapping[str, Any]) -> None:
-        """Copy, check and queue one book; skip it where it cannot be used, but not for long."""
+        """Copy, check and queue one book; until the next one there is none where it cannot be used."""
         try:
             snapshot = snapshot_of(book, confirms=self._confirms)
         except BookError as error:
-            now_ns = CLOCK.now_ns()
-            if self._confirms:
-                await self._queue.put(Confirmation(until_ns=now_ns))
-            await self._queue.put(BookLost(from_ns=now_ns))
-            self._unusable = self._unusable or (time.monotonic(), error)
-            self._give_up_unusable()
+            await self._lose(book, error, streamed=True)
             return
-        self._unusable = None
+        await self._recover()
         if not self._depth.covers(snapshot):
             raise OutOfStep("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._name)
-        self._last = snapshot = self._depth.without_unknown(snapshot)
+        before, self._last = self._last, self._depth.without_unknown(snapshot)
+        if self._halted and before is not None and not np.array_equal(before.levels, self._last.levels):
+            self._memory.listing.trades_on()
+            await self._heed_list(0.0)
+        self._compared_s = self._compared_s or time.monotonic()
         if not self._confirms:
             now = time.monotonic()
             while len(self._recent) > 1 and self._recent[1][0] < now - KEPT_S:
                 self._recent.popleft()
-            self._recent.append((now, snapshot))
-        await self._queue.put(snapshot)
-
-    def _give_up_unusable(self) -> None:
-        if self._unusable is None or time.monotonic() - self._unusable[0] < self._timeouts.unusable_s:
-            return
-        error = self._unusable[1]
-        raise UnusableBook(
-            "{name} sends no usable book of {symbol}: {error}", name=self._name, symbol=self._symbol, error=error
-        ) from error
+            self._recent.append((now, self._last))
+        await self._put_book(self._last)
 
     # -- comparison with the venue's book -------------------------------------------------------------------------------
 
@@ -499,6 +727,7 @@ class Connection:
         while True:
             await asyncio.sleep(self._timeouts.compare_s)
             if self._confirms or not self._recent or self._unusable is not None:  # nothing to compare, or no need to
+                self._compared_s = self._compared_s and time.monotonic()
                 continue
             asked_ns, asked_s = CLOCK.now_ns(), time.monotonic()
             try:
@@ -513,6 +742,7 @@ class Connection:
             if differing_levels(asked.whole[: 4 * COMPARED], books):
                 self._fail(BooksDiffer("the book that {name} streams differs from the one it gives on request", name=self._name))
                 return
+            self._compared_s = time.monotonic()
             # levels that changed while it was asked were not compared: what went wrong with them then is seen the next time
             await self._queue.put(Confirmation(until_ns=asked_ns - int(self._timeouts.settle_s * 1e9)))
 
@@ -524,44 +754,99 @@ class Connection:
             raise FeedFailed("{name} gives no order books: choose another exchange", name=self._name)
         pace_s = max(self._exchange.rateLimit, STEP_MS) / 1e3
         limit = poll_levels(self._exchange.id)
-        moved_s, told, before = time.monotonic(), False, None
+        self._polls, situations = True, self._memory.situations
+        situations.begin(Situation.ASKED, CLOCK.now_ms())
+        situations.end(Situation.STILL)
+        moved_s, moved_ms, before = time.monotonic(), CLOCK.now_ms(), None
         while True:
             asked_s = time.monotonic()
             book = await self._fetch(self._symbol, limit)
             now = [level[:2] for side in ("asks", "bids") for level in book[side][:LEVELS]]
             if now != before:
-                moved_s, before = asked_s, now
-            if told != (asked_s - moved_s > self._timeouts.still_s):
-                told = not told
-                still = compose(
-                    "{name} has given the same book for {seconds:.0f} s: it is quiet, or its answers are old",
-                    name=self._name,
-                    seconds=self._timeouts.still_s,
-                )
-                await self._queue.put(StatusChange(state=FeedState.LIVE, message=sentence(still) if told else ""))
+                moved_s, moved_ms, before = asked_s, CLOCK.now_ms(), now
+                situations.end(Situation.STILL)
+            elif asked_s - moved_s > self._timeouts.still_s:
+                situations.begin(Situation.STILL, moved_ms, self._timeouts.still_s)
+            await self._heed_list(asked_s - moved_s)
             await self._hand_on(book)
+            if self._unusable is not None and time.monotonic() >= self._look_at_s:
+                await self._say_unusable()
+            await self._tell()
             await asyncio.sleep(max(0.0, pace_s - (time.monotonic() - asked_s)))
 
     # -- trades -------------------------------------------------------------------------------------------------------
 
     async def _follow_trades(self) -> None:
         """Trades are optional: their failures do not end the connection."""
-        while True:
-            try:
-                for trade in await self._exchange.watch_trades(self._symbol):
-                    usable = trade_of(trade)
-                    if usable is not None:
-                        await self._queue.put(usable)
-            except self._not_supported() as error:
-                log.info("%s streams no trades of %s: %s", self._name, self._symbol, error)
-                return
-            except asyncio.CancelledError:
-                if is_cancelled():
-                    raise
-                await asyncio.sleep(self._timeouts.trades_s)
-            except Exception as error:
-                log.debug("trades of %s on %s: %s", self._symbol, self._name, error)
-                await asyncio.sleep(self._timeouts.trades_s)
+        proof = self._memory.proof
+        proof.followed = True
+        self._exchange.trades = tapped = _TappedTrades(self._exchange.trades or {}, self._symbol, self._trade_came)
+        watching: asyncio.Future[Any] | None = None
+        try:
+            while True:
+                try:
+                    watching = asyncio.ensure_future(self._exchange.watch_trades(self._symbol))
+                    if proof.interrupted and not await self._failed_soon(watching):
+                        self._resume_trades()
+                    came = await watching
+                    for trade in () if tapped.tapped else came:
+                        self._trade_came(trade)
+                except self._not_supported() as error:
+                    log.info("%s streams no trades of %s: %s", self._name, self._symbol, error)
+                    proof.followed = False
+                    return
+                except asyncio.CancelledError:
+                    if is_cancelled():
+                        raise
+                    await self._wait_for_trades()
+                except Exception as error:
+                    log.debug("trades of %s on %s: %s", self._symbol, self._name, error)
+                    await self._wait_for_trades()
+        finally:
+            if watching is not None:
+                watching.cancel()
+                await asyncio.gather(watching, return_exceptions=True)
+
+    async def _failed_soon(self, watching: asyncio.Future[Any]) -> bool:
+        """Tells whether following the trades failed within a moment of the connection's standing."""
+        stands = asyncio.ensure_future(self._stands.wait())
+        try:
+            await asyncio.wait({watching, stands}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({watching}, timeout=self._timeouts.settle_s)
+        finally:
+            stands.cancel()
+        return watching.done() and (watching.cancelled() or watching.exception() is not None)
+
+    async def _wait_for_trades(self) -> None:
+        self._take_trades()
+        self._memory.proof.cut(CLOCK.now_ms())
+        await asyncio.sleep(self._timeouts.trades_s)
+
+    def _resume_trades(self) -> None:
+        interruption = self._memory.proof.resumed(CLOCK.now_ms())
+        if interruption is not None:
+            self._trades.append(interruption)
+            self._wake()
+
+    def _trade_came(self, trade: Any) -> None:
+        """ccxt has a trade; all of its message are taken together."""
+        if self._over:  # nobody would get it; the next connection may be sent it again
+            return
+        if not self._message:
+            asyncio.get_running_loop().call_soon(self._take_trades)
+        self._message.append(trade)
+
+    def _take_trades(self) -> None:
+        message, self._message = self._message, []
+        if message:
+            self._resume_trades()
+            self._trades.extend(self._memory.proof.take(message))
+            self._wake()
+
+    def _wake(self) -> None:
+        """Have the trades handed on, where nothing else waits."""
+        if self._queue.empty():
+            self._queue.put_nowait(None)
 
     @staticmethod
     def _not_supported() -> tuple[type[BaseException], ...]:
@@ -585,5 +870,4 @@ class _Asks:
     asked: FloatArray | None = None
     differing_since_s: float | None = None
     moved_since_s: float | None = None
-    next_listing_s: float = 0.0
     number: int | None = None

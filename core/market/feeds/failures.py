@@ -51,7 +51,11 @@ class WentQuiet(StreamFault):
 
 
 class UnusableBook(StreamFault):
-    """The venue sends books that cannot be used, and not only for a moment."""
+    """The venue sends books that cannot be used, and not only for a moment: a fresh snapshot may help, or time."""
+
+
+class EmptyList(StreamFault):
+    """The venue lists no market at all: its answer is garbled, or it trades none."""
 
     verdict = RetryVerdict.DOUBTFUL
 

@@ -7,17 +7,30 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 
 from core.market.book import OrderBookSnapshot
-from core.market.feeds.connection import Connection, Timeouts, Transport
-from core.market.feeds.failures import Backoff, BooksDiffer, Failure, RetryVerdict, UnusableBook, WentQuiet, classify_failure
-from core.market.feeds.protocol import Clock, FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
+from core.market.feeds.clock import CLOCK
+from core.market.feeds.connection import Connection, FeedMemory, Timeouts, Transport
+from core.market.feeds.failures import (
+    Backoff,
+    BooksDiffer,
+    EmptyList,
+    Failure,
+    RetryVerdict,
+    StreamFault,
+    UnusableBook,
+    WentQuiet,
+    classify_failure,
+)
+from core.market.feeds.protocol import BookLost, Clock, FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
+from core.market.feeds.situations import said_of
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
 from core.messages import Message, compose, sentence
 
 MAX_DOUBTS = 9
-"""Doubtful failures in a row after which the feed gives up."""
+"""Doubtful failures in a row after which a feed that never had a book gives up; one that had waits longer from then on."""
 MAX_DIFFERENCES = 3
 """Times in a row that streamed books may differ from the venue's book, before its books are asked for one by one instead."""
 STEADY_S = 5.0
@@ -30,7 +43,8 @@ log = logging.getLogger(__name__)
 class LiveFeed:
     """An exchange's order book, by socket where ccxt has one and otherwise by polling at the exchange's own rate limit.
 
-    After every failure the exchange's sockets and books are discarded: the next connection starts from a fresh snapshot.
+    After every failure the exchange's sockets and books are discarded: the next connection starts from a fresh snapshot. While
+    the venue answers, a feed that had a book does not end by itself: what passes is a state (`core.market.feeds.situations`).
 
     Args:
         exchange: ccxt's id, "binance". symbol: ccxt's unified symbol, "BTC/USDT", "BTC/USDT:USDT".
@@ -58,6 +72,7 @@ class LiveFeed:
         self.tick = 0.0
         self._trades, self._transport, self._configure = trades, transport, configure
         self._backoff, self._timeouts = backoff or Backoff(), timeouts or Timeouts()
+        self._memory, self._name = FeedMemory(), exchange
 
     async def events(self) -> AsyncIterator[FeedEvent]:
         """See `protocol.Feed.events`.
@@ -68,8 +83,8 @@ class LiveFeed:
         yield StatusChange(state=FeedState.CONNECTING)
         # in a thread, since the import alone takes a second
         exchange = await asyncio.to_thread(make_exchange, self.exchange, self.symbol, self._configure)
-        failures = doubts = differences = 0
-        transport, reload_markets = self._transport, False
+        self._name = str(exchange.name)
+        tries = _Tries(self._transport, self._backoff)
         try:
             while True:
                 error: BaseException | None = None
@@ -77,20 +92,19 @@ class LiveFeed:
                 connection = Connection(
                     exchange,
                     self.symbol,
-                    transport=transport,
+                    transport=tries.transport,
                     trades=self._trades,
                     timeouts=self._timeouts,
-                    reload_markets=reload_markets,
+                    memory=self._memory,
                 )
                 try:
                     async with aclosing(connection.events()) as events:  # type: ignore[type-var]  # an async generator
                         async for event in events:
+                            if live_since is None and isinstance(event, OrderBookSnapshot | BookLost):
+                                self.tick, live_since = connection.tick, time.monotonic()
+                                yield self._status(FeedState.LIVE)
                             if isinstance(event, OrderBookSnapshot):
-                                if live_since is None:
-                                    self.tick = connection.tick
-                                    live_since = time.monotonic()
-                                    yield StatusChange(state=FeedState.LIVE)
-                                doubts = 0
+                                tries.succeeded()
                             yield event
                 except FeedFailed as failed:
                     raise FeedFailed(sentence(str(failed))) from failed
@@ -99,29 +113,77 @@ class LiveFeed:
                         raise
                     error = raised
                 assert error is not None  # a connection ends by failing
+                self._memory.proof.cut(CLOCK.now_ms())
                 log.info("%s on %s: %r", self.symbol, self.exchange, error)
-                failure = classify_failure(error, str(exchange.name), self.symbol, exchange.last_response_headers)
-                doubts += failure.verdict is RetryVerdict.DOUBTFUL
-                if failure.verdict is RetryVerdict.FINAL or doubts > MAX_DOUBTS:
-                    raise FeedFailed(sentence(failure.reason))
+                failure = classify_failure(error, self._name, self.symbol, exchange.last_response_headers)
                 lived_s = 0.0 if live_since is None else time.monotonic() - live_since
-                failures = 0 if lived_s >= STEADY_S else failures
-                differences = (0 if lived_s >= AGREED_S else differences) + isinstance(error, BooksDiffer)
-                if differences >= MAX_DIFFERENCES and transport == "auto":
-                    transport = "poll"
-                fresh = isinstance(error, UnusableBook) and not failures  # a fresh snapshot may do: the list can wait
-                reload_markets = not fresh and (isinstance(error, WentQuiet) or failure.verdict is RetryVerdict.DOUBTFUL)
-                wait_s = max(failure.retry_after_s, 0.0 if fresh else self._wait_s(failure, failures))
-                failures += 1
-                resync = failure.verdict is RetryVerdict.RESYNC
-                yield StatusChange(state=FeedState.RECONNECTING, message=_announcement(failure, wait_s), gap=True, resync=resync)
+                wait_s = tries.failed(error, failure, lived_s)
+                self._memory.reload_markets = tries.suspicious
+                if not isinstance(error, StreamFault):
+                    self._memory.situations.forget()
+                yield self._status(FeedState.RECONNECTING, (failure, wait_s))
                 await _reset(exchange)
                 await asyncio.sleep(wait_s)
         finally:
             await close_exchange(exchange)
 
-    def _wait_s(self, failure: Failure, failures: int) -> float:
-        return 0.0 if failure.verdict is RetryVerdict.RESYNC and not failures else self._backoff.wait_s(failures)
+    def _status(self, state: FeedState, broken: tuple[Failure, float] | None = None) -> StatusChange:
+        """The state, with those of the market that hold; after a failure with what is done about it."""
+        now = self._memory.situations.say()
+        if broken is None:
+            return StatusChange(state=state, message=said_of(self._name, now), situations=now)
+        resync, message = broken[0].verdict is RetryVerdict.RESYNC, _announcement(*broken)
+        return StatusChange(state=state, message=message, situations=now, gap=True, resync=resync)
+
+
+@dataclass
+class _Tries:
+    """What came of a feed's connections so far, and what follows from it.
+
+    Attributes:
+        failures, doubts, refusals, differences, empty: in a row: all, doubtful ones, final ones, books that differed, lists of
+            markets without any.
+        ever_live: whether there ever was a book. suspicious: whether the market may be gone.
+    """
+
+    transport: Transport
+    backoff: Backoff
+    failures: int = 0
+    doubts: int = 0
+    refusals: int = 0
+    differences: int = 0
+    empty: int = 0
+    ever_live: bool = False
+    suspicious: bool = False
+
+    def succeeded(self) -> None:
+        """A book is there."""
+        self.ever_live, self.doubts, self.refusals, self.empty = True, 0, 0, 0
+
+    def failed(self, error: BaseException, failure: Failure, lived_s: float) -> float:
+        """Returns the seconds to wait until the next connection.
+
+        Raises:
+            FeedFailed: where there is no point in one. A feed that had a book asks once more after a refusal.
+        """
+        doubtful, final = failure.verdict is RetryVerdict.DOUBTFUL, failure.verdict is RetryVerdict.FINAL
+        empty = isinstance(error, EmptyList)
+        self.empty += empty
+        self.doubts += doubtful and not empty
+        self.refusals += final
+        doubted = self.empty + (0 if self.ever_live else self.doubts)
+        if self.refusals > self.ever_live or doubted > MAX_DOUBTS:
+            raise FeedFailed(sentence(failure.reason))
+        self.failures = 0 if lived_s >= STEADY_S else self.failures
+        self.differences = (0 if lived_s >= AGREED_S else self.differences) + isinstance(error, BooksDiffer)
+        if self.differences >= MAX_DIFFERENCES and self.transport == "auto":
+            self.transport = "poll"
+        self.suspicious = doubtful or final or isinstance(error, WentQuiet)
+        at_once = not self.failures and (isinstance(error, UnusableBook) or failure.verdict is RetryVerdict.RESYNC)
+        patient = self.backoff.long_after if self.doubts > MAX_DOUBTS else 0
+        wait_s = 0.0 if at_once else self.backoff.wait_s(max(self.failures, patient))
+        self.failures += 1
+        return max(failure.retry_after_s, wait_s)
 
 
 async def _reset(exchange: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -16,6 +16,7 @@ from core.messages import Refusal
 
 if TYPE_CHECKING:  # whose rows are made by `core.market.grid`, which reads these events
     from core.market.book import OrderBookSnapshot
+    from core.market.feeds.situations import Since
     from core.market.grid import Confirmed, Gap, Row
 
 Clock: TypeAlias = Literal["wall", "event"]
@@ -36,12 +37,25 @@ class FeedState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Trade:
-    """One trade: price in quote currency, size in the venue's unit, `side` the aggressor's (None where the venue omits it)."""
+    """One trade: price in quote currency, size in the venue's unit, `side` the aggressor's (None where the venue omits it).
+
+    Attributes:
+        id: the venue's; "" where it has none, or the file does not keep it.
+    """
 
     price: float
     size: float
     side: Literal["buy", "sell"] | None
     exchange_ms: int
+    id: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TradesBreak:
+    """Trades were not followed from one time to another, milliseconds since the epoch; those still sent of then follow it."""
+
+    from_ms: int
+    until_ms: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,12 +66,14 @@ class StatusChange:
         message: one sentence for a person, or empty.
         gap: whether books may have been missed. Rows that were not confirmed by then are dropped, and no window spans it.
         resync: whether the connection held, and only the book is asked for anew.
+        situations: states of the market that pass, the oldest first; the message names them.
     """
 
     state: FeedState
     message: str = ""
     gap: bool = False
     resync: bool = False
+    situations: tuple[Since, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +98,7 @@ class BookLost:
     from_ns: int
 
 
-FeedEvent: TypeAlias = "OrderBookSnapshot | Trade | StatusChange | Confirmation | BookLost | Row | Confirmed | Gap"
+FeedEvent: TypeAlias = "OrderBookSnapshot | Trade | TradesBreak | StatusChange | Confirmation | BookLost | Row | Confirmed | Gap"
 
 
 class FeedFailed(Refusal):

@@ -211,6 +211,8 @@ class Way(StrEnum):
     """With the book on request."""
     ASKED = "asked"
     """There is no stream."""
+    UNCHECKED = "unchecked"
+    """Neither numbers nor sums, nor a book on request: nothing confirms a row (D27)."""
 
 
 @dataclass(frozen=True)
@@ -218,12 +220,12 @@ class VenueCheck:
     """The check of a venue's stream.
 
     Attributes:
-        by: who checks. tried: with what: messages that the venue really sent, or a market made up in its protocol.
+        by: who checks; "" for nobody. tried: with what: messages that the venue really sent, or a market made up in its protocol.
         spot, contract: the checks of a connection.
     """
 
     way: Way
-    by: Literal["ccxt", "app"]
+    by: Literal["ccxt", "app", ""]
     tried: Literal["captured", "made", ""] = ""
     spot: Callable[..., StreamCheck] = NothingToCheck
     contract: Callable[..., StreamCheck] | None = None  # as spot
@@ -241,6 +243,7 @@ VENUES: Final[Mapping[str, VenueCheck]] = {
     "bybitid": VenueCheck(Way.NUMBERS, "app", "", partial(Numbers, bybit_numbers)),
     "coinbaseexchange": VenueCheck(Way.COMPARED, "app", "captured", StreamCheck),
     "cryptocom": VenueCheck(Way.NUMBERS, "ccxt"),
+    "derive": VenueCheck(Way.UNCHECKED, "", "", StreamCheck),
     "deribit": VenueCheck(Way.NUMBERS, "app", "captured", partial(Numbers, deribit_numbers)),
     "gate": VenueCheck(Way.NUMBERS, "app", "", partial(Numbers, gate_numbers), NothingToCheck),
     "gateeu": VenueCheck(Way.NUMBERS, "ccxt", "captured"),

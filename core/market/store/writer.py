@@ -65,7 +65,8 @@ SCHEMAS: Final = {
 """Columns of a journal's tables; rows have a column a level in their file.
 
 Events interrupt the rows, ms by this machine's clock: start, gap (until the next row), reconnect, resync, lost (the venue's book
-is unknown), clock (this machine's jumped), stop.
+is unknown), state (the market is locked, halted, ... as the message says), trades (not followed until then), clock (that of this
+machine jumped), stop.
 """
 SUMMARY_KEY: Final = b"attention_observatory_recording"
 """Metadata key of a file of rows, under which its summary lies as JSON."""
@@ -229,9 +230,9 @@ class SegmentWriter(segments.StreamWriter):
         """Take a trade in, for the segment being gathered."""
         self._note(segments.TRADES, (trade.exchange_ms, trade.price, trade.size, CODES[trade.side]))
 
-    def add_event(self, kind: str, timestamp: int, message: str = "") -> None:
+    def add_event(self, kind: str, timestamp: int, message: str = "", *, until: int | None = None) -> None:
         """Note an interruption (`SCHEMAS`)."""
-        self._note(segments.EVENTS, (timestamp, kind, None, message))
+        self._note(segments.EVENTS, (timestamp, kind, until, message))
 
     def _note(self, kind: str, item: tuple[Any, ...]) -> None:
         with self._lock:

@@ -58,8 +58,9 @@ def test_interleave_refuses_a_thin_or_a_crossed_book() -> None:
     asks = np.array([[101.0 + i, 1] for i in range(10)])
     with pytest.raises(BookError, match="the book has 10 asks and 9 bids: 10 a side are needed"):
         interleave(asks, asks[:9] - [20, 0])
-    with pytest.raises(BookError, match="the book is crossed in row 0"):
-        interleave(asks, np.array([[101.0 - i, 1] for i in range(10)]))
+    for best, word in ((101.0, "locked"), (101.5, "crossed")):
+        with pytest.raises(BookError, match=f"the book is {word}: the best ask"):
+            interleave(asks, np.array([[best - i, 1] for i in range(10)]))
 
 
 def test_a_snapshot_knows_its_mid_and_spread(rows: BookRows) -> None:

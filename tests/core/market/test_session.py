@@ -16,6 +16,7 @@ from core.market.book import STEP_MS, BookRows, OrderBookSnapshot, frame_from_ro
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, Trade
 from core.market.feeds.recording import RecordingFeed
+from core.market.feeds.situations import Situation
 from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, STALE_MS, MarketSession
 from core.market.session_view import Status
@@ -257,6 +258,17 @@ def test_books_that_come_late_by_the_venues_own_time_are_named(predictor: Predic
     feed.send(*sent(20, 2_400))
     wait_until(lambda: session.lag_ms == pytest.approx(2_400, abs=1))
     assert "more than 2 s late by their own time" in session.status_now()[1] == session.view().message
+    assert [(one.kind, one.amount) for one in session.situations()] == [(Situation.LAGGING, 2)]
+    feed.send(*sent(20, -3_200))
+    wait_until(lambda: session.lag_ms == pytest.approx(-3_200, abs=1))
+    assert "more than 3 s ahead by their own time" in session.status_now()[1] == session.view().message
+    assert [(one.kind, one.amount) for one in session.view().situations] == [(Situation.AHEAD, 3)]
+    feed.send(*sent(20, 3_600_400))
+    wait_until(lambda: session.lag_ms == pytest.approx(3_600_400, abs=1))
+    assert "more than 3600 s late" in session.status_now()[1]
+    assert str(session.situations()[0].words("{time}")) == "lagging by 1 h since {time}"
+    feed.send(*sent(20, 2_400))
+    wait_until(lambda: session.lag_ms == pytest.approx(2_400, abs=1))
     (again,) = sent(1, 2_400)
     feed.send(*[replace(again, received_ns=again.received_ns + i * 10**9) for i in range(20)])  # confirmed, not changed
     assert session.lag_ms == pytest.approx(2_400, abs=1)

@@ -17,6 +17,7 @@ from starlette.websockets import WebSocket
 
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.feeds.situations import Since, Situation
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
@@ -100,9 +101,9 @@ def ticket_for(session: MarketSession, language: str = "en") -> str:
 
 
 @asynccontextmanager
-async def visiting(session: MarketSession, count: int = 1) -> AsyncIterator[list[Visitor]]:
+async def visiting(session: MarketSession, count: int = 1, *, language: str = "en") -> AsyncIterator[list[Visitor]]:
     """Visitors that have received their snapshot; they leave at the end."""
-    visitors = [Visitor(ticket_for(session)) for _ in range(count)]
+    visitors = [Visitor(ticket_for(session, language)) for _ in range(count)]
     serving = [asyncio.create_task(stream_route.market_stream(one.socket)) for one in visitors]
     for one in visitors:
         assert await one.frame() == (FrameKind.SNAPSHOT, session.step)
@@ -262,3 +263,17 @@ def test_a_session_is_kept_running_once_for_all_sockets_of_a_viewer(
 
     run(test)
     assert session not in stream_route._notices
+
+
+def test_states_of_the_market_travel_with_their_beginning(session: MarketSession) -> None:
+    async def test() -> None:
+        async with visiting(session, 1, language="es") as (one,):
+            assert isinstance(session.feed, ScriptedFeed)
+            locked = Since(kind=Situation.LOCKED, since_ms=1_700_000_000_000)
+            session.feed.send(StatusChange(state=FeedState.LIVE, message="later", situations=(locked,)))
+            told = {"kind": "locked", "since": 1_700_000_000_000, "text": "igualado desde las {time}"}
+            status = STATUSES.index(Status.INTERRUPTED)
+            assert await one.text() == {"status": status, "text": "later", "situations": [told]}
+            assert session.view().situations == (locked,)
+
+    run(test)

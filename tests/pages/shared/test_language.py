@@ -278,7 +278,7 @@ def test_the_check_lets_translated_ones_pass(source: str) -> None:
 
 # fmt: off
 SHOWN_ERRORS = {
-    "BadValue", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "FeedFailed",
+    "BadValue", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "EmptyList", "FeedFailed",
     "FindingError", "FormatError", "GradientError", "MissingModels", "NotAllowed", "OutOfStep",
     "ExperimentError", "OwnClassesError", "PictureError", "ReadingError", "RecordingError", "TextError",
     "TooManyFeeds", "RunError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",

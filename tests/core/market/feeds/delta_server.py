@@ -50,8 +50,12 @@ class VenueServer(ABC):
         self.refuses_requests: int | None = None
         self.refuses_sockets: int | None = None
         self.delisted = False
+        self.halted = False
+        """Whether the list of markets says that the market is not traded now, while its book stands."""
         self.answers_after_s = 0.0
         """How long a subscription waits for its answer."""
+        self.wishes: dict[web.WebSocketResponse, str] = {}
+        """All that came by each socket."""
         self.deaf: set[web.WebSocketResponse] = set()
         """Sockets that stay open but are sent nothing."""
 
@@ -87,8 +91,14 @@ class VenueServer(ABC):
         """Send a message to everyone; nothing where there is none."""
         async with self._sending:
             for socket in self.sockets - self.deaf if text else ():
+                if not self.concerns(text, self.wishes.get(socket, "")):
+                    continue
                 with contextlib.suppress(ConnectionError):
                     await socket.send_str(text)
+
+    def concerns(self, text: str, wishes: str) -> bool:
+        """Whether a message is one that a socket asked for."""
+        return True
 
     def remember(self) -> None:
         """Note the present book in the history."""
@@ -111,6 +121,7 @@ class VenueServer(ABC):
             async for message in socket:
                 if message.type is not WSMsgType.TEXT or socket in self.deaf:
                     continue
+                self.wishes[socket] = self.wishes.get(socket, "") + message.data
                 await asyncio.sleep(self.answers_after_s)
                 async with self._sending:  # no change goes out between a snapshot and what was changed before it
                     # OKX is sent the bare word
@@ -119,6 +130,7 @@ class VenueServer(ABC):
                         await socket.send_str(answer if isinstance(answer, str) else json.dumps(answer))
         finally:
             self.sockets.discard(socket)
+            self.wishes.pop(socket, None)
             self.deaf.discard(socket)
         return socket
 
@@ -243,7 +255,7 @@ class BinanceDeltaServer(DeltaServer):
 
     def _reply(self, path: str) -> Any:
         if path.endswith("exchangeInfo"):
-            entry = {"symbol": "BTCUSDT", "status": "BREAK" if self.delisted else "TRADING", "baseAsset": "BTC"}
+            entry = {"symbol": "BTCUSDT", "status": "BREAK" if self.delisted or self.halted else "TRADING", "baseAsset": "BTC"}
             entry |= {"quoteAsset": "USDT", "isSpotTradingAllowed": True, "permissions": ["SPOT"]}
             filters = [{"filterType": "PRICE_FILTER", "minPrice": "0.1", "maxPrice": "1000000.0", "tickSize": "0.1"}]
             filters.append({"filterType": "LOT_SIZE", "minQty": "0.001", "maxQty": "9000.0", "stepSize": "0.001"})
@@ -287,7 +299,8 @@ class KrakenServer(DeltaServer):
         if path.endswith("AssetPairs"):
             if self.delisted:
                 return {"error": [], "result": {}}
-            pair = {"altname": "XBTUSD", "wsname": "XBT/USD", "base": "XXBT", "quote": "ZUSD", "status": "online"}
+            pair = {"altname": "XBTUSD", "wsname": "XBT/USD", "base": "XXBT", "quote": "ZUSD"}
+            pair["status"] = "cancel_only" if self.halted else "online"
             return {"error": [], "result": {"XXBTZUSD": pair | {"pair_decimals": 1, "lot_decimals": 8, "ordermin": "0.0001"}}}
         if self.delisted:
             return {"error": ["EQuery:Unknown asset pair"]}
@@ -344,7 +357,7 @@ class BybitServer(DeltaServer):
             entry = {"symbol": "BTCUSDT", "baseCoin": "BTC", "quoteCoin": "USDT", "status": "Trading", "marginTrading": "none"}
             lots = {"basePrecision": "0.001", "quotePrecision": "0.1", "minOrderQty": "0.001", "maxOrderQty": "100"}
             entry |= {"lotSizeFilter": lots, "priceFilter": {"tickSize": "0.1"}}
-            if self.delisted:
+            if self.delisted or self.halted:
                 entry["status"] = "Closed"
             return {"retCode": 0, "retMsg": "OK", "result": {"category": "spot", "list": [entry]}}
         if self.delisted:

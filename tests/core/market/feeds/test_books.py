@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from core.market.book import LEVELS, MAX_LEVELS, BookError, OrderBookSnapshot, interleave
-from core.market.feeds.connection import KnownDepth, snapshot_of, trade_of
+from core.market.feeds.connection import KnownDepth, snapshot_of
 from core.market.feeds.protocol import Trade
+from core.market.feeds.trade_proof import trade_of
 
 
 def side(best: float, step: float, count: int) -> list[list[float]]:
@@ -72,7 +73,8 @@ def test_a_third_number_a_level_is_left_out_and_a_missing_time_is_the_receive_ti
     [
         (book(9), "9 asks and 9 bids: 10 a side are needed"),
         (book(0), "0 asks and 0 bids"),
-        (book(bid=101.0), "crossed"),
+        (book(bid=101.0), "is locked: the best ask equals the best bid"),
+        (book(bid=101.5), "is crossed: the best ask is not above"),
         ({**book(), "asks": side(101, 0.5, 12)[::-1]}, "unsorted"),
         ({**book(), "bids": [[99.0, None]] * 12}, "not a price and a size|missing or infinite"),
         ({**book(), "bids": [["x", 1]] * 12}, "not a price and a size"),

@@ -67,7 +67,7 @@ REFUSED = aiohttp.ClientConnectorError(KEY, ConnectionRefusedError(errno.ECONNRE
         (ccxt.InvalidNonce("x"), RetryVerdict.RESYNC, "an update of X went missing"),
         (OutOfStep("it moved"), RetryVerdict.RESYNC, "it moved"),
         (WentQuiet("it is still"), RetryVerdict.RETRY, "it is still"),
-        (UnusableBook("it is crossed"), RetryVerdict.DOUBTFUL, "it is crossed"),
+        (UnusableBook("it is crossed"), RetryVerdict.RETRY, "it is crossed"),
         (ccxt.ExchangeNotAvailable("x GET y 451  {}"), RetryVerdict.FINAL, "X does not serve the place this machine is in"),
         (ccxt.RestrictedLocation("x"), RetryVerdict.FINAL, "X does not serve the place this machine is in"),
         (ccxt.BadSymbol("x"), RetryVerdict.FINAL, "X has no market 'A/B'"),

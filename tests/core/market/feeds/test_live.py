@@ -21,6 +21,7 @@ from core.market.feeds.connection import Timeouts
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import MAX_DOUBTS, LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, Trade
+from core.market.feeds.situations import Situation
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 
 BTC, ETH, PERPETUAL = "spot_btcusdt_20240808", "spot_ethusdt_20240808", "usdm_btcusdt_20240718"
@@ -378,14 +379,19 @@ def test_a_socket_that_died_in_silence_is_noticed() -> None:
     run(scenario)
 
 
-def test_a_book_too_short_to_use_is_given_up_with_a_sentence() -> None:
+def test_a_book_too_short_to_use_is_a_state_that_passes() -> None:
     async def scenario() -> None:
         options = {"transport": "poll", "timeouts": Timeouts(unusable_s=0.0)}
         async with following(ETH, server_options={"snapshot_cap": 7}, **options) as (server, reader):
             server.next = 1
-            with pytest.raises(FeedFailed, match="no usable book of ETH/USDT: the book has 7 asks and 7 bids: 10 a side"):
-                await reader.book()
-            assert server.snapshots == MAX_DOUBTS + 1
+            said = await reader.until(lambda event: "only seven levels since" in getattr(event, "message", ""))
+            assert isinstance(said, StatusChange)
+            assert (said.state, said.gap) == (FeedState.LIVE, False)
+            while server.snapshots < 2 * MAX_DOUBTS:
+                await asyncio.sleep(0.01)
+            server.snapshot_cap = 5000
+            assert_equal_to_server(await reader.book(), server)
+            assert [one.kind for one in reader.statuses[-1].situations] == [Situation.ASKED]
 
     run(scenario)
 

@@ -1,0 +1,404 @@
+"""A state of the market is not its end: 75 s of each, on three protocols, with the real ccxt, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.market.feeds.protocol import FeedState, StatusChange
+from core.market.feeds.situations import Since, Situation, Situations, lag_situation, said_of, situation_of, span_of
+from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer
+from tests.core.market.feeds.virtual_market import Market, all_clocks, recorded
+from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
+
+LASTS_S, BACK_S = 75.0, 5.0
+SERVERS = (BinanceDeltaServer, BybitServer, KrakenServer)
+
+
+def lock(server: DeltaServer) -> None:
+    server.bids[min(server.asks)] = 500
+
+
+def cross(server: DeltaServer) -> None:
+    server.bids[min(server.asks) + 3] = 500
+
+
+def leave_five(server: DeltaServer) -> None:
+    for side, sign in ((server.asks, 1), (server.bids, -1)):
+        for price in sorted(side, key=lambda price: sign * price)[5:]:
+            del side[price]
+
+
+def leave_none(server: DeltaServer) -> None:
+    server.asks.clear()
+    server.bids.clear()
+
+
+STATES: dict[Situation, Callable[[Any], object]] = {
+    Situation.LOCKED: lock,
+    Situation.CROSSED: cross,
+    Situation.NO_ASKS: lambda server: server.asks.clear(),
+    Situation.NO_BIDS: lambda server: server.bids.clear(),
+    Situation.EMPTY: leave_none,
+    Situation.FEW: leave_five,
+}
+WORDS = {
+    Situation.LOCKED: "locked since",
+    Situation.CROSSED: "crossed since",
+    Situation.NO_ASKS: "no asks since",
+    Situation.NO_BIDS: "no bids since",
+    Situation.EMPTY: "no asks and no bids since",
+    Situation.FEW: "only five levels since",
+    Situation.HALTED: "halted since",
+}
+
+
+def virtually(
+    monkeypatch: pytest.MonkeyPatch, server: DeltaServer, folder: Path, scenario: Callable[[Market], Any], **options: Any
+) -> Market:
+    """Run a scenario of a recorded market; the market afterwards."""
+    kept = []
+
+    async def run(loop: VirtualLoop) -> None:
+        all_clocks(loop, monkeypatch)
+        async with recorded(server, folder, loop, **options) as market:
+            kept.append(market)
+            await scenario(market)
+
+    run_virtually(run)
+    return kept[0]
+
+
+async def until(market: Market, wanted: Callable[[], bool], most_s: float = 60.0) -> None:
+    end = market.loop.time() + most_s
+    while not wanted():
+        assert market.loop.time() < end, market.said
+        await asyncio.sleep(0.05)
+
+
+async def until_recorded(market: Market, rows: int = 12) -> None:
+    have = market.writer.rows
+    await until(market, lambda: market.writer.rows >= have + rows)
+
+
+@pytest.mark.parametrize("transport", ["auto", "poll"])
+@pytest.mark.parametrize("make", SERVERS)
+@pytest.mark.parametrize("kind", STATES)
+def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
+    kind: Situation, make: type[DeltaServer], transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: dict[str, float] = {}
+
+    async def scenario(market: Market) -> None:
+        await until_recorded(market)
+        times["began"], since = market.loop.time(), market.now_ms()
+        await market.change(STATES[kind])
+        await asyncio.sleep(4.0)
+        (state,) = [one for one in market.situations if one.kind is not Situation.ASKED]
+        assert (state.kind, state.amount) == (kind, 5 if kind is Situation.FEW else 0)
+        assert -50 <= state.since_ms - since < 1_500
+        assert WORDS[kind] in market.said[-1] and "row" not in market.said[-1].replace("no rows", "")
+        rows = market.writer.rows
+        await asyncio.sleep(LASTS_S - 4.0)
+        assert market.writer.rows == rows and not market.ended
+        assert state in market.situations
+        market.moves, times["over"] = True, market.loop.time()
+        await asyncio.sleep(BACK_S)
+        assert not [one for one in market.situations if one.kind is not Situation.ASKED]
+        await until_recorded(market, 4)
+
+    market = virtually(monkeypatch, make(), tmp_path, scenario, transport=transport)
+    assert market.first_book(times["over"]) <= BACK_S
+    assert [hole for hole in market.holes() if hole > 1.0] == [pytest.approx(LASTS_S, abs=2.0)]
+    assert not [one for when, one in market.events if isinstance(one, StatusChange) and one.state is FeedState.RECONNECTING]
+
+
+@pytest.mark.parametrize("way", ["stands", "cut", "from the start", "polled"])
+@pytest.mark.parametrize("make", SERVERS)
+def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(
+    make: type[DeltaServer], way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, times = make(), dict[str, float]()
+    server.halted = way == "from the start"
+
+    async def scenario(market: Market) -> None:
+        if way != "from the start":
+            await until_recorded(market)
+        market.moves, server.halted, since = False, True, market.now_ms()
+        if way == "cut":
+            server.cut()
+        await until(market, lambda: any(one.kind is Situation.HALTED for one in market.situations), 16.0)
+        (state,) = [one for one in market.situations if one.kind is Situation.HALTED]
+        assert 0 <= state.since_ms - since <= 16_000
+        assert "halted since" in market.said[-1]
+        await asyncio.sleep(4.0)  # in which what came before it may be confirmed
+        rows = market.writer.rows
+        await asyncio.sleep(LASTS_S - 4.0)
+        assert market.writer.rows == rows and state in market.situations
+        market.moves, server.halted, times["over"] = True, False, market.loop.time()
+        await asyncio.sleep(BACK_S)
+        assert Situation.HALTED not in [one.kind for one in market.situations]
+        await until_recorded(market, 4)
+
+    market = virtually(monkeypatch, server, tmp_path, scenario, transport="poll" if way == "polled" else "auto")
+    assert market.first_book(times["over"]) <= BACK_S
+    if way != "from the start":
+        assert max(market.holes()) == pytest.approx(LASTS_S, abs=BACK_S)
+
+
+def test_a_break_of_sixteen_seconds_with_an_empty_book_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = BinanceDeltaServer()
+
+    async def scenario(market: Market) -> None:
+        await until_recorded(market)
+        market.moves, server.delisted = False, True
+        await asyncio.sleep(16.0)
+        assert Situation.HALTED in [one.kind for one in market.situations]
+        market.moves, server.delisted = True, False
+        await asyncio.sleep(BACK_S)
+        assert market.situations == ()
+        await until_recorded(market, 4)
+
+    market = virtually(monkeypatch, server, tmp_path, scenario)
+    assert not market.ended
+    assert len([hole for hole in market.holes() if hole > 1.0]) == 1
+
+
+def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = KrakenServer()
+    server.halted = True
+
+    async def scenario(market: Market) -> None:
+        await until_recorded(market)
+        market.moves = False
+        await asyncio.sleep(20.0)
+        assert market.situations == ()
+        assert market.writer.rows > 70
+
+    virtually(monkeypatch, server, tmp_path, scenario)
+
+
+def test_a_market_that_is_gone_from_the_list_ends_the_feed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = KrakenServer()
+
+    async def scenario(market: Market) -> None:
+        await until_recorded(market)
+        server.delisted, market.moves = True, False
+        server.cut()
+        await until(market, lambda: bool(market.ended), 120.0)
+
+    assert virtually(monkeypatch, server, tmp_path, scenario).ended == "Kraken sends an empty list of markets."
+
+
+def test_a_venue_that_refuses_for_a_while_is_asked_on_once_it_was_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = BybitServer()
+
+    async def scenario(market: Market) -> None:
+        await until_recorded(market)
+        server.refuses_requests = server.refuses_sockets = 403
+        server.cut()
+        await asyncio.sleep(10 * LASTS_S)
+        server.refuses_requests = server.refuses_sockets = None
+        await until_recorded(market, 4)
+
+    assert not virtually(monkeypatch, server, tmp_path, scenario).ended
+
+
+@pytest.mark.parametrize("size", ["NaN", "-5", "1e308"])
+def test_numbers_that_no_market_has_are_a_state_too(size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Odd(BybitServer):
+        odd = False
+
+        def _book(self, depth: int) -> dict[str, Any]:
+            book = super()._book(depth)
+            book["a"][3][1] = size if self.odd else book["a"][3][1]
+            return book
+
+    server = Odd()
+
+    async def scenario(market: Market) -> None:
+        await until_recorded(market)
+        server.odd, market.moves = True, False
+        server.cut()
+        await asyncio.sleep(LASTS_S)
+        assert Situation.BROKEN in [one.kind for one in market.situations]
+        server.odd, market.moves = False, True
+        await asyncio.sleep(BACK_S)
+        await until_recorded(market, 4)
+
+    assert not virtually(monkeypatch, server, tmp_path, scenario).ended
+
+
+def test_a_level_of_size_zero_is_no_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Zeros(KrakenServer):
+        def _reply(self, path: str) -> Any:
+            answer = super()._reply(path)
+            if path.endswith("Depth"):
+                answer["result"]["XXBTZUSD"]["asks"].insert(2, ["60000.15", "0.000", 1_700_000_000])
+            return answer
+
+    async def scenario(market: Market) -> None:
+        await until_recorded(market, 40)
+        assert [one.kind for one in market.situations] == [Situation.ASKED]
+
+    virtually(monkeypatch, Zeros(), tmp_path, scenario, transport="poll")
+
+
+class WithoutRequests(BybitServer):
+    """A venue like Derive: its stream has no numbers that say anything, and no book can be asked for."""
+
+    def configure(self, exchange: Any) -> None:
+        super().configure(exchange)
+        exchange.has["fetchOrderBook"] = False
+
+    def _delta(self, changes: Any) -> dict[str, Any]:
+        message = super()._delta(changes)
+        message["data"]["u"] *= 3
+        return message
+
+
+def test_a_venue_without_any_check_confirms_nothing_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(market: Market) -> None:
+        await asyncio.sleep(30.0)
+        (state,) = market.situations
+        assert state.kind is Situation.UNCHECKED
+        assert "not checked since" in market.said[-1] and "nothing confirms its rows" in market.said[-1]
+        assert market.writer.rows == 0
+        await market.change(lock)  # nor does it end by a state
+        await asyncio.sleep(LASTS_S)
+        assert Situation.LOCKED in [one.kind for one in market.situations]
+        market.moves = True
+        await asyncio.sleep(BACK_S)
+        assert [one.kind for one in market.situations] == [Situation.UNCHECKED]
+
+    market = virtually(monkeypatch, WithoutRequests(), tmp_path, scenario)
+    assert not market.ended
+
+
+def test_comparisons_that_never_succeed_are_no_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(WithoutRequests):
+        def configure(self, exchange: Any) -> None:
+            BybitServer.configure(self, exchange)
+
+        def _reply(self, path: str) -> Any:
+            return {"retCode": 10_000, "retMsg": "busy", "result": {}} if "orderbook" in path else super()._reply(path)
+
+    async def scenario(market: Market) -> None:
+        await asyncio.sleep(25.0)
+        assert [one.kind for one in market.situations] == [Situation.UNCHECKED]
+        assert market.writer.rows == 0
+
+    virtually(monkeypatch, Silent(), tmp_path, scenario)
+
+
+def test_a_feed_that_falls_back_to_asking_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other(WithoutRequests):
+        """Its stream is never the book that it gives on request."""
+
+        def configure(self, exchange: Any) -> None:
+            BybitServer.configure(self, exchange)
+
+        def _book(self, depth: int) -> dict[str, Any]:
+            book = super()._book(depth)
+            if depth == 200:
+                book["a"][8][1] = "77.000"
+            return book
+
+    async def scenario(market: Market) -> None:
+        await until(market, lambda: Situation.ASKED in [one.kind for one in market.situations], 120.0)
+        assert "books by request since" in market.said[-1]
+        await until_recorded(market, 4)
+
+    virtually(monkeypatch, Other(), tmp_path, scenario)
+
+
+def test_a_book_that_is_the_same_for_an_hour_is_a_quiet_market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(market: Market) -> None:
+        await until_recorded(market)
+        market.moves = False
+        await asyncio.sleep(3_600.0)
+        assert market.situations == () and market.writer.rows > 4 * 3_600
+
+    market = virtually(monkeypatch, BinanceDeltaServer(), tmp_path, scenario)
+    assert market.holes() == []
+
+
+def test_a_wrong_symbol_still_ends_the_feed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = KrakenServer()
+    server.symbol = "BTC/EUR"
+
+    async def scenario(market: Market) -> None:
+        await until(market, lambda: bool(market.ended), 20.0)
+
+    assert virtually(monkeypatch, server, tmp_path, scenario).ended == "Kraken has no market 'BTC/EUR': the nearest are BTC/USD."
+
+
+# -- words --------------------------------------------------------------------------------------------------------------
+
+
+def side(first: float, step: float, count: int, size: float = 1.0) -> list[list[float]]:
+    return [[first + i * step, size] for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("asks", "bids", "kind"),
+    [
+        (side(101, 1, 12), side(101, -1, 12), (Situation.LOCKED, 0)),
+        (side(101, 1, 3), side(102, -1, 12), (Situation.CROSSED, 0)),
+        ([], side(102, -1, 12), (Situation.NO_ASKS, 0)),
+        (side(101, 1, 12), [], (Situation.NO_BIDS, 0)),
+        (side(101, 1, 12, 0.0), side(100, -1, 12), (Situation.NO_ASKS, 0)),
+        ([], [], (Situation.EMPTY, 0)),
+        (side(101, 1, 12), side(100, -1, 9), (Situation.FEW, 9)),
+        (side(101, 1, 12), [[math.nan, 1.0], *side(99, -1, 12)], (Situation.BROKEN, 0)),
+        (side(101, 1, 12)[::-1], side(100, -1, 12), (Situation.BROKEN, 0)),
+        (side(101, 1, 12), [["x", 1.0]], (Situation.BROKEN, 0)),
+    ],
+)
+def test_a_book_of_which_no_row_can_be_made_has_a_name(asks: Any, bids: Any, kind: tuple[Situation, float]) -> None:
+    assert situation_of({"asks": asks, "bids": bids}) == kind
+
+
+def test_a_state_that_is_there_after_a_break_began_before_it_and_one_that_ended_begins_anew() -> None:
+    states = Situations()
+    states.begin(Situation.LOCKED, 1_000)
+    states.begin(Situation.ASKED, 2_000)
+    states.forget()
+    assert [one.kind for one in states.now] == [Situation.ASKED]
+    states.begin(Situation.LOCKED, 9_000)
+    assert [(one.kind, one.since_ms) for one in states.now] == [(Situation.LOCKED, 1_000), (Situation.ASKED, 2_000)]
+    states.begin(Situation.CROSSED, 10_000)
+    states.begin(Situation.LOCKED, 11_000)
+    assert states.now[-1] == Since(kind=Situation.LOCKED, since_ms=11_000)
+
+
+@pytest.mark.parametrize(
+    ("lag_ms", "words"),
+    [
+        (900.0, None),
+        (-900.0, None),
+        (3_000.0, "lagging by 3 s since 22:13:20 UTC"),
+        (-3_000.0, "its clock ahead by 3 s since 22:13:20 UTC"),
+        (3.6e6, "lagging by 1 h since 22:13:20 UTC"),
+        (-3.6e6, "its clock ahead by 1 h since 22:13:20 UTC"),
+        (-300_000.0, "its clock ahead by 5 min since 22:13:20 UTC"),
+    ],
+)
+def test_a_lag_either_way_is_named(lag_ms: float, words: str | None) -> None:
+    assert [str(one.words()) for one in lag_situation(lag_ms, 1_700_000_000_000)] == ([words] if words else [])
+
+
+def test_spans_and_sentences_are_whole() -> None:
+    assert [str(span_of(seconds)) for seconds in (3, 119, 300, 3_600, 90_000)] == ["3 s", "119 s", "5 min", "1 h", "25 h"]
+    one = [Since(kind=Situation.FEW, since_ms=0, amount=1.0), Since(kind=Situation.UNTIMED, since_ms=1_000, amount=1_200)]
+    text = "X: only one level since 00:00:00 UTC; 1,200 trades without a time since 00:00:01 UTC; no rows until that is over."
+    assert said_of("X", one) == text
+    assert said_of("X", []) == ""
+    for kind in Situation:
+        for amount in range(1, 10):
+            assert "{" not in Since(kind=kind, since_ms=0, amount=amount).words()

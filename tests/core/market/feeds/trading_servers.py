@@ -1,0 +1,140 @@
+"""Servers on 127.0.0.1 that trade, too: at each connection they send their last twenty trades again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, KrakenServer, VenueServer
+from tests.core.market.feeds.replay_server import GeminiReplay
+
+AGAIN: Final = 20
+
+
+@dataclass(frozen=True)
+class Sold:
+    """One trade of a venue; without an id where it has none, without a time where the venue forgot it."""
+
+    time_ms: int | None
+    price: float
+    size: float
+    side: str
+    id: str | int | None = None
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        return self.time_ms, self.price, self.size, self.side
+
+
+class Trading(VenueServer):
+    """What the protocols share.
+
+    Attributes:
+        traded: all that happened, in its order. again: how many a new connection is sent.
+    """
+
+    again = AGAIN
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.traded: list[Sold] = []
+
+    async def trade(self, *sold: Sold, loud: bool = True) -> None:
+        """Trades of one message; where it is not `loud`, nobody is told."""
+        self.traded += sold
+        if loud:
+            for text in self.texts_of(sold):
+                await self.send(text)
+
+    def texts_of(self, sold: Sequence[Sold]) -> list[str]:
+        raise NotImplementedError
+
+    @property
+    def last(self) -> list[Sold]:
+        return self.traded[-self.again :] if self.again else []
+
+
+class TradingKraken(Trading, KrakenServer):
+    """Kraken: a snapshot of trades begins their channel; ids are whole numbers."""
+
+    def _on_text(self, asked: dict[str, Any]) -> list[Any]:
+        if asked.get("method") == "subscribe" and asked["params"]["channel"] == "trade":
+            return [self._message("snapshot", self.last)] if self.last else [{"channel": "heartbeat"}]
+        return super()._on_text(asked)
+
+    def texts_of(self, sold: Sequence[Sold]) -> list[str]:
+        return [json.dumps(self._message("update", sold))]
+
+    def _message(self, kind: str, sold: Sequence[Sold]) -> dict[str, Any]:
+        data = []
+        for one in sold:
+            entry: dict[str, Any] = {"symbol": self.symbol, "side": one.side, "price": one.price, "qty": one.size}
+            if one.id is not None:
+                entry["trade_id"] = one.id
+            if one.time_ms is not None:
+                entry["timestamp"] = datetime.fromtimestamp(one.time_ms / 1e3, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+            data.append(entry)
+        return {"channel": "trade", "type": kind, "data": data}
+
+
+class TradingBybit(Trading, BybitServer):
+    """Bybit's trades: texts as ids."""
+
+    def _on_text(self, asked: dict[str, Any]) -> list[Any]:
+        if asked.get("op") == "subscribe" and asked["args"][0].startswith("publicTrade."):
+            answer = {"success": True, "ret_msg": "", "op": "subscribe", "req_id": asked.get("req_id")}
+            return [answer, *map(json.loads, self.texts_of(self.last) if self.last else [])]
+        return super()._on_text(asked)
+
+    def texts_of(self, sold: Sequence[Sold]) -> list[str]:
+        data = []
+        for one in sold:
+            entry: dict[str, Any] = {"s": "BTCUSDT", "S": one.side.capitalize(), "v": str(one.size), "p": str(one.price)}
+            entry |= {} if one.id is None else {"i": str(one.id)}
+            data.append(entry | ({} if one.time_ms is None else {"T": one.time_ms}))
+        return [json.dumps({"topic": "publicTrade.BTCUSDT", "type": "snapshot", "ts": self.stamp_ms, "data": data})]
+
+
+class TradingBinance(Trading, BinanceDeltaServer):
+    """Binance: a message a trade, on a socket of its own; here it sends old ones again, as it does not."""
+
+    def concerns(self, text: str, wishes: str) -> bool:
+        return ("@trade" in wishes) is ('"e": "trade"' in text)
+
+    def _on_text(self, asked: dict[str, Any]) -> list[Any]:
+        answers: list[Any] = super()._on_text(asked)
+        if any("@trade" in stream for stream in asked.get("params", ())):
+            answers += map(json.loads, self.texts_of(self.last))
+        return answers
+
+    def texts_of(self, sold: Sequence[Sold]) -> list[str]:
+        texts = []
+        for one in sold:
+            entry: dict[str, Any] = {
+                "e": "trade",
+                "s": "BTCUSDT",
+                "p": str(one.price),
+                "q": str(one.size),
+                "m": one.side == "sell",
+            }
+            entry |= {} if one.id is None else {"t": one.id}
+            texts.append(json.dumps(entry | ({} if one.time_ms is None else {"T": one.time_ms, "E": one.time_ms})))
+        return texts
+
+
+class TradingGemini(Trading, GeminiReplay):
+    """Gemini: the first message of a connection holds the book and the last trades, newest first."""
+
+    def snapshot(self) -> str:
+        return json.dumps(self.whole() | {"trades": [self._entry(one) for one in reversed(self.last)]})
+
+    def texts_of(self, sold: Sequence[Sold]) -> list[str]:
+        return [json.dumps(self._entry(one)) for one in sold]
+
+    def _entry(self, one: Sold) -> dict[str, Any]:
+        entry: dict[str, Any] = {"type": "trade", "symbol": self.market.upper(), "price": str(one.price), "side": one.side}
+        entry |= {"quantity": str(one.size)} | ({} if one.id is None else {"event_id": one.id})
+        return entry | ({} if one.time_ms is None else {"timestamp": one.time_ms})

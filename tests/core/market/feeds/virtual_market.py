@@ -1,0 +1,136 @@
+"""A recorded feed of a loopback server, in virtual time: 75 s of a market pass in a moment of this machine's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.market.book import OrderBookSnapshot
+from core.market.feeds import clock, connection, listing, live, venues
+from core.market.feeds.live import LiveFeed
+from core.market.feeds.protocol import FeedEvent, FeedFailed, StatusChange
+from core.market.feeds.situations import Since
+from core.market.grid import Grid
+from core.market.recorder import EventRecorder
+from core.market.store.rows import read_market
+from core.market.store.writer import SegmentWriter
+from tests.core.market.feeds.delta_server import DeltaServer
+from tests.core.market.feeds.virtual_time import VirtualLoop
+
+PACE_S = 0.1
+
+
+def all_clocks(loop: VirtualLoop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop's time is everybody's."""
+
+    def nanoseconds() -> int:
+        return 1_700_000_000_000_000_000 + int(loop.time() * 1e9)
+
+    virtual = SimpleNamespace(monotonic=loop.time, monotonic_ns=nanoseconds, time_ns=nanoseconds)
+    for module in (clock, connection, listing, live):
+        monkeypatch.setattr(module, "time", virtual)
+    monkeypatch.setattr(clock.CLOCK, "_anchor_ns", 0)
+
+    async def at_once(function: Callable[..., Any], *values: Any) -> Any:
+        return function(*values)
+
+    monkeypatch.setattr(live.asyncio, "to_thread", at_once)
+    venues.ccxt_modules()
+
+
+class Market:
+    """A server whose market moves, its feed, and the recording of it.
+
+    Attributes:
+        events: of the feed, with their times. moves: whether the market moves. sends: whether it is told of.
+        ended: the sentence with which the feed gave up.
+    """
+
+    def __init__(self, server: DeltaServer, folder: Path, loop: VirtualLoop, **options: Any) -> None:
+        self.server, self.folder, self.loop = server, folder, loop
+        server.clock = lambda: clock.CLOCK.now_ns() / 1e9
+        self.events: list[tuple[float, FeedEvent]] = []
+        self.moves = self.sends = True
+        self.ended = ""
+        self.feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, **{"trades": False} | options)
+        self.writer = SegmentWriter(folder, self.feed.market, key=self.feed.key, saves=False)
+        self.recorder = EventRecorder(self.writer, wall=True)
+
+    async def follow(self) -> None:
+        grid = Grid("wall")
+
+        async def tick() -> None:
+            while True:
+                await asyncio.sleep(0.25)
+                for item in grid.tick():
+                    self.recorder.take(item)
+
+        ticking = asyncio.create_task(tick())
+        try:
+            async for event in self.feed.events():
+                self.events.append((self.loop.time(), event))
+                for item in grid.take(event):
+                    self.recorder.take(item)
+        except FeedFailed as failure:
+            self.ended = str(failure)
+        finally:
+            ticking.cancel()
+
+    async def move(self) -> None:
+        while True:
+            if self.moves:
+                text = self.server.step(range(5))
+                await self.server.send(text if self.sends else "")
+            await asyncio.sleep(PACE_S)
+
+    async def change(self, change: Callable[[Any], object]) -> None:
+        """The venue's own book becomes another, and stands still."""
+        self.moves, before = False, self.server.view()
+        change(self.server)
+        await self.server.send(self.server.changed_since(before))
+
+    def now_ms(self) -> int:
+        return clock.CLOCK.now_ms()
+
+    @property
+    def situations(self) -> tuple[Since, ...]:
+        return next((one.situations for _, one in reversed(self.events) if isinstance(one, StatusChange)), ())
+
+    @property
+    def said(self) -> list[str]:
+        return [one.message for _, one in self.events if isinstance(one, StatusChange)]
+
+    def first_book(self, after_s: float) -> float:
+        """Seconds from a time to the first book after it."""
+        return next(when for when, one in self.events if when >= after_s and isinstance(one, OrderBookSnapshot)) - after_s
+
+    def rows(self) -> Any:
+        return read_market(sorted(self.folder.rglob("rows_*.parquet")))
+
+    def holes(self) -> list[float]:
+        """Seconds of each hole of the recording."""
+        steps = np.diff(self.rows().timestamps) / 1e3
+        return [float(step) for step in steps if step > 0.25]
+
+
+@asynccontextmanager
+async def recorded(server: DeltaServer, folder: Path, loop: VirtualLoop, **options: Any) -> AsyncIterator[Market]:
+    """A market that is followed and recorded while the block lasts; afterwards its recording is whole."""
+    async with server:
+        market = Market(server, folder, loop, **options)
+        tasks = [asyncio.create_task(market.follow()), asyncio.create_task(market.move())]
+        try:
+            yield market
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            market.recorder.stop()
+            market.writer.close()
