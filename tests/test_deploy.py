@@ -133,11 +133,6 @@ def test_a_space_serves_the_port_of_the_image() -> None:
     assert values["sdk"] == "docker" and str(values["app_port"]) == instructions("EXPOSE")[0]
 
 
-def test_packages_of_the_system_are_one_a_line() -> None:
-    for line in (ROOT / "packages.txt").read_text(encoding="utf-8").splitlines():
-        assert re.fullmatch(r"[a-z0-9][a-z0-9.+-]+", line)
-
-
 def test_nginx_passes_sockets_and_uploads_to_the_app(compose: dict[str, Any]) -> None:
     (port,) = instructions("EXPOSE")
     assert set(re.findall(r"proxy_pass http://([^;]+);", NGINX)) == {f"app:{port}"}

@@ -13,6 +13,7 @@ from argparse import ArgumentParser
 from collections.abc import AsyncIterator, Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,6 +102,18 @@ def test_a_cards_command_is_one_that_there_is(name: str) -> None:
     parser = ArgumentParser()
     train.add_options(parser)
     assert parser.parse_known_args(words[4:])[0].model in TRAININGS
+
+
+@pytest.mark.parametrize("name", checkpoints.names())
+def test_a_script_that_a_card_names_is_there_or_its_commit_is_named(name: str) -> None:
+    def look(entry: Any) -> None:
+        for key, value in entry.items() if isinstance(entry, dict) else enumerate(entry) if isinstance(entry, list) else ():
+            if isinstance(value, str) and (found := re.match(r"python -m scripts\.(\w+)", value)):
+                there = (ROOT / "scripts" / f"{found[1]}.py").is_file()
+                assert there or entry[str(key).replace("command", "commit")], value
+            look(value)
+
+    look(checkpoints.read_card(name))
 
 
 def test_every_training_is_among_those(capsys: pytest.CaptureFixture[str]) -> None:
