@@ -188,18 +188,11 @@ def _scores(clip: Clip, recognition: Recognition, guesses: dict[str, tuple[str, 
         )
     reference = tuple(typed.split()) or clip.glosses
     if reference is None:
-        controls.notice("empty", _("Type what was signed to get the error rate, its alignment, BLEU and ROUGE-L."))
+        controls.notice("empty", _("Type what was signed to get the error rate and its alignment."))
         return
     hypothesis = guesses[which]
     errors = metrics.word_errors([reference], [hypothesis])
-    bleu, rouge = metrics.bleu([reference], [hypothesis]), metrics.rouge_l(reference, hypothesis)
-    stat_strip(
-        [
-            *error_stats(errors),
-            Stat(name="BLEU-4", value=percent(bleu.score), note=_("0 without a matching 4-gram")),
-            Stat(name="ROUGE-L", value=percent(rouge.f), note=_("longest common subsequence {n}").format(n=number(rouge.common))),
-        ]
-    )
+    stat_strip(error_stats(errors))
     alignment_table(errors.alignments[0], reference, hypothesis, key="signs_alignment")
 
 
