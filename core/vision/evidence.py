@@ -21,7 +21,7 @@ from core.vision.analysis import PictureAnalysis, TokenShares, analyse
 from core.vision.classifier import Classifier
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.idx import Images, Labels
-from core.vision.pictures import Bytes, decode
+from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe
 from core.vision.uprightness import prepare_upright
 
@@ -106,16 +106,6 @@ def _without(analysis: PictureAnalysis, hidden: Hidden) -> Tensor:
     inputs = analysis.classifier.normalise(analysis.image[None])[0]
     numbers = patch_numbers(analysis.classifier).to(inputs.device)
     return without(inputs, background(analysis.classifier, inputs), numbers, hidden)
-
-
-def painted(analysis: PictureAnalysis, hidden: Hidden | None) -> Bytes:
-    """The image as the model reads it with some patches (patches,) hidden; as it is where None."""
-    if hidden is None:
-        return analysis.image
-    classifier = analysis.classifier
-    shown = _without(analysis, hidden[None])[0]
-    levels = (shown * classifier.std + classifier.mean).mul(255).round().clamp(0, 255).byte().permute(1, 2, 0).cpu().numpy()
-    return np.ascontiguousarray(levels if levels.shape[-1] == 3 else levels[..., 0])
 
 
 def ground_colour(analysis: PictureAnalysis) -> tuple[int, int, int]:

@@ -99,7 +99,7 @@ class OwnClasses:
 
 def as_read(classifier: Classifier, picture: Picture) -> Bytes:
     """A picture as the model reads it, whole and as it lies."""
-    recipe = Recipe(manner=classifier.manner, border="no", turn="none", crop="whole")
+    recipe = Recipe(manner=classifier.manner, border="none", turn="none", crop="whole")
     return prepare(picture, recipe, side=classifier.config.side).image
 
 

@@ -1,4 +1,4 @@
-"""From any picture to the image that the ViT reads, in named steps, each of which can be seen and overridden.
+"""From any picture to the image that the ViT reads, in named steps.
 
 The model knows garments as Fashion-MNIST made them, so the steps are that data set's own (Xiao, Rasul and Vollgraf 2017,
 section 2): trim the edges that are within 5 % of the corners' colour, bring the longest edge to 28 pixels, sharpen with a
@@ -58,51 +58,34 @@ MAX_NOISE: Final = 40.0
 StepName = Literal["ground", "border", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
 STEPS: Final[tuple[StepName, ...]] = ("ground", "border", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen")
 
-Ground = Literal["white", "black"]
-Turn = Literal["auto", "none", "left", "half", "right"]
-Grey = Literal["auto", "luminance"]
-Switch = Literal["auto", "yes", "no"]
+Switch = Literal["auto", "none"]
 Crop = Literal["auto", "box", "whole"]
-Resize = Literal["area", "subsample"]
 
 _Levels = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """The choices of the preparation; the defaults are the data set's way.
+    """The choices of the preparation.
 
     Attributes:
-        manner: what "auto" means below: as the data set made its images, or, for a model that was trained on photographs, in
-            colour, with no crop, no negation, no darkened background and no sharpening.
-        ground: what stands behind a transparent picture.
-        border: "auto" cuts off a uniform border of any colour, or the bars of a screen, for photographs.
-        turn: "auto" sets a picture upright where the model says that it lies on a side; "none" not at all; "left" and "right" by
-            90 degrees, "half" by 180.
-        grey: luminance (ITU-R BT.601); "auto" leaves photographs in colour.
-        invert: "auto" negates where the background, by its corners, is light.
-        black: "auto" brings a background to black that is not.
-        crop: "auto" by a tolerance the corners' noise asks for, at least the data set's 5 %; "box" by the four edges below;
-            "whole" not at all.
+        manner: as the data set made its images, or, for a model that was trained on photographs, in colour, with no crop, no
+            negation, no darkened background and no sharpening.
+        border: "auto" cuts off a uniform border of any colour, or the bars of a screen, for photographs; "none" leaves it.
+        turn: "auto" sets a picture upright where the model says that it lies on a side; "none" leaves it as it lies.
+        crop: "auto" by a tolerance the corners' noise asks for, at least the data set's 5 %, and in the manner of photographs not
+            at all; "box" by the four edges below; "whole" not at all.
         left, top, right, bottom: edges of the box, percent of width and height.
-        resize: mean of the area, or one pixel in so many (as the data set does); cubic where there are fewer.
-        sharpen: "auto" where the picture was made smaller.
     """
 
     manner: Manner = "dataset"
-    ground: Ground = "white"
     border: Switch = "auto"
-    turn: Turn = "auto"
-    grey: Grey = "auto"
-    invert: Switch = "auto"
-    black: Switch = "auto"
+    turn: Switch = "auto"
     crop: Crop = "auto"
     left: int = 0
     top: int = 0
     right: int = 100
     bottom: int = 100
-    resize: Resize = "area"
-    sharpen: Switch = "auto"
 
 
 PHOTOGRAPH: Final = Recipe(manner="photograph")
@@ -116,13 +99,11 @@ class PreparationStep:
     Attributes:
         image: (height, width) grey levels, or (height, width, 3).
         done: False where there was nothing to do, or the recipe leaves it out.
-        facts: numbers that decided it, such as the level of the background.
     """
 
     name: StepName
     image: Bytes
     done: bool
-    facts: dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -132,6 +113,7 @@ class PreparedPicture:
     Attributes:
         image: what the model reads, (side, side), or (side, side, 3) in the manner of photographs.
         box: left, top, right and bottom of the crop, pixels of the picture without its border, set upright.
+        quarters: by how many quarter turns counterclockwise it was set upright.
         blank: whether nothing stood out from the background, so that there was nothing to crop to.
         unturned: what the model would read of it as it was given, where it was set upright by itself; None elsewhere.
         empty: whether the whole picture is of one grey level, within `TOLERANCE`, so that there is nothing to classify.
@@ -141,6 +123,7 @@ class PreparedPicture:
     steps: tuple[PreparationStep, ...]
     image: Bytes
     box: tuple[int, int, int, int]
+    quarters: int
     blank: bool
     empty: bool
     unturned: Bytes | None = None
@@ -161,59 +144,62 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, si
     Raises:
         ValueError: for a box without room in it, or percentages outside 0 to 100.
     """
-    r = _resolved(recipe or Recipe())
+    r = recipe or Recipe()
     _check(r)
-    ready = is_prepared(picture)
+    ready, photograph = is_prepared(picture), r.manner == "photograph"
     steps: list[PreparationStep] = []
 
-    def note(name: StepName, image: npt.NDArray[Any], done: bool, **facts: float) -> None:
-        steps.append(PreparationStep(name=name, image=np.round(image).clip(0, 255).astype(np.uint8), done=done, facts=facts))
+    def note(name: StepName, image: npt.NDArray[Any], done: bool) -> None:
+        steps.append(PreparationStep(name=name, image=np.round(image).clip(0, 255).astype(np.uint8), done=done))
 
-    coloured = _on_ground(picture, r.ground)
+    coloured = _on_white(picture)
     note("ground", coloured, picture.alpha is not None)
-    inside = border_box(coloured) if r.border != "no" else (0, 0, coloured.shape[1], coloured.shape[0])
-    coloured = coloured[inside[1] : inside[3], inside[0] : inside[2]]
-    note("border", coloured, coloured.size < steps[0].image.size, width=coloured.shape[1], height=coloured.shape[0])
-    quarters = {"auto": -lies % 4, "none": 0, "left": 1, "half": 2, "right": 3}[r.turn]
+    if photograph and r.border == "auto":
+        left, top, right, bottom = border_box(coloured)
+        coloured = coloured[top:bottom, left:right]
+    note("border", coloured, coloured.size < steps[0].image.size)
+    quarters = -lies % 4 if r.turn == "auto" else 0
     coloured = np.ascontiguousarray(np.rot90(coloured, quarters))
-    note("turn", coloured, quarters != 0, quarters=quarters, by_itself=float(r.turn == "auto"))
-    levels = coloured if r.grey == "auto" else luminance(coloured)  # (height, width, 3), or (height, width)
+    note("turn", coloured, quarters != 0)
+    levels = coloured if photograph else luminance(coloured)  # (height, width, 3), or (height, width)
     grey = luminance(levels)
     note("grey", levels, levels.ndim == 2 and bool((picture.rgb[..., :1] != picture.rgb).any()))
 
-    empty = float(np.ptp(grey)) <= 255 * TOLERANCE
-
     behind, noise = background(grey)
-    light = is_light(grey, behind)
-    negate = light if r.invert == "auto" else r.invert == "yes"
+    negate = not photograph and is_light(grey, behind)
     levels, behind = (255 - levels, 255 - behind) if negate else (levels, behind)
-    note("invert", levels, negate, background=255 - behind if negate else behind, light=float(light))
+    note("invert", levels, negate)
 
     floor = min(behind + 2 * noise, 254.0)
-    blacken = (not ready and floor > 0) if r.black == "auto" else r.black == "yes"
+    blacken = not photograph and not ready and floor > 0
     if blacken:
         levels, behind = ((levels - floor) * (255 / (255 - floor))).clip(0, 255), 0.0
-    note("black", levels, blacken, background=floor)
+    note("black", levels, blacken)
 
-    tolerance = 100 * (max(TOLERANCE, 2.5 * noise / 255) if r.crop == "auto" else TOLERANCE)
-    box, blank = _box(luminance(levels), behind, tolerance, r, ready=ready)
+    crop: Crop = "whole" if photograph and r.crop == "auto" else r.crop
+    tolerance = 100 * (max(TOLERANCE, 2.5 * noise / 255) if crop == "auto" else TOLERANCE)
+    box, blank = _box(luminance(levels), behind, tolerance, replace(r, crop=crop), ready=ready)
     left, top, right, bottom = box
     whole = box == (0, 0, levels.shape[1], levels.shape[0])
     fill = np.array([0.0 if blacken else background(one)[0] for one in _channels(levels)])
     levels = levels[top:bottom, left:right]
-    note("crop", levels, not whole, tolerance=tolerance, width=right - left, height=bottom - top)
+    note("crop", levels, not whole)
 
     padded = [_square(one, fill=level) for one, level in zip(_channels(levels), fill, strict=True)]
     larger = padded[0].shape[0]
-    note("pad", _together(padded), padded[0].shape != levels.shape[:2], side=larger)
-    small = [_resized(one, r.resize, side) for one in padded]
-    note("resize", _together(small), larger != side, side=larger)
-    sharp = larger > side if r.sharpen == "auto" else r.sharpen == "yes"
-    final = _together([sharpened(one) if sharp else one for one in small])
-    if r.manner == "photograph" and final.ndim == 2:
-        final = np.stack([final] * 3, axis=-1)
-    note("sharpen", final, sharp)
-    return PreparedPicture(steps=tuple(steps), image=steps[-1].image, box=box, blank=blank, empty=empty)
+    note("pad", _together(padded), padded[0].shape != levels.shape[:2])
+    small = [_resized(one, side) for one in padded]
+    note("resize", _together(small), larger != side)
+    sharp = not photograph and larger > side
+    note("sharpen", _together([sharpened(one) if sharp else one for one in small]), sharp)
+    return PreparedPicture(
+        steps=tuple(steps),
+        image=steps[-1].image,
+        box=box,
+        quarters=quarters,
+        blank=blank,
+        empty=float(np.ptp(grey)) <= 255 * TOLERANCE,
+    )
 
 
 def luminance(levels: _Levels) -> _Levels:
@@ -244,7 +230,7 @@ def like_the_data_set(picture: Picture) -> bool:
     On black: its corners are. No finer: both sides have `SMALL` pixels at most, or it is much the same made of 28 x 28 pixels and
     larger again (`SHARP`), as an enlarged image of the data set is, and a page of text or a drawing on black is not.
     """
-    rgb = _on_ground(picture, "white")
+    rgb = _on_white(picture)
     if float((np.ptp(rgb, axis=-1) > 255 * TOLERANCE).mean()) > COLOURED:
         return False
     if is_prepared(picture):
@@ -369,15 +355,6 @@ def sharpened(levels: _Levels) -> _Levels:
     return np.asarray(mixed).clip(0, 255)
 
 
-def _resolved(r: Recipe) -> Recipe:
-    """The choices with each "auto" that the manner decides by itself put in words."""
-    if r.manner == "dataset":
-        documented: dict[str, Any] = {"grey": "luminance", "border": "no"}
-        return replace(r, **{name: value for name, value in documented.items() if getattr(r, name) == "auto"})
-    plain: dict[str, Any] = {"invert": "no", "black": "no", "crop": "whole", "sharpen": "no"}
-    return replace(r, **{name: value for name, value in plain.items() if getattr(r, name) == "auto"})
-
-
 def _check(r: Recipe) -> None:
     if not all(0 <= value <= 100 for value in (r.left, r.top, r.right, r.bottom)):
         raise ValueError("the edges of the box are percentages: each lies between 0 and 100")
@@ -385,12 +362,12 @@ def _check(r: Recipe) -> None:
         raise ValueError("the box has no room in it: left must be less than right, and top less than bottom")
 
 
-def _on_ground(picture: Picture, ground: Ground) -> npt.NDArray[np.float64]:
+def _on_white(picture: Picture) -> npt.NDArray[np.float64]:
     rgb = picture.rgb.astype(np.float64)
     if picture.alpha is None:
         return rgb
     share = picture.alpha[..., None] / 255
-    return rgb * share + (255.0 if ground == "white" else 0.0) * (1 - share)
+    return rgb * share + 255.0 * (1 - share)
 
 
 def _box(levels: _Levels, behind: float, tolerance: float, r: Recipe, *, ready: bool) -> tuple[tuple[int, int, int, int], bool]:
@@ -421,14 +398,11 @@ def _square(levels: _Levels, *, fill: float) -> _Levels:
     return np.pad(levels, edges, constant_values=fill)
 
 
-def _resized(square: _Levels, how: Resize, wanted: int) -> _Levels:
+def _resized(square: _Levels, wanted: int) -> _Levels:
     side = square.shape[0]
     if side == wanted:
         return square
-    if how == "subsample":
-        picked = ((np.arange(wanted) + 0.5) * side / wanted).astype(int)
-        return square[np.ix_(picked, picked)]
     # Pillow widens a filter by the factor it reduces by, so that every pixel counts (antialiasing).
-    kind = Image.Resampling.BOX if how == "area" and side > wanted else Image.Resampling.BICUBIC
+    kind = Image.Resampling.BOX if side > wanted else Image.Resampling.BICUBIC
     image = Image.fromarray(square.astype(np.float32)).resize((wanted, wanted), kind)
     return np.asarray(image, dtype=np.float64).clip(0, 255)

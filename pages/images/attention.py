@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.vision.analysis import PictureAnalysis
 from core.vision.evidence import mask_of, to_npz
-from core.vision.preprocessing import PreparedPicture
 from pages.images import (
     attention_maps,
     cached_results,
@@ -17,7 +16,6 @@ from pages.images import (
     picture_source,
     preparation,
     ranking_panel,
-    share_card,
 )
 from pages.images.model_choice import pick_classifier, show_if_possible
 from pages.shared import controls, faithfulness_view, url_state
@@ -40,11 +38,11 @@ def body() -> None:
         picture_source.link_to_view()
         return
     ranking_panel.headline(analysis, chosen)
-    views(chosen.name, analysis, prepared)
+    views(chosen.name, analysis)
 
 
 @st.fragment
-def views(title: str, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
+def views(title: str, analysis: PictureAnalysis) -> None:
     """The chosen view and its downloads: a fragment, so that a choice in it does not rerun the page."""
     options = {
         "picture": _("Over the picture"),
@@ -70,14 +68,7 @@ def views(title: str, analysis: PictureAnalysis, prepared: PreparedPicture) -> N
             here=lambda told: cached_results.deletion_curves(analysis, analysis.likeliest, told=told),
             unit=_("patches"),
         )
-    mask = mask_of(hidden, analysis.grid**2) if hidden else None
-
-    def with_card() -> None:
-        downloads()
-        needed = cached_results.needed(analysis) if view == "hide" else None  # known by then
-        share_card.show(analysis, prepared, doubts=ranking_panel.doubts(analysis), hidden=mask, needed=needed)
-
-    _downloads_and_links(analysis, label=label, hidden=hidden, downloads=with_card)
+    _downloads_and_links(analysis, label=label, hidden=hidden, downloads=downloads)
 
 
 def _no_downloads() -> None:

@@ -1,4 +1,4 @@
-"""Classify a garment: the model's answer on any picture with its reasons, and each step of the picture's preparation."""
+"""Classify a garment: the model's answer on any picture with its reasons, and how the picture was prepared."""
 
 from __future__ import annotations
 
@@ -110,17 +110,17 @@ def body() -> None:
         return
     table, patches = st.container(), st.container()
     classifier = pick_classifier(chosen.picture)
-    shown = preparation.show(chosen.picture, classifier)
-    if shown is not None:
-        recipe, prepared = shown
-        with answer:
-            analysis = ranking_panel.show(classifier, chosen, prepared)
-        if len(chosen.all) > 1:
-            with table:
-                _table(chosen, recipe)
-        if not prepared.empty:
-            with patches:
-                ranking_panel.attention(analysis, prepared)
+    recipe = preparation.linked(classifier.manner)
+    prepared = cached_results.prepare(classifier, chosen.picture, recipe)
+    preparation.line(prepared)
+    with answer:
+        analysis = ranking_panel.show(classifier, chosen, prepared)
+    if len(chosen.all) > 1:
+        with table:
+            _table(chosen, recipe)
+    if not prepared.empty:
+        with patches:
+            ranking_panel.attention(analysis)
     picture_source.link_to_view()
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import streamlit as st
 
 from core.figures.pictures import data_url
+from pages.images.preparation import EDGES, NO_BOX, choose
 from pages.shared.browser_component import browser_component
-
-EDGES: Final = ("left", "top", "right", "bottom")
 
 
 def show(png: bytes, box: Mapping[str, int], others: Sequence[Mapping[str, Any]], *, label: str, key: str) -> None:
-    """The picture with the box; dragging it, or pressing another, chooses the crop "by hand" with these edges.
+    """The picture with the box; dragging it, or pressing another, crops the picture to these edges.
 
     Args:
         png: the picture. box: edges now, percent of width and height. others: edges and a `label` each.
@@ -28,15 +27,15 @@ def show(png: bytes, box: Mapping[str, int], others: Sequence[Mapping[str, Any]]
 
 
 def _take(box: object) -> None:
-    """Put a box from the browser into the controls of the crop; one that is no box is left out."""
+    """Put a box from the browser into the link; one that is no box is left out."""
     if not isinstance(box, Mapping):
         return
     edges = {name: box.get(name) for name in EDGES}
     left, top, right, bottom = (round(edge) if isinstance(edge, int | float) else -1 for edge in edges.values())
     if 0 <= left < right <= 100 and 0 <= top < bottom <= 100:
-        st.session_state.update({"crop": "box", "left": left, "top": top, "right": right, "bottom": bottom})
+        choose(crop="box", left=str(left), top=str(top), right=str(right), bottom=str(bottom))
 
 
 def drop() -> None:
     """Leave the crop to the model's manner again."""
-    st.session_state["crop"] = "auto"
+    choose(**NO_BOX)

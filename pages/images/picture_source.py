@@ -19,7 +19,7 @@ from core.vision.classifier import PHOTOGRAPHS
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
-from pages.images import cached_results, live_camera, sheet
+from pages.images import cached_results, live_camera, preparation, sheet
 from pages.images.sheet import COLUMNS
 from pages.shared import controls, url_state
 from pages.shared.browser_component import browser_component, sent_picture
@@ -214,8 +214,7 @@ def _touch(kind: str) -> None:
 
 def _forget_box() -> None:
     """Leave the crop to the model again where a box was drawn: it was drawn on another picture."""
-    if st.session_state.get("crop") == "box":
-        st.session_state["crop"] = "auto"
+    preparation.choose(**preparation.NO_BOX)
 
 
 def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | None:

@@ -9,7 +9,7 @@ from core.figures import pictures as figures
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.preprocessing import SIDE, PreparedPicture
-from pages.images import cached_results, patch_evidence, picture_box, share_card
+from pages.images import cached_results, patch_evidence, picture_box, preparation
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls
 from pages.shared.language import _, number, percent, prose
@@ -42,7 +42,7 @@ def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPictur
     return analysis
 
 
-def attention(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
+def attention(analysis: PictureAnalysis) -> None:
     """Shows the patches from which the answer came, the links and the downloads."""
     st.header(_("What it attends to"), anchor=False)
     shown = patch_evidence.show(analysis)
@@ -60,7 +60,6 @@ def attention(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
             _("Ranking"), lambda: _ranking(analysis), key="classify_ranked", filename="ranking", formats=("csv",)
         )
         patch_evidence.download_patches(shown)
-        share_card.show(analysis, prepared, doubts=doubts(analysis))
 
 
 def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
@@ -78,9 +77,9 @@ def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: Prepare
     }  # fmt: skip
     names = [_(name) for name in analysis.classifier.class_names]
     others = [
-        dict(zip(picture_box.EDGES, one.edges, strict=True)) | {"label": f"{place} {names[one.label]}"}
+        dict(zip(preparation.EDGES, one.edges, strict=True)) | {"label": f"{place} {names[one.label]}"}
         for place, one in enumerate(prepared.garments, 1)
-        if any(abs(edge - box[side]) > 1 for side, edge in zip(picture_box.EDGES, one.edges, strict=True))
+        if any(abs(edge - box[side]) > 1 for side, edge in zip(preparation.EDGES, one.edges, strict=True))
     ]
     picture_box.show(
         shown, box, others, key="classify_box",
@@ -93,7 +92,7 @@ def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: Prepare
     if analysis.classifier.manner == "photograph":
         caption += " " + _("It learnt from garments that lie or hang; how often it is right on worn ones is not measured.")
     st.caption(caption)
-    if st.session_state.get("crop") == "box":
+    if st.query_params.get("crop") == "box":
         st.button(_("Without a box"), key="classify_no_box", icon=":material/crop_free:", on_click=picture_box.drop)
 
 
@@ -102,21 +101,16 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
     if prepared.empty:
         controls.notice(
             "empty",
-            _(
-                "There is nothing to see in this picture: it has one grey level throughout, or is transparent. "
-                "Give another one, or change how it is prepared."
-            ),
+            _("There is nothing to see in this picture: it has one grey level throughout, or is transparent. Give another one."),
         )
         return
     if prepared.blank:
         controls.notice("empty", _("Nothing stands out from the background, so there is no garment to crop to."))
-    turn = prepared.step("turn").facts
-    if turn["quarters"] and turn["by_itself"]:
-        sentence = _(
-            "This picture seems to be turned by {degrees}°, so I set it upright first. To read it as it was given, choose "
-            "“Not at all” under “Upright”."
-        )
-        controls.notice("stale", sentence.format(degrees=number(90 * min(turn["quarters"], 4 - turn["quarters"]))))
+    if prepared.quarters:
+        sentence = _("This picture seems to be turned by {degrees}°, so I set it upright first.")
+        controls.notice("stale", sentence.format(degrees=number(90 * min(prepared.quarters, 4 - prepared.quarters))))
+        label = _("Read it as it was given")
+        st.button(label, key="picture_as_given", icon=":material/undo:", on_click=preparation.choose, kwargs={"turn": "none"})
     if analysis.garment:
         return
     classifier = analysis.classifier
@@ -130,11 +124,6 @@ def unsure(classifier: Classifier) -> str:
     if classifier.model.rejects:
         return _("I am unsure: this may be none of the ten garments I know.")
     return _("I am unsure: this does not look like a garment to me.")
-
-
-def doubts(analysis: PictureAnalysis) -> str:
-    """Both sentences on a picture that is not taken for a garment; nothing for one that is."""
-    return "" if analysis.garment else f"{unsure(analysis.classifier)} {doubt(analysis)}"
 
 
 def doubt(analysis: PictureAnalysis) -> str:

@@ -70,9 +70,9 @@ def test_without_a_picture_it_asks_for_one(models: Path) -> None:
 
 
 def test_the_prepared_image_is_the_classify_pages(classifier: Classifier, links: dict[str, dict[str, str]]) -> None:
-    query = {"item": "7", "token": "24", "vlayer": "1", "vhead": "2", "invert": "yes", "sharpen": "no"}
+    query = {"item": "7", "token": "24", "vlayer": "1", "vhead": "2", "crop": "box", "left": "25"}
     app = opened(**query)
-    image = prepare(from_pixels(IMAGES[7], name=""), Recipe(invert="yes", sharpen="no")).image
+    image = prepare(from_pixels(IMAGES[7], name=""), Recipe(crop="box", left=25)).image
     best = int(analyse(classifier, image).attention("layer 1", 1, token=24).patches.argmax()) + 1
     assert f"Patch 24 looks most at patch {best}," in words(app)
     assert app.query_params == query and links["pages/images/classify.py"] == query
@@ -131,7 +131,7 @@ def test_another_map_computes_nothing_anew(models: Path, monkeypatch: pytest.Mon
         return answer(classifier, image, unturned)
 
     monkeypatch.setattr(Classifier, "answer", counted)
-    app = opened(item="5", inside="maps", invert="yes")  # an image that no other test has asked for
+    app = opened(item="5", inside="maps", crop="box", left="10")  # an image that no other test has asked for
     assert len(asked) == 1
     for key, value in (("vhead", "2"), ("vlayer", "1"), ("token", "7")):
         app.selectbox(key=key).set_value(value)

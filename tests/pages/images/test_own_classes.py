@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import streamlit as st
 from starlette.datastructures import QueryParams
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
@@ -125,8 +124,9 @@ def test_the_notebook_answers_as_the_page_does(tmp_path: Path, monkeypatch: pyte
     np.testing.assert_allclose(told["probabilities"], head.answer(classifier, as_read(classifier, decode(data, name=name)))[0])
 
 
-def test_a_box_from_the_browser_becomes_the_crop_and_nonsense_does_not() -> None:
-    st.session_state.clear()
+def test_a_box_from_the_browser_becomes_the_crop_and_nonsense_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[dict[str, str]] = []
+    monkeypatch.setattr(picture_box, "choose", lambda **choices: chosen.append(choices))
     for box in (
         None,
         3,
@@ -135,7 +135,6 @@ def test_a_box_from_the_browser_becomes_the_crop_and_nonsense_does_not() -> None
         {"left": 60, "top": 0, "right": 50, "bottom": 50},
     ):
         picture_box._take(box)
-        assert "crop" not in st.session_state
+        assert not chosen
     picture_box._take({"left": 10, "top": 20.4, "right": 90, "bottom": 80})
-    assert [st.session_state[name] for name in ("crop", *picture_box.EDGES)] == ["box", 10, 20, 90, 80]
-    st.session_state.clear()
+    assert chosen == [{"crop": "box", "left": "10", "top": "20", "right": "90", "bottom": "80"}]

@@ -64,7 +64,8 @@ def test_steps_walk_on_and_back_and_the_link_follows(models: Path) -> None:
 
 
 def test_the_recipe_of_the_link_is_followed(classifier: Classifier) -> None:
-    found = walk(classifier.model, classifier.normalise(255 - IMAGE[None]))
-    app = opened(item="5", stage="embedding", patch="1", invert="yes")
-    assert f"{found.embedded[0, 0]:.4f}" in words(app)
-    assert app.query_params["invert"] == "yes"
+    right_half = np.pad(IMAGE[:, 14:], ((0, 0), (7, 7)))
+    found = walk(classifier.model, classifier.normalise(right_half[None]))
+    app = opened(item="5", stage="embedding", patch="25", crop="box", left="50")
+    assert f"{found.embedded[24, 0]:.4f}" in words(app)
+    assert (app.query_params["crop"], app.query_params["left"]) == ("box", "50")
