@@ -20,6 +20,7 @@ from core.market.depth import BandChange, DepthHistory, Ladder
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, Feed, FeedEvent, FeedState, StatusChange, Trade, TradesBreak
 from core.market.feeds.situations import Since
+from core.market.feeds.trades import BREAK
 from core.market.grid import Confirmed, Gap, Grid, Row, next_step
 from core.market.store.writer import JOURNAL_S, SegmentWriter
 
@@ -147,7 +148,7 @@ class EventRecorder:
         elif isinstance(event, Trade):
             self._writer.add_trade(event)
         elif isinstance(event, TradesBreak):
-            self._writer.add_event("trades", event.from_ms, until=event.until_ms)
+            self._writer.add_event(BREAK, event.from_ms, until=event.until_ms)
         elif isinstance(event, Gap):
             self._provisional.clear()
             if self._wall:

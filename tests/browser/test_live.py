@@ -473,3 +473,23 @@ def test_where_it_looks_is_lit_under_the_price_and_goes_with_the_source(new_page
     expect(page.locator(".terminal-ladder [data-counted=for], .terminal-ladder [data-counted=against]").first).to_be_visible()
     first = strip.get_attribute("data-time")
     expect(strip).not_to_have_attribute("data-time", first or "", timeout=PATIENCE_MS)  # it goes on
+
+
+def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -> None:
+    live.locator(".terminal-tape").scroll_into_view_if_needed()
+    live.wait_for_function(f"() => {TERMINAL}.tapeSeen", timeout=PATIENCE_MS)
+    live.evaluate(
+        f"""() => {{
+        const one = {TERMINAL};
+        const status = one.store.status;
+        const locked = {{ kind: "locked", since: Date.UTC(2024, 0, 1, 14, 2, 3), text: "locked since {{time}}" }};
+        one.message({{ status, text: "", situations: [locked] }});
+        const newest = one.store.trades.at(-1).time;
+        one.store.breaks.push({{ from: newest - 1, until: newest }});
+        one.taped = null;
+        one.request();
+    }}"""
+    )
+    expect(live.locator('.terminal-tape [data-side="break"]')).to_have_text(re.compile("not followed$"), timeout=PATIENCE_MS)
+    name = live.locator(STAT, has=live.get_by_text("Symbol", exact=True)).locator("dd").first
+    expect(name).to_have_text(re.compile(r"^BTC/USDT · locked since .*02:03"), timeout=PATIENCE_MS)

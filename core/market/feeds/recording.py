@@ -135,16 +135,21 @@ class RecordingFeed(PlayedFeed):
                 self._next = row + 1
         if row < self.length:
             hole = row and row in self._starts
-            return [*([StatusChange(state=state, gap=True)] if hole else []), *self._events_of(row)]
+            if not hole:
+                return self._events_of(row)
+            return [StatusChange(state=state, gap=True), *self._events_of(row, since_ms=int(self._book.timestamps[row - 1]))]
         if not self.loop:
             return None
         with self._lock:
             self._jump = min(self._lead, self.length) - 1 if self._jump is None else self._jump
         return self._at_once(state)
 
-    def _events_of(self, row: int) -> list[FeedEvent]:
+    def _events_of(self, row: int, since_ms: int | None = None) -> list[FeedEvent]:
+        """A row's events: what was traded since the one before it, or since that time, and its book."""
         when = int(self._book.timestamps[row])
-        first, last = np.searchsorted(self._trades.times, [when - STEP_MS, when], side="right")
+        since = when - STEP_MS if since_ms is None else since_ms
+        first, last = np.searchsorted(self._trades.times, [since, when], side="right")
+        breaks = [one for one in self._trades.breaks if since < one.until_ms <= when]
         start, block = self._block
         if not start <= row < start + len(block):
             start, block = self._block = row, self._read_block(row)
@@ -157,7 +162,7 @@ class RecordingFeed(PlayedFeed):
             deep=deep[np.isfinite(deep)],
             bands=self._depth.at(when),
         )
-        return [*self._trades.between(int(first), int(last)), book]
+        return [*breaks, *self._trades.between(int(first), int(last)), book]
 
     def _read_block(self, first: int) -> BookRows:
         block = self._book.block(first, first + BLOCK, deep=self._book.levels > LEVELS)

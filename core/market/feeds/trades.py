@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.market.book import BookError
-from core.market.feeds.protocol import Trade
-from core.market.store.segments import TRADES, is_segment, segment_path
+from core.market.feeds.protocol import Trade, TradesBreak
+from core.market.store.segments import EVENTS, TRADES, is_segment, segment_path
 
 Side = Literal["buy", "sell"] | None
 
 SCHEMA = pa.schema([("timestamp", pa.int64()), ("price", pa.float64()), ("size", pa.float64()), ("side", pa.int8())])
 SIDES: dict[int, Side] = {1: "buy", -1: "sell", 0: None}
+BREAK: Final = "trades"
+"""Kind of an event of a recording: trades were not followed."""
 CODES: dict[Side, int] = {side: code for code, side in SIDES.items()}
 
 
@@ -47,12 +49,15 @@ class TradeColumns:
 
     Attributes:
         times: (n,) the exchange's milliseconds.
+        breaks: times in which they were not followed.
 
     Raises:
         BookError: where a file cannot be read, or lacks a column.
     """
 
     def __init__(self, books: Iterable[Path]) -> None:
+        books = list(books)
+        self.breaks = [one for book in books for one in _breaks(book)]
         tables = [_read(trades_path(book)) for book in books]
         columns = [np.concatenate([table.column(name).to_numpy() for table in tables]) for name in SCHEMA.names]
         order = np.argsort(columns[0], kind="stable")
@@ -65,6 +70,18 @@ class TradeColumns:
             Trade(exchange_ms=int(when), price=float(price), size=float(size), side=SIDES.get(int(side)))
             for when, price, size, side in zip(*columns, strict=True)
         ]
+
+
+def _breaks(book: Path) -> list[TradesBreak]:
+    path = segment_path(book, EVENTS)
+    if not is_segment(book) or not path.is_file():
+        return []
+    try:
+        found = pq.read_table(path, columns=["timestamp", "kind", "until"], partitioning=None).to_pylist()
+        kept = [one for one in found if one["kind"] == BREAK and one["until"] is not None]
+        return [TradesBreak(from_ms=int(one["timestamp"]), until_ms=int(one["until"])) for one in kept]
+    except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
+        raise BookError("{file} holds no events: columns timestamp, kind and until are needed", file=path.name) from error
 
 
 def _read(path: Path) -> pa.Table:

@@ -14,9 +14,11 @@ import pytest
 
 from core.market.book import BookError, BookRows, OrderBookSnapshot, frame_from_rows
 from core.market.feeds.playback import SPEEDS
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade
+from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade, TradesBreak
 from core.market.feeds.recording import RecordingFeed
-from core.market.feeds.trades import trades_path, trades_table
+from core.market.feeds.trades import BREAK, trades_path, trades_table
+from core.market.grid import Row
+from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
 
 START_MS = 1_700_000_000_000
@@ -215,6 +217,23 @@ def test_trades_come_before_the_row_that_closes_their_quarter_second(tmp_path: P
     pq.write_table(trades_table(trades), trades_path(path))
     events = [short(event) for event in everything(RecordingFeed(path, market="x", speed=None, loop=False))]
     assert events == [PLAYING, trades[0], 0, trades[1], trades[2], 1, 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
+
+
+def test_what_was_traded_in_a_hole_and_the_break_of_the_trades_come_with_the_row_after_it(tmp_path: Path) -> None:
+    made = rows_of([START_MS + 250 * at for at in (0, 1, 41, 42)])
+    trades = [Trade(price=1.0, size=1.0 + at, side="buy", exchange_ms=START_MS + at) for at in (100, 4_000, 9_000, 10_400)]
+    with SegmentWriter(tmp_path, "x") as writer:
+        for timestamp, levels in zip(made.timestamps, made.levels, strict=True):
+            writer.add(Row(int(timestamp), levels))
+        for trade in trades:
+            writer.add_trade(trade)
+        writer.add_event(BREAK, START_MS + 600, until=START_MS + 9_500)
+        writer.add_event("state", START_MS + 500, "x: locked since 22:13:20 UTC.")
+    (path,) = writer.files
+    events = [short(event) for event in everything(RecordingFeed(path, market="x", speed=None, loop=False))]
+    missed = TradesBreak(from_ms=START_MS + 600, until_ms=START_MS + 9_500)
+    after = [missed, trades[1], trades[2], 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
+    assert events == [PLAYING, 0, trades[0], 1, JUMPED, *after]
 
 
 def test_as_fast_as_it_goes_leaves_the_loop_to_others(tmp_path: Path) -> None:
