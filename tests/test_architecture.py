@@ -56,7 +56,7 @@ ALLOWED = {
     "core.package_files": {"core.messages"},
     "core.words": {*SHARED, "core.files", "core.package_files"},
     "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.signs"},
-    "core.service": {*SHARED, "core.bench", "core.checkpoints", "core.lecture", "core.market", "core.runs"},
+    "core.service": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.runs"},
     "core.runs": {*SHARED, "core.vision", "core.market", "core.training"},
     "core.training": {
         *SHARED,

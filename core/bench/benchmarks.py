@@ -9,7 +9,6 @@ from typing import Final
 
 from core.bench import networks
 from core.bench.ratio import Pair
-from core.messages import compose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,40 +37,26 @@ def _piece(name: str) -> Callable[[], Pair]:
     return make
 
 
-LISTING: Final = compose("the document's listing, one pass")
-ENCODER: Final = compose("nn.TransformerEncoder of its size")
+LISTING: Final = "the document's listing, one pass"
 
 BENCHMARKS: Final[Mapping[str, Benchmark]] = {
-    "tlob": Benchmark(
-        what=compose("shipped TLOB, one window, both passes"), reference=LISTING, aim=0.5, make=networks.one_window
-    ),
-    "tlob-maps": Benchmark(what=compose("the same with all maps"), reference=LISTING, aim=0.6, make=networks.with_maps),
+    "tlob": Benchmark(what="shipped TLOB, one window, both passes", reference=LISTING, aim=0.5, make=networks.one_window),
+    "tlob-maps": Benchmark(what="the same with all maps", reference=LISTING, aim=0.6, make=networks.with_maps),
     "feed": Benchmark(
-        what=compose("a message of Binance to a book of the program"),
-        reference=compose("ccxt alone with the same messages"),
+        what="a message of Binance to a book of the program",
+        reference="ccxt alone with the same messages",
         aim=1.15,
         make=_piece("feed"),
         quick=False,
     ),
-    "vit-256": Benchmark(
-        what=compose("ViT forward, batch 256"), reference=ENCODER, aim=1.0, make=lambda: networks.vit_forward(256), quick=False
-    ),
-    "vit-1": Benchmark(what=compose("ViT forward, one image"), reference=ENCODER, aim=1.0, make=lambda: networks.vit_forward(1)),
-    "vit-training": Benchmark(
-        what=compose("ViT training step, batch 64"), reference=ENCODER, aim=0.9, make=networks.vit_training, quick=False
+    "vit-1": Benchmark(
+        what="ViT forward, one image", reference="nn.TransformerEncoder of its size", aim=1.0, make=networks.one_image
     ),
     "film": Benchmark(
-        what=compose("IIGA on a film of 120 frames, file to glosses"),
-        reference=compose("decoding the frames alone"),
+        what="IIGA on a film of 120 frames, file to glosses",
+        reference="decoding the frames alone",
         aim=2.0,
         make=_piece("film"),
-        quick=False,
-    ),
-    "beam": Benchmark(
-        what=compose("CTC beam search, T 141, V 1232"),
-        reference=compose("the same in plain Python"),
-        aim=0.05,
-        make=networks.beam,
         quick=False,
     ),
 }

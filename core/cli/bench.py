@@ -11,13 +11,8 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from core import checkpoints
-from core.bench import cuda
 from core.bench.benchmarks import BENCHMARKS, selected
 from core.cli import options
-from core.messages import compose
-from core.models.vit import ViT, ViTConfig
-from core.runs.epoch_time import epoch_times
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
@@ -47,25 +42,12 @@ def _run(o: argparse.Namespace) -> None:
         "capability": torch.backends.cpu.get_cpu_capability(),
         "torch": torch.__version__,
     }
-    card = [*cuda.measured(), *_epochs()] if cuda.available() and not (o.only or o.quick) else []
     if o.json:
-        whole = {"machine": machine, "python": platform.python_version(), "threads": o.threads, "rows": rows}
-        print(json.dumps(whole | {"cuda": [vars(one) for one in card]}))
+        print(json.dumps({"machine": machine, "python": platform.python_version(), "threads": o.threads, "rows": rows}))
         return
     print(f"{machine['processor']}, {machine['capability']}, {o.threads} thread(s), torch {machine['torch']}")
     for row in rows:
         print(_line(row))
-    for one in card:
-        print(f"{one.what:<50} {one.value:9.3f} {one.unit}")
-    if not cuda.available():
-        print(cuda.NO_CARD)
-
-
-def _epochs() -> list[cuda.CardFigure]:
-    """An epoch of the garments' ViT on the card."""
-    config: ViTConfig = checkpoints.read_config(checkpoints.read_card("vit"), ViT)
-    times = [one for one in epoch_times(config) if one.device == "cuda"]
-    return [cuda.CardFigure(what=compose("an epoch of the garments' ViT"), value=one.epoch_s, unit="s") for one in times]
 
 
 def _line(row: dict[str, Any]) -> str:

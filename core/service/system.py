@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from core.bench import cuda
-from core.bench.benchmarks import Benchmark
-from core.bench.ratio import Ratio
 from core.market.hub import RunningFeed, hub
 from core.models.vit import ViTConfig
 from core.runs.epoch_time import EpochTime, epoch_times
@@ -21,15 +18,3 @@ def feeds() -> list[RunningFeed]:
 def epoch(config: ViTConfig) -> list[EpochTime]:
     """The time of an epoch of training on each device."""
     return list(epoch_times(config))
-
-
-@closed(Action.MEASURE)
-def benchmark(one: Benchmark, seconds: float) -> Ratio:
-    """A benchmark, measured for so many seconds."""
-    return one.make().measure(seconds)
-
-
-@closed(Action.MEASURE)
-def card() -> list[cuda.CardFigure]:
-    """The models' speed on a CUDA card."""
-    return list(cuda.measured())

@@ -7,9 +7,6 @@ from typing import Any
 import streamlit as st
 
 from core import checkpoints, usage
-from core.bench import cuda
-from core.bench.benchmarks import BENCHMARKS, Benchmark
-from core.bench.ratio import Ratio
 from core.messages import translate
 from core.models.vit import ViT, ViTConfig
 from core.runs.epoch_time import BATCH, IMAGES, STEPS, EpochTime
@@ -19,10 +16,6 @@ from pages.shared import controls, language, navigation, permissions, url_state
 from pages.shared.language import _, duration, ngettext, number, percent, size
 
 TIMED = "system:timed"
-SPEED = "system:speed"
-CARD = "system:cuda"
-SECONDS = 1.0
-"""Spent on each benchmark."""
 
 
 def current_usage() -> None:
@@ -124,50 +117,6 @@ def epoch_time() -> None:
     )
 
 
-def speed() -> None:
-    """Measures the benchmarks when the button is pressed: ratios to named references on this machine."""
-    st.markdown(_("How fast are the models beside named references on this machine?"))
-    if st.button(_("Measure"), icon=":material/speed:", key="system_speed"):
-        bar, measured = st.progress(0.0), []
-        wanted = [one for one in BENCHMARKS.values() if one.quick]
-        for count, one in enumerate(wanted):
-            bar.progress(count / len(wanted), text=translate(one.what))
-            measured.append((one, system.benchmark(permissions.visitor(), one, SECONDS)))
-        bar.empty()
-        st.session_state[SPEED] = measured
-    rows: list[tuple[Benchmark, Ratio]] = st.session_state.get(SPEED, [])
-    if not rows:
-        return
-    table = [
-        {
-            _("What"): translate(one.what),
-            _("Beside"): translate(one.reference),
-            _("Ratio of times"): number(ratio.ratio, 2),
-            _("10 % to 90 %"): f"{number(ratio.low, 2)} – {number(ratio.high, 2)}",
-            _("Aim, at most"): number(one.aim, 2),
-            _("Time"): _("{value} ms").format(value=number(ratio.candidate_ms, 2)),
-        }
-        for one, ratio in rows
-    ]
-    st.table(table)
-    st.caption(_("Measured in turns while the app goes on; a ratio below 1 is faster than the reference."))
-
-
-def card_speed() -> None:
-    """Measures the models on a CUDA card when the button is pressed, or says what there is none to measure on."""
-    if not cuda.available():
-        st.caption(translate(cuda.NO_CARD))
-        return
-    if st.button(_("Measure the card"), icon=":material/memory:", key="system_cuda"):
-        with st.spinner(_("Measuring the card…"), show_time=True):
-            st.session_state[CARD] = system.card(permissions.visitor())
-    figures: list[cuda.CardFigure] = st.session_state.get(CARD, [])
-    if figures:
-        st.table(
-            [{_("What"): translate(one.what), _("Value"): f"{number(one.value, 2)} {translate(one.unit)}"} for one in figures]
-        )
-
-
 def checkpoint_cards() -> None:
     """A table of the checkpoints, and one card in full."""
     cards, broken = [], []
@@ -233,8 +182,6 @@ if permissions.guard(Action.MEASURE):
         epoch_time()
     except checkpoints.CheckpointError as error:
         controls.no_checkpoint(error)
-    speed()
-    card_speed()
 st.header(_("Checkpoints"), anchor=False)
 checkpoint_cards()
 about()

@@ -1,7 +1,4 @@
-"""Damaged files of every kind that the app reads, made of the real bundled ones, and what may come of them.
-
-`scripts/fuzz.py` reads ten thousand; a test reads a few.
-"""
+"""Damaged files of every kind that the app reads, made of the real bundled ones, and what may come of them."""
 
 from __future__ import annotations
 

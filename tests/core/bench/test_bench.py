@@ -11,11 +11,9 @@ import pytest
 import torch
 
 from core.bench.benchmarks import BENCHMARKS, selected
-from core.bench.networks import plain_beam_search
 from core.bench.ratio import Pair, spread
 from core.cli import main
 from core.market.book import OrderBookSnapshot
-from core.signs.decoding import beam_search
 
 
 class Clock:
@@ -74,13 +72,6 @@ def test_the_feed_makes_the_book_that_ccxt_keeps() -> None:
     assert (
         snapshot.levels[:4].tolist() == [*book["asks"][0][:2], *book["bids"][0][:2]] and snapshot.sequence == book["nonce"] == 40
     )
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_plain_beam_search_finds_the_same_sentence(seed: int) -> None:
-    logits = torch.randn(30, 40, generator=torch.Generator().manual_seed(seed)).mul(3)
-    frames = logits.log_softmax(-1).numpy()
-    assert plain_beam_search(frames) == beam_search(frames)[0].labels
 
 
 @pytest.mark.parametrize("name", ["tlob", "tlob-maps", "feed", "vit-1"])

@@ -37,8 +37,6 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("stop scoring", Action.SCORE, lambda by: runs.SCORING.opened(by).stop()),
     ("feeds of others", Action.READ_FEEDS, system.feeds),
     ("time an epoch", Action.MEASURE, lambda by: system.epoch(by, SENTINEL)),
-    ("benchmark", Action.MEASURE, lambda by: system.benchmark(by, NOTED, 1.0)),
-    ("measure the card", Action.MEASURE, system.card),
     ("metrics", Action.READ_METRICS, metrics.metrics),
 ]
 
@@ -74,7 +72,7 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, names in {
         recordings: ("RECORDER", "changes.delete", "changes.export"),
         recordings.bounded: ("convert",),
-        system: ("hub", "epoch_times", "cuda.measured"),
+        system: ("hub", "epoch_times"),
         metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
     }.items():
         for name in names:
@@ -146,7 +144,7 @@ def test_no_page_reaches_below_the_functions_that_ask(path: Path) -> None:
             used |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
     assert not used & BELOW
     text = path.read_text(encoding="utf-8")
-    assert "cuda.measured" not in text and ".unguarded" not in text
+    assert ".unguarded" not in text
     assert not any(f"{kind}.run.{name}(" in text for kind, _, name in (one.partition(".opened(by).") for one in acting()))
 
 

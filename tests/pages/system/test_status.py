@@ -8,7 +8,6 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from core.bench.benchmarks import BENCHMARKS
 from core.market.hub import RunningFeed
 from core.service import system
 from core.service.access import Role
@@ -28,16 +27,6 @@ def test_an_epoch_is_timed_on_every_device() -> None:
     assert rows["Times as fast"].iloc[0] == "1.0"
     said = " ".join(caption.value for caption in app.caption)
     assert ("This machine has no CUDA device" in said) != torch.cuda.is_available()
-
-
-def test_speed_is_measured_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.bench.benchmarks.BENCHMARKS", {"tlob": BENCHMARKS["tlob"]})
-    app = AppTest.from_file(str(ROOT / "pages" / "system" / "status.py"), default_timeout=90)
-    app.run()
-    app.button(key="system_speed").click().run()
-    assert not app.exception
-    (table,) = [table.value for table in app.table if "Ratio of times" in table.value.columns]
-    assert list(table["What"]) == [BENCHMARKS["tlob"].what] and float(table["Ratio of times"].iloc[0]) > 0
 
 
 def test_everything_on_it_is_translated() -> None:

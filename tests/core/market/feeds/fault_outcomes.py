@@ -1,7 +1,4 @@
-"""What a session and a recording of it make of a fault, with the real ccxt.
-
-`scripts/fault_table.py` runs all faults for three protocols; a few are tests.
-"""
+"""What a session and a recording of it make of a fault, with the real ccxt."""
 
 from __future__ import annotations
 

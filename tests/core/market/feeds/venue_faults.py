@@ -12,11 +12,8 @@ import numpy as np
 
 from core.market.feeds import clock
 from core.market.feeds.clock import CLOCK
-from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, VenueServer
-from tests.core.market.feeds.replay_server import REPLAYS, Replay
-
-MADE: Final[tuple[type[DeltaServer], ...]] = (BinanceDeltaServer, KrakenServer, BybitServer)
-VENUES: Final[tuple[type[VenueServer], ...]] = (*MADE, *REPLAYS)
+from tests.core.market.feeds.delta_server import DeltaServer, VenueServer
+from tests.core.market.feeds.replay_server import Replay
 
 
 class Exchange:

@@ -1,4 +1,4 @@
-"""`python -m scripts.soak --minutes 30`: one app, visitors coming and going, and what of them is left in its process.
+"""One app, visitors coming and going, and what of them is left in its process.
 
 Half of the visitors watch the bundled recording, half a venue of the loopback. A visitor is a Streamlit session without a
 browser: it runs the page, follows the stream that the page names for some seconds, and leaves. Printed at even steps: visits so
@@ -7,15 +7,12 @@ far, memory, threads, descriptors, sockets of the app's process.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import math
 import random
 import re
-import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -168,35 +165,3 @@ async def with_venue(folder: Path, **options: Any) -> tuple[list[Resources], Vis
         finally:
             moving.cancel()
             await asyncio.to_thread(server.__exit__, None, None, None)
-
-
-def growth(seen: Sequence[Resources], name: str) -> float:
-    """Growth from the first quarter of the looks to the last, of their means."""
-    values = [float(getattr(one, name)) for one in seen[:-1]]  # the last one is without visitors
-    quarter = max(1, len(values) // 4)
-    return sum(values[-quarter:]) / quarter - sum(values[:quarter]) / quarter
-
-
-def main() -> None:
-    """Read the options and run."""
-    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0] if __doc__ else "")
-    p.add_argument("--clients", type=int, default=25, help="visitors at a time")
-    p.add_argument("--minutes", type=float, default=30.0)
-    p.add_argument("--stay", type=float, default=20.0, help="seconds that a visitor stays at most")
-    o = p.parse_args()
-    print("".join(f"{name:>12}" for name in Resources.__dataclass_fields__))
-    with tempfile.TemporaryDirectory() as folder:
-        looks = max(8, round(o.minutes))
-        seen, visitors = asyncio.run(with_venue(Path(folder), clients=o.clients, minutes=o.minutes, stay_s=o.stay, looks=looks))
-    grown = ", ".join(f"{name} {growth(seen, name):+.1f}" for name in ("memory", "threads", "descriptors", "sockets"))
-    waited = np.array(visitors.waited)
-    middle, longest, late = np.median(waited), waited.max(), (waited > 60).sum()
-    print(f"pages came after {middle:.1f} s in the middle, {longest:.1f} at most; {late} of {len(waited)} after over a minute")
-    print(
-        f"last quarter less the first: {grown}; {visitors.frames} frames, {len(visitors.failed)} visits failed",
-        *visitors.failed[:3],
-    )
-
-
-if __name__ == "__main__":
-    main()
