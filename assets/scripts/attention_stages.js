@@ -252,23 +252,23 @@ export function paintPicture(context, stage, light, box = stage.box) {
   stage.shade.draw(context, dark, box, true);
 }
 
+// A strip of frames under the one in play, and beside that one what is read up to it.
 class FilmStage {
   constructor(scene, read, picture) {
     this.kinds = ["frame"];
-    Object.assign(this, { picture, n: scene.tokens.frame.length });
-    this.sheetColumns = scene.stage.columns;
-    this.cell = [picture.width / scene.stage.columns, picture.height / scene.stage.rows];
-    this.aspect = scene.stage.aspect;
+    const { columns, rows, aspect, seconds, said, notes, rests } = scene.stage;
+    Object.assign(this, { picture, n: scene.tokens.frame.length, aspect, seconds, said, notes, rests });
+    this.sheetColumns = columns;
+    this.cell = [picture.width / columns, picture.height / rows];
   }
   size(width, height) {
-    this.perRow = this.n;
-    for (let rows = 1; rows <= 4; rows++) {
-      this.perRow = Math.ceil(this.n / rows);
-      if (width / this.perRow >= 44) break;
+    this.frameHeight = 0;
+    for (let rows = 1; rows <= 6; rows++) {
+      const perRow = Math.ceil(this.n / rows);
+      const tall = Math.min(width / perRow / this.aspect, (height * 0.4) / rows);
+      if (tall > 1.2 * this.frameHeight) Object.assign(this, { perRow, stripRows: rows, frameHeight: tall });
     }
-    this.stripRows = Math.ceil(this.n / this.perRow);
-    this.frameWidth = width / this.perRow;
-    this.frameHeight = Math.min(this.frameWidth / this.aspect, (height * 0.4) / this.stripRows);
+    this.frameWidth = this.frameHeight * this.aspect;
     this.strip = height - this.stripRows * this.frameHeight;
     [this.width, this.height] = [width, height];
     return height;
@@ -283,21 +283,50 @@ class FilmStage {
     context.fillRect(0, 0, this.width, this.height);
     const inPlay = lights.inPlay ?? token ?? 0;
     const tall = this.strip - 8;
-    const wide = Math.min(this.width, tall * this.aspect);
-    context.drawImage(this.picture, ...this.source(inPlay), (this.width - wide) / 2, 0, wide, wide / this.aspect);
+    const wide = Math.min(this.said.length ? this.width * 0.6 : this.width, tall * this.aspect);
+    context.drawImage(this.picture, ...this.source(inPlay), this.said.length ? 0 : (this.width - wide) / 2, 0, wide, wide / this.aspect);
+    if (this.said.length) this.write(context, inPlay, wide + 20);
+    const [w, h] = [this.frameWidth - 1, this.frameHeight - 1];
     for (let i = 0; i < this.n; i++) {
       const [x, y] = [(i % this.perRow) * this.frameWidth, this.strip + Math.floor(i / this.perRow) * this.frameHeight];
-      context.drawImage(this.picture, ...this.source(i), x, y, this.frameWidth - 1, this.frameHeight - 1);
+      context.drawImage(this.picture, ...this.source(i), x, y, w, h);
       context.fillStyle = `rgba(14,19,25,${darkness(glow(shares[i], most)) / 255})`;
-      context.fillRect(x, y, this.frameWidth - 1, this.frameHeight - 1);
-      const h = most > 0 ? (10 * Math.abs(shares[i])) / most : 0;
+      context.fillRect(x, y, w, h);
+      const bar = most > 0 ? (10 * Math.abs(shares[i])) / most : 0;
       context.fillStyle = `rgb(${tint(shares[i])})`;
-      context.fillRect(x, y + this.frameHeight - 1 - h, this.frameWidth - 1, h);
-      if (i === token) outline(context, x, y, this.frameWidth - 1, this.frameHeight - 1, reverse);
+      context.fillRect(x, y + h - bar, w, bar);
+      if (i === inPlay) outline(context, x, y, w, h, i !== token || reverse);
+      else if (i === token) outline(context, x, y, w, h, reverse);
     }
   }
+  // as large as fits; the word of the frame in play is in light
+  write(context, inPlay, left) {
+    const words = this.said.filter(([, first]) => first <= inPlay);
+    const [right, bottom] = [this.width - 8, this.strip - 44];
+    let placed = [];
+    for (let size = Math.min(88, this.strip * 0.3); size >= 12; size *= 0.88) {
+      context.font = `600 ${size}px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif`;
+      let [x, y] = [left, size];
+      placed = words.map(([word, , last]) => {
+        const w = context.measureText(word).width;
+        if (x > left && x + w > right) [x, y] = [left, y + 1.1 * size];
+        x += w + 0.4 * size;
+        return [word, x - w - 0.4 * size, y, last >= inPlay, x - 0.4 * size];
+      });
+      if (placed.every(([, , y, , end]) => y <= bottom && end <= right)) break;
+    }
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
+    for (const [word, x, y, now] of placed) {
+      context.fillStyle = now ? `rgb(${WARM})` : PALE;
+      context.fillText(word, x, y, right - left);
+    }
+    context.font = '15px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif';
+    context.fillStyle = PALE;
+    context.fillText(this.notes[inPlay] ?? "", left, this.strip - 18, right - left);
+  }
   at(x, y) {
-    if (y < this.strip || x < 0 || x >= this.width) return null;
+    if (y < this.strip || x < 0 || x >= this.perRow * this.frameWidth) return null;
     const i = Math.floor((y - this.strip) / this.frameHeight) * this.perRow + Math.floor(x / this.frameWidth);
     return i >= 0 && i < this.n ? ["frame", i] : null;
   }

@@ -5,6 +5,7 @@ import { STAGES, glow, paintPicture } from "./attention_stages.js";
 import { npz, page, svg } from "./attention_files.js";
 
 const FRAME_MS = 900;
+const LAST_MS = 1200; // that a film rests on its last frame before it begins again
 const STOPS = [[8, 10, 16], [58, 38, 22], [138, 84, 22], [222, 158, 40], [255, 224, 120], [255, 252, 236]];
 const LUT = Array.from({ length: 256 }, (_, i) => {
   const at = Math.min(STOPS.length - 1.001, (i / 255) * (STOPS.length - 1));
@@ -70,9 +71,11 @@ class AttentionView {
     const first = this.kinds[0];
     this.start = { [first]: scene.start ?? scene.tokens[first].length - 1 };
     this.resting = this.measures.length > 0;
+    if (this.stage.seconds) this.inPlay = 0;
     this.open(choice || scene.choice);
     if (before) this.goOn(before);
     this.build();
+    if (this.stage.seconds && (this.sameFilm(before) ? before.film : this.moves())) this.run();
   }
 
   // -- what there is ------------------------------------------------------------------------------------------------------
@@ -116,17 +119,24 @@ class AttentionView {
   // A newer scene of the same layers keeps what the reader chose in the one before.
   goOn(before) {
     if (before.kinds.join() !== this.kinds.join()) return;
+    const another = this.stage.seconds && !this.sameFilm(before);
     const place = new Map(this.squares.map((square, i) => [this.label(square), i]));
     for (const kind of this.kinds) {
       const square = before.squares[before.chosen[kind]];
       this.chosen[kind] = (square && place.get(before.label(square))) ?? this.chosen[kind];
     }
-    this.resting = before.resting && this.measures.length > 0;
     this.reverse = before.reverse;
+    if (another) return;
+    this.resting = before.resting && this.measures.length > 0;
     this.lit = before.lit;
     this.pinned = before.pinned;
+    this.inPlay = before.inPlay;
     for (const [kind, token] of Object.entries(before.kept)) if (token < this.size(kind)) this.kept[kind] = token;
     if (before.pointed && before.pointed.token < this.size(before.pointed.kind)) this.pointed = before.pointed;
+  }
+
+  sameFilm(before) {
+    return Boolean(before) && String(before.stage.seconds) === String(this.stage.seconds) && String(before.stage.said) === String(this.stage.said);
   }
 
   size(kind) {
@@ -163,7 +173,7 @@ class AttentionView {
   light(kind) {
     const square = this.squareOf(kind);
     const rests = kind === this.kinds[0] && this.resting && this.hovered === null && this.pointed === null && this.kept[kind] === undefined;
-    const measure = square?.m !== undefined ? this.measures[square.m] : rests ? this.measures[0] : null;
+    const measure = square?.m !== undefined ? this.measures[square.m] : rests ? this.measures[this.stage.rests?.[this.inPlay] ?? 0] : null;
     if (measure) return this.measured(measure, kind);
     if (!square) {
       const from = this.layers.find((layer) => layer.of === kind && layer.kind !== kind);
@@ -226,8 +236,8 @@ class AttentionView {
       groups.get(key).push(i);
     });
     for (const [key, members] of groups) {
+      if (key !== "whole") element("span", "attention-name", this.grid).textContent = this.layers[key].title;
       const line = element("div", "attention-layer", this.grid);
-      if (key !== "whole") line.title = this.layers[key].title;
       line.style.setProperty("--heads", Math.max(4, ...this.layers.map((layer) => (layer.heads > 1 ? layer.heads + 1 : 1))));
       for (const i of members) {
         const cell = key === "whole" ? element("div", "attention-cell", line) : line;
@@ -306,7 +316,8 @@ class AttentionView {
 
   repaint(begun = performance.now()) {
     const lights = Object.fromEntries(this.kinds.map((kind) => [kind, this.light(kind)]));
-    if (this.inPlay !== undefined) lights.inPlay = this.inPlay;
+    if (this.pointed && this.inPlay !== undefined) this.inPlay = this.pointed.token;
+    lights.inPlay = this.inPlay;
     this.stage.paint(this.context, lights);
     const active = lights[this.activeKind()] ?? lights[this.kinds[0]];
     if (this.scene.stage.name === "picture") this.paintSquares(lights);
@@ -315,7 +326,7 @@ class AttentionView {
     const measure = active.measure ? this.measures.indexOf(active.measure) : -1;
     for (const square of this.squares) square.canvas.classList.toggle("chosen", measure >= 0 ? square.m === measure : square === active.square);
     this.drawn = true;
-    performance.measure("light", { start: begun, end: performance.now() });
+    if (begun !== null) performance.measure("light", { start: begun, end: performance.now() });
   }
 
   activeKind() {
@@ -393,6 +404,7 @@ class AttentionView {
       token: light.from ?? "",
       value: Number(share.toPrecision(3)),
     });
+    if (this.inPlay !== undefined) this.canvas.dataset.frame = this.inPlay;
   }
 
   spread(bars) {
@@ -449,6 +461,7 @@ class AttentionView {
       this.resting = this.resting && !Object.keys(this.kept).length;
       this.lit = kind;
     });
+    if (!same) this.pause();
     this.report();
   }
 
@@ -460,9 +473,11 @@ class AttentionView {
   choose(at) {
     if (at === undefined) return;
     const square = this.squares[at];
+    // back to rest: by the measure of the rest, or where a film has several, by the chosen one again
+    const rest = this.stage.rests?.length ? square.m !== undefined && this.chosen[square.kind] === Number(at) : square.m === 0;
     this.let(() => {
-      this.resting = square.m === 0;
-      this.chosen[square.kind] = square.m === 0 ? this.firstSquare(square.kind) : Number(at);
+      this.resting = rest;
+      this.chosen[square.kind] = rest ? this.firstSquare(square.kind) : Number(at);
       this.lit = square.kind;
     });
     this.report();
@@ -483,6 +498,7 @@ class AttentionView {
     const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
     if (event.key === "Escape") this.free();
     else if (event.key === "Shift") this.let(() => (this.held = true));
+    else if (event.key === " " && this.inPlay !== undefined) this.turn();
     else if (event.key === "Enter" || event.key === " ") {
       const kind = this.pointed?.kind ?? this.activeKind();
       this.keep(kind, this.tokenOf(kind) ?? this.size(kind) - 1);
@@ -537,6 +553,40 @@ class AttentionView {
     this.let(() => (this.hovered = null));
   }
 
+  // A film's frames come into play at their own seconds, over and over; one under the pointer stays in play.
+  run() {
+    const { seconds } = this.stage;
+    const wait = (i) => 1000 * (seconds[i + 1] - seconds[i]) || LAST_MS;
+    const next = () => {
+      if (!this.pointed) {
+        this.inPlay = (this.inPlay + 1) % seconds.length;
+        this.repaint(null);
+      }
+      this.film = setTimeout(next, wait(this.inPlay));
+    };
+    this.film = setTimeout(next, wait(this.inPlay));
+    this.said.setAttribute("aria-live", "off"); // else it would be read out all the time
+    this.filmKey.textContent = this.words.pause;
+  }
+
+  pause() {
+    clearTimeout(this.film);
+    this.film = null;
+    this.said.setAttribute("aria-live", "polite");
+    if (this.filmKey) this.filmKey.textContent = this.words.run;
+  }
+
+  turn() {
+    this.pointed = null;
+    if (this.film) this.pause();
+    else this.run();
+  }
+
+  // Tells whether a film plays by itself.
+  moves() {
+    return !Object.keys(this.kept).length && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  }
+
   buildTools(bar) {
     const press = (text, act) => {
       const button = element("button", "attention-button", bar);
@@ -544,6 +594,7 @@ class AttentionView {
       button.addEventListener("click", () => act(button));
       return button;
     };
+    if (this.stage.seconds) this.filmKey = press(this.words.run, () => this.turn());
     press(this.words.reverse, (button) => {
       this.let(() => (this.reverse = !this.reverse));
       button.setAttribute("aria-pressed", this.reverse);
@@ -573,6 +624,7 @@ class AttentionView {
 
   close() {
     clearInterval(this.timer);
+    clearTimeout(this.film);
     this.resized.disconnect();
     this.root.remove();
   }

@@ -42,7 +42,7 @@ export class LiveCamera {
     this.root.remove();
   }
 
-  show({ address, words, language, wish }) {
+  show({ address, words, language, wish, start }) {
     this.rate = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
     this.address = address;
     this.words = words;
@@ -51,6 +51,7 @@ export class LiveCamera {
     this.turn.textContent = words.turn;
     this.label();
     if (!this.running && !this.notice.textContent) this.say(words.idle);
+    if (start && !this.running) this.start();
   }
 
   wish(wanted) {

@@ -231,6 +231,11 @@ class Finding:
     curves: Curves
     verdicts: dict[str, FaithfulnessVerdict]
 
+    @property
+    def best(self) -> str:
+        """The method with the largest area below chance, which maps show at first (D38)."""
+        return max(self.verdicts, key=lambda method: self.verdicts[method].gain)
+
 
 def path_of(checkpoint: str, *, folder: Path = FOLDER) -> Path:
     """Path of a checkpoint's findings."""

@@ -28,6 +28,8 @@ PARTS: Final = ("attention_stages.js", "attention_files.js", "attention_view.js"
 STYLE: Final = SCRIPTS.parent / "styles" / "attention_view.css"
 MAX_SIDE: Final = 512
 """Pixels of a picture's longer side in a scene; a stage is not drawn much larger."""
+MAX_SHEET: Final = 2560
+"""The same of all frames of a film side by side."""
 
 SENTENCES: Final = {
     "looks": N_("{layer}, {head}: {query} looks at {key} with {share}, {times} times as much as evenly."),
@@ -41,6 +43,8 @@ SENTENCES: Final = {
     "whole": N_("all layers together"),
     "reverse": N_("Who looks at it?"),
     "play": N_("Layer by layer"),
+    "run": N_("Play"),
+    "pause": N_("Pause"),
     "pin": N_("Pin to compare"),
     "stop": N_("Stop"),
     "png": N_("PNG"),
@@ -143,11 +147,16 @@ class FilmStage:
 
     Attributes:
         frames: (n, height, width, 3), uint8. seconds: (n,), when each begins.
+        said: what is read, each with its first and last frame; written beside the frame in play. notes: (n,), under that.
+        rests: (n,), number of the measure, from 0, that lights the stage at rest while a frame is in play; the first where empty.
     """
 
     name: ClassVar[str] = "film"
     frames: NDArray[np.uint8]
     seconds: Sequence[float]
+    said: Sequence[tuple[str, int, int]] = ()
+    notes: Sequence[str] = ()
+    rests: Sequence[int] = ()
     frame: str = N_("frame {number} ({seconds} s)")
 
     def tokens(self) -> dict[str, list[str]]:
@@ -163,8 +172,16 @@ class FilmStage:
         for i, one in enumerate(self.frames):
             r, c = divmod(i, columns)
             sheet[r * height : (r + 1) * height, c * width : (c + 1) * width] = one
-        return {"picture": add(_picture(sheet, longest=4096)), "columns": columns, "rows": rows, "aspect": width / height,
-                "seconds": [float(s) for s in self.seconds]}  # fmt: skip
+        return {
+            "picture": add(_picture(sheet, longest=MAX_SHEET)),
+            "columns": columns,
+            "rows": rows,
+            "aspect": width / height,
+            "seconds": [float(s) for s in self.seconds],
+            "said": [list(one) for one in self.said],
+            "notes": list(self.notes),
+            "rests": [int(one) for one in self.rests],
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ mean: the mean picture, or the mean of each tracked number.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -20,15 +20,15 @@ from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
 from core.nn import AttentionMaps
 from core.signs import samples
-from core.signs.decoding import GlossSpan, gloss_spans
+from core.signs.decoding import gloss_spans
 from core.signs.recogniser import Recogniser
 from core.signs.video import read_video
 
-
-def attention_of_glosses(weights: NDArray[np.floating], glosses: list[GlossSpan]) -> NDArray[np.float64]:
-    """(T, T) attention, rows the queries -> (glosses, T): the mean row of each gloss's frames."""
-    rows = [np.asarray(weights[gloss.first : gloss.last + 1], dtype=np.float64).mean(axis=0) for gloss in glosses]
-    return np.stack(rows) if rows else np.zeros((0, weights.shape[-1]))
+MAX_FRAMES: Final = 200
+"""Longest clip whose frames are deleted one by one, frames of the model: 200 take some five seconds a gloss, and the time grows
+with the square."""
+MAX_GLOSSES: Final = 12
+"""Of a clip, for which all is measured that takes a pass of the model for each frame."""
 
 
 def frames_relevance(recogniser: Recogniser, encoded: Tensor, *, frame: int, label: int) -> NDArray[np.float64]:
@@ -46,6 +46,15 @@ def frames_relevance(recogniser: Recogniser, encoded: Tensor, *, frame: int, lab
     row = relevance(layers, gradients)[frame]
     row[frame] -= 1.0
     return np.asarray(row)
+
+
+def clip_relevance(
+    recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: int, speaker: str | None = None
+) -> NDArray[np.float64]:
+    """The same of a clip as `Recogniser.answer` takes it."""
+    with torch.no_grad():
+        encoded = recogniser.encode(recogniser.inputs(clip, speaker=speaker))
+    return frames_relevance(recogniser, encoded, frame=frame, label=label)
 
 
 def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: int, speaker: str | None = None) -> Evidence:

@@ -11,17 +11,19 @@ import streamlit as st
 from core import checkpoints
 from core.explain import faithfulness
 from core.explain.faithfulness import Curves, Evidence
+from core.figures import film as films
 from core.figures import strip as strips
-from core.figures.signs import TRAIL
 from core.signs import evidence as evidences
-from core.signs import gloss_measures, video
-from core.signs.gloss_measures import ClipMeasures
+from core.signs import samples, video
 from core.signs.hands import model_files
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from core.signs.recognition import Guess, Recognition
+from core.signs.video import Footage
 from pages.shared.kept_results import Hashes, kept
 
 MAX_GUESSES: Final = 5
+THUMBNAIL: Final = 6
+"""The frame of a film that stands for it, in its first sign."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +33,9 @@ class Clip:
     Attributes:
         key: hash or name of its content. title: shown to people. kind: "frames" or "tracks".
         data: (T, S, S, 3) frames or (T, 6) tracks. seconds: (T,). fps: of `data`.
-        glosses: what is signed, None where nobody said. speaker: of tracks. note: its origin, translated.
+        glosses: what is signed, None where nobody said. speaker: of tracks.
+        note: its origin, or what was read of its file, translated. warnings: why the rest was not, translated.
+        film: the frames at the size in which they are shown, where that is another one.
     """
 
     key: str
@@ -43,6 +47,13 @@ class Clip:
     glosses: tuple[str, ...] | None = None
     speaker: str | None = None
     note: str = ""
+    warnings: tuple[str, ...] = ()
+    film: Any = None
+
+    @property
+    def pictures(self) -> Any:
+        """The frames as they are shown."""
+        return self.data if self.film is None else self.film
 
 
 HASHES: Final[Hashes] = {
@@ -93,12 +104,6 @@ def beam(recogniser: Recogniser, clip: Clip, *, width: int, power: float) -> lis
     return recogniser.beam(read(recogniser, clip).log_probabilities, width=width, power=power)[:MAX_GUESSES]
 
 
-@kept(16, HASHES)
-def measures(recogniser: Recogniser, clip: Clip) -> ClipMeasures:
-    """The importance of each frame for each gloss by the measures that cost little."""
-    return gloss_measures.measure_clip(recogniser, read(recogniser, clip), clip.data, speaker=clip.speaker)
-
-
 @kept(128, HASHES)
 def evidence(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Evidence:
     """Importance of each frame for one label at one frame, by every method; about a second for a clip of 80 frames."""
@@ -111,23 +116,59 @@ def curves(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Cur
     return faithfulness.deletion_curves(evidence(recogniser, clip, frame=frame, label=label))
 
 
-@kept(32, HASHES)
-def strip(clip: Clip, most: int) -> list[tuple[int, bytes]]:
-    """Small pictures evenly over the clip: its frames, or the path of the tracked hands."""
+def counted(recogniser: Recogniser, clip: Clip) -> list[tuple[str, Any]]:
+    """For each gloss of the answer a method's code, and how much each frame counts for the gloss by it.
+
+    The method is the one that reached furthest below chance in this model's deletion test (D38). A long clip, and glosses beyond
+    the first few, are measured by gradient relevance, which takes one pass of the model.
+    """
+    glosses = read(recogniser, clip).glosses
+    finding = faithfulness.read(recogniser.name)
+    best = finding.best if finding else "gradients"
+    short = len(read(recogniser, clip).seconds) <= evidences.MAX_FRAMES
+    return [
+        (best, evidence(recogniser, clip, frame=one.peak, label=one.label).importance[best])
+        if short and place < evidences.MAX_GLOSSES
+        else ("relevance", relevance(recogniser, clip, frame=one.peak, label=one.label))
+        for place, one in enumerate(glosses)
+    ]
+
+
+@kept(64, HASHES)
+def relevance(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Any:
+    """Gradient relevance of each frame for one label at one frame."""
+    return evidences.clip_relevance(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker)
+
+
+@kept(24)
+def footage(name: str, size: int, fps: float) -> Footage:
+    """A bundled film at a model's size and rate."""
+    path = next(one.path for one in samples.clip_samples() if one.name == name)
+    return video.read_video(path.read_bytes(), size=size, fps=fps)
+
+
+@kept(8)
+def thumbnail(source: str, code: str) -> str:
+    """Address of a small picture of a bundled clip: a hand in it, or the way of the tracked hands."""
+    if source == "tracks":
+        sentence = next(one for one in samples.track_samples() if str(one.video) == code)
+        frames = films.track_frames(sentence.tracks, [len(sentence.tracks) // 3])
+    else:
+        frames = footage(code, 96, 8.0).frames
+    return strips.address(video.sheet(frames, [min(THUMBNAIL, len(frames) - 1)])[0])
+
+
+@kept(16, HASHES)
+def pictures(recogniser: Recogniser, clip: Clip) -> Any:
+    """(T', S, S, 3) a picture for each of the model's frames: with the hands that were followed, or of the tracked hands."""
     if clip.kind == "tracks":
-        return strips.hands_strip(clip.data, most)
-    indices = strips.even_indices(len(clip.data), most)
-    return list(zip(indices, video.sheet(clip.data, indices), strict=True))
+        return films.track_frames(clip.data, range(0, len(clip.data), recogniser.stride))[: len(read(recogniser, clip).seconds)]
+    hands = read(recogniser, clip).hands
+    return clip.pictures if hands is None else films.with_hands(clip.pictures, hands)
 
 
-@kept(8, HASHES)
-def film_pictures(clip: Clip) -> list[bytes]:
-    """Every frame of a film as a JPEG."""
-    return video.sheet(clip.data, range(len(clip.data)))
-
-
-def picture(clip: Clip, index: int) -> bytes:
-    """One frame of the clip as a picture, or the tracked hands there with their recent path."""
-    if clip.kind == "tracks":
-        return strips.hands_picture(clip.data, max(0, index - TRAIL), index)
-    return video.sheet(clip.data, [index])[0]
+def strip(recogniser: Recogniser, clip: Clip, most: int) -> list[tuple[int, bytes]]:
+    """Small pictures evenly over the clip."""
+    frames = pictures(recogniser, clip)
+    indices = strips.even_indices(len(frames), most)
+    return list(zip(indices, video.sheet(frames, indices), strict=True))

@@ -1,12 +1,13 @@
-"""The pickers of clip and model that two pages share, and the model's reading of the clip."""
+"""The line above the stage: samples to press, an upload, the camera, and in a popover every other choice of clip and model."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import streamlit as st
 
-from core.checkpoints import CheckpointError
 from core.signs.recogniser import ASL, DIGITS, HANDS, Recogniser
 from core.signs.recognition import Recognition
 from pages.shared import controls, url_state
@@ -15,81 +16,137 @@ from pages.shared.load_ahead import load_ahead
 from pages.signs import cached_results, clip_source
 from pages.signs.cached_results import Clip
 
-KEYS: Final = (
-    "input", "model", "sample", "sentence", "file", "start", "fit", "hold", "slayer", "sscale", "shead", "frame", "lang",
-)  # fmt: skip
-"""URL parameters that name a clip, and the map and frame shown of it."""
+CAMERA: Final = "camera"
+STARTED: Final = "signs:started"
+"""Session key: the camera was just asked for."""
+SOURCE: Final = "input"
+MODEL: Final = "model"
 BY_CLIP: Final = "auto"
 """Code of the model that reads this source best, which follows the source."""
+SAMPLES: Final = (("digits", "sample", "digits_2026"), ("digits", "sample", "digits_314"), ("tracks", "sentence", "7"))
+"""Source, parameter and code of the clips to press."""
 
 
-Picked = tuple[Recogniser, Clip | None, Recognition | None]
-"""The chosen model; its clip and the reading of it, where there is a clip that can be read."""
+@dataclass(frozen=True, kw_only=True)
+class ClipRequest:
+    """What was asked for: a source, its model (none for the camera), and the visitor's files."""
+
+    source: str
+    recogniser: Recogniser | None = None
+    clip: Clip | None = None
+    files: Sequence[Any] = ()
 
 
-def pick() -> Picked | None:
-    """The pickers. None where there is no model yet, after a notice or an error that says why."""
-    with st.container(border=True):
-        source = clip_source.pick_source()
-        recogniser = _pick_model(clip_source.front_of(source), own_film=source not in ("digits", "tracks"))
-        clip = clip_source.pick(source, recogniser) if recogniser else None
+def model_title(name: str) -> str:
+    """A shipped model by what it reads."""
+    return {DIGITS: _("IIGA on pictures"), HANDS: _("IIGA on points of the hand"), ASL: _("IIGA on tracked positions")}.get(
+        name, name
+    )
+
+
+def ask() -> ClipRequest:
+    """Draw the line; what it asks for.
+
+    Raises:
+        CheckpointError: where the model cannot be loaded.
+    """
+    title, line = st.columns([1, 2.6], vertical_alignment="center")
+    with title:
+        controls.page_header(_("Recognise signs"))
+    with line.container(horizontal=True, vertical_alignment="center", key="signs_sources"):
+        samples = st.container(horizontal=True, width="content", key="signs_samples")
+        film = clip_source.upload_film(on_change=lambda: st.session_state.update({SOURCE: "video"}))
+        st.button(_("Camera"), icon=":material/videocam:", key="signs_camera", on_click=_use, args=(CAMERA,))
+        with st.popover(_("Clip and model"), icon=":material/tune:"):
+            request = _choices(film)
+    with samples:
+        _samples(request)
+    return request
+
+
+def _use(source: str, key: str = "", code: str = "") -> None:
+    clip_source.forget_clip()
+    st.session_state[SOURCE] = source
+    st.session_state[STARTED] = source == CAMERA
+    if key:
+        st.session_state[key] = code
+
+
+def _samples(request: ClipRequest) -> None:
+    for place, (source, key, code) in enumerate(SAMPLES):
+        now = request.source == source and st.session_state.get(key) == code
+        st.button(
+            f"![]({cached_results.thumbnail(source, code)}) {clip_source.glosses_of(source, code)}",
+            key=f"signs_sample_{place}",
+            type="primary" if now else "secondary",
+            on_click=_use,
+            args=(source, key, code),
+        )
+
+
+def _choices(film: Any) -> ClipRequest:
+    sources = {
+        "digits": _("Bundled clip"),
+        "video": _("Video file"),
+        "pictures": _("Pictures"),
+        "tracks": _("Tracked ASL sentence"),
+        CAMERA: _("Camera"),
+    }
+    source = url_state.choice(
+        st.segmented_control, _("Clip from"), sources, key=SOURCE, required=True, on_change=clip_source.forget_clip
+    )
+    if source == CAMERA:
+        return ClipRequest(source=source)
+    recogniser = _pick_model("tracks" if source == "tracks" else "frames", own_film=source in ("video", "pictures"))
     if recogniser is None:
+        return ClipRequest(source=source)
+    if source in ("digits", "tracks"):
+        clip = clip_source.bundled("tracks" if source == "tracks" else "frames", recogniser)
+        return ClipRequest(source=source, recogniser=recogniser, clip=clip)
+    files = clip_source.upload_pictures() if source == "pictures" else [film] if film else []
+    clip_source.settings(source)
+    return ClipRequest(source=source, recogniser=recogniser, files=files)
+
+
+def _pick_model(front: str, *, own_film: bool) -> Recogniser | None:
+    """A checkpoint; None where there is none."""
+    names = cached_results.model_names(front, own_film=own_film)
+    if not names:
         return None
-    if clip is None:
-        return recogniser, None, None
+    options = {BY_CLIP: _("By the clip: {name}").format(name=model_title(names[0]))}
+    options |= {name: model_title(name) for name in names}
+    chosen = url_state.choice(st.selectbox, _("Model"), options, key=MODEL)
+    recogniser = cached_results.shipped(names[0] if chosen == BY_CLIP else chosen)
+    load_ahead(cached_results.shipped, names)
+    return recogniser
+
+
+def read(recogniser: Recogniser, clip: Clip) -> Recognition | None:
+    """The model's reading of a clip; None, after an error box, where it cannot read it."""
     try:
         if recogniser.reads_hands:
             _find_hands(recogniser, clip)
         with st.spinner(_("Reading the clip…"), show_time=True):
-            return recogniser, clip, cached_results.read(recogniser, clip)
+            return cached_results.read(recogniser, clip)
     except ValueError as error:
         controls.error_box(str(error), remedy=_("Choose another clip or another model."))
-        return recogniser, None, None
+        return None
 
 
 def _find_hands(recogniser: Recogniser, clip: Clip) -> None:
     """Looks for the hands in a film, with its progress; a film looked at before is done at once."""
     place = st.empty()
 
-    def show(done: int) -> None:
+    def tell(done: int) -> None:
         if done % 5 == 0:
             text = _("Looking for hands: frame {done} of {total}").format(done=number(done), total=number(len(clip.data)))
             place.progress(done / len(clip.data), text=text)
 
-    recogniser.hands(clip.data, on_frame=show)
+    recogniser.hands(clip.data, on_frame=tell)
     place.empty()
-
-
-def link() -> dict[str, str]:
-    """The URL parameters with which the other page opens the same clip."""
-    parameters = st.query_params.to_dict()
-    return {key: parameters[key] for key in KEYS if key in parameters}
 
 
 def link_to_view() -> None:
     """The page's address, with a note on how long a visitor's clip is kept where it holds one."""
     note = _("A clip of your own lasts as long as the app runs, the newest few of them.") if "file" in st.query_params else ""
     controls.link_to_view(note)
-
-
-def _pick_model(front: str, *, own_film: bool) -> Recogniser | None:
-    """A checkpoint; None where there is none, after saying so."""
-    try:
-        names = cached_results.model_names(front, own_film=own_film)
-        words = {
-            DIGITS: _("the one of pictures"),
-            HANDS: _("the one of the hand's points"),
-            ASL: _("the one of tracked positions"),
-        }
-        if not names:
-            controls.notice("empty", _("No model of signs is there: whoever runs this server may train one (see the README)."))
-            return None
-        options = {BY_CLIP: _("By the clip: {name}").format(name=words.get(names[0], names[0]))}
-        options |= {name: words.get(name, name) for name in names}
-        chosen = url_state.choice(st.selectbox, _("Model"), options, key="model")
-        recogniser = cached_results.shipped(names[0] if chosen == BY_CLIP else chosen)
-        load_ahead(cached_results.shipped, names)
-        return recogniser
-    except CheckpointError as error:
-        controls.error_box(str(error), remedy=_("Choose another model."))
-        return None

@@ -1,9 +1,8 @@
-"""Picks the clip to recognise: a bundled one, a film, pictures, or a tracked sentence."""
+"""Clips to recognise: a bundled one, a film, pictures, or a tracked sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, cast
 
@@ -20,6 +19,7 @@ from core.vision.pictures import SUFFIXES as PICTURES
 from core.vision.pictures import PictureError, decode
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number
+from pages.signs import cached_results
 from pages.signs.cached_results import Clip
 
 MAX_FILE_MB: Final = 200
@@ -29,40 +29,26 @@ READ: Final = "signs:read"
 """Session key of the films already decoded: (file, settings) -> footage."""
 FILE: Final = "file"
 """URL parameter that names the visitor's own clip in the store."""
+START: Final = "start"
+FIT: Final = "fit"
+HOLD: Final = "hold"
 
 
-def pick_source() -> str:
-    """The selector of clip sources; returns the chosen code."""
-    sources = {
-        "digits": _("Bundled clip"),
-        "video": _("Video file"),
-        "pictures": _("Pictures"),
-        "tracks": _("Tracked ASL sentence"),
-    }
-    return url_state.choice(st.segmented_control, _("Clip from"), sources, key="input", required=True, on_change=_forget_clip)
-
-
-def front_of(source: str) -> str:
-    """Kind of inputs that a model must read to take clips of this source: "frames" or "tracks"."""
-    return "tracks" if source == "tracks" else "frames"
-
-
-def pick(source: str, recogniser: Recogniser) -> Clip | None:
-    """The clip, as this model takes it; None where there is none or it cannot be read, after showing a notice or an error.
+def own(source: str, files: Sequence[Any], recogniser: Recogniser) -> Clip | None:
+    """The visitor's clip, as this model takes it; None where there is none or it cannot be read, after a notice or an error.
 
     The clip of a link stands in only where nothing was chosen: under the error of a file that failed, no earlier answer stays.
     """
-    if source in ("tracks", "digits"):
-        return bundled(front_of(source), recogniser)
-    chosen, clip = {"video": _film, "pictures": _pictures}[source](recogniser)
-    if not chosen:
+    if not files:
         return _linked(recogniser)
+    film = source == "video" and not files[0].name.lower().endswith(tuple(set(PICTURES) - set(video.SUFFIXES)))
+    clip = _film(files[0], recogniser) if film else _pictures(files, recogniser)
     if clip is None:
-        _forget_clip()
+        forget_clip()
     return clip
 
 
-def _forget_clip() -> None:
+def forget_clip() -> None:
     """Take the visitor's clip out of the URL, when its file is replaced or removed, or does not decode."""
     url_state.remember(FILE, None)
 
@@ -75,7 +61,7 @@ def _sentences() -> tuple[TrackSentence, ...]:
     return tuple(samples.track_samples())
 
 
-def bundled(front: str, recogniser: Recogniser, **arguments: Any) -> Clip | None:
+def bundled(front: str, recogniser: Recogniser, **arguments: Any) -> Clip:
     """One of the bundled clips, of tracks or of frames; `arguments` are for the picker."""
     return _sentence(**arguments) if front == "tracks" else _bundled(recogniser, **arguments)
 
@@ -99,7 +85,7 @@ def _sentence(**arguments: Any) -> Clip:
     )
 
 
-def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip | None:
+def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip:
     clips = samples.clip_samples()
     options = {
         one.name: _("{glosses} · signer {signer}").format(glosses=" ".join(one.glosses), signer=one.signer) for one in clips
@@ -108,71 +94,91 @@ def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip | None:
     return sample(recogniser, next(one for one in clips if one.name == name))
 
 
-def sample(recogniser: Recogniser, one: ClipSample) -> Clip | None:
+def glosses_of(source: str, code: str) -> str:
+    """What is signed in a bundled clip."""
+    if source == "tracks":
+        return " ".join(next(one.glosses for one in _sentences() if str(one.video) == code))
+    return " ".join(next(one.glosses for one in samples.clip_samples() if one.name == code))
+
+
+def sample(recogniser: Recogniser, one: ClipSample) -> Clip:
     """A bundled clip of frames, as this model takes it."""
-    footage = _sampled(one.name, one.path.read_bytes(), recogniser, start=0.0, fit="crop", show=False)
-    if footage is None:
-        return None
+    footage = cached_results.footage(one.name, recogniser.image_size, recogniser.fps)
+    size = max(recogniser.image_size, footage.height)
     note = _("A synthetic sentence of real photos, of a signer the model did not learn from. Photos: {licence}.")
-    return replace(_clip(one.name, footage), glosses=one.glosses, note=note.format(licence=one.licence))
+    return Clip(
+        key=f"bundled:{one.name}:{recogniser.image_size}",
+        title=one.name,
+        kind="frames",
+        data=footage.frames,
+        seconds=footage.seconds,
+        fps=footage.fps,
+        glosses=one.glosses,
+        note=note.format(licence=one.licence),
+        film=cached_results.footage(one.name, size, recogniser.fps).frames,
+    )
 
 
 # -- files -------------------------------------------------------------------------------------------------------------------
 
 
-def _film(recogniser: Recogniser) -> tuple[bool, Clip | None]:
-    """Tells whether a film was chosen, and its clip; likewise `_pictures`."""
-    file = st.file_uploader(
-        _("Video: mp4, mov, webm, mkv, avi or gif, of any size, rate and rotation"),
-        type=list(video.SUFFIXES),
+def upload_film(*, on_change: Callable[[], None]) -> Any:
+    """The button to choose a film or a picture; the file."""
+
+    def changed() -> None:
+        forget_clip()
+        on_change()
+
+    return st.file_uploader(
+        _("Film or picture: mp4, mov, webm, mkv, avi, gif, or a photograph"),
+        type=sorted({*video.SUFFIXES, *PICTURES}),
         key="signs:film",
         max_upload_size=MAX_FILE_MB,
-        help=_("It stays in this app's memory while the page is open and goes nowhere else."),
-        on_change=_forget_clip,
+        label_visibility="collapsed",
+        on_change=changed,
     )
-    start, fit = _film_settings()
-    if file is None:
-        return False, None
-    footage = _sampled(file.name, file, recogniser, start=start, fit=fit, show=True, identity=file.file_id)
-    return True, _kept(file.name, footage) if footage else None
 
 
-def _film_settings() -> tuple[float, Fit]:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        start = url_state.number_input(_("Start at (seconds)"), 0.0, 86_400.0, key="start", default=0.0, step=1.0, width=200)
-        fit = _fit()
-    return start, fit
-
-
-def _fit() -> Fit:
-    fits = {"crop": _("The middle square"), "pad": _("All of it, with black borders")}
-    return cast(Fit, url_state.choice(st.segmented_control, _("Of the picture"), fits, key="fit", required=True))
-
-
-def _pictures(recogniser: Recogniser) -> tuple[bool, Clip | None]:
-    files = st.file_uploader(
+def upload_pictures() -> Sequence[Any]:
+    """The picker of several pictures; the files."""
+    return st.file_uploader(
         _("Pictures in the order of their names, one or more of each sign"),
         type=list(PICTURES),
         accept_multiple_files=True,
         key="signs:pictures",
         max_upload_size=50,
-        on_change=_forget_clip,
+        on_change=forget_clip,
     )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        hold = url_state.slider(
-            _("Frames that each picture is held"), 1, 16, key="hold", default=4, width=320,
+
+
+def settings(source: str) -> None:
+    """Ask what is read of a visitor's files."""
+    fits = {"crop": _("The middle square"), "pad": _("All of it, with black borders")}
+    if source == "video":
+        url_state.number_input(_("Start at (seconds)"), 0.0, 86_400.0, key=START, default=0.0, step=1.0)
+    else:
+        url_state.slider(
+            _("Frames that each picture is held"), 1, 16, key=HOLD, default=4,
             help=_("The model saw signs held for several frames. Use 1 for the frames of a film."),
         )  # fmt: skip
-        fit = _fit()
-    if not files:
-        return False, None
+    url_state.choice(st.segmented_control, _("Of the picture"), fits, key=FIT, required=True)
+    st.caption(_("A file stays in this app's memory while the page is open and goes nowhere else."))
+
+
+def _film(file: Any, recogniser: Recogniser) -> Clip | None:
+    start = float(st.session_state[START])
+    footage = _sampled(file, recogniser, start=start, fit=cast(Fit, st.session_state[FIT]))
+    return _kept(file.name, footage) if footage else None
+
+
+def _pictures(files: Sequence[Any], recogniser: Recogniser) -> Clip | None:
     ordered = sorted(files, key=lambda file: str(file.name))[:MAX_PICTURES]
     if len(files) > MAX_PICTURES:
         controls.notice("stale", _("The first {count} pictures are read.").format(count=number(MAX_PICTURES)))
-    return True, _of_stills([(file.name, file) for file in ordered], recogniser, hold, fit)
+    return _of_stills([(file.name, file) for file in ordered], recogniser)
 
 
-def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser, hold: int, fit: Fit) -> Clip | None:
+def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser) -> Clip | None:
     pictures, unread = [], []
     for name, file in controls.counted(files, _("Decoding…")):
         try:
@@ -183,6 +189,7 @@ def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser, hold: i
         controls.error_box(sentence, remedy=_("The others are read.") if pictures else "")
     if not pictures:
         return None
+    hold, fit = int(st.session_state.get(HOLD, 4)), cast(Fit, st.session_state[FIT])
     try:
         footage = video.of_pictures(pictures, size=recogniser.image_size, fps=recogniser.fps, hold=hold, fit=fit)
     except VideoError as error:
@@ -195,47 +202,45 @@ def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser, hold: i
 # -- reading -------------------------------------------------------------------------------------------------------------------
 
 
-def _sampled(
-    name: str, file: Any, recogniser: Recogniser, *, start: float, fit: Fit, show: bool, identity: str = ""
-) -> Footage | None:
+def _sampled(file: Any, recogniser: Recogniser, *, start: float, fit: Fit) -> Footage | None:
     """A film's frames, decoded once per setting; None where that failed or was stopped, after saying so."""
     state = st.session_state
-    key = (identity or name, recogniser.image_size, recogniser.fps, start, fit)
+    key = (file.file_id, recogniser.image_size, recogniser.fps, start, fit)
     decoded: dict[Any, Footage] = state.setdefault(READ, {})
-    if key not in decoded:
-        if state.get(STOPPED) == key:
-            controls.notice("empty", _("Reading was stopped."))
-            st.button(_("Read it again"), icon=":material/replay:", key="signs:again", on_click=lambda: state.pop(STOPPED, None))
-            return None
-        place = st.empty()
-        with place.container(horizontal=True, vertical_alignment="center"):
-            bar = st.progress(0.0, text=_("Reading {name}…").format(name=name))
-            st.button(_("Stop"), icon=":material/stop:", key="signs:stop", on_click=lambda: state.update({STOPPED: key}))
+    if key in decoded:
+        return decoded[key]
+    if state.get(STOPPED) == key:
+        controls.notice("empty", _("Reading was stopped."))
+        st.button(_("Read it again"), icon=":material/replay:", key="signs:again", on_click=lambda: state.pop(STOPPED, None))
+        return None
+    place = st.empty()
+    text = _("Reading {name}…").format(name=file.name)
+    with place.container(horizontal=True, vertical_alignment="center"):
+        bar = st.progress(0.0, text=text)
+        st.button(_("Stop"), icon=":material/stop:", key="signs:stop", on_click=lambda: state.update({STOPPED: key}))
 
-        def show_progress(frames: int) -> None:
-            if show:
-                bar.progress(min(1.0, frames / video.MAX_FRAMES), text=_("Reading {name}…").format(name=name))
+    def tell(frames: int) -> None:
+        bar.progress(min(1.0, frames / video.MAX_FRAMES), text=text)
 
+    try:
         size, fps = recogniser.image_size, recogniser.fps
-        try:
-            data = file if isinstance(file, bytes) else file.getvalue()
-            decoded[key] = video.read_video(data, size=size, fps=fps, start=start, fit=fit, on_frame=show_progress)
-        except VideoError as error:
-            place.empty()
-            controls.error_box(str(error))
-            return None
+        decoded[key] = video.read_video(file.getvalue(), size=size, fps=fps, start=start, fit=fit, on_frame=tell)
+    except VideoError as error:
         place.empty()
-        while len(decoded) > 3:
-            decoded.pop(next(iter(decoded)))
-    if show:
-        _describe(decoded[key])
+        controls.error_box(str(error))
+        return None
+    place.empty()
+    while len(decoded) > 3:
+        decoded.pop(next(iter(decoded)))
     return decoded[key]
 
 
-def _describe(footage: Footage) -> None:
-    """Says what was decoded of a film, and why the rest was not."""
+def _read_of(footage: Footage) -> str:
+    """Says what was decoded of a film; empty for pictures."""
+    if not footage.codec:
+        return ""
     rate = _("{fps} frames a second").format(fps=number(footage.source_fps, 1)) if footage.source_fps else _("no frame rate")
-    words = _("{width} x {height}, {rate}, {codec}{turned}; {count} frames from {first} to {last} s were read.").format(
+    return _("{width} x {height}, {rate}, {codec}{turned}; {count} frames from {first} to {last} s were read.").format(
         width=footage.width,
         height=footage.height,
         rate=rate,
@@ -245,29 +250,36 @@ def _describe(footage: Footage) -> None:
         first=number(float(footage.seconds[0]), 1),
         last=number(float(footage.seconds[-1]), 1),
     )
-    st.caption(words)
+
+
+def _unread_of(footage: Footage) -> tuple[str, ...]:
+    """Says why the rest of a film was not."""
     whole = duration(footage.duration) if footage.duration else _("unknown length")
     reasons = {
         "most": _("The video is longer ({length}): {most} frames are read at once. Choose another start to read on."),
         "time": _("Reading took too long and stopped there ({length} in all). A smaller video reads faster."),
         "damaged": _("The file is damaged or cut off there (it says {length}): this is what could be decoded."),
     }
+    said = []
     if footage.damaged:
         places = ", ".join(number(at, 1) for at in footage.damaged[:3])
         words = _("The file is damaged at {places} s: pictures there are missing or garbled. The rest was read.")
-        controls.notice("stale", words.format(places=places))
+        said.append(words.format(places=places))
     if footage.ended:
-        controls.notice("stale", reasons[footage.ended].format(length=whole, most=number(video.MAX_FRAMES)))
+        said.append(reasons[footage.ended].format(length=whole, most=number(video.MAX_FRAMES)))
+    return tuple(said)
 
 
-def _clip(name: str, footage: Footage, key: str = "") -> Clip:
+def _clip(name: str, footage: Footage, key: str) -> Clip:
     return Clip(
-        key=key or f"file:{name}:{footage.frames.shape}",
+        key=key,
         title=name,
         kind="frames",
         data=footage.frames,
         seconds=footage.seconds,
         fps=footage.fps,
+        note=_read_of(footage),
+        warnings=_unread_of(footage),
     )
 
 

@@ -72,10 +72,11 @@ def missing() -> bool:
     return not model_files.available()
 
 
-def show(*, key: str, game: dict[str, Any] | None = None) -> None:
+def show(*, key: str, start: bool = False, game: dict[str, Any] | None = None) -> None:
     """The camera.
 
     Args:
+        start: whether it was just asked for, and starts by itself.
         game: `signs` that are asked for, `of` how many (0 for without end), and a number of the `round`.
     """
     data = {
@@ -83,6 +84,7 @@ def show(*, key: str, game: dict[str, Any] | None = None) -> None:
         "language": regional(),
         "words": camera_route.words() | _words(),
         "game": game,
+        "start": start,
     }
     browser_component("live_signs")(key=key, data=data)
 

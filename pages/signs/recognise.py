@@ -1,254 +1,162 @@
-"""IIGA's reading of a clip: glosses frame by frame and as a sentence, its attention, and its error rate."""
+"""Signs: a clip on the stage, lit by what counted for each gloss, or the camera in its place; what lies behind on a press."""
 
 from __future__ import annotations
 
-from typing import Any
+from html import escape
 
-import pandas as pd
 import streamlit as st
 
-from core import usage
-from core.figures import signs as figures
-from core.signs import ctc_lab, metrics
-from core.signs.recogniser import Recogniser
+from core import checkpoints
+from core.checkpoints import CheckpointError
+from core.signs.live_reading import MIN_PROBABILITY
+from core.signs.recogniser import HANDS, Recogniser
 from core.signs.recognition import Recognition
 from core.signs.vocabulary import in_order
 from pages.shared import controls, url_state
-from pages.shared.language import _, duration, ngettext, number, percent, prose, size
-from pages.shared.live_plot import static_plot
-from pages.shared.stat_strip import Stat, stat_strip
-from pages.signs import cached_results, clip_and_model, film_player, recognise_attention, recognise_tracks
-from pages.signs.alignment import alignment_table, error_stats
+from pages.shared.attention_view import attention_view
+from pages.shared.language import _, duration, percent, prose
+from pages.signs import (
+    cached_results,
+    clip_and_model,
+    clip_source,
+    live_camera,
+    recognise_details,
+    recognise_stage,
+    sign_strip,
+)
 from pages.signs.cached_results import Clip
 
 
 def page() -> None:
     """The whole page."""
-    controls.page_header(_("Recognise signs"), prose("recognise_lead"))
-    picked = clip_and_model.pick()
-    if picked is None:
+    try:
+        asked = clip_and_model.ask()
+    except CheckpointError as error:
+        controls.error_box(str(error), remedy=_("Choose another model."))
         return
-    recogniser, clip, recognition = picked
+    recogniser = asked.recogniser
+    if asked.source == clip_and_model.CAMERA:
+        camera()
+        return
+    if recogniser is None:
+        controls.notice("empty", _("No model of signs is there: whoever runs this server may train one (see the README)."))
+        return
+    clip = asked.clip or clip_source.own(asked.source, asked.files, recogniser)
+    recognition = clip_and_model.read(recogniser, clip) if clip else None
     if clip is not None and recognition is not None:
-        _show(recogniser, clip, recognition)
-    _vocabulary(recogniser)
-    _card(recogniser)
-    with st.expander(_("How to read this page"), icon=":material/menu_book:"):
-        st.markdown(prose("recognise_reading"))
-    clip_and_model.link_to_view()
+        stage(recogniser, clip, recognition)
+    below(recogniser, clip, recognition)
 
 
 # -- what it says ------------------------------------------------------------------------------------------------------------
 
 
-def _show(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
-    guesses = _sentences(recogniser, clip, recognition)
-    if clip.kind == "tracks":
-        recognise_tracks.show(clip)
-    _through_time(recogniser, clip, recognition)
-    _scores(clip, recognition, guesses)
-    st.header(_("What attention looks at"), anchor=False)
-    recognise_attention.show(clip, recognition)
-    st.page_link(
-        "pages/signs/attention.py",
-        label=_("Look inside: the frames behind each gloss"),
-        icon=":material/frame_inspect:",
-        help=_("Opens this clip on the page that asks what each gloss rests on, and whether the maps tell the truth."),
-        query_params=clip_and_model.link(),
-    )
-    _downloads(recogniser, recognition)
+def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
+    """The answer in one line, the film under its light, and what was read of the file."""
+    said = answer(recogniser, clip, recognition)
+    attention_view(recognise_stage.scene_of(recogniser, clip, recognition, answer=said), key="light")
+    for warning in clip.warnings:
+        controls.notice("stale", warning)
+    st.caption(f"**{controls.plain(clip.title)}**. {clip.note} {doubts(recogniser, recognition)}")
 
 
-def _sentences(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> dict[str, tuple[str, ...]]:
-    """The answer in one sentence, the film that plays along, and under Details what it cost and both decodings; returns these."""
-    st.header(_("Read from {title}").format(title=f"`{clip.title.replace('`', ' ')}`"), anchor=False)
-    _answer(clip, recognition)
-    if clip.kind == "frames":
-        film_player.show(clip, recognition)
-    _doubts(recogniser, clip, recognition)
-    parameters = int(recogniser.card["parameters"])
-    rate = len(clip.data) / max(recognition.took_s, 1e-9)
-    with st.expander(_("Details"), icon=":material/info:"):
-        stat_strip(
-            [
-                Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
-                Stat(
-                    name=_("Took"), value=duration(recognition.took_s), note=_("{rate} frames a second").format(rate=number(rate))
-                ),
-                Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of the whole app")),
-                Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
-            ]
-        )
-        return _decodings(recogniser, clip, recognition)
-
-
-def _answer(clip: Clip, recognition: Recognition) -> None:
-    """One sentence that a visitor knows the words of."""
+def answer(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> str:
+    """Draw the glosses, each with its probability, and who read them; the glosses as text."""
+    glosses = recognition.glosses
     if recognition.hands is not None and not recognition.hands.visible.any():
         controls.notice("empty", _("No hand is seen in this film, so nothing is read. Show the whole hand, well lit."))
-    elif recognition.greedy:
-        glosses = " ".join(recognition.greedy)
-        sentence = ngettext("I read one sign: **{glosses}**", "I read {count} signs: **{glosses}**", len(recognition.greedy))
-        st.markdown("## " + sentence.format(count=number(len(recognition.greedy)), glosses=glosses))
-    elif clip.kind == "frames":
-        controls.notice("empty", _("No hand sign is seen in this clip: it gets no gloss."))
-
-
-def _decodings(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> dict[str, tuple[str, ...]]:
-    """Greedy decoding and beam search beside what was signed."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        width = url_state.slider(_("Width of the beam"), 1, 64, key="beams", default=16, width=260)
-        power = url_state.slider(
-            _("Power of the frames' probabilities"),
-            1.0,
-            4.0,
-            key="power",
-            default=recogniser.beam_power,
-            step=0.5,
-            width=260,
-            help=_(
-                "The beam adds up all alignments of a sentence, so a small probability counts once for every frame where a gloss "
-                "could stand: at a power of 1, forty frames of an empty wall are read as a digit. A higher power sharpens each "
-                "frame first; the default was chosen on validation."
-            ),
+    elif not glosses:
+        controls.notice("empty", _("No sign is seen in this clip: it gets no gloss."))
+    else:
+        words = " ".join(
+            f"<b>{escape(recognition.names[one.label])}</b><small>{percent(one.probability)}</small>" for one in glosses
         )
-    beam = cached_results.beam(recogniser, clip, width=width, power=power)
-    first = beam[0].glosses if beam else ()
-    signed, greedy, beamed = st.columns(3)
-    with signed:
-        _sentence(_("Signed"), clip.glosses, clip.note or _("No reference is known: type one below to compare."))
-    with greedy:
-        _sentence(_("Greedy"), recognition.greedy, _("The answer: the likeliest label of each frame, collapsed."))
-    with beamed:
-        note = _("P(sentence) = {share} over the paths that the beam kept.")
-        _sentence(_("Beam"), first, note.format(share=percent(beam[0].probability)) if beam else "")
-    if len(beam) > 1:
-        st.markdown(_("The beam's best sentences"))
-        rows = [
-            {_("Sentence"): " ".join(guess.glosses) or "–", _("P(sentence)"): percent(guess.probability, 2)} for guess in beam
-        ]
-        st.dataframe(pd.DataFrame(rows), hide_index=True)
-    return {"greedy": recognition.greedy, "beam": first}
+        who = _("{model}, {time}").format(model=clip_and_model.model_title(recogniser.name), time=duration(recognition.took_s))
+        st.html(f'<p class="signs-answer">{words} <span>{escape(who)}</span></p>')
+    return " ".join(recognition.greedy) or clip.title
 
 
-def _doubts(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
-    least = percent(recogniser.least_probability, 0)
+def doubts(recogniser: Recogniser, recognition: Recognition) -> str:
+    """Says which glosses were left out as too unsure."""
     unsure = ", ".join(f"`{gloss}` ({percent(probability, 0)})" for gloss, probability in recognition.doubtful)
-    if unsure:
-        st.caption(
-            _("Left out as too unsure: {glosses}. A gloss counts where its surest frame gives it {least} or more.").format(
-                glosses=unsure, least=least
-            )
-        )
-
-
-def _sentence(name: str, glosses: tuple[str, ...] | None, note: str) -> None:
-    with st.container(border=True):
-        st.caption(name)
-        shown = _("unknown") if glosses is None else " ".join(glosses) or _("nothing")
-        st.markdown(f"**{shown}**")
-        st.caption(note)
-
-
-def _through_time(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
-    st.header(_("Glosses through time"), anchor=False)
-    names = recogniser.vocabulary.names
-    strip = cached_results.strip(clip, 14)
-    labels = len(figures.labels_shown(recognition.probabilities))
-    static_plot(
-        figures.clip_figure(recognition.probabilities, names, recognition.seconds, strip=strip, keep=clip.key),
-        key="signs_clip",
-        height=figures.clip_height(labels, strip=bool(strip)),
-        filename="glosses-through-time",
-        alt=_("The probability of each gloss in each frame, with the frames of the clip above."),
-    )
-    merged, sentence = ctc_lab.collapsed(recognition.path)
-    st.markdown(_("**Best path**, a label a frame:") + " " + " ".join(f"`{name}`" for name in recognition.path))
-    st.markdown(
-        _("Repeats merged: {merged} · blanks removed: {sentence}").format(
-            merged=" ".join(f"`{name}`" for name in merged), sentence=" ".join(f"`{name}`" for name in sentence) or "–"
-        )
+    if not unsure:
+        return ""
+    return _("Left out as too unsure: {glosses}. A gloss counts where its surest frame gives it {least} or more.").format(
+        glosses=unsure, least=percent(recogniser.least_probability, 0)
     )
 
 
-# -- how right it is -----------------------------------------------------------------------------------------------------------
+# -- what lies behind it -----------------------------------------------------------------------------------------------------
 
 
-def _scores(clip: Clip, recognition: Recognition, guesses: dict[str, tuple[str, ...]]) -> None:
-    st.header(_("Compared with what was signed"), anchor=False)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        typed = url_state.text(
-            _("Reference: glosses apart by spaces"),
-            key="truth",
-            placeholder=" ".join(clip.glosses or ()),
-            help=_("Left empty, the bundled clip's own is taken."),
-        )
-        which = url_state.choice(
-            st.segmented_control, _("Sentence"), {"greedy": _("Greedy"), "beam": _("Beam")}, key="which", required=True
-        )
-    reference = tuple(typed.split()) or clip.glosses
-    if reference is None:
-        controls.notice("empty", _("Type what was signed to get the error rate and its alignment."))
+def below(recogniser: Recogniser, clip: Clip | None, recognition: Recognition | None) -> None:
+    """One view at a time, and the link; without a clip there is only what to read."""
+    if clip is None or recognition is None:
+        reading(recogniser)
         return
-    hypothesis = guesses[which]
-    errors = metrics.word_errors([reference], [hypothesis])
-    stat_strip(error_stats(errors))
-    alignment_table(errors.alignments[0], reference, hypothesis, key="signs_alignment")
-
-
-# -- what it knows -------------------------------------------------------------------------------------------------------------
-
-
-def _vocabulary(recogniser: Recogniser) -> None:
-    glosses = in_order(recogniser.vocabulary.glosses)
-    with st.expander(_("What it can recognise: {count} glosses").format(count=number(len(glosses))), icon=":material/list:"):
-        st.caption(_("Any other sign is read as one of these, or as nothing."))
-        st.markdown(" · ".join(f"`{gloss}`" for gloss in glosses))
-
-
-def _card(recogniser: Recogniser) -> None:
-    """The model's scores on data it did not learn from, each with what it was measured on."""
-    if (box := controls.opened(_("Scores of this model, from its card"), icon=":material/badge:", key="signs_card")) is None:
-        return
-    card: dict[str, Any] = recogniser.card
-    scores = card.get("metrics", {})
-    names = {
-        "dev": _("Dev signers: 500 synthetic sentences of real photos"),
-        "dev_hard": _("Dev signers: 100 synthetic sentences of real photos, as varied as training"),
-        "test": _("Test sentences of RWTH-BOSTON-104"),
+    views = {
+        "reading": _("How to read this page"),
+        "time": _("Probabilities through time"),
+        "reference": _("Compare with what was signed"),
+        "truth": _("Is it telling the truth?"),
+        "numbers": _("Numbers"),
     }
-    rows = [
-        {_("Measured on"): text, _("Sentences"): number(scores[part]["sentences"]), "WER": percent(scores[part]["wer"])}
-        for part, text in names.items()
-        if isinstance(scores.get(part), dict) and "wer" in scores[part]
-    ]
-    unseen = scores.get("test", {}).get("wer_unseen") if isinstance(scores.get("test"), dict) else None
-    if unseen is not None:
-        rows.append(
-            {
-                _("Measured on"): _("those of them that do not occur in training"),
-                _("Sentences"): number(scores["test"]["unseen_sentences"]),
-                "WER": percent(unseen),
-            }
+    view = url_state.choice(st.segmented_control, _("Below"), views, key="sview", required=True)
+    if view == "reading":
+        reading(recogniser)
+    else:
+        parts = {
+            "time": recognise_details.through_time,
+            "reference": recognise_details.reference,
+            "truth": recognise_details.truth,
+            "numbers": recognise_details.numbers,
+        }
+        parts[view](recogniser, clip, recognition)
+    clip_and_model.link_to_view()
+
+
+def reading(recogniser: Recogniser) -> None:
+    """How to read the page, and what the model knows."""
+    glosses = in_order(recogniser.vocabulary.glosses)
+    st.markdown(prose("recognise_reading"))
+    words = _("**It knows {count} glosses**, and reads any other sign as one of these, or as nothing:").format(count=len(glosses))
+    st.markdown(f"{words} " + " · ".join(f"`{gloss}`" for gloss in glosses))
+
+
+# -- the camera --------------------------------------------------------------------------------------------------------------
+
+
+def camera() -> None:
+    """The camera in the stage's place, and beside it the signs to copy."""
+    if HANDS not in checkpoints.names("iiga", folder=checkpoints.FOLDER):
+        controls.notice(
+            "empty", _("The model that reads hands is not there: whoever runs this server may train it (see the README).")
         )
-    with box:
-        if rows:
-            st.dataframe(pd.DataFrame(rows), hide_index=True)
-        else:
-            st.caption(_("The card holds no word error rate."))
-        st.caption(_("Trained with `{command}` on {date}.").format(command=card.get("command", "–"), date=card.get("date", "–")))
-
-
-def _downloads(recogniser: Recogniser, recognition: Recognition) -> None:
-    names = list(recogniser.vocabulary.names)
-
-    def table() -> pd.DataFrame:
-        frame = pd.DataFrame(recognition.probabilities, columns=names)
-        frame.insert(0, "second", recognition.seconds)
-        frame.insert(1, "likeliest", list(recognition.path))
-        return frame
-
-    controls.download_table(_("Probabilities of all frames"), table, key="signs_probabilities", filename="glosses-through-time")
+        return
+    if live_camera.missing():
+        return
+    recogniser = cached_results.shipped(HANDS)
+    signs = in_order(recogniser.vocabulary.glosses)
+    picture, copied = st.columns([1.7, 1])
+    with copied:
+        modes = {"read": _("Read my signs"), "ask": _("Show me a …"), "ten": _("Ten in a row")}
+        mode = url_state.choice(st.segmented_control, _("What the camera does"), modes, key="mode", required=True)
+        st.caption(_("All {count} signs that it knows, as in a mirror").format(count=len(signs)))
+        sign_strip.show(signs)
+    with picture, st.container(key="signs_stage"):
+        game = None if mode == "read" else {"signs": signs, "of": 10 if mode == "ten" else 0, "round": mode}
+        start = bool(st.session_state.pop(clip_and_model.STARTED, False))
+        live_camera.show(key="live_signs", start=start, game=game)
+    st.caption(
+        _(
+            "Where it is computed: your browser sends small pictures to this app, a few a second, and the app finds the hands in "
+            "them. No picture is stored or sent any further, and each is forgotten once it is read."
+        )
+    )
+    least = max(MIN_PROBABILITY, recogniser.least_probability)
+    st.markdown(prose("live_signs_lead"))
+    st.markdown(prose("live_signs_details").format(least=percent(least, 0)))
+    clip_and_model.link_to_view()
 
 
 page()

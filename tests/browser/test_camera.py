@@ -80,9 +80,9 @@ def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_p
     recogniser = load_recogniser(HANDS)
     frames = read_video(clip.path.read_bytes(), size=recogniser.image_size, fps=8).frames
     still = frames[int(recogniser.log_probabilities(frames)[:, recogniser.vocabulary.index["1"]].argmax())]
-    page = filming(y4m([Image.fromarray(still)] * 5, tmp_path / "film.y4m"), "/sign-live")
-    page.get_by_role("button", name="Start the camera").click(timeout=PATIENCE_MS)
-    live = page.locator(".live-signs:not(.film-player)")
+    page = filming(y4m([Image.fromarray(still)] * 5, tmp_path / "film.y4m"), "/recognise")
+    page.get_by_role("button", name="Camera", exact=True).click(timeout=PATIENCE_MS)  # and it starts
+    live = page.locator(".live-signs")
     expect(live).to_have_attribute("data-hands", "1", timeout=PATIENCE_MS)
     expect(page.get_by_text("I read: 1")).to_be_visible(timeout=PATIENCE_MS)
     ink = "() => document.querySelector('.live-signs-over').getContext('2d').getImageData(0, 0, 640, 480).data.some((v) => v)"

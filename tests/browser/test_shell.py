@@ -40,9 +40,8 @@ STATES = {
     "metrics": ("?lang=es", ".st-key-metrics_lcs .live-plot"),
     "norms": ("?lang=es", '[data-key="norm_batch_0_0"]'),
     "optimisers": ("", ".st-key-surface_plot .live-plot"),
-    "recognise": ("?input=tracks&lang=es", ".st-key-signs_map .live-plot"),
+    "recognise": ("?input=tracks&lang=es&sview=time", ".st-key-signs_clip .live-plot"),
     "recurrent": ("?part=lstm&lang=es", ".st-key-lstm_unit .live-plot"),
-    "sign-attention": ("?sview=frames&input=tracks&sentence=40&lang=es", ".st-key-signs_glosses .live-plot"),
     "transformer": ("?symbol=6", ".st-key-cross_map .live-plot"),
 }
 """Pages that are opened away from their first state: their query, and a figure that must be drawn."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.reader import PATIENCE_MS, drawn, stat
 from tests.browser.server import AppServer
 from tests.core.signs.video_files import film, grey
@@ -54,23 +55,86 @@ def test_typing_a_hypothesis_changes_the_rate(new_page: NewPage, app: AppServer)
 def test_an_uploaded_film_is_read_and_its_link_works(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     file = tmp_path / "wall.webm"
     file.write_bytes(film([grey(120, 96, 64)] * 20, kind="webm"))
-    page = new_page(app, "/recognise?input=video&model=iiga_digits")
+    page = new_page(app, "/recognise?input=video&model=iiga_digits&sview=time")
     page.locator("input[type=file]").first.set_input_files(file)
     drawn(page, ".st-key-signs_clip .live-plot")
     page.wait_for_url(re.compile("file=[0-9a-f]{12}"), timeout=PATIENCE_MS)
-    page.locator("summary", has_text="Details").first.click()
-    assert stat(page, "Frames") == "16"
     expect(page.get_by_text("96 x 64, 10.0 frames a second, vp8")).to_be_visible(timeout=PATIENCE_MS)
     other = new_page(app, page.url.removeprefix(app.url))
     drawn(other, ".st-key-signs_clip .live-plot")
+    page.get_by_role("radio", name="Numbers").click()
+    page.wait_for_selector(".stat-strip", timeout=PATIENCE_MS)
+    assert stat(page, "Frames") == "16"
 
 
-def test_a_tracked_sentence_plays(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/recognise?input=tracks")
-    drawn(page, ".st-key-signs_tracks .live-plot")
-    page.get_by_role("button", name="Play").click()
-    page.wait_for_function(
-        "() => Number(document.querySelector('.st-key-signs_tracks .live-plot').dataset.updates) >= 4", timeout=2 * PATIENCE_MS
-    )
-    page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("button", name="Play")).to_be_visible(timeout=PATIENCE_MS)
+STAGE = "[data-light=film]"
+FRAME = "stage => Number(stage.dataset.frame)"
+
+
+def opened(new_page: NewPage, app: AppServer, query: str = "", **more: object) -> Page:
+    """The page as it is for who did not ask for less motion."""
+    page = new_page(app, f"/recognise{query}", **more)
+    page.emulate_media(reduced_motion="no-preference")
+    page.reload()
+    page.wait_for_selector(f"{STAGE}[data-value]", timeout=2 * PATIENCE_MS)
+    return page
+
+
+def pixels(page: Page) -> str:
+    return str(page.locator(STAGE).evaluate("stage => stage.toDataURL()"))
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720)])
+def test_the_film_is_on_the_first_screen_and_plays_until_the_space_bar(
+    new_page: NewPage, app: AppServer, width: int, height: int
+) -> None:
+    page = opened(new_page, app)
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_function(f"() => document.querySelector('{STAGE}').getBoundingClientRect().bottom <= innerHeight")
+    stage = page.locator(STAGE)
+    box = stage.bounding_box()
+    assert box and box["y"] <= 170 and box["width"] * box["height"] >= 0.3 * width * height
+    assert str(stage.get_attribute("data-head")).startswith("gradients")  # D38
+    frame = stage.evaluate(FRAME)
+    page.wait_for_function(f"() => Number(document.querySelector('{STAGE}').dataset.frame) !== {frame}")
+    stage.focus()
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    held = stage.evaluate(FRAME)
+    page.wait_for_timeout(600)  # several frames of the film
+    assert stage.evaluate(FRAME) == held
+
+
+def test_the_light_is_that_of_the_gloss_being_read_and_pointing_asks_the_frame(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page, app)
+    stage = page.locator(STAGE)
+    for gloss in ("1", "3"):
+        page.wait_for_selector(f"{STAGE}[data-head='gradients {gloss}']", timeout=PATIENCE_MS)
+    rest = pixels(page)
+    box = stage.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + box["height"] - 40)
+    expect(page.locator(".attention-sentence")).to_contain_text(re.compile(r"Inter-gloss 2.*frame \d+ .*looks at frame \d+"))
+    assert pixels(page) != rest
+    assert stage.get_attribute("data-frame") == stage.get_attribute("data-token")  # it is in play
+    square = page.locator('.attention-square[data-layer="intra 1"][data-head="2"]')
+    square.click()
+    page.wait_for_url(re.compile(r"light=0\.1\."), timeout=PATIENCE_MS)
+    expect(stage).to_have_attribute("data-layer", "intra 1")
+    assert page.locator(".attention-square[data-head]").count() == 4 * 5 + 1 + 4
+
+
+def test_less_motion_is_respected_and_samples_change_the_film(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/recognise")
+    page.wait_for_selector(f"{STAGE}[data-value]", timeout=2 * PATIENCE_MS)
+    assert page.get_by_role("button", name="Play").is_visible()
+    page.get_by_role("button", name="JOHN CAN GO CAN").click()
+    page.wait_for_url(re.compile("input=tracks"), timeout=PATIENCE_MS)
+    expect(page.locator(".signs-answer")).to_contain_text("JOHN", timeout=PATIENCE_MS)
+
+
+def test_the_stage_is_high_on_a_phone(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page, app, width=390)
+    box = page.locator(STAGE).bounding_box()
+    assert box and box["y"] < 420
+    assert_fits(page)

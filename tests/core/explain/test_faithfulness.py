@@ -115,6 +115,8 @@ def test_findings_there_and_back(tmp_path: Path) -> None:
     assert back.verdicts["a"].gain == pytest.approx(verdicts(sample)["a"].gain)
     again, told = from_dict(json.loads(json.dumps(to_dict(sample))))
     assert told == back.verdicts
+    assert back.best == max(back.verdicts, key=lambda method: back.verdicts[method].gain)
+    assert {faithfulness.read(f"iiga_{name}").best for name in ("hands", "digits", "asl")} == {"gradients"}  # docs/results.md
     np.testing.assert_array_equal(again.shares, sample[0].shares)
 
 

@@ -12,7 +12,6 @@ from core.figures import ctc as ctc_figures
 from core.figures import metrics as metrics_figures
 from core.figures import signs as figures
 from core.figures import wire
-from core.figures.attention import NamedMap
 from core.signs import ctc, ctc_lab, metrics
 from core.signs.edits import edit_table
 
@@ -49,28 +48,6 @@ def test_a_clip_shows_the_likeliest_labels_and_the_blank(probabilities):
     assert figure.layout.height == figures.clip_height(len(shown), strip=True)
     travels(figure)
     assert figures.clip_figure(probabilities[:1], NAMES, seconds[:1]).layout.images == ()
-
-
-def test_hands_are_drawn_upright_with_the_way_they_came():
-    tracks = np.cumsum(np.random.default_rng(1).normal(0, 3, (60, 6)), axis=0) + 150
-    figure = figures.tracks_figure(tracks, 40)
-    low, high = figure.layout.yaxis.range
-    assert low > high  # y runs down, as in a picture
-    assert figure.layout.yaxis.scaleanchor == "x"
-    points = [trace for trace in figure.data if trace.mode == "markers"]
-    assert [(trace.x[0], trace.y[0]) for trace in points] == [(tracks[40, c], tracks[40, c + 1]) for c in (0, 2, 4)]
-    assert {len(trace.x) for trace in figure.data} == {60, figures.TRAIL + 1, 1}
-    travels(figure)
-    over_time = figures.paths_figure(tracks, 30, at=15)
-    assert len(over_time.data) == 6
-    assert over_time.layout.shapes[0].x0 == 0.5
-    travels(over_time)
-
-
-def test_a_row_of_a_clip_is_named_after_it():
-    axis = figures.clip_axis(np.arange(4) / 8)
-    one = NamedMap(name="intra 1", title="Intra", weights=np.full((4, 4), 0.25), axis=axis)
-    assert figures.row_figure(one, query=1).data[0].name == "This clip"
 
 
 @pytest.mark.parametrize("skip", [True, False])

@@ -14,8 +14,8 @@ from core.explain.faithfulness import deletion_curves
 from core.explain.measures import METHODS
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs import evidence as evidences
-from core.signs.decoding import GlossSpan, gloss_spans
-from core.signs.evidence import attention_of_glosses, evidence, frames_relevance
+from core.signs.decoding import gloss_spans
+from core.signs.evidence import clip_relevance, evidence, frames_relevance
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.video import read_video
@@ -48,16 +48,6 @@ def test_a_gloss_is_a_run_of_one_label():
     assert (only.label, only.first, only.last, only.peak) == (2, 0, 0, 0)
 
 
-def test_behind_a_gloss_is_the_mean_row_of_its_frames():
-    weights = np.arange(16.0).reshape(4, 4)
-    glosses = [
-        GlossSpan(label=1, first=0, last=1, peak=0, probability=0.9),
-        GlossSpan(label=2, first=3, last=3, peak=3, probability=0.9),
-    ]
-    np.testing.assert_array_equal(attention_of_glosses(weights, glosses), [[2, 3, 4, 5], [12, 13, 14, 15]])
-    assert attention_of_glosses(weights, []).shape == (0, 4)
-
-
 # -- by loops ------------------------------------------------------------------------------------------------------------------
 
 
@@ -86,6 +76,8 @@ def test_relevance_of_one_frame_against_a_loop(tiny):
     expected = row_by_row[frame].copy()
     expected[frame] -= 1.0
     np.testing.assert_allclose(frames_relevance(recogniser, encoded, frame=frame, label=label), expected, atol=1e-7)
+    found = clip_relevance(recogniser, one.tracks, frame=frame, label=label, speaker=one.speaker)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", [DIGITS, ASL])

@@ -24,7 +24,7 @@ from pages.shared.navigation import ROOT
 from pages.signs import live_camera
 from tests.pages.open_page import open_page
 
-opened = partial(open_page, ROOT / "pages" / "signs" / "live.py")
+opened = partial(open_page, ROOT / "pages" / "signs" / "recognise.py", input="camera")
 
 
 def jpeg(width: int, height: int, kind: str = "JPEG") -> bytes:

@@ -11,12 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
+import torch
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
+from core.signs import evidence as evidences
+from core.signs.evidence import evidence
 from core.signs.hands import model_files
 from core.signs.own_clips import STORE
-from core.signs.recogniser import DIGITS, HANDS, load_recogniser
+from core.signs.recogniser import ASL, DIGITS, HANDS, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.video import Footage, read_video
 from pages.shared.kept_results import forget_all
@@ -24,6 +27,7 @@ from pages.shared.navigation import ROOT
 from tests.core.signs.tiny import save_tiny
 from tests.core.signs.video_files import film, grey, sound
 from tests.pages.open_page import open_page
+from tests.pages.scenes import scene_of
 from tests.pages.signs.test_labs import stats, text
 
 opened = partial(open_page, ROOT / "pages" / "signs" / "recognise.py")
@@ -43,7 +47,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_a_bundled_clip_is_read_and_scored(models):
-    app = opened()
+    app = opened(sview="reference")
     sample = clip_samples()[0]
     recogniser = load_recogniser(DIGITS, folder=models)
     footage = read_video(sample.path.read_bytes(), size=32, fps=8)
@@ -52,55 +56,105 @@ def test_a_bundled_clip_is_read_and_scored(models):
     assert f"**{' '.join(sample.glosses)}**" in text(app)
     assert "synthetic sentence of real photos" in text(app)
     assert stats(app)["Words N"] == str(len(sample.glosses))
-    assert {"Took", "Memory", "Parameters", "WER"} <= stats(app).keys()
+    assert {"Took", "Memory", "Parameters"} <= stats(opened(sview="numbers")).keys()
+
+
+def test_the_film_is_the_stage_with_every_head_and_what_counted_for_each_gloss(models):
+    """The message's numbers are the model's own, and the light at rest is that of the gloss that is being read."""
+    one = track_samples()[3]
+    head, arrays = scene_of(opened(input="tracks", sentence=str(one.video)))
+    recogniser = load_recogniser(ASL, folder=models)
+    seen = recogniser.answer(one.tracks, np.arange(len(one.tracks)) / 30, speaker=one.speaker)
+    assert list(seen.attention) == ["intra 1", "inter 1", "intra 2", "inter 2"]
+    titles = [layer["title"] for layer in head["layers"][:4]]
+    assert titles == ["Intra-gloss 1", "Inter-gloss 1", "Intra-gloss 2", "Inter-gloss 2"]
+    for name, weights in seen.attention.items():
+        np.testing.assert_array_equal(arrays[name], weights.astype(np.float16))
+    glosses, stage = seen.glosses, head["stage"]
+    assert len(glosses) >= 2 and [tuple(said) for said in stage["said"]] == list(seen.spans)
+    assert [measure["name"] for measure in head["measures"]] == [f"gradients {i + 1}" for i in range(len(glosses))]
+    for i, gloss in enumerate(glosses):
+        asked = evidence(recogniser, one.tracks, frame=gloss.peak, label=gloss.label, speaker=one.speaker)
+        np.testing.assert_allclose(arrays[f"gradients {i + 1}"], asked.importance["gradients"], atol=1e-6)
+        assert stage["rests"][gloss.first] == i
+    assert stage["rests"][0] == 0 and stage["seconds"] == seen.seconds.tolist()
+    assert head["start"] == glosses[0].peak
+
+
+def test_a_clip_in_which_nothing_is_read_has_its_attention_on_the_stage(models):
+    silent = load_recogniser(DIGITS, folder=models)
+    with torch.no_grad():
+        silent.model.decoder.bias[0] += 50.0
+    checkpoints.save("silent", silent.model, {**silent.card, "name": "silent"}, folder=models)
+    app = opened(model="silent", sview="truth")
+    assert "it gets no gloss" in app.info[0].value and "No gloss is read" in app.info[1].value
+    head, _arrays = scene_of(app)
+    assert not head["measures"] and not head["stage"]["said"] and len(head["layers"]) == 5
+
+
+def test_a_long_clip_is_lit_by_what_takes_one_pass(monkeypatch):
+    monkeypatch.setattr(evidences, "MAX_FRAMES", 20)
+    app = opened(input="tracks", sview="truth")
+    assert "deletion asks the model again for every frame, up to 20" in app.warning[0].value
+    head, _arrays = scene_of(app)
+    assert {measure["name"].split(" ")[0] for measure in head["measures"]} == {"relevance"}
+
+
+def test_the_truth_is_that_of_the_chosen_gloss():
+    app = opened(input="tracks", sview="truth", gloss="2", sentence=str(track_samples()[3].video))
+    assert "Area under each curve, the best method first" in text(app)
+    assert all(name in text(app) for name in ("Rollout", "Occlusion", "Gradient relevance", "Integrated gradients"))
+
+
+def test_samples_and_the_camera_are_a_press(monkeypatch):
+    monkeypatch.setattr(model_files, "available", lambda: False)
+    app = opened(input="pictures")
+    app.button(key="signs_sample_1").click().run()
+    assert "".join(app.query_params["sample"]) == "digits_314" and "input" not in app.query_params
+    app.button(key="signs_sample_2").click().run()
+    assert "".join(app.query_params["input"]) == "tracks" and "Real ASL" in text(app)
+    app.button(key="signs_camera").click().run()
+    assert "".join(app.query_params["input"]) == "camera" and not app.exception
 
 
 def test_a_typed_reference_replaces_the_clips_own():
-    app = opened(truth="1 2")
+    app = opened(truth="1 2", sview="reference")
     assert stats(app)["Words N"] == "2"
     app.text_input(key="truth").set_value("1 2 3").run()
     assert stats(app)["Words N"] == "3"
 
 
-def card_opened(app: AppTest) -> pd.DataFrame:
-    app.session_state["signs_card"] = True
-    return next(frame.value for frame in app.run().dataframe if "Measured on" in frame.value)
+def card_table(app: AppTest) -> pd.DataFrame:
+    return next(frame.value for frame in app.dataframe if "Measured on" in frame.value)
 
 
 def test_scores_say_what_they_were_measured_on():
-    table = card_opened(opened())
+    table = card_table(opened(sview="numbers"))
     assert "synthetic sentences of real photos" in table["Measured on"].iloc[0]
     assert table["WER"].tolist() == ["5.0%"]
-    assert card_opened(opened(input="tracks"))["WER"].tolist() == ["30.0%", "40.0%"]
+    assert card_table(opened(input="tracks", sview="numbers"))["WER"].tolist() == ["30.0%", "40.0%"]
 
 
-def test_a_tracked_sentence_is_drawn_and_read():
+def test_a_tracked_sentence_is_read_and_decoded_anew():
     sentence = track_samples()[3]
-    app = opened(input="tracks", sentence=str(sentence.video), moment="5")
+    app = opened(input="tracks", sentence=str(sentence.video), sview="reference")
     assert f"**{' '.join(sentence.glosses)}**" in text(app)
-    assert "Frame 5 of" in text(app)
     app.slider(key="beams").set_value(4).run()
     assert not app.exception
 
 
-def test_every_map_and_head_can_be_enlarged():
-    for layer in ("intra 2", "inter 1"):
-        app = opened(slayer=layer, shead="1", frame="9")
-        assert "The frame at 1.00 s, read as" in text(app)
-
-
 def test_the_vocabulary_is_listed():
     app = opened()
-    assert any("What it can recognise: 10 glosses" in expander.label for expander in app.expander)
+    assert "It knows 10 glosses" in text(app)
     assert "`0` · `1` · `2`" in text(app)
 
 
 def test_a_link_to_an_upload_works_while_it_is_kept():
     frames = np.random.default_rng(0).integers(0, 255, (12, 32, 32, 3), dtype=np.uint8)
     key = STORE.keep(("mine.mp4", Footage(frames=frames, fps=8, seconds=np.arange(12) / 8, width=32, height=32)))
-    app = opened(input="video", file=key)
-    assert stats(app)["Frames"] == "12"
+    app = opened(input="video", file=key, sview="reference")
     assert "Type what was signed" in text(app)
+    assert stats(opened(input="video", file=key, sview="numbers"))["Frames"] == "12"
     gone = opened(input="video", file="0" * 12)
     assert "gone from memory" in gone.warning[0].value
     nothing = opened(input="pictures")
@@ -108,7 +162,7 @@ def test_a_link_to_an_upload_works_while_it_is_kept():
 
 
 def test_an_uploaded_film_is_read(models):
-    app = opened(input="video", fit="pad")
+    app = opened(input="video", fit="pad", sview="numbers")
     app.file_uploader(key="signs:film").upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
     assert not app.exception
     assert stats(app)["Frames"] == "16"
@@ -117,7 +171,7 @@ def test_an_uploaded_film_is_read(models):
 
 
 def test_a_bad_film_is_one_sentence_and_the_page_lives():
-    app = opened(input="video")
+    app = opened(input="video", sview="numbers")
     for data, words in ((sound(), "only sound"), (b"hello" * 99, "not a video that can be read"), (b"", "empty")):
         app.file_uploader(key="signs:film").upload("a.mp4", data, "video/mp4").run()
         assert not app.exception
@@ -135,16 +189,16 @@ def damaged_files() -> dict[str, bytes]:
 
 @pytest.mark.parametrize("kind", ["sound", "empty", "truncated", "text"])
 def test_nothing_stays_under_the_error_of_a_failed_upload(kind):
-    app = opened(input="video")
+    app = opened(input="video", sview="numbers")
     good = film([grey(90, 64, 48)] * 20, kind="webm")
     app.file_uploader(key="signs:film").upload("good.webm", good, "video/webm").run()
     assert stats(app)["Frames"] == "16"
-    assert "`good.webm`" in " ".join(one.value for one in app.header)
+    assert "**good.webm**" in text(app)
     app.file_uploader(key="signs:film").upload("bad.mp4", damaged_files()[kind], "video/mp4").run()
     assert not app.exception
     assert app.error
     assert "Frames" not in stats(app)
-    assert "good.webm" not in " ".join(one.value for one in [*app.header, *app.markdown, *app.caption])
+    assert "good.webm" not in " ".join(one.value for one in [*app.markdown, *app.caption])
     assert "file" not in app.query_params
     app.file_uploader(key="signs:film").upload("again.webm", good, "video/webm").run()
     assert stats(app)["Frames"] == "16"
@@ -152,7 +206,7 @@ def test_nothing_stays_under_the_error_of_a_failed_upload(kind):
 
 
 def test_a_start_after_the_end_takes_the_answer_away():
-    app = opened(input="video")
+    app = opened(input="video", sview="numbers")
     app.file_uploader(key="signs:film").upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
     app.number_input(key="start").set_value(50.0).run()
     assert app.error
@@ -160,7 +214,7 @@ def test_a_start_after_the_end_takes_the_answer_away():
 
 
 def test_a_damaged_picture_takes_the_earlier_answer_away():
-    app = opened(input="video")
+    app = opened(input="video", sview="numbers")
     app.file_uploader(key="signs:film").upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
     app.segmented_control(key="input").set_value("pictures").run()
     assert "Frames" not in stats(app)
@@ -189,7 +243,7 @@ def test_pictures_become_a_clip():
 
     buffer = io.BytesIO()
     Image.new("RGB", (50, 40), "gray").save(buffer, "PNG")
-    app = opened(input="pictures", hold="3")
+    app = opened(input="pictures", hold="3", sview="numbers")
     app.file_uploader(key="signs:pictures").upload("1.png", buffer.getvalue(), "image/png").run()
     assert stats(app)["Frames"] == "3"
     app.file_uploader(key="signs:pictures").upload("2.png", b"no picture", "image/png").run()
@@ -215,7 +269,7 @@ def test_the_model_follows_the_source_until_the_reader_chooses_one(tmp_path: Pat
     monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
     monkeypatch.setattr(model_files, "available", lambda: True)
     app = opened()
-    films, hands = "the one of pictures", "the one of the hand's points"
+    films, hands = "IIGA on pictures", "IIGA on points of the hand"
     for source, best in (("digits", films), ("video", hands), ("pictures", hands), ("digits", films)):
         app.segmented_control(key="input").set_value(source).run()
         assert app.selectbox(key="model").options[0] == f"By the clip: {best}" and "model" not in app.query_params

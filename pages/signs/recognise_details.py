@@ -1,0 +1,198 @@
+"""Below the stage, on a press: probabilities through time, the reading beside a reference, its truth, and its numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core import usage
+from core.figures import signs as figures
+from core.signs import ctc_lab, evidence, metrics
+from core.signs.recogniser import Recogniser
+from core.signs.recognition import Recognition
+from pages.shared import controls, faithfulness_view, url_state
+from pages.shared.language import _, duration, number, percent, size
+from pages.shared.live_plot import static_plot
+from pages.shared.stat_strip import Stat, stat_strip
+from pages.signs import cached_results
+from pages.signs.alignment import alignment_table, error_stats
+from pages.signs.cached_results import Clip
+
+STRIP: int = 14
+
+
+def through_time(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
+    """The probability of each gloss in each frame, and how the best path becomes the sentence."""
+    names = recogniser.vocabulary.names
+    strip = cached_results.strip(recogniser, clip, STRIP)
+    labels = len(figures.labels_shown(recognition.probabilities))
+    static_plot(
+        figures.clip_figure(recognition.probabilities, names, recognition.seconds, strip=strip, keep=clip.key),
+        key="signs_clip",
+        height=figures.clip_height(labels, strip=bool(strip)),
+        filename="glosses-through-time",
+        alt=_("The probability of each gloss in each frame, with the frames of the clip above."),
+    )
+    merged, sentence = ctc_lab.collapsed(recognition.path)
+    st.markdown(_("**Best path**, a label a frame:") + " " + " ".join(f"`{name}`" for name in recognition.path))
+    st.markdown(
+        _("Repeats merged: {merged} · blanks removed: {sentence}").format(
+            merged=" ".join(f"`{name}`" for name in merged), sentence=" ".join(f"`{name}`" for name in sentence) or "–"
+        )
+    )
+
+
+def reference(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
+    """Both decodings, and one of them beside what was signed."""
+    guesses = _decodings(recogniser, clip, recognition)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        typed = url_state.text(
+            _("Reference: glosses apart by spaces"),
+            key="truth",
+            placeholder=" ".join(clip.glosses or ()),
+            help=_("Left empty, the bundled clip's own is taken."),
+        )
+        which = url_state.choice(
+            st.segmented_control, _("Sentence"), {"greedy": _("Greedy"), "beam": _("Beam")}, key="which", required=True
+        )
+    signed = tuple(typed.split()) or clip.glosses
+    if signed is None:
+        controls.notice("empty", _("Type what was signed to get the error rate and its alignment."))
+        return
+    hypothesis = guesses[which]
+    errors = metrics.word_errors([signed], [hypothesis])
+    stat_strip(error_stats(errors))
+    alignment_table(errors.alignments[0], signed, hypothesis, key="signs_alignment")
+
+
+def _decodings(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> dict[str, tuple[str, ...]]:
+    """Greedy decoding and beam search beside what was signed."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        width = url_state.slider(_("Width of the beam"), 1, 64, key="beams", default=16, width=260)
+        power = url_state.slider(
+            _("Power of the frames' probabilities"),
+            1.0,
+            4.0,
+            key="power",
+            default=recogniser.beam_power,
+            step=0.5,
+            width=260,
+            help=_(
+                "The beam adds up all alignments of a sentence, so a small probability counts once for every frame where a gloss "
+                "could stand: at a power of 1, forty frames of an empty wall are read as a digit. A higher power sharpens each "
+                "frame first; the default was chosen on validation."
+            ),
+        )
+    beam = cached_results.beam(recogniser, clip, width=width, power=power)
+    first = beam[0].glosses if beam else ()
+    signed, greedy, beamed = st.columns(3)
+    with signed:
+        _sentence(_("Signed"), clip.glosses, clip.note or _("No reference is known: type one below to compare."))
+    with greedy:
+        _sentence(_("Greedy"), recognition.greedy, _("The answer: the likeliest label of each frame, collapsed."))
+    with beamed:
+        note = _("P(sentence) = {share} over the paths that the beam kept.")
+        _sentence(_("Beam"), first, note.format(share=percent(beam[0].probability)) if beam else "")
+    if len(beam) > 1:
+        st.markdown(_("The beam's best sentences"))
+        rows = [
+            {_("Sentence"): " ".join(guess.glosses) or "–", _("P(sentence)"): percent(guess.probability, 2)} for guess in beam
+        ]
+        st.dataframe(pd.DataFrame(rows), hide_index=True)
+    return {"greedy": recognition.greedy, "beam": first}
+
+
+def _sentence(name: str, glosses: tuple[str, ...] | None, note: str) -> None:
+    with st.container(border=True):
+        st.caption(name)
+        shown = _("unknown") if glosses is None else " ".join(glosses) or _("nothing")
+        st.markdown(f"**{shown}**")
+        st.caption(note)
+
+
+def truth(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
+    """Frames deleted one after another: which measure knew what one gloss rests on."""
+    glosses = recognition.glosses
+    if not glosses:
+        controls.notice("empty", _("No gloss is read in this clip, so there is none to explain. Choose another clip."))
+        return
+    if len(recognition.seconds) > evidence.MAX_FRAMES:
+        controls.notice(
+            "stale",
+            _("This clip has {frames} frames: deletion asks the model again for every frame, up to {most}.").format(
+                frames=number(len(recognition.seconds)), most=number(evidence.MAX_FRAMES)
+            ),
+        )
+        return
+    span = _("{gloss} · {first} to {last} s")
+    options = {
+        str(place): span.format(
+            gloss=recognition.names[one.label],
+            first=number(float(recognition.seconds[one.first]), 2),
+            last=number(float(recognition.seconds[one.last]), 2),
+        )
+        for place, one in enumerate(glosses, start=1)
+    }
+    gloss = glosses[int(url_state.choice(st.selectbox, _("Gloss"), options, key="gloss", width=280)) - 1]
+    faithfulness_view.show(
+        "iiga",
+        checkpoint=recogniser.card,
+        here=lambda _told: cached_results.curves(recogniser, clip, frame=gloss.peak, label=gloss.label),
+        unit=_("frames"),
+    )
+
+
+def numbers(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
+    """What the reading took, the model's scores from its card, and the probabilities to take away."""
+    parameters = int(recogniser.card["parameters"])
+    rate = len(clip.data) / max(recognition.took_s, 1e-9)
+    stat_strip(
+        [
+            Stat(name=_("Frames"), value=number(len(clip.data)), note=_("{fps} a second").format(fps=number(clip.fps))),
+            Stat(name=_("Took"), value=duration(recognition.took_s), note=_("{rate} frames a second").format(rate=number(rate))),
+            Stat(name=_("Memory"), value=size(usage.process_usage().memory), note=_("of the whole app")),
+            Stat(name=_("Parameters"), value=number(parameters), note=size(4 * parameters)),
+        ]
+    )
+    _card(recogniser)
+    names = list(recogniser.vocabulary.names)
+
+    def table() -> pd.DataFrame:
+        frame = pd.DataFrame(recognition.probabilities, columns=names)
+        frame.insert(0, "second", recognition.seconds)
+        frame.insert(1, "likeliest", list(recognition.path))
+        return frame
+
+    controls.download_table(_("Probabilities of all frames"), table, key="signs_probabilities", filename="glosses-through-time")
+
+
+def _card(recogniser: Recogniser) -> None:
+    """The model's scores on data it did not learn from, each with what it was measured on."""
+    card: dict[str, Any] = recogniser.card
+    scores = card.get("metrics", {})
+    names = {
+        "dev": _("Dev signers: 500 synthetic sentences of real photos"),
+        "dev_hard": _("Dev signers: 100 synthetic sentences of real photos, as varied as training"),
+        "test": _("Test sentences of RWTH-BOSTON-104"),
+    }
+    rows = [
+        {_("Measured on"): text, _("Sentences"): number(scores[part]["sentences"]), "WER": percent(scores[part]["wer"])}
+        for part, text in names.items()
+        if isinstance(scores.get(part), dict) and "wer" in scores[part]
+    ]
+    unseen = scores.get("test", {}).get("wer_unseen") if isinstance(scores.get("test"), dict) else None
+    if unseen is not None:
+        rows.append(
+            {
+                _("Measured on"): _("those of them that do not occur in training"),
+                _("Sentences"): number(scores["test"]["unseen_sentences"]),
+                "WER": percent(unseen),
+            }
+        )
+    if rows:
+        st.dataframe(pd.DataFrame(rows), hide_index=True)
+    else:
+        st.caption(_("The card holds no word error rate."))
+    st.caption(_("Trained with `{command}` on {date}.").format(command=card.get("command", "–"), date=card.get("date", "–")))
