@@ -1,5 +1,5 @@
 // A lesson's block diagram: two drawings, of which the style sheet shows the one that fits; a block opens its part of the page.
-// Numbers on wires that changed flash once.
+// What the last change of this part altered, in wires and blocks, is marked until the next one.
 
 const views = new WeakMap();
 
@@ -25,15 +25,16 @@ export function receive({ data, parentElement, setTriggerValue }) {
     });
   }
   view.go = setTriggerValue;
-  const before = numbers(view.drawing);
+  const before = said.of === view.of ? numbers(view.drawing) : new Map(); // another part, or another language, is no change
   const focused = document.activeElement?.closest?.(".lesson-diagram a")?.dataset.part;
   const drawn = said.wide + said.narrow;
   if (drawn !== view.drawn) {
     view.drawn = drawn;
+    view.of = said.of;
     view.drawing.innerHTML = drawn;
     view.caption.textContent = said.hint;
     view.root.setAttribute("aria-label", said.title);
-    if (before.size) flash(view.drawing, before);
+    mark(view.drawing, before);
     if (focused) view.drawing.querySelector(`svg a[data-part="${focused}"]`)?.focus();
   }
   return () =>
@@ -59,7 +60,7 @@ function written(group) {
   return [...group.querySelectorAll("text")].map((text) => text.textContent).join("|");
 }
 
-function flash(drawing, before) {
+function mark(drawing, before) {
   for (const group of drawing.querySelectorAll("[data-wire], [data-block]")) {
     const old = before.get(place(group));
     if (old !== undefined && old !== written(group)) group.classList.add("diagram-changed");

@@ -81,6 +81,16 @@ def build_mask(kind: Mask, length: int, *, window: int = 1, kept: int | None = N
     return np.asarray(allowed.numpy())
 
 
+def even_weights(allowed: NDArray[np.bool_]) -> Array:
+    """Weights of a query that looks at every key that it may look at alike, (keys,); zeros where there is none."""
+    return np.asarray(allowed / max(1, int(allowed.sum())))
+
+
+def even_entropies(mask: NDArray[np.bool_]) -> Array:
+    """Entropy of `even_weights` of each query, (queries,), nats."""
+    return np.log(np.maximum(mask.sum(axis=1), 1))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Steps:
     """All intermediate results from tokens to outputs, for n tokens and h heads.

@@ -129,28 +129,31 @@ def dropout_means(rate: float, *, values: int = 64, draws: int = 400, seed: int 
     return dropout(torch.ones_like(uniform), rate, uniform).mean(dim=1).numpy()
 
 
+DEPTHS: Final = (2, 4, 8, 12, 16)
+"""Layers of the stacks whose last layers are compared."""
+DRAWS: Final = 10
+
+
 @dataclass(frozen=True, kw_only=True)
-class DepthGradients:
-    """Gradients and activations of a stack at initialisation.
+class Stack:
+    """A stack of encoder layers at initialisation.
 
     Attributes:
-        gradients: (layers,) norm of the loss's gradient by each layer's parameters, first layer first.
+        last: norm of the loss's gradient by the last layer's parameters.
         activations: (layers + 1,) root mean square of each layer's input, and of the last layer's output.
     """
 
-    gradients: NDArray[np.float64]
+    last: float
     activations: NDArray[np.float64]
 
 
-def depth_gradients(
-    layers: int, *, pre_norm: bool, width: int = 32, heads: int = 4, tokens: int = 12, seed: int = 0
-) -> DepthGradients:
-    """Gradient norm of each layer in a newly initialised stack of encoder layers, post-norm or pre-norm.
+def new_stack(layers: int, *, pre_norm: bool, width: int = 32, heads: int = 4, tokens: int = 12, seed: int = 0) -> Stack:
+    """A newly initialised stack of encoder layers, post-norm or pre-norm.
 
     Post-norm is LayerNorm(x + Sublayer(x)) (vit-report 2.5, iiga-equations 9.1, D15), pre-norm x + Sublayer(LayerNorm(x))
     (iiga-equations section 7); linear layers start as Xavier's (section 16.2). The loss is the mean square of a random
-    linear read-out of the last layer, after a final norm in the pre-norm stack. Xiong et al. 2020 prove that post-norm's
-    gradients are large near the output and pre-norm's even.
+    linear read-out of the last layer, after a final norm in the pre-norm stack. Xiong et al. 2020 (theorem 1) bound the
+    last layer's gradient: post-norm's bound does not depend on the number of layers, pre-norm's falls with its root.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -162,19 +165,24 @@ def depth_gradients(
                     torch.nn.init.zeros_(module.bias)
         x = torch.randn(8, tokens, width)
         read = torch.randn(width, 10) / width**0.5
-    sizes = [float(x.square().mean().sqrt())]
-    for layer in stack:
-        x, _weights = layer(x)
-        sizes.append(float(x.detach().square().mean().sqrt()))
+    sizes = [_size(x)]
+    for layer in stack[:-1]:
+        x = layer(x)[0].detach()  # the layers before have no part in the last one's gradient
+        sizes.append(_size(x))
+    x = stack[-1](x)[0]
+    sizes.append(_size(x))
     x = layer_norm(x) if pre_norm else x
-    parameters = [parameter for layer in stack for parameter in layer.parameters()]
-    gradients = torch.autograd.grad((x @ read).square().mean(), parameters)
-    each = len(parameters) // layers
-    norms = [
-        float(torch.stack([one.norm() for one in gradients[first : first + each]]).norm())
-        for first in range(0, len(parameters), each)
-    ]
-    return DepthGradients(gradients=np.array(norms), activations=np.array(sizes))
+    gradients = torch.autograd.grad((x @ read).square().mean(), list(stack[-1].parameters()))
+    return Stack(last=float(torch.stack([one.norm() for one in gradients]).norm()), activations=np.array(sizes))
+
+
+def _size(x: torch.Tensor) -> float:
+    return float(x.detach().square().mean().sqrt())
+
+
+def last_gradients(*, pre_norm: bool) -> NDArray[np.float64]:
+    """`Stack.last` of each draw, from 1 on, at each of `DEPTHS`: (draws, depths)."""
+    return np.array([[new_stack(n, pre_norm=pre_norm, seed=1 + draw).last for n in DEPTHS] for draw in range(DRAWS)])
 
 
 Array = NDArray[np.float64]

@@ -59,19 +59,31 @@ def _tied(values: Sequence[float], best: float) -> tuple[int, ...]:
     return tuple(place for place, one in enumerate(values) if one == best or math.isclose(one, best, rel_tol=1e-9))[1:]
 
 
-def winner(steps: Steps, weights: dict[str, Array], *, temperature: float, head: int, query: int) -> Outcome:
-    """The key that a query looks at most at another temperature; values: its weight and the entropy, each now and then."""
+def largest_weight(
+    steps: Steps, weights: dict[str, Array], *, temperature: float, head: int, query: int
+) -> tuple[int, float, float, float, float]:
+    """A query's first key, its weight now and at another temperature, and the row's entropy now and then."""
     then = attention_steps.steps(steps.x, weights, heads=len(steps.q), mask=steps.mask, temperature=temperature)
-    key = strongest(then.weights[head, query], 1)[0][0]
-    row = then.weights[head, query]
-    return Outcome(
-        answer=key,
-        tied=tuple(int(other) for other in np.flatnonzero(np.abs(row - row[key]) < 1e-9) if other != key),
-        values=(
-            float(steps.weights[head, query, key]), float(then.weights[head, query, key]),
-            float(steps.entropy[head, query]), float(then.entropy[head, query]),
-        ),
+    key = strongest(steps.weights[head, query], 1)[0][0]
+    return (
+        key, float(steps.weights[head, query, key]), float(then.weights[head, query, key]),
+        float(steps.entropy[head, query]), float(then.entropy[head, query]),
     )  # fmt: skip
+
+
+def doubled_row(steps: Steps, weights: dict[str, Array], *, head: int, query: int) -> Outcome:
+    """By what a token's score with itself grows as the token is doubled; values: the score now and then."""
+    x = steps.x.copy()
+    x[query] *= 2
+    then = attention_steps.steps(x, weights, heads=len(steps.q), temperature=steps.temperature)
+    values = float(steps.scaled[head, query, query]), float(then.scaled[head, query, query])
+    options, answer = among(round(values[1] / values[0]) if values[0] else 1, (1, 2, 4))
+    return Outcome(answer=answer, options=options, values=values)
+
+
+def outputs_moved(steps: Steps, *, head: int, key: int) -> int:
+    """Counts the queries whose output changes as one key's value is doubled."""
+    return int((np.abs(steps.weights[head, :, key, None] * steps.v[head, key]) > 1e-12).any(axis=1).sum())
 
 
 def rows_changed(x: Array, weights: Array, row: int) -> int:
@@ -147,13 +159,6 @@ def dropped_mean(rate: float) -> Outcome:
     """The mean of ones after dropout, nearest to 1 - rate, 1, or 1 / (1 - rate); values: the measured mean."""
     mean = float(norms.dropout_example(rate).means.mean())
     return Outcome(answer=int(np.argmin(np.abs(np.array([1 - rate, 1.0, 1 / (1 - rate)]) - mean))), values=(mean,))
-
-
-def larger_first_gradient(layers: int, seed: int) -> Outcome:
-    """In which stack the first layer's gradient is a larger share of the last's: 0 post-norm, 1 pre-norm; values: both shares."""
-    gradients = [norms.depth_gradients(layers, pre_norm=pre, seed=seed).gradients for pre in (False, True)]
-    values = tuple(float(one[0] / one[-1]) for one in gradients)
-    return Outcome(answer=int(np.argmax(values)), values=values)
 
 
 @lru_cache(maxsize=64)

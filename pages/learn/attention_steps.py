@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from core.explain.summaries import even_entropy, strongest
+from core.explain.summaries import strongest
 from core.figures.learn.attention_steps import attention_diagram, row_bars
 from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens
@@ -67,13 +67,17 @@ class Attended:
         """The same with the reader's edits."""
         return {name: matrix_editor.edited(values, key=KEYS[name]) for name, values in self.drawn.items()}
 
+    @property
+    def weights(self) -> dict[str, Any]:
+        """The edited weights alone."""
+        return {name: values for name, values in self.edited.items() if name != "X"}
+
     @cached_property
     def steps(self) -> Steps:
         """Every number of the layer."""
         count = len(self.names)
         mask = attention_steps.build_mask(self.mask, count, window=self.w, kept=min(self.kept, count))
-        weights = {name: self.edited[name] for name in KEYS if name != "X"}
-        return attention_steps.steps(self.edited["X"], weights, heads=self.heads, mask=mask, temperature=self.t)
+        return attention_steps.steps(self.edited["X"], self.weights, heads=self.heads, mask=mask, temperature=self.t)
 
     @property
     def query(self) -> int:
@@ -91,9 +95,10 @@ class Attended:
         return strongest(self.steps.weights[self.of, self.query], 1)[0][0]
 
     @property
-    def even_entropy(self) -> float:
-        """Entropy of equal weights on all tokens, nats."""
-        return even_entropy(len(self.names))
+    def firsts(self) -> list[int]:
+        """That key, and all whose weights are equal to its weight."""
+        row = self.steps.weights[self.of, self.query]
+        return [place for place, weight in enumerate(row) if row[self.key] - weight < said.TIED]
 
     def followed(self, view: str, values: Any, *, keys: bool = False) -> Followed:
         """A head's matrix with one row per token."""
@@ -176,9 +181,15 @@ def by_key(it: Attended, values: Any, name: str, key: str, **more: Any) -> Item:
 
 def weight_bars(it: Attended, key: str, moved: Moved | None = None) -> Item:
     """The weights of the query."""
-    i, count = it.query, len(it.names)
+    i = it.query
     before = moved.before[i] if moved and i in moved.rows else None
-    bars = row_bars(it.steps.weights[it.of, i], it.names, y_title=_("Weight"), even=1 / count, before=before)
+    bars = row_bars(
+        it.steps.weights[it.of, i],
+        it.names,
+        y_title=_("Weight"),
+        even=attention_steps.even_weights(it.steps.mask[i]),
+        before=before,
+    )
     return plot(bars, key, _("Weights of the chosen query, one bar per key."))
 
 
@@ -238,6 +249,7 @@ def scores(it: Attended) -> PartView:
             summary(it),
         ],
         followed=it.followed("scores", steps.masked[head], keys=True),
+        question=lambda: questions.doubled_row(steps, it.weights, head=head, query=i, names=it.names),
         taken=lambda: it.taken(**{"q k": steps.raw[head, i], "scores": steps.scaled[head, i]}),
     )
 
@@ -246,8 +258,13 @@ def softmax(it: Attended) -> PartView:
     """The weights of all queries, of one query, and their entropy."""
     steps, i, head = it.steps, it.query, it.of
     weights, entropy = steps.weights[head], steps.entropy[head]
-    entropies = row_bars(entropy, it.names, y_title=_("Entropy, nats"), even=it.even_entropy, mark=i)
-    note = _("In nats; looking at all {count} keys alike would be {entropy}.")
+    entropies = row_bars(entropy, it.names, y_title=_("Entropy, nats"), even=attention_steps.even_entropies(steps.mask), mark=i)
+    count = int(steps.mask[i].sum())
+    note = (
+        _("In nats; looking at the {count} keys that this query may look at alike would be {entropy}.")
+        if count > 1
+        else _("In nats; this query may look at one key alone.")
+    )
     return PartView(
         equation=Worked(
             r"S_i = \frac{Q_i K^\top}{\tau\sqrt{d_k}}, \quad A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \quad "
@@ -256,7 +273,7 @@ def softmax(it: Attended) -> PartView:
             rf"\tau\sqrt{{d_k}} &= {tex(it.t, 2)} \cdot \sqrt{{{steps.key_width}}} \\ "
             rf"S_{{{i + 1}}} &= {tex_row(steps.masked[head, i], 4)} \\ A_{{{i + 1}}} &= {tex_row(weights[i], 4)} \\ "
             rf"\mathrm{{entropy}}_{{{i + 1}}} &= {tex(entropy[i])} \end{{aligned}}",
-            note.format(count=len(it.names), entropy=number(it.even_entropy, 3)),
+            note.format(count=number(count), entropy=number(attention_steps.even_entropies(steps.mask)[i], 3)),
         ),
         figure=lambda moved: [
             [
@@ -277,6 +294,7 @@ def softmax(it: Attended) -> PartView:
             summary(it),
         ],
         followed=it.followed("weights", weights, keys=True),
+        question=lambda: questions.temperature(steps, it.weights, head=head, query=i, names=it.names),
         taken=lambda: it.taken(weights=weights[i], entropy=entropy[i]),
     )
 
@@ -308,6 +326,7 @@ def weighted(it: Attended) -> PartView:
             summary(it),
         ],
         followed=it.followed("outputs", z),
+        question=lambda: questions.doubled_value(steps, head=head, key=it.key, names=it.names),
         taken=lambda: it.taken(weights=row, z=z[i]),
     )
 
@@ -315,8 +334,7 @@ def weighted(it: Attended) -> PartView:
 def multi_head(it: Attended) -> PartView:
     """Each head's map, their outputs side by side, and W_O, compared with PyTorch's layer."""
     steps, i, count = it.steps, it.query, it.heads
-    weights = {name: it.edited[name] for name in KEYS if name != "X"}
-    off = attention_steps.deviation_from_torch(steps, weights)
+    off = attention_steps.deviation_from_torch(steps, it.weights)
     agree = _("Largest difference from torch.nn.MultiheadAttention with these weights: {value}.").format(value=written(off, -1))
     name = _("A of head {number}")
     maps = [
@@ -338,12 +356,12 @@ def multi_head(it: Attended) -> PartView:
             [*maps, *([None] if count == 1 else [])],
             [
                 matrix(it, steps.joined, _("Z: the heads side by side"), "joined"),
-                matrix(it, steps.output, _("O = Z W_O, the output"), "output", of=weights | {"joined": steps.joined}),
+                matrix(it, steps.output, _("O = Z W_O, the output"), "output", of=it.weights | {"joined": steps.joined}),
             ],
             check(agree, off < 1e-9),
             summary(it),
         ],
-        question=lambda: questions.heads(steps, weights),
+        question=lambda: questions.heads(steps, it.weights),
         taken=lambda: it.taken(concat=steps.joined[i], output=steps.output[i]),
     )
 
@@ -353,7 +371,7 @@ def summary(it: Attended) -> Item:
     entropy = _("{value} nats").format(value=significant(abs(it.steps.entropy[it.of, it.query])))
     return stats(
         Stat(name=_("Query"), value=it.names[it.query]),
-        Stat(name=_("Looks most at"), value=it.names[it.key]),
+        Stat(name=_("Looks most at"), value=", ".join(it.names[one] for one in it.firsts)),
         Stat(name=_("Entropy"), value=entropy),
         Stat(name=_("Head"), value=f"{it.of + 1} / {it.heads}"),
     )
@@ -368,16 +386,13 @@ def part(code: str, title: str, first: str) -> Part:
     def view(**values: Any) -> PartView:
         it = Attended(**values)
         shown, reading = VIEWS[code](it), said.Reading(steps=it.steps, names=it.names, head=it.of, query=it.query)
-        weights = {name: it.edited[name] for name in KEYS if name != "X"}
-        place: dict[str, Any] = {"head": it.of, "query": it.query}
         return replace(
             shown,
-            drawing=attention_diagram(it.steps, key=it.key, write=diagram.write, **place),
+            drawing=attention_diagram(it.steps, head=it.of, query=it.query, key=it.key, write=diagram.write),
             notes=[
                 *([] if code == "heads" else [passage("attention_steps", code)]),
                 *(told(said.CLAIMS[code](reading)) if code in said.CLAIMS else []),
             ],
-            question=shown.question or (lambda: questions.temperature(it.steps, weights, names=it.names, **place)),
         )
 
     return Part(code, title, dials, view, first=first, below=editors if code == "project" else None)

@@ -21,7 +21,7 @@ from core.lecture.worked import Worked
 from pages.learn import diagram, frame, lesson_page, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex
 from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render, written
-from pages.shared.language import _, number, percent, significant
+from pages.shared.language import _, ngettext, number, percent, significant
 
 FORMULAS: Final[dict[str, str]] = {
     "softmax": r"\begin{gathered} A = \mathrm{softmax}(S) \\ \frac{\partial \mathcal{L}}{\partial S_{ij}} = A_{ij}\left("
@@ -126,14 +126,18 @@ def view(part: Part, first: float, seed: int, rows: int, causal: bool | None = N
         slopes = figures.slopes_figure(*backprop.gelu_slopes(), example.inputs["x"].ravel())
         figure.insert(0, plot(slopes, "bp_slopes", _("GELU's derivative, the report's form of it, and the difference.")))
     gap = max(example.gap(each) for each in example.written)
-    differ = _("The formulas and autograd differ by {gap} at most over all {count} gradients of this part (float64).")
+    differ = ngettext(
+        "The formula and autograd differ by {gap} at most, for the one gradient of this part (float64).",
+        "The formulas and autograd differ by {gap} at most over all {count} gradients of this part (float64).",
+        len(example.written),
+    )
     entry = Worked(FORMULAS[part], _calculation(part, example, name), _("one entry, the outlined one: row 1, column 1"))
     return PartView(
         equation=(entry, under_a_loss(example)) if part == "softmax" else entry,
         figure=figure,
         notes=[passage("backprop", part), *(told(said.CLAIMS[part](example)) if part in said.CLAIMS else [])],
         more=[
-            check(differ.format(gap=written(gap, -1), count=len(example.written)), gap < 1e-10),
+            check(differ.format(gap=written(gap, -1), count=number(len(example.written))), gap < 1e-10),
             report_form(example),
             lambda: matrices(example),
         ],

@@ -260,6 +260,7 @@ def growth(t: int, d: int, n: int) -> PartView:
         notes=[passage("cost", "growth"), *told(said.growth(one))],
         drawing=drawing(t, d, n),
         question=lambda: questions.tokens_doubled(t, d, n),
+        covered=True,
         taken=lambda: {"T": t, "D": d, **on_screen(
             sums | {"counted": one.counted, "crossings": [along.crossing_attention, along.crossing_layer]}
         )},

@@ -1,4 +1,4 @@
-"""The block diagram that heads a lesson: its blocks open the page's parts, and what the dial in play changes lights up.
+"""The block diagram that heads a lesson: its blocks open the page's parts; what the last change altered is marked by the browser.
 
 `place` comes above the dials, inside of the fragment; `draw` fills it once the page's numbers are known.
 """
@@ -34,19 +34,20 @@ def write(value: float) -> str:
     return number(round(value, 2) + 0.0, 2)
 
 
-def draw(diagram: Diagram, *, part: str, parts: Mapping[str, str], dial: str) -> None:
+def draw(diagram: Diagram, *, part: str, parts: Mapping[str, str]) -> None:
     """Draw a diagram here.
 
     Args:
-        part, dial: those on display, by their codes. parts: name of each part.
+        part: the code of the one on display. parts: name of each part.
     """
     query = st.query_params.to_dict()
-    look = Look(part=part, dial=dial, names=parts, link=lambda code: f"?{urlencode(query | {'part': code})}")
+    look = Look(part=part, names=parts, link=lambda code: f"?{urlencode(query | {'part': code})}")
     data = {
         "wide": svg(diagram, look, narrow=False),
         "narrow": svg(diagram, look, narrow=True),
         "title": diagram.title,
-        "hint": _("A block opens its part; the orange ones change with the dial in play."),
+        "of": f"{diagram.title} {part}",
+        "hint": _("A block opens its part; what the last change altered is orange."),
     }
     browser_component("diagram")(key="lesson_diagram", data=json.dumps(data, ensure_ascii=False).encode(), on_part_change=_open)
 

@@ -280,8 +280,8 @@ def _body(page: LessonPage, part: Part) -> None:
         stage.code()
     else:
         with shown:
-            _show(view, turned, moved) if bare else st.caption(_covered())
-    _diagram(page, part, view, turned, place, seen)
+            _show(view, turned, moved, seen=seen) if bare else st.caption(_covered())
+    _diagram(page, part, view, place, seen)
     if stage is None:
         _foot(page, part, view if bare else None)
 
@@ -290,12 +290,12 @@ def _covered() -> str:
     return _("Figure, equation and table are shown with the answer: guess, then reveal.")
 
 
-def _diagram(page: LessonPage, part: Part, view: PartView, turned: Turned, place: Any, seen: bool) -> None:
+def _diagram(page: LessonPage, part: Part, view: PartView, place: Any, seen: bool) -> None:
     """The block diagram in its place; not while it would give the answer away."""
     if view.drawing and (seen or not view.spoils):
         names = {one.code: one.title for one in page.parts}
         with place:
-            diagram.draw(view.drawing, part=part.code, parts=names, dial=turned.on if turned.on in turned.moving else "")
+            diagram.draw(view.drawing, part=part.code, parts=names)
 
 
 def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Moved | None, *, bare: bool) -> None:
@@ -325,8 +325,8 @@ def _flat(item: Item) -> Iterator[Show]:
             yield from _flat(one)
 
 
-def _show(view: PartView, turned: Turned, moved: Moved | None) -> None:
-    """Equations, figure, what moved, what to look for, and the rest."""
+def _show(view: PartView, turned: Turned, moved: Moved | None, *, seen: bool) -> None:
+    """Equations, figure, what moved, what to look for (which may tell the question's answer: once it is `seen`), and the rest."""
     with turned.place:
         for worked in view.equations():
             frame.show_equation(worked)
@@ -334,7 +334,7 @@ def _show(view: PartView, turned: Turned, moved: Moved | None) -> None:
         _draw(item)
     if view.followed:
         what_moved.say(view.followed, moved)
-    if view.notes:
+    if view.notes and seen:
         name = _("What to look for")  # outside of the f-string, in which it would not be extracted
         st.info(f"**{name}:** {_sentences(view)}", icon=":material/visibility:")
     for item in view.more:

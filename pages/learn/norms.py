@@ -37,7 +37,8 @@ ACTIVATION_FORMULAS: Final = {
 }
 
 _example = st.cache_data(show_spinner=False, max_entries=256)(norms.normalise_example)
-_depth = st.cache_data(show_spinner=False, max_entries=256)(norms.depth_gradients)
+_stack = st.cache_data(show_spinner=False, max_entries=256)(norms.new_stack)
+_last = st.cache_data(show_spinner=False)(norms.last_gradients)
 
 
 def norm_names() -> dict[str, str]:
@@ -144,6 +145,7 @@ def activation(at: float, name: str) -> PartView:
         ],
         drawing=drawing("activations", at, value, names[name].split(",")[0]),
         question=lambda: questions.slope(name, names[name], at),
+        covered=True,
         taken=lambda: {"NAME": name, "AT": at} | on_screen({"value": value, "derivative": slope}, 5),
     )
 
@@ -197,6 +199,7 @@ def dropout(rate: float, draw: int) -> PartView:
         ],
         drawing=drawing("dropout", x, y, _("rate {rate}").format(rate=number(rate, 2))),
         question=lambda: questions.dropped(rate),
+        covered=True,
         taken=lambda: (
             {"X": example.before, "KEPT": (example.after != 0).astype(int), "RATE": rate}
             | on_screen({"top left": y, "share kept": example.kept})
@@ -205,32 +208,30 @@ def dropout(rate: float, draw: int) -> PartView:
 
 
 def depth(layers: int, seed: int) -> PartView:
-    """Gradient of each layer at initialisation, post-norm against pre-norm."""
-    post, pre = (_depth(layers, pre_norm=pre_norm, seed=seed) for pre_norm in (False, True))
-    ratio_post, ratio_pre = (float(one.gradients[-1] / one.gradients[0]) for one in (post, pre))
-    gradients = figures.depth_figure(post.gradients, pre.gradients, title=_("Gradient norm of the layer"))
+    """Gradient of the last layer at initialisation against the number of layers, post-norm and pre-norm (Xiong et al. 2020)."""
+    post, pre = (_stack(layers, pre_norm=pre_norm, seed=seed) for pre_norm in (False, True))
+    draws = tuple(_last(pre_norm=pre_norm) for pre_norm in (False, True))
+    means = tuple(one.mean(axis=0) for one in draws)
+    title = _("Gradient norm of the last layer")
+    own = (draws[0][seed - 1], draws[1][seed - 1])
+    gradients = figures.depth_figure(*means, title=title, layers=norms.DEPTHS, own=own, at=(layers, post.last, pre.last))
     size = _("Root mean square of the activations")
-    sizes = figures.depth_figure(post.activations, pre.activations, title=size, first=0, log=False)
-
-    def line(kind: str, ratio: float) -> str:
-        both = (rf"\|\nabla^{{\text{{{kind}}}}}_{{{layers}}}\|", rf"\|\nabla^{{\text{{{kind}}}}}_1\|")
-        return rf"{' / '.join(both)} &= {tex(ratio)}"
-
+    sizes = figures.depth_figure(post.activations, pre.activations, title=size, layers=range(layers + 1))
     return PartView(
         equation=Worked(
             r"\begin{aligned} \text{post: } & x_{l+1} = \mathrm{LayerNorm}(x_l + \mathrm{Sublayer}(x_l)) \\"
             r"\text{pre: } & x_{l+1} = x_l + \mathrm{Sublayer}(\mathrm{LayerNorm}(x_l)) \end{aligned}",
-            rf"\begin{{aligned}} {line('post', ratio_post)} \\{line('pre', ratio_pre)} \end{{aligned}}",
-            _("last layer against first, post-norm above, pre-norm below"),
+            rf"\begin{{aligned}} \|\nabla^{{\text{{post}}}}_{{{layers}}}\| &= {tex(post.last)} \\"
+            rf"\|\nabla^{{\text{{pre}}}}_{{{layers}}}\| &= {tex(pre.last)} \end{{aligned}}",
+            _("the last of {layers} layers, in this draw").format(layers=number(layers)),
         ),
-        figure=[
-            plot(gradients, "depth_gradients", _("Norm of the gradient by each layer's weights, post-norm against pre-norm."))
-        ],
-        notes=[*told(said.depth(post, pre)), passage("norms", "depth")],
+        figure=[plot(gradients, "depth_gradients", _("Norm of the last layer's gradient by the number of layers, both norms."))],
+        notes=[*told(said.depth(post, pre, means)), passage("norms", "depth")],
         more=[plot(sizes, "depth_activations", _("Size of the activations by layer, post-norm against pre-norm."))],
         drawing=norms_diagram({}, {}),
-        question=lambda: questions.deeper(layers, seed),
-        taken=lambda: {"LAYERS": layers, "SEED": seed} | on_screen({"post-norm": ratio_post, "pre-norm": ratio_pre}),
+        question=lambda: questions.deeper(layers, means),
+        covered=True,
+        taken=lambda: {"LAYERS": layers, "SEED": seed} | on_screen({"post-norm": post.last, "pre-norm": pre.last}),
     )
 
 

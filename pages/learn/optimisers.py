@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 import streamlit as st
 
 from core.figures.learn import optimisers as figures
-from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.optimisers import initial_diagram, optimiser_diagram
+from core.figures.learn.diagrams.blocks import Diagram, few
+from core.figures.learn.optimisers import initial_diagram, optimiser_diagram, step_notes
 from core.lecture import activations, book_task, initialisation, optimisers
 from core.lecture.book_task import BookTask
 from core.lecture.claims import optimisers as said
@@ -73,12 +74,10 @@ def decay_dial() -> Dial:
     return slider(_("Weight decay (AdamW)"), 0.0, 0.5, key="adamw_decay", default=0.1, step=0.05)
 
 
-def drawing(*, clip: str = "", rate: str = "") -> Diagram:
-    """The diagram of a part that takes no step itself: Adam's step on the surface chosen last."""
-    state = st.session_state
-    where, t, eta = state.get("surface:kept", "bowl"), int(state.get("walk_step:kept", 60)), float(state.get("lr:kept", "0.03"))
-    step = optimisers.adam_step(where, "adam", t, rate=constant(eta))
-    return optimiser_diagram(step, write=diagram.write, clip=clip, rate=rate)
+def drawing(notes: Mapping[str, str], *, rate: float | None = None, t: int | None = None) -> Diagram:
+    """The diagram with a part's own numbers; the rate is constant where the notes name no schedule."""
+    constant_rate = {} if rate is None else {"schedule": _("constant")}
+    return optimiser_diagram(constant_rate | dict(notes), t=t, rate="" if rate is None else f"η = {significant(rate)}")
 
 
 @st.cache_data(show_spinner=False, max_entries=128)
@@ -149,7 +148,7 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, adam:
         ],
         notes=[passage("optimisers", "surface"), *told(said.surface(given, walks, decay))],
         more=[stopped if diverged else None, plot(losses, "surface_losses", _("Loss by step for each optimiser."))],
-        drawing=optimiser_diagram(taken, write=diagram.write),
+        drawing=drawing(step_notes(taken, diagram.write), t=step, rate=rate),
         question=lambda: questions.lowest(surface, rate=rate, decay=decay, step=step, names=names),
         taken=lambda: walked | on_screen({"g": taken.g, "before": taken.before, "theta": taken.after}, 4),
     )
@@ -224,7 +223,7 @@ def on_book(rate: float, recording: str, decay: float) -> PartView:
                 _("The weight of each input after training with Adam."),
             ),
         ],
-        drawing=drawing(),
+        drawing=drawing({"loss": _("{count} rows").format(count=number(book_task.BATCH))}, rate=rate),
         taken=lambda: {"THETA": theta, "ROWS": rounded(rows), "UP": up.astype(int), **on_screen(
             {"held-out loss": book_task.loss(theta, rows, up), "held-out accuracy": book_task.accuracy(theta, rows, up)}
         )},
@@ -257,8 +256,9 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
             )
         ],
         notes=[passage("optimisers", "schedules")],
-        drawing=drawing(rate=f"η = {significant(float(rates['report'][step]))}"),
+        drawing=drawing({"schedule": _("the report's")}, rate=float(rates["report"][step])),
         question=lambda: questions.schedule(rates, names, state),
+        covered=True,
         taken=lambda: {"STEP": step, "WARMUP": warmup, "FLOOR": floor, "FACTOR": factor, "EVERY": every, **on_screen(at, 4)},
     )  # fmt: skip
 
@@ -288,7 +288,7 @@ def clipping(norm: float, g1: float, g2: float) -> PartView:
                 _("Gradient norm by step of a walk into the long bowl, before and after clipping."),
             )
         ],
-        drawing=drawing(clip=f"{number(length, 2)} → {number(min(length, norm), 2)}"),
+        drawing=drawing({"loss": few(before, diagram.write), "clip": few(after, diagram.write)}),
         question=lambda: questions.clipped((g1, g2), norm),
         taken=lambda: {"G": rounded(before, 6), "LARGEST": norm, **on_screen(shown)},
     )  # fmt: skip

@@ -296,6 +296,7 @@ def part(code: str, title: str) -> Part:
                 it.result, it.order, heads=it.heads, write=diagram.write, size=lambda value: written(value, -1)
             ),
             question=lambda: questions.backwards(it.x, it.weights, **layer),
+            covered=code == "table" or it.order != sorted(it.order),
         )
 
     return Part(code, title, offered, view, first="order")

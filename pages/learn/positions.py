@@ -449,7 +449,7 @@ def part(code: str, title: str, first: str) -> Part:
             other=it.other, product=float(it.matrix[it.at] @ it.matrix[it.other]), write=diagram.write,
         )  # fmt: skip
         notes = [*([passage("positions", general)] if general in PASSAGES else []), *shown.notes]
-        return replace(shown, drawing=drawn, notes=notes, question=lambda: question(code, it))
+        return replace(shown, drawing=drawn, notes=notes, question=lambda: question(code, it), covered=code == "similarity")
 
     above = kind if code in ("matrix", "waves", "similarity", "rotation") else dict
     return Part(code, title, lambda **pe: dials(code, **pe), view, first=first, above=above)

@@ -57,24 +57,52 @@ def projected_rows(x: Any, weights: Any, row: int, name: str) -> Question:
     )  # fmt: skip
 
 
-def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int, names: Sequence[str]) -> Question | None:
-    """Asks which word wins at another temperature."""
-    if not steps.mask[query].any():
+def doubled_row(steps: Steps, weights: dict[str, Any], *, head: int, query: int, names: Sequence[str]) -> Question | None:
+    """Asks what doubling a word does to its score with itself."""
+    outcome = predictions.doubled_row(steps, weights, head=head, query=query)
+    if not outcome.values[0]:
         return None
+    return _asked(
+        "double", outcome, (names, query, head, len(steps.q), steps.x.tolist()),
+        _("Every number of “{word}” in X is doubled. How large is its score with itself then?").format(word=names[query]),
+        [_("{factor} times").format(factor=number(one)) for one in outcome.options],
+        _("Its query and its key double both: {values}.").format(values=_from_to(outcome.values)),
+    )  # fmt: skip
+
+
+def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int, names: Sequence[str]) -> Question | None:
+    """Asks how large a query's largest weight is at another temperature."""
     to = 5.0 if steps.temperature <= 0.1 else 0.1
-    outcome = predictions.winner(steps, weights, temperature=to, head=head, query=query)
+    key, now, then, *entropies = predictions.largest_weight(steps, weights, temperature=to, head=head, query=query)
+    if abs(then - now) < 0.05:  # one key to look at, or several alike
+        return None
+    options = sorted((now, (now + then) / 2, then))
     text = (
-        _("The temperature rises to {to}: which word does “{query}” look at most?")
+        _("The temperature rises to {to}: how large is the largest weight of “{query}” then?")
         if to > steps.temperature
-        else _("The temperature falls to {to}: which word does “{query}” look at most?")
+        else _("The temperature falls to {to}: how large is the largest weight of “{query}” then?")
     )
     return _asked(
-        "temperature", outcome, (names, query, head, len(steps.q), steps.temperature, steps.x.tolist(), steps.mask.tolist()),
+        "temperature", options.index(then),
+        (names, query, head, len(steps.q), steps.temperature, steps.x.tolist(), steps.mask.tolist()),
         text.format(to=significant(to), query=names[query]),
-        list(names),
-        _("Its weight goes from {before} to {after}; the order of the weights does not change. Entropy: {entropy} nats.").format(
-            before=significant(outcome.values[0]), after=significant(outcome.values[1]), entropy=_from_to(outcome.values[2:])),
+        [number(one, 2) for one in options],
+        _("“{key}” goes from {before} to {after}; the order of the keys stays. Entropy of the row: {entropy} nats.").format(
+            key=names[key], before=number(now, 3), after=number(then, 3), entropy=_from_to(entropies)),
         {"t": f"{to:g}"},
+    )  # fmt: skip
+
+
+def doubled_value(steps: Steps, *, head: int, key: int, names: Sequence[str]) -> Question:
+    """Asks how many outputs one word's value moves."""
+    count, rows = len(names), predictions.outputs_moved(steps, head=head, key=key)
+    options, answer = predictions.among(rows, (0, 1, count))
+    return _asked(
+        "value", answer, (names, key, head, len(steps.q), steps.temperature, steps.x.tolist(), steps.mask.tolist()),
+        _("The value of “{key}” is doubled, all else stays. How many of the {count} rows of Z change?").format(
+            key=names[key], count=number(count)),
+        [number(one) for one in options],
+        _("Every query with a weight on “{key}”. No weight changes: values take no part in the scores.").format(key=names[key]),
     )  # fmt: skip
 
 
@@ -207,17 +235,17 @@ def dropped(rate: float) -> Question:
     )  # fmt: skip
 
 
-def deeper(layers: int, seed: int) -> Question:
-    """Asks which stack's first layer gets more gradient."""
-    to = 16 if layers < 16 else 4
-    outcome = predictions.larger_first_gradient(to, seed)
+def deeper(layers: int, means: Sequence[Any]) -> Question:
+    """Asks what more layers, or fewer, do to the last layer's gradient."""
+    to = 16 if layers < 10 else 2
+    first, last = ((one[0], one[-1]) if to == 16 else (one[-1], one[0]) for one in means)
     return _asked(
-        "deeper", outcome, (layers, seed),
-        _("The stacks have {to} layers. In which does the first layer get the larger gradient, compared with the last?").format(
-            to=number(to)),
-        ["post-norm", "pre-norm"],
-        _("First over last: {post} in post-norm, {pre} in pre-norm.").format(
-            post=significant(outcome.values[0]), pre=significant(outcome.values[1])),
+        "deeper", predictions.trend(*map(float, first)), (layers,),
+        _("The post-norm stack goes from {few} layers to {to}. What happens to the gradient of its last layer?").format(
+            few=number(18 - to), to=number(to)),
+        _trend_names(),
+        _("Over the draws: {post} in post-norm, {pre} in pre-norm.").format(post=_from_to(first), pre=_from_to(last)),
+        {"depth_layers": to},
     )  # fmt: skip
 
 

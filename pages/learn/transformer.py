@@ -295,6 +295,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
         ],
         drawing=drawing(text, symbol=symbol, layer=layer),
         question=lambda: questions.next_look(cross, step, source, characters[min(step + 1, last)]),
+        covered=True,
     )
 
 

@@ -164,7 +164,7 @@ def _trellis(lattice: Lattice, problem: Problem, place: Any) -> None:
     paths = number(ctc.count_paths(problem.target, len(problem.probabilities), skip=lattice.skip))
     with place:
         drawing = ctc_diagram(lattice, problem.names, paths=paths, cell=cell, write=significant)
-        diagram.draw(drawing, part="", parts={}, dial=quantity)
+        diagram.draw(drawing, part="", parts={})
 
     def frame_cell(point: Point) -> None:
         if isinstance(point.x, int | float) and isinstance(point.y, int | float):

@@ -118,7 +118,7 @@ def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int,
         rouge=percent(rouge.f),
         sentence="" if len(references) == 1 else _("sentence {number}").format(number=number(place + 1)),
     )
-    diagram.draw(drawn, part="", parts={}, dial="")
+    diagram.draw(drawn, part="", parts={})
 
 
 def _taken(references: list[Sentence], hypotheses: list[Sentence]) -> dict[str, Any]:

@@ -28,14 +28,14 @@ def row_bars(
     names: Sequence[str],
     *,
     y_title: str,
-    even: float | None = None,
+    even: NDArray[np.floating] | None = None,
     mark: int | None = None,
     before: NDArray[np.floating] | None = None,
 ) -> go.Figure:
-    """One bar per token, with a dotted line at an even share.
+    """One bar per token, with a dotted line at what looking at all keys alike gives it.
 
     Args:
-        even: height of the dotted line. mark: index of the bar in another colour.
+        even: height of the dotted line at each bar. mark: index of the bar in another colour.
         before: heights before a change, drawn as faded bars; a bar that changed is labelled `0.31 → 0.51`.
     """
     places = list(range(len(names)))
@@ -55,7 +55,8 @@ def row_bars(
                  "cliponaxis": False}
             )  # fmt: skip
     if even is not None:
-        traces.append(line([-0.5, len(names) - 0.5], [even, even], _("All alike"), GREY, dash="dot", width=2, hover="%{y:.4~g}"))
+        steps = np.repeat([place + 0.5 for place in range(-1, len(names))], 2)[1:-1]
+        traces.append(line(steps, np.repeat(even, 2), _("All alike"), GREY, dash="dot", width=2, hover="%{y:.4~g}"))
     return chart(traces, y_title=y_title, height=230, keep=y_title, legend=False, y={"rangemode": "tozero", "automargin": False},
                  bargap=0.3, barmode="overlay",
                  xaxis={"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]},
@@ -81,21 +82,20 @@ def attention_diagram(steps: Steps, *, head: int, query: int, key: int, write: W
     i, j, scaled = query + 1, key + 1, f"{shape(steps.scaled[head])}, τ = {write(steps.temperature)}"
     q, k, v = (few(one[head, row], write) for one, row in ((steps.q, query), (steps.k, key), (steps.v, key)))
     return Diagram(
-        flows=True,
         title=_("Block diagram of attention"),
         blocks=(
-            Block("x", "X", (0, 1), shape(steps.x), "project", "words seed", "data"),
-            Block("q", "Q = XW_Q", (1, 0), shape(steps.q[head]), "project", "seed q heads head"),
-            Block("k", "K = XW_K", (1, 1), shape(steps.k[head]), "project", "seed heads head"),
-            Block("v", "V = XW_V", (1, 2), shape(steps.v[head]), "project", "seed heads head"),
-            Block("scores", "QKᵀ/(τ√d_k)", (2, 0.5), scaled, "scores", "t mask w kept"),
-            Block("weights", "A = softmax", (3, 0.5), shape(steps.weights[head]), "softmax", "t"),
-            Block("z", "Z = AV", (4, 1), shape(steps.mixed[head]), "sum", "q"),
-            Block("out", "O = ZW_O", (5, 1), shape(steps.output), "heads", "heads head"),
+            Block("x", "X", (0, 1), shape(steps.x), "project", kind="data"),
+            Block("q", "Q = XW_Q", (1, 0), shape(steps.q[head]), "project"),
+            Block("k", "K = XW_K", (1, 1), shape(steps.k[head]), "project"),
+            Block("v", "V = XW_V", (1, 2), shape(steps.v[head]), "project"),
+            Block("scores", "QKᵀ/(τ√d_k)", (2, 0.5), scaled, "scores"),
+            Block("weights", "A = softmax", (3, 0.5), shape(steps.weights[head]), "softmax"),
+            Block("z", "Z = AV", (4, 1), shape(steps.mixed[head]), "sum"),
+            Block("out", "O = ZW_O", (5, 1), shape(steps.output), "heads"),
         ),
         wires=(
-            Wire("x", "q", few(steps.x[query], write)),
-            Wire("x", "k", few(steps.x[key], write)),
+            Wire("x", "q"),
+            Wire("x", "k"),
             Wire("x", "v"),
             Wire("q", "scores", q),
             Wire("k", "scores", k),
@@ -113,23 +113,20 @@ def permutation_diagram(shuffle: Shuffle, order: Sequence[int], *, heads: int, w
     Args:
         order: from 0 on. size: writes the deviations.
     """
-    same, mean = ("order" if holds else "" for holds in (shuffle.equivariant, shuffle.invariant))
     word = ",".join(str(index + 1) for index in order)
-    layer = "places causal heads draw"
     attention = _("Attention")
     return Diagram(
-        flows=True,
         title=_("Block diagram of a permutation before and after attention"),
         blocks=(
-            Block("x", "X", (0, 0.5), shape(shuffle.before.x), "rows", "said draw", "data"),
-            Block("p", "P", (1, 0), word, "rows", "order"),
-            Block("after", attention, (2, 0), f"A' {shape(shuffle.after.weights[0])}", "maps", layer),
-            Block("before", attention, (1, 1), f"A {shape(shuffle.before.weights[0])}", "maps", layer),
-            Block("pz", "P", (2, 1), word, "rows", "order"),
-            Block("same", "Z' = PZ?", (3, 0.5), size(shuffle.rows), "table", "places causal", still=same),
-            Block("mean", _("mean"), (4, 0), few(pooled(shuffle.after.joined), write), "pool", still=mean),
-            Block("pool", _("mean"), (4, 1), few(pooled(shuffle.before.joined), write), "pool", still="order"),
-            Block("equal", "Z̄' = Z̄?", (5, 0.5), size(shuffle.pool), "pool", "places causal", still=mean),
+            Block("x", "X", (0, 0.5), shape(shuffle.before.x), "rows", kind="data"),
+            Block("p", "P", (1, 0), word, "rows"),
+            Block("after", attention, (2, 0), f"A' {shape(shuffle.after.weights[0])}", "maps"),
+            Block("before", attention, (1, 1), f"A {shape(shuffle.before.weights[0])}", "maps"),
+            Block("pz", "P", (2, 1), word, "rows"),
+            Block("same", "Z' = PZ?", (3, 0.5), size(shuffle.rows), "table"),
+            Block("mean", _("mean"), (4, 0), few(pooled(shuffle.after.joined), write), "pool"),
+            Block("pool", _("mean"), (4, 1), few(pooled(shuffle.before.joined), write), "pool"),
+            Block("equal", "Z̄' = Z̄?", (5, 0.5), size(shuffle.pool), "pool"),
         ),
         wires=(
             Wire("x", "p", few(shuffle.before.x[0], write)),

@@ -87,10 +87,8 @@ def backprop_diagram(part: str, example: Example, name: str, *, write: Write) ->
         ("last", "LayerNorm", (5, 0), ""),
         ("loss", "ℒ", (6, 0), "layer"),
     )
-    lit = "first seed rows of"
     blocks = tuple(
-        Block(code, label, at, part=of, dials=lit if of == part else "", kind="data" if code in ("x", "loss") else "step")
-        for code, label, at, of in chain
+        Block(code, label, at, part=of, kind="data" if code in ("x", "loss") else "step") for code, label, at, of in chain
     )
     opened = {code: of for code, _label, _at, of in chain}
     wires: list[Wire] = []

@@ -135,14 +135,14 @@ def cost_diagram(layer: Layer, *, amount: Callable[[float], str], size: Callable
     return Diagram(
         title=_("Block diagram of what a layer costs"),
         blocks=(
-            Block("x", "X", (0, 0), f"{t}×{d}", "modules", "t d setup", "data"),
-            Block("qkv", "Q, K, V, O", (1, 0), "4TD²", "growth", "d t"),
-            Block("scores", "QKᵀ", (2, 0), "T²D", "growth", "t d"),
-            Block("maps", _("maps A"), (3, 0), f"{n}×{t}×{t}", "memory", "n t", "data"),
-            Block("mix", "AV", (4, 0), "T²D", "growth", "t d"),
-            Block("ffn", "FFN", (5, 0), "8TD²", "memory", "d t"),
-            Block("all", _("all layers"), (6, 0), _("all models"), "models", "setup", "data"),
-            Block("said", _("documents"), (6, 1), _("say"), "claims", "frames batch", "data"),
+            Block("x", "X", (0, 0), f"{t}×{d}", "modules", kind="data"),
+            Block("qkv", "Q, K, V, O", (1, 0), "4TD²", "growth"),
+            Block("scores", "QKᵀ", (2, 0), "T²D", "growth"),
+            Block("maps", _("maps A"), (3, 0), f"{n}×{t}×{t}", "memory", kind="data"),
+            Block("mix", "AV", (4, 0), "T²D", "growth"),
+            Block("ffn", "FFN", (5, 0), "8TD²", "memory"),
+            Block("all", _("all layers"), (6, 0), _("all models"), "models", kind="data"),
+            Block("said", _("documents"), (6, 1), _("say"), "claims", kind="data"),
         ),
         wires=(
             Wire("x", "qkv", amount(layer.projections)),

@@ -132,24 +132,41 @@ def sums_figure(means: NDArray[np.floating], *, expected: float) -> go.Figure:
 
 
 def depth_figure(
-    post: NDArray[np.floating], pre: NDArray[np.floating], *, title: str, first: int = 1, log: bool = True,
-) -> go.Figure:  # fmt: skip
-    """One number per layer, post-norm against pre-norm.
+    post: NDArray[np.floating],
+    pre: NDArray[np.floating],
+    *,
+    title: str,
+    layers: Sequence[int],
+    own: tuple[NDArray[np.floating], NDArray[np.floating]] | None = None,
+    at: tuple[int, float, float] | None = None,
+) -> go.Figure:
+    """One number by layer, or by the number of layers, post-norm against pre-norm.
 
     Args:
-        title: of the value axis. first: number of the first entry (0 where it is what goes in).
+        title: of the value axis. own: the same of the one draw that is read, thin. at: its number of layers, and both numbers.
     """
-    layers = list(range(first, first + len(post)))
+    kinds = (
+        (post, _("post-norm: LayerNorm(x + Sublayer(x))"), BLUE, "circle"),
+        (pre, _("pre-norm: x + Sublayer(LayerNorm(x))"), ORANGE, "diamond"),
+    )
     traces = [
-        line(layers, values, name, colour, width=2, hover="%{y:.3~g}", mode="lines+markers", marker={"symbol": symbol, "size": 9})
-        for values, name, colour, symbol in (
-            (post, _("post-norm: LayerNorm(x + Sublayer(x))"), BLUE, "circle"),
-            (pre, _("pre-norm: x + Sublayer(LayerNorm(x))"), ORANGE, "diamond"),
+        line(list(layers), values, name, colour, width=2, hover="%{y:.3~g}", mode="lines+markers",
+             marker={"symbol": symbol, "size": 9})
+        for values, name, colour, symbol in kinds
+    ]  # fmt: skip
+    for values, (_values, _name, colour, _symbol) in zip(own or (), kinds, strict=False):
+        traces.append(
+            line(list(layers), values, _("this draw"), colour, width=1, dash="dot", hover="%{y:.3~g}", showlegend=False)
         )
-    ]
-    return chart(traces, x_title=_("Layer"), y_title=title, keep=f"depth-{title}", hover="x unified", height=330,
-                 x={"dtick": 1 if len(layers) <= 14 else 2},
-                 y={"type": "log", "exponentformat": "power"} if log else {"rangemode": "tozero"})  # fmt: skip
+    if at is not None:
+        count, *read = at
+        traces += [
+            marks([count], [value], _("this draw"), colour, symbol=symbol + "-open", size=13, hover="%{y:.3~g}")
+            for value, (_values, _name, colour, symbol) in zip(read, kinds, strict=True)
+        ]
+    across = _("Layer") if own is None else _("Layers of the stack")
+    return chart(traces, x_title=across, y_title=title, keep=f"depth-{title}", hover="x unified", height=330,
+                 x={"dtick": 1 if len(layers) <= 14 else 2}, y={"rangemode": "tozero"})  # fmt: skip
 
 
 def softmax_figure(x: NDArray[np.floating], safe: NDArray[np.floating], plain: NDArray[np.floating]) -> go.Figure:
@@ -183,12 +200,12 @@ def norms_diagram(numbers: Mapping[str, tuple[str, str]], names: Mapping[str, st
     return Diagram(
         title=_("Block diagram of an encoder layer"),
         blocks=(
-            Block("x", "x", (0, 0), part="norms", dials="level sample time channel", kind="data"),
-            Block("softmax", _("softmax"), (1, 0), "Σ = 1", "softmax", "shift"),
-            Block("dropout", "dropout", (2, 0), rate, "dropout", "rate draw"),
-            Block("norm", norm, (3, 0), "N_1: x + O", "norms", "norm"),
-            Block("act", activation, (4, 0), "FFN", "activations", "at name"),
-            Block("out", "LayerNorm", (5, 0), "N_2: N_1 + F", "depth", "layers seed"),
+            Block("x", "x", (0, 0), part="norms", kind="data"),
+            Block("softmax", _("softmax"), (1, 0), "Σ = 1", "softmax"),
+            Block("dropout", "dropout", (2, 0), rate, "dropout"),
+            Block("norm", norm, (3, 0), "N_1: x + O", "norms"),
+            Block("act", activation, (4, 0), "FFN", "activations"),
+            Block("out", "LayerNorm", (5, 0), "N_2: N_1 + F", "depth"),
         ),
         wires=(
             Wire("x", "softmax", into("softmax")),

@@ -162,33 +162,47 @@ def norms_figure(before: Array, after: Array, largest: float) -> go.Figure:
                  y={"type": "log", "exponentformat": "power"}, shapes=[across(largest, GREY, 2, dash="dot")])  # fmt: skip
 
 
-def optimiser_diagram(step: AdamStep, *, write: Write, clip: str = "", rate: str = "") -> Diagram:
-    """One step of Adam with its numbers.
+def step_notes(step: AdamStep, write: Write) -> dict[str, str]:
+    """Numbers of one step of Adam, by the blocks of `optimiser_diagram`."""
+    numbers = {"theta": step.before, "loss": step.g, "m": step.m, "v": step.v, "ratio": step.mc / (step.vc**0.5 + 1e-8)}
+    return {code: few(values, write) for code, values in (numbers | {"next": step.after}).items()}
+
+
+def optimiser_diagram(notes: Mapping[str, str], *, t: int | None = None, rate: str = "") -> Diagram:
+    """One step of Adam.
 
     Args:
-        clip: what clipping does to the gradient, written; "" where the page does not clip. rate: the schedule's rate, written.
+        notes: what the part on display computes, written, by the block's code; it says nothing of the others.
+        t: the step; a letter where the part takes none. rate: the one that the schedule gives, written.
     """
-    t = step.t
+    now, before = ("t", "t−1") if t is None else (str(t), str(t - 1))
+    blocks = (
+        ("theta", f"θ_{{{before}}}", (0, 1), "init"),
+        ("loss", "∇ℒ(θ)", (1, 1), "book"),
+        ("clip", _("clip"), (2, 1), "clipping"),
+        ("m", f"m_{{{now}}}", (3, 0), "surface"),
+        ("v", f"v_{{{now}}}", (3, 2), "surface"),
+        ("ratio", "m̂/(√v̂ + ε)", (4, 1), "surface"),
+        ("schedule", _("schedule"), (5, 0), "schedules"),
+        ("rate", "· η", (5, 1), "schedules"),
+        ("next", f"θ_{{{now}}}", (6, 1), "surface"),
+    )
+    data = ("theta", "schedule", "next")
     return Diagram(
         title=_("Block diagram of one optimiser step"),
-        blocks=(
-            Block("theta", f"θ_{{{t - 1}}}", (0, 1), few(step.before, write), "init", "step scheme surface", "data"),
-            Block("loss", "∇ℒ(θ)", (1, 1), few(step.g, write), "book", "surface step recording"),
-            Block("clip", _("clip"), (2, 1), clip, "clipping", "norm g1 g2"),
-            Block("m", f"m_{{{t}}}", (3, 0), few(step.m, write), "surface", "step adam"),
-            Block("v", f"v_{{{t}}}", (3, 2), few(step.v, write), "surface", "step adam"),
-            Block("ratio", "m̂/(√v̂ + ε)", (4, 1), few(step.mc / (step.vc**0.5 + 1e-8), write), "surface", "adam step"),
-            Block("rate", "· η", (5, 1), rate or f"η = {write(step.rate)}", "schedules", "rate step warmup floor factor every"),
-            Block("next", f"θ_{{{t}}}", (6, 1), few(step.after, write), "surface", "step decay rate", "data"),
+        blocks=tuple(
+            Block(code, label, at, notes.get(code, ""), part, kind="data" if code in data else "step")
+            for code, label, at, part in blocks
         ),
         wires=(
-            Wire("theta", "loss", few(step.before, write, 1)),
-            Wire("loss", "clip", few(step.g, write, 1)),
+            Wire("theta", "loss"),
+            Wire("loss", "clip"),
             Wire("clip", "m", "β_1"),
             Wire("clip", "v", "β_2"),
             Wire("m", "ratio"),
             Wire("v", "ratio"),
-            Wire("ratio", "rate", few(step.mc / (step.vc**0.5 + 1e-8), write, 1)),
+            Wire("ratio", "rate"),
+            Wire("schedule", "rate", rate),
             Wire("rate", "next", "−"),
             Wire("next", "theta", _("the next step starts here"), "under", 1),
         ),
@@ -203,15 +217,14 @@ def initial_diagram(sizes: Array, activation: str, *, write: Write) -> Diagram:
     """
     last = len(sizes) - 1
     return Diagram(
-        flows=True,
         title=_("Block diagram of a signal through new layers"),
         blocks=(
             Block("x", "x", (0, 0), f"rms {write(float(sizes[0]))}", "init", kind="data"),
-            Block("first", "xW_1", (1, 0), "", "init", "scheme"),
-            Block("act", activation, (2, 0), "", "init", "activation"),
+            Block("first", "xW_1", (1, 0), "", "init"),
+            Block("act", activation, (2, 0), "", "init"),
             Block("dots", "…", (3, 0), kind="sum"),
-            Block("last", f"W_{{{last}}}", (4, 0), "", "init", "scheme layers"),
-            Block("act_last", activation, (5, 0), "", "init", "activation"),
+            Block("last", f"W_{{{last}}}", (4, 0), "", "init"),
+            Block("act_last", activation, (5, 0), "", "init"),
             Block("h", f"x_{{{last}}}", (6, 0), f"rms {write(float(sizes[-1]))}", "init", kind="data"),
         ),
         wires=(

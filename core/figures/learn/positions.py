@@ -101,12 +101,12 @@ def positions_diagram(
     """
     shown = "×".join(map(str, size))
     if entry is None:
-        encoding: tuple[Block, ...] = (Block("waves", _("learned"), (2, 1), shown, "waves", "i"),)
+        encoding: tuple[Block, ...] = (Block("waves", _("learned"), (2, 1), shown, "waves"),)
         start: tuple[Wire, ...] = (Wire("pos", "waves", str(pos)), Wire("waves", "pe", shown))
     else:
         encoding = (
-            Block("omega", "ω_i", (1, 1), write(entry.frequency), "exponent", "base d i"),
-            Block("waves", "sin, cos", (2, 1), f"i = {pair}", "waves", "pos base d i"),
+            Block("omega", "ω_i", (1, 1), write(entry.frequency), "exponent"),
+            Block("waves", "sin, cos", (2, 1), f"i = {pair}", "waves"),
         )
         start = (
             Wire("pos", "omega", str(pos)),
@@ -116,15 +116,15 @@ def positions_diagram(
     return Diagram(
         title=_("Block diagram of positions added to embeddings"),
         blocks=(
-            Block("pos", "pos", (0, 1), str(pos), "matrix", "pos", "data"),
+            Block("pos", "pos", (0, 1), str(pos), "matrix", kind="data"),
             *encoding,
-            Block("pe", "PE", (3, 1), shown, "matrix", "n d base", "data"),
-            Block("scale", "s · PE", (4, 1), f"s = {write(scale)}", "scale", "s n d base"),
-            Block("x", "X", (4, 0), _("content"), "scale", "of", "data"),
-            Block("sum", "+", (5, 0.5), part="scale", dials="s of n d base", kind="sum"),
-            Block("out", "X + s PE", (6, 0.5), _("to attention"), "scale", "s of n d base", "data"),
-            Block("dot", f"PE_{{{pos}}} · PE_{{{other}}}", (4, 2), write(product), "similarity", "pos d base"),
-            Block("turn", "M_k PE_{pos}", (5, 2), f"k = {shift}", "rotation", "k i pos d base"),
+            Block("pe", "PE", (3, 1), shown, "matrix", kind="data"),
+            Block("scale", "s · PE", (4, 1), f"s = {write(scale)}", "scale"),
+            Block("x", "X", (4, 0), _("content"), "scale", kind="data"),
+            Block("sum", "+", (5, 0.5), part="scale", kind="sum"),
+            Block("out", "X + s PE", (6, 0.5), _("to attention"), "scale", kind="data"),
+            Block("dot", f"PE_{{{pos}}} · PE_{{{other}}}", (4, 2), write(product), "similarity"),
+            Block("turn", "M_k PE_{pos}", (5, 2), f"k = {shift}", "rotation"),
         ),
         wires=(
             *start,

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import plotly.graph_objects as go
 
-from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few, shape
+from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few
 from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, BROWN, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout, figure_of
 from core.figures.traces import chart, heat, line, upright
@@ -152,19 +152,18 @@ def rnn_diagram(x: Array, run: RNNTrace, terms: tuple[float, float, float], *, s
         terms: of `core.lecture.recurrence.rnn_terms`. step, unit: from 0 on.
     """
     before = float(run.h[step - 1, unit]) if step else 0.0
-    t = step + 1
+    t, k = step + 1, unit + 1
     return Diagram(
-        flows=True,
         title=_("Block diagram of an RNN cell"),
         blocks=(
-            Block("x", f"x_{{{t}}}", (0, 0), few(x[step], write), dials="seq text period", kind="data"),
-            Block("before", f"h_{{{t - 1}}}", (0, 1), write(before), "gradient", "t", "data"),
-            Block("in", "W_{hx} x", (1, 0), write(terms[0]), "rnn", "draw unit"),
-            Block("back", "W_{hh} h", (1, 1), write(terms[1]), "rnn", "rho draw unit"),
+            Block("x", f"x_{{{t}}}", (0, 0), few(x[step], write), kind="data"),
+            Block("before", f"h_{{{t - 1},{k}}}", (0, 1), write(before), "gradient", kind="data"),
+            Block("in", "W_{hx} x", (1, 0), write(terms[0]), "rnn"),
+            Block("back", "W_{hh} h", (1, 1), write(terms[1]), "rnn"),
             Block("sum", "+", (2, 0.5), part="rnn", kind="sum"),
             Block("tanh", "tanh", (3, 0.5), write(float(run.h[step, unit])), "rnn"),
-            Block("h", f"h_{{{t}}}", (4, 0.5), shape(run.h[step]), "rnn", "t", "data"),
-            Block("y", f"y_{{{t}}}", (5, 0.5), write(float(run.y[step, 0])), "rnn", "t", "data"),
+            Block("h", f"h_{{{t},{k}}}", (4, 0.5), write(float(run.h[step, unit])), "rnn", kind="data"),
+            Block("y", f"y_{{{t}}}", (5, 0.5), write(float(run.y[step, 0])), "rnn", kind="data"),
         ),
         wires=(
             Wire("x", "in"),
@@ -186,22 +185,21 @@ def lstm_diagram(x: Array, run: LSTMTrace, *, step: int, unit: int, write: Write
     kept, added = (write(value) for value in cell_terms(run, step, unit))
     t = step + 1
     return Diagram(
-        flows=True,
         title=_("Block diagram of an LSTM cell"),
         blocks=(
-            Block("cell", f"c_{{{t - 1}}}", (0, 0), before, "gradient", "t", "data"),
-            Block("in", f"x_{{{t}}}, h_{{{t - 1}}}", (0, 2), few(x[step], write, 1), dials="seq text period t", kind="data"),
-            Block("f", "f_t: sigmoid", (1, 1), f, "lstm", "fb draw"),
-            Block("i", "i_t: sigmoid", (1, 2), i, "lstm", "draw"),
-            Block("candidate", "c̃ = tanh", (1, 3), candidate, "lstm", "draw"),
+            Block("cell", f"c_{{{t - 1}}}", (0, 0), before, "gradient", kind="data"),
+            Block("in", f"x_{{{t}}}, h_{{{t - 1}}}", (0, 2), few(x[step], write, 1), kind="data"),
+            Block("f", "f_t: sigmoid", (1, 1), f, "lstm"),
+            Block("i", "i_t: sigmoid", (1, 2), i, "lstm"),
+            Block("candidate", "c̃ = tanh", (1, 3), candidate, "lstm"),
             Block("keep", "⊙", (2, 0), part="lstm", kind="sum"),
             Block("add", "⊙", (2, 2.5), part="lstm", kind="sum"),
             Block("sum", "+", (3, 0), part="lstm", kind="sum"),
-            Block("o", "o_t: sigmoid", (3, 3), o, "lstm", "draw"),
-            Block("c", f"c_{{{t}}}", (4, 0), c, "lstm", "t unit", "data"),
+            Block("o", "o_t: sigmoid", (3, 3), o, "lstm"),
+            Block("c", f"c_{{{t}}}", (4, 0), c, "lstm", kind="data"),
             Block("tanh", "tanh", (4, 1.5), part="lstm"),
             Block("out", "⊙", (5, 1.5), part="lstm", kind="sum"),
-            Block("h", f"h_{{{t}}}", (6, 1.5), h, "lstm", "t unit", "data"),
+            Block("h", f"h_{{{t}}}", (6, 1.5), h, "lstm", kind="data"),
         ),
         wires=(
             Wire("cell", "keep", before),
@@ -234,13 +232,12 @@ def gradient_diagram(back: ThroughTime, write: Write) -> Diagram:
     last = len(back.rnn)
     steps = (1, 2, last - 1, last)
     cells = tuple(
-        Block(f"h{t}", f"h_{{{t}}}", (place + (place > 1), 0), part="rnn" if place < 2 else "lstm", dials="rho fb")
+        Block(f"h{t}", f"h_{{{t}}}", (place + (place > 1), 0), part="rnn" if place < 2 else "lstm")
         for place, t in enumerate(steps)
     )
     norms = {t: f"‖∇‖ {write(float(back.rnn[t - 1]))}" for t in steps}
     inputs = tuple(
-        Block(f"x{t}", f"x_{{{t}}}", (place + (place > 1), 1), norms[t], "gradient", "seq len text rho", "data")
-        for place, t in enumerate(steps)
+        Block(f"x{t}", f"x_{{{t}}}", (place + (place > 1), 1), norms[t], "gradient", kind="data") for place, t in enumerate(steps)
     )
     middle = (Block("dots", "…", (2, 0), kind="sum"),)
     chain = [f"h{steps[0]}", f"h{steps[1]}", "dots", f"h{steps[2]}", f"h{steps[3]}"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from core.lecture.claims import Said
-from core.lecture.norms import DepthGradients, DropoutExample, NormExample
+from core.lecture.norms import DEPTHS, DRAWS, DropoutExample, NormExample, Stack
 from core.lecture.optimisers import Array
 from core.messages import compose
 
@@ -52,17 +54,19 @@ def dropout(one: DropoutExample) -> Said:
     return said
 
 
-def depth(post: DepthGradients, pre: DepthGradients) -> Said:
-    """Ends of the post-norm stack and of the pre-norm one."""
+def depth(post: Stack, pre: Stack, means: tuple[Array, Array]) -> Said:
+    """A post-norm stack and a pre-norm one of one draw; means over the draws of their last layers' gradients, by DEPTHS."""
     said: Said = {}
+    (post_first, *_rest, post_last), (pre_first, *_others, pre_last) = means
+    said["gradients"] = compose(
+        "From {few} to {many} layers the last layer's gradient goes from {post_first:.2f} to {post_last:.2f} in post-norm and "
+        "from {pre_first:.2f} to {pre_last:.2f} in pre-norm (mean of {draws} draws). At {many} layers post-norm's is {ratio:.1f} "
+        "times pre-norm's; both bounds are apart by the root of {many}, {root:.1f}.",
+        few=DEPTHS[0], many=DEPTHS[-1], draws=DRAWS, post_first=float(post_first), post_last=float(post_last),
+        pre_first=float(pre_first), pre_last=float(pre_last), ratio=float(post_last / pre_last), root=math.sqrt(DEPTHS[-1]),
+    )  # fmt: skip
     said["activations"] = compose(
         "Post-norm rescales each sum: its activations end at {post:.2f}, those of the pre-norm stack at {pre:.2f}.",
         post=float(post.activations[-1]), pre=float(pre.activations[-1]),
-    )  # fmt: skip
-    ratio_post, ratio_pre = (float(one.gradients[-1] / one.gradients[0]) for one in (post, pre))
-    said["gradients"] = compose(
-        "In this draw the last layer's gradient is {post:.2f} times the first's in the post-norm stack and {pre:.2f} times "
-        "in the pre-norm one.",
-        post=ratio_post, pre=ratio_pre,
     )  # fmt: skip
     return said

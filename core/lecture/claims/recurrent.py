@@ -62,6 +62,16 @@ def gradient(back: ThroughTime) -> Said:
         said["rnn rises"] = compose(
             "Over {steps} steps the RNN's line rises by {powers:.1f} powers of ten.", steps=steps, powers=-fall
         )
+    if 0 < back.matrix < 1:
+        said["matrix shrinks"] = compose(
+            "W_hh alone, without the slopes 1 − h² of the units, would let it fall by {powers:.1f} powers of ten.",
+            powers=-math.log10(back.matrix),
+        )  # fmt: skip
+    elif back.matrix >= 1:
+        said["matrix stretches"] = compose(
+            "W_hh alone, without the slopes 1 − h² of the units, would let it rise by {powers:.1f} powers of ten.",
+            powers=math.log10(back.matrix),
+        )  # fmt: skip
     if back.lstm[0] > 0 < back.lstm[-1]:
         said["lstm"] = compose(
             "The LSTM's first norm is 10 to the power of {lstm:.1f} times its last, the product of its forget gates (dashed) 10 "

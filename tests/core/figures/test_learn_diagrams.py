@@ -20,7 +20,7 @@ from core.figures.learn.cost import cost_diagram
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
 from core.figures.learn.diagrams.drawing import Look, block_width, describe, label_width, svg
 from core.figures.learn.norms import norms_diagram
-from core.figures.learn.optimisers import initial_diagram, optimiser_diagram
+from core.figures.learn.optimisers import initial_diagram, optimiser_diagram, step_notes
 from core.figures.learn.positions import positions_diagram
 from core.figures.learn.recurrent import gradient_diagram, lstm_diagram, rnn_diagram
 from core.figures.learn.transformer import transformer_diagram
@@ -63,7 +63,7 @@ def lstm() -> Diagram:
 
 def adam() -> Diagram:
     step = optimisers.adam_step("bowl", "adam", 7, rate=optimisers.constant(0.03))
-    return optimiser_diagram(step, write=two, clip="3.61 → 1.00")
+    return optimiser_diagram(step_notes(step, two), t=step.t, rate="η = 0.03")
 
 
 def encoding() -> Diagram:
@@ -198,7 +198,7 @@ def test_ctcs_wires_have_the_loss_of_torch() -> None:
 def test_a_drawing_is_sound(page: str, diagram: Diagram) -> None:
     codes = {block.code for block in diagram.blocks}
     assert len(codes) == len(diagram.blocks) and {end for one in diagram.wires for end in (one.source, one.target)} <= codes
-    look = Look(part="", dial="", names={}, link=lambda code: f"?part={code}&x=1")
+    look = Look(names={}, link=lambda code: f"?part={code}&x=1")
     for narrow in (False, True):
         root = ElementTree.fromstring(svg(diagram, look, narrow=narrow))
         assert root[0].tag.endswith("desc") and root[0].text == describe(diagram)
@@ -234,21 +234,11 @@ def test_the_labels_fit_in_spanish_too(monkeypatch: pytest.MonkeyPatch) -> None:
             assert not long, diagram.title
 
 
-def test_what_the_dial_moves_lights_up_and_the_part_on_display_is_framed() -> None:
-    look = Look(part="sum", dial="t", names={"sum": "4 · Weighted sum"}, link=lambda code: f"?part={code}")
+def test_the_part_on_display_is_framed() -> None:
+    look = Look(part="sum", names={"sum": "4 · Weighted sum"}, link=lambda code: f"?part={code}")
     root = ElementTree.fromstring(svg(attention(), look, narrow=False))
     groups = {one.get("data-block"): one.get("class", "").split() for one in root.iter() if one.get("data-block")}
-    assert {code for code, names in groups.items() if "diagram-lit" in names} == {"scores", "weights", "z", "out"}
     assert {code for code, names in groups.items() if "diagram-here" in names} == {"z"}
-
-
-def test_a_dial_that_changes_nothing_lights_nothing_after_it() -> None:
-    assert shuffled().lit("order") == {"p", "pz", "after"}  # without positions rows only move, and their mean stays
-    other = permutation.shuffle(X, WEIGHTS, [5, 2, 3, 1, 0, 4], positions=True)
-    drawn = permutation_diagram(other, [5, 2, 3, 1, 0, 4], heads=1, write=two, size=general)
-    assert drawn.lit("order") == {"p", "pz", "after", "same", "mean", "equal"}
-    assert attention().lit("words") == {block.code for block in attention().blocks} and not attention().lit("")
-    assert chain().lit("first") == {"norm"} and adam().lit("norm") == {"clip"}
 
 
 def test_a_label_with_marks_of_xml_is_written_as_it_is() -> None:

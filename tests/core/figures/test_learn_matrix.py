@@ -61,8 +61,10 @@ def test_a_large_matrix_has_a_colour_bar_instead_of_numbers() -> None:
 
 
 def test_bars_keep_their_numbers() -> None:
-    figure = attention_steps.row_bars(np.array([0.7, 0.3]), ["the", "the·2"], y_title="Weight", even=0.5, mark=1)
-    assert list(figure.data[0].y) == [0.7, 0.3] and list(figure.data[1].y) == [0.5, 0.5]
+    figure = attention_steps.row_bars(np.array([0.7, 0.3]), ["the", "the·2"], y_title="Weight", even=np.array([0.0, 0.5]), mark=1)
+    assert list(figure.data[0].y) == [0.7, 0.3]
+    steps = [(-0.5, 0.0), (0.5, 0.0), (0.5, 0.5), (1.5, 0.5)]  # a step a bar
+    assert list(zip(figure.data[1].x, figure.data[1].y, strict=True)) == steps
     assert figure.data[0].marker.color[0] != figure.data[0].marker.color[1]
     grouped = attention_steps.grouped_bars({"a": np.ones(3), "b": np.zeros(3)}, x_title="x", y_title="y")
     assert [trace.name for trace in grouped.data] == ["a", "b"] and list(grouped.data[0].x) == ["1", "2", "3"]

@@ -50,7 +50,7 @@ def every_figure() -> list[go.Figure]:
         norm_figures.activation_figure(x, curves, chosen="gelu", at=1.0, value=0.84, slope=1.08),
         norm_figures.gelu_gap_figure(*norms.gelu_gaps()),
         norm_figures.sums_figure(drop.means, expected=drop.expected),
-        norm_figures.depth_figure(np.ones(3), np.arange(1.0, 4.0), title="t"),
+        norm_figures.depth_figure(np.ones(3), np.arange(1.0, 4.0), title="t", layers=range(3)),
         norm_figures.softmax_figure(*norms.softmax_pair(100.0)),
         optimiser_figures.surface_figure(
             *optimisers.height_map(surface, points=9), {n: w.points for n, w in walks.items()}, names=names,

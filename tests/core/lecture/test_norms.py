@@ -121,14 +121,14 @@ def test_dropout_keeps_the_expectation() -> None:
     assert means.std() == pytest.approx(np.sqrt(0.4 / 0.6 / 200), rel=0.1)
 
 
-def test_the_depth_study_is_the_gradient_of_the_stack() -> None:
-    """One layer, by finite differences along the gradient's own direction, would be circular: compare with a stack by hand."""
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_the_last_gradient_is_that_of_the_whole_stack(pre_norm: bool) -> None:
     from core.nn import EncoderLayer
 
-    study = n.depth_gradients(2, pre_norm=False, width=8, heads=2, tokens=4, seed=5)
+    study = n.new_stack(2, pre_norm=pre_norm, width=8, heads=2, tokens=4, seed=5)
     torch.manual_seed(5)
     stack = nn.Sequential()
-    layers = [EncoderLayer(8, 2, 32) for _ in range(2)]
+    layers = [EncoderLayer(8, 2, 32, pre_norm=pre_norm) for _ in range(2)]
     for layer in layers:
         for module in layer.modules():
             if isinstance(module, nn.Linear):
@@ -138,17 +138,24 @@ def test_the_depth_study_is_the_gradient_of_the_stack() -> None:
     stack.extend(layers)
     for layer in layers:
         x = layer(x)[0]
-    (x @ read).square().mean().backward()
-    for layer, found in zip(layers, study.gradients, strict=True):
-        total = torch.sqrt(sum((p.grad.square().sum() for p in layer.parameters() if p.grad is not None), torch.tensor(0.0)))
-        assert found == pytest.approx(float(total), rel=1e-4)
+    size = float(x.detach().square().mean().sqrt())
+    ((F.layer_norm(x, (8,)) if pre_norm else x) @ read).square().mean().backward()
+    total = torch.sqrt(sum((p.grad.square().sum() for p in layers[-1].parameters() if p.grad is not None), torch.tensor(0.0)))
+    assert study.last == pytest.approx(float(total), rel=1e-4) and study.activations[-1] == pytest.approx(size, rel=1e-5)
+
+
+def test_the_last_gradient_grows_with_depth_in_post_norm_alone() -> None:
+    """Xiong et al. 2020, theorem 1: the ratio of both bounds is the root of the number of layers."""
+    post, pre = (n.last_gradients(pre_norm=flag).mean(axis=0) for flag in (False, True))
+    assert (np.diff(post) > 0).all() and post[0] == pytest.approx(1.1, abs=0.05) and post[-1] == pytest.approx(3.7, abs=0.1)
+    assert abs(pre - 0.8).max() < 0.1
+    np.testing.assert_allclose(post / pre, np.sqrt(n.DEPTHS), rtol=0.3)
 
 
 def test_pre_norm_grows_along_the_stack_and_post_norm_does_not() -> None:
-    post, pre = (n.depth_gradients(8, pre_norm=flag) for flag in (False, True))
+    post, pre = (n.new_stack(8, pre_norm=flag) for flag in (False, True))
     np.testing.assert_allclose(post.activations[1:], 1, rtol=1e-3)
     assert (np.diff(pre.activations) > 0).all()
-    assert post.gradients[-1] / post.gradients[0] > pre.gradients[-1] / pre.gradients[0]
 
 
 def test_layer_norm_needs_its_root() -> None:

@@ -16,16 +16,28 @@ from core.lecture.optimisers import OPTIMISERS, SURFACES
 WORDS = ["a", "b", "c", "d", "e"]
 
 
-def test_the_winner_is_that_of_a_softmax_at_the_other_temperature() -> None:
+def test_the_largest_weight_is_that_of_a_softmax_at_the_other_temperature() -> None:
     x, weights = tokens.embed(WORDS, 4), attention_steps.random_weights(4)
-    found = predictions.winner(attention_steps.steps(x, weights), weights, temperature=0.1, head=0, query=2)
-    scores = torch.tensor((x @ weights["W_Q"])[2] @ (x @ weights["W_K"]).T / (0.1 * 4**0.5))
-    expected = torch.softmax(scores, 0)
-    assert found.answer == int(expected.argmax()) and not found.tied
-    assert np.isclose(found.values[1], float(expected.max()))
-    twice = tokens.embed(["a", "b", "a"], 4)
-    double = predictions.winner(attention_steps.steps(twice, weights), weights, temperature=0.1, head=0, query=1)
-    assert {double.answer, *double.tied} in ({1}, {0, 2})  # the same word twice is one key
+    key, now, then, before, after = predictions.largest_weight(
+        attention_steps.steps(x, weights), weights, temperature=0.1, head=0, query=2
+    )
+    scores = torch.tensor((x @ weights["W_Q"])[2] @ (x @ weights["W_K"]).T / 4**0.5)
+    for weight, entropy, row in ((now, before, scores.softmax(0)), (then, after, (scores / 0.1).softmax(0))):
+        assert key == int(row.argmax()) and np.isclose(weight, float(row.max()))
+        assert np.isclose(entropy, float(torch.distributions.Categorical(row).entropy()))
+
+
+def test_a_doubled_word_has_four_times_the_score_with_itself_and_a_value_moves_whoever_looks_at_it() -> None:
+    x, weights = tokens.embed(WORDS, 4), attention_steps.random_weights(4)
+    causal = attention_steps.steps(x, weights, heads=2, mask=attention_steps.build_mask("causal", 5))
+    outcome = predictions.doubled_row(causal, weights, head=1, query=3)
+    assert outcome.options[outcome.answer] == 4 and outcome.values[1] == pytest.approx(4 * outcome.values[0])
+    assert [predictions.outputs_moved(causal, head=1, key=key) for key in range(5)] == [5, 4, 3, 2, 1]
+    for key in range(5):
+        values = causal.v[1].copy()
+        values[key] *= 2
+        rows = ~np.isclose(causal.weights[1] @ values, causal.weights[1] @ causal.v[1]).all(axis=1)
+        assert rows.sum() == 5 - key
 
 
 def test_one_row_moves_and_heads_multiply_the_weights() -> None:
@@ -132,10 +144,7 @@ def test_a_smaller_recurrent_weight_reaches_less_far_and_the_same_one_as_far() -
         assert predictions.TRENDS[found.answer] == answer
 
 
-def test_gradients_of_the_first_layer_and_of_a_moved_input() -> None:
-    found = predictions.larger_first_gradient(6, 0)
-    post, pre = (norms.depth_gradients(6, pre_norm=one, seed=0).gradients for one in (False, True))
-    assert found.values == (post[0] / post[-1], pre[0] / pre[-1]) and found.answer == int(found.values[1] > found.values[0])
+def test_gradients_of_a_moved_input() -> None:
     moved = predictions.moved_gradient("linear", "W", rows=3, seed=2, first=0.5, to=1.5, causal=False)
     entries = [backprop.example("linear", rows=3, seed=2, first=first, causal=False).autograd["W"][0, 0] for first in (0.5, 1.5)]
     assert np.allclose(moved.values, entries) and moved.answer == (0 if entries[1] > entries[0] else 2)

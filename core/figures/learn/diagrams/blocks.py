@@ -27,9 +27,7 @@ class Block:
         note: second line, a shape or a value.
         part: code of the page's part that the block opens, or `#` and the key of an element of the page that it leads to; ""
             where it opens none.
-        dials: codes of the dials that change what comes out of it, with blanks between.
         kind: "data" has round ends; "sum" is a small circle with a sign.
-        still: codes of dials that leave it as it is, although they change what goes into it.
     """
 
     code: str
@@ -37,9 +35,7 @@ class Block:
     at: tuple[float, float]
     note: str = ""
     part: str = ""
-    dials: str = ""
     kind: Kind = "step"
-    still: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,16 +57,11 @@ class Wire:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagram:
-    """A diagram.
-
-    Attributes:
-        title: its name, translated. flows: what changes a block's output changes what comes after it, on display too.
-    """
+    """A diagram; its title is translated."""
 
     title: str
     blocks: tuple[Block, ...]
     wires: tuple[Wire, ...]
-    flows: bool = False
 
     def block(self, code: str) -> Block:
         """The block of this code.
@@ -79,14 +70,6 @@ class Diagram:
             KeyError: where there is none.
         """
         return {block.code: block for block in self.blocks}[code]
-
-    def lit(self, dial: str) -> set[str]:
-        """Codes of the blocks that change with a dial, those after them included where numbers flow."""
-        lit = {block.code for block in self.blocks if dial and dial in block.dials.split()}
-        ahead = [one for one in self.wires if self.block(one.target).at[0] >= self.block(one.source).at[0] and one.way != "back"]
-        for _pass in self.blocks if self.flows else ():
-            lit |= {one.target for one in ahead if one.source in lit and dial not in self.block(one.target).still.split()}
-        return lit
 
     @property
     def parts(self) -> set[str]:

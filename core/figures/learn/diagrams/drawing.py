@@ -32,12 +32,10 @@ class Look:
     """Parts of a diagram that stand out.
 
     Attributes:
-        part: code of the part on display; its blocks are framed. dial: code of the dial in play; what it changes lights up.
-        names: name of each part, by code. link: address of a part.
+        part: code of the part on display; its blocks are framed. names: name of each part, by code. link: address of a part.
     """
 
     part: str = ""
-    dial: str = ""
     names: Mapping[str, str]
     link: Callable[[str], str]
 
@@ -93,9 +91,8 @@ def svg(diagram: Diagram, look: Look, *, narrow: bool) -> str:
     SubElement(root, "desc").text = describe(diagram)
     for wire, route, _at in lines:
         _draw_wire(root, wire, [_turned(point, narrow) for point in route])
-    lit = diagram.lit(look.dial)
     for block in diagram.blocks:
-        _draw_block(root, block, places[block.code], look, narrow=narrow, lit=block.code in lit)
+        _draw_block(root, block, places[block.code], look, narrow=narrow)
     for wire, route, at in lines:
         if wire.label:
             sideways = len(route) == 2 and abs(route[0][0] - route[1][0]) < 1
@@ -216,9 +213,9 @@ def _draw_numbers(root: Element, wire: Wire, at: Point, *, narrow: bool, paired:
         group[-1].set("transform", f"rotate(-90 {x:.1f} {y:.1f})")
 
 
-def _draw_block(root: Element, block: Block, place: _Place, look: Look, *, narrow: bool, lit: bool) -> None:
+def _draw_block(root: Element, block: Block, place: _Place, look: Look, *, narrow: bool) -> None:
     here = bool(block.part) and block.part == look.part
-    name = ["diagram-block", f"diagram-{block.kind}", *["diagram-lit"] * lit, *["diagram-here"] * here]
+    name = ["diagram-block", f"diagram-{block.kind}", *["diagram-here"] * here]
     group = SubElement(root, "g", {"class": " ".join(name), "data-block": block.code})
     if block.part:
         told = plain(block.label) + (f" {block.note}" if block.note else "")

@@ -56,13 +56,15 @@ def test_dropout_and_depth() -> None:
         spread = math.sqrt(float(((means - means.mean()) ** 2).mean()))
         truth = {"spread": {"draws": 400, "mean": float(means.mean()), "spread": spread}}
         dropped.check(norms.dropout_example(rate, seed=state["draw"]), truth, state)
+    post_mean, pre_mean = (np.median(norms.last_gradients(pre_norm=which), axis=0) for which in (False, True))  # of any kind
+    study = {
+        "few": 2, "many": 16, "draws": 10, "post_first": post_mean[0], "post_last": post_mean[4], "pre_first": pre_mean[0],
+        "pre_last": pre_mean[4], "ratio": post_mean[4] / pre_mean[4], "root": 4.0,
+    }  # fmt: skip
     for state in states(layers=[8, 2, 16], seed=[1, 10]):
-        post, pre = (norms.depth_gradients(state["layers"], pre_norm=which, seed=state["seed"]) for which in (False, True))
+        post, pre = (norms.new_stack(state["layers"], pre_norm=which, seed=state["seed"]) for which in (False, True))
         sizes = {"post": float(post.activations[state["layers"]]), "pre": float(pre.activations[state["layers"]])}
-        ratios = {
-            name: float(one.gradients[state["layers"] - 1] / one.gradients[0]) for name, one in (("post", post), ("pre", pre))
-        }
-        deep.check((post, pre), {"activations": sizes, "gradients": ratios}, state)
+        deep.check((post, pre, (post_mean, pre_mean)), {"activations": sizes, "gradients": study}, state)
         assert abs(sizes["post"] - 1) < 0.01 < sizes["pre"] - 1, "each post-norm rescales, nothing does so in the pre-norm stack"
     dropped.end()
     deep.end()

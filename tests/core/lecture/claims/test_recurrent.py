@@ -58,7 +58,7 @@ def attention_last(head: dict[str, Tensor]) -> Callable[[Tensor], Tensor]:
 
 def test_how_far_gradients_fall() -> None:
     walk = Walk(claims.gradient)
-    for state in states(rho=[1.0, 0.0, 4.0], fb=[2.0, -4.0, 6.0], steps=[40, 4, 60]):
+    for state in states(rho=[1.0, 0.0, 0.3, 4.0], fb=[2.0, -4.0, 6.0], steps=[40, 4, 60]):
         x = recurrence.wave(state["steps"], period=12.0)
         rnn = recurrence.scale_weight(recurrence.random_rnn(1), "W_hh", state["rho"])
         lstm = recurrence.shift_weight(recurrence.random_lstm(1), "b_f", state["fb"])
@@ -78,9 +78,20 @@ def test_how_far_gradients_fall() -> None:
             name: rnn_numbers,
             "lstm": {"lstm": math.log10(of_lstm[0] / of_lstm[-1]), "gates": gates},
             "attention": {"share": looked.min() / looked.max()},
-        }
+        } | of_the_matrix(rnn, state["steps"])
         walk.check(recurrence.gradients_through_time(x, rnn, lstm), numbers, state)
     walk.end()
+
+
+def of_the_matrix(rnn: Any, steps: int) -> dict[str, dict[str, float]]:
+    """What W_hh does to the gradient in a network of the same weights whose units are linear, by autograd."""
+    x = torch.zeros(steps, 1, dtype=torch.float64, requires_grad=True)
+    h = torch.zeros(len(rnn["b_h"]), dtype=torch.float64)
+    for row in x:
+        h = torch.tensor(rnn["W_hx"]) @ row + torch.tensor(rnn["W_hh"]) @ h
+    slopes = torch.stack([torch.autograd.grad(one, x, retain_graph=True)[0][:, 0] for one in h]).norm(dim=0)
+    powers = float((slopes[0] / slopes[-1]).log10())
+    return {} if math.isinf(powers) else {"matrix shrinks" if powers < 0 else "matrix stretches": {"powers": abs(powers)}}
 
 
 def test_the_product_of_forget_gates_is_the_cells_way_with_the_gates_held() -> None:
