@@ -63,7 +63,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site
 
 REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError EmptyList \
-	FeedFailed FindingError FormatError GradientError MissingModels NotAllowed \
+	FeedFailed FindingError FormatError GradientError JournalError MissingModels NotAllowed \
 	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError RecordingError \
 	TextError UnusableBook VideoError WentQuiet WindowError
 

@@ -6,21 +6,24 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from core import checkpoints
 from core.cli import options
 from core.device import use_one_thread
 from core.market.answers import report as reports
 from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
 from core.market.answers.recordings import RecordedDay, ScoredDay, Scoring, find_recordings, score_day
 from core.market.answers.table import Table
+from core.market.book import BookError
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
+from core.market.made_again import TRAINED, has_journal, known_predictors, make_again
 from core.market.predictor import load_predictor
 from core.messages import BadValue, compose
 from core.parallel import each
@@ -74,11 +77,28 @@ def _by_market(days: Iterable[RecordedDay]) -> list[RecordedDay]:
 
 
 def score_named(
-    day: RecordedDay, *, names: Sequence[str], folder: Path, by: Scoring, progress: Callable[[int, int], None] | None
+    day: RecordedDay,
+    *,
+    names: Sequence[str],
+    folder: Path,
+    by: Scoring,
+    again: bool,
+    progress: Callable[[int, int], None] | None,
 ) -> ScoredDay:
-    """As `core.market.answers.recordings.score_day`, the checkpoints by their names: a task that another process can do."""
+    """As `core.market.answers.recordings.score_day`, the checkpoints by their names: a task that another process can do.
+
+    Args:
+        again: make its journal of predictions again too, where it has one.
+    """
     use_one_thread()
-    return score_day(day, {name: load_predictor(name, folder=folder) for name in names}, by, progress=progress)
+    scored = score_day(day, {name: load_predictor(name, folder=folder) for name in names}, by, progress=progress)
+    if not again or not has_journal(day.paths):
+        return scored
+    try:
+        journal = asdict(make_again(day.name, day.paths, known_predictors(folder, checkpoints.FOLDER, TRAINED)))
+    except BookError as error:  # the rows were read: it is the calls
+        journal = {"refused": str(error)}
+    return replace(scored, about=scored.about | {"journal": journal})
 
 
 def _score_all(
@@ -110,7 +130,8 @@ def _score_all(
         part=o.part,
         thresholds=o.thresholds if o.adaptive else None,
     )
-    work = partial(score_named, names=names, folder=o.folder.resolve(), by=by, progress=moved if o.ray is None else None)
+    told = moved if o.ray is None else None
+    work = partial(score_named, names=names, folder=o.folder.resolve(), by=by, again=o.out is not None, progress=told)
     for number, one in each(work, days, ray=o.ray):
         answers[number] = one
         if o.ray is not None:

@@ -12,9 +12,11 @@ from typing import Any, Final
 
 from tqdm import tqdm
 
+from core.device import use_one_thread
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import Feed, FeedFailed, is_cancelled
 from core.market.feeds.venues import make_exchange
+from core.market.predictor import Predictor, load_predictor
 from core.market.recorder import RecordingProgress, record
 from core.market.store.places import library_folder
 from core.market.store.segments import market_folder
@@ -37,7 +39,8 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 def _run(o: argparse.Namespace) -> None:
     folder = library_folder(o.folder)
-    feed = LiveFeed(o.exchange, o.symbol)
+    use_one_thread()
+    feed, predictor = LiveFeed(o.exchange, o.symbol), load_predictor()
     bar = tqdm(total=o.seconds, unit="s", bar_format="{desc} {n:.0f} s {bar} {elapsed}" if o.seconds else "{desc} {elapsed}")
     latest: list[str] = []
 
@@ -49,7 +52,7 @@ def _run(o: argparse.Namespace) -> None:
 
     try:
         make_exchange(o.exchange)  # before anything is written
-        recorded = _recorded(record_until_signal(feed, folder, seconds=o.seconds, on_progress=show), folder, feed.key)
+        recorded = _recorded(record_until_signal(feed, folder, predictor, seconds=o.seconds, on_progress=show), folder, feed.key)
     except FeedFailed as failure:
         raise ValueError(str(failure)) from failure
     finally:
@@ -80,7 +83,12 @@ def _recorded(recording: Coroutine[Any, Any, None], folder: Path, key: str) -> b
 
 
 async def record_until_signal(
-    feed: Feed, folder: Path, *, seconds: float | None = None, on_progress: Callable[[RecordingProgress], None] | None = None
+    feed: Feed,
+    folder: Path,
+    predictor: Predictor | None = None,
+    *,
+    seconds: float | None = None,
+    on_progress: Callable[[RecordingProgress], None] | None = None,
 ) -> None:
     """Record until `seconds` have passed, the feed ends, or the process is asked to end; then everything is on disk.
 
@@ -91,7 +99,7 @@ async def record_until_signal(
         OSError: where the disk refuses.
     """
     loop = asyncio.get_running_loop()
-    recording = asyncio.create_task(record(feed, folder, seconds=seconds, on_progress=on_progress))
+    recording = asyncio.create_task(record(feed, folder, predictor, seconds=seconds, on_progress=on_progress))
     for ending in ENDING_SIGNALS:
         if signal.getsignal(ending) is not signal.SIG_IGN:
             loop.add_signal_handler(ending, recording.cancel)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # which reads files by this module
 
 STEP_MS: Final = 250
 """Milliseconds between two rows."""
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 24 * HOUR_MS
 CARRIED_INTERVALS: Final = 4
 """Sampling intervals that a book is carried at most."""
 MAX_CARRY_MS: Final = 10_000
@@ -156,6 +158,25 @@ def stalled(timestamps: NDArray[np.int64], levels: FloatArray) -> NDArray[np.boo
     fresh[1:] = (levels[1:] != levels[:-1]).any(axis=1) | (np.diff(timestamps) != STEP_MS)
     changed = timestamps[np.maximum.accumulate(np.where(fresh, np.arange(len(timestamps)), 0))]
     return timestamps - changed >= STALLED_MS
+
+
+class StandStill:
+    """Tells of one row after another whether its book is stalled, as `stalled` does of a file's."""
+
+    def __init__(self) -> None:
+        self._levels: FloatArray | None = None
+        self._last_ms = self._changed_ms = 0
+
+    def restart(self) -> None:
+        """A gap."""
+        self._levels = None
+
+    def take(self, timestamp: int, levels: FloatArray) -> bool:
+        """The next row."""
+        same = self._levels is not None and timestamp == self._last_ms + STEP_MS and np.array_equal(levels, self._levels)
+        self._changed_ms = self._changed_ms if same else timestamp
+        self._levels, self._last_ms = levels, timestamp
+        return timestamp - self._changed_ms >= STALLED_MS
 
 
 class Grid:

@@ -31,7 +31,7 @@ from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange, Trade, TradesBreak
 from core.market.feeds.situations import Since, lag_situation, without_rows
-from core.market.grid import GRID_ITEMS, STALLED_MS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, next_step
+from core.market.grid import DAY_MS, GRID_ITEMS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, StandStill, next_step
 from core.market.labels import UNKNOWN
 from core.market.light import WindowLight, window_light
 from core.market.predictor import POOLED, Predictions, Predictor
@@ -50,13 +50,9 @@ class RecentRows:
         self.timestamps = np.zeros(2 * capacity, dtype=np.int64)
         self.levels = np.zeros((2 * capacity, 4 * LEVELS))
         self.end = 0
-        self._changed_ms = 0  # the first row of the newest book; 0 after a gap
+        self.stalled = False  # whether the newest book is, as `core.market.grid.stalled` says
+        self._still = StandStill()
         self._tick = 0.0
-
-    @property
-    def stalled(self) -> bool:
-        """Tells whether the newest book has stood still for too long, as `core.market.grid.stalled` says."""
-        return bool(self.end and self._changed_ms) and int(self.timestamps[self.end - 1]) - self._changed_ms >= STALLED_MS
 
     def tick(self, window: int) -> float:
         """The smallest step of price of the first `window` rows, kept from then on; of as many as there are until then."""
@@ -83,15 +79,15 @@ class RecentRows:
             self.timestamps[: self.capacity] = self.timestamps[self.capacity :]
             self.levels[: self.capacity] = self.levels[self.capacity :]
             self.end = self.capacity
-        last, levels = self.end - 1, row.levels[: 4 * LEVELS]
-        same = last >= 0 and self.timestamps[last] == row.timestamp - STEP_MS and np.array_equal(self.levels[last], levels)
-        self._changed_ms = self._changed_ms if same and self._changed_ms else row.timestamp
+        levels = row.levels[: 4 * LEVELS]
+        self.stalled = self._still.take(row.timestamp, levels)
         self.timestamps[self.end], self.levels[self.end] = row.timestamp, levels
         self.end += 1
 
     def drop_last(self, count: int) -> None:
         """A gap: drop the last `count` rows; the next one begins a new stretch."""
-        self._changed_ms = 0
+        self._still.restart()
+        self.stalled = False
         self.end = max(0, self.end - count)
 
     def tail(self, count: int) -> slice:
@@ -100,9 +96,14 @@ class RecentRows:
 
 
 class RunningWindow:
-    """The last `span` rows since the last gap; used by one thread at a time."""
+    """The last `span` rows since the last gap; used by one thread at a time.
 
-    def __init__(self, span: int) -> None:
+    Args:
+        daily: whether a day (UTC) begins as after a gap, too.
+    """
+
+    def __init__(self, span: int, *, daily: bool = False) -> None:
+        self._daily = daily
         self._rows: deque[FloatArray] = deque(maxlen=span)
         self._length = self._last_ms = 0
 
@@ -111,7 +112,7 @@ class RunningWindow:
         self._rows.clear()
         self._length = 0
 
-    def take(self, batch: Sequence[GridItem]) -> tuple[list[int], list[FloatArray]]:
+    def take(self, batch: Sequence[FeedEvent]) -> tuple[list[int], list[FloatArray]]:
         """Take a batch in.
 
         Returns:
@@ -123,7 +124,7 @@ class RunningWindow:
             if isinstance(item, Gap):
                 self.restart()
             elif isinstance(item, Row):
-                if item.timestamp != self._last_ms + STEP_MS:
+                if item.timestamp != self._last_ms + STEP_MS or (self._daily and item.timestamp % DAY_MS == 0):
                     self.restart()
                 self._last_ms = item.timestamp
                 self._rows.append(item.levels[: 4 * LEVELS])

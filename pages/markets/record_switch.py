@@ -33,7 +33,9 @@ def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
         key=name,
         on_change=_switch,
         args=(key, begin),
-        help=_("Rows, trades and price bands go to the library, and on when this page is closed, until it is off."),
+        help=_(
+            "Rows, trades, price bands and the model's calls go to the library, and on when this page is closed, until it is off."
+        ),
     )
     if now is not None:
         _progress(key)

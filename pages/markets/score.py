@@ -13,7 +13,8 @@ from core.figures.scoring import forecaster_names, group_names, pooled_note, reg
 from core.market.answers.naive import A_THIRD_EACH
 from core.market.answers.recordings import cut_window
 from core.market.book import BookError
-from core.market.labels import HORIZONS
+from core.market.labels import HORIZONS, describe_head
+from core.market.made_again import CERTIFIES_NOTHING
 from core.market.predictor import DEFAULT
 from core.market.store.index import find_recording
 from core.market.windows import STORE, WindowError
@@ -127,6 +128,7 @@ def results(answer: dict[str, Any]) -> None:
     for one in answer["recordings"]:
         if one["stalled"]["samples"]:
             st.caption(f"{one['recording']}: {apart_sentence(one['stalled']['samples'], one['stalled']['accuracy'])}")
+    _journals(answer["recordings"])
     if any(one["part"] == "test" for one in answer["recordings"]):
         st.caption(_("A recording that a checkpoint was trained on is scored on its last fifth alone."))
     several = len(answer["recordings"]) > 1
@@ -157,6 +159,26 @@ def results(answer: dict[str, Any]) -> None:
     )
     _worst(answer)
     _downloads(answer)
+
+
+def _journals(scored: list[dict[str, Any]]) -> None:
+    """Says of each recording with a journal of predictions what came of making it again."""
+    journals = [(one["recording"], one["journal"]) for one in scored if "journal" in one]
+    for recording, journal in journals:
+        if "refused" in journal:
+            controls.error_box(journal["refused"])
+            continue
+        numbers = {name: number(journal[name]) for name in ("predictions", "equal", "late", "without_outcome")}
+        sentence = _("{equal} of {predictions} made again, equal; {late} late; {without_outcome} without an outcome")
+        st.markdown(f"{controls.plain(recording)}: {sentence.format(**numbers)}")
+        if (first := journal["different"]) is not None:
+            when, head = datetime.fromtimestamp(first["timestamp"] / 1e3, UTC), translate(describe_head(first["head"]))
+            told = _("The first that differs: {time}, {head}: {why}").format(
+                time=moment(when), head=head, why=translate(first["why"])
+            )
+            st.markdown(f":material/warning: {controls.plain(controls.as_sentence(told))}")
+    if journals:
+        st.caption(translate(CERTIFIES_NOTHING))
 
 
 def _overall(lines: dict[str, dict[str, Any]], names: dict[str, str]) -> pd.DataFrame:

@@ -95,7 +95,7 @@ def _journals() -> list[tuple[str, bytes]]:
 
     with tempfile.TemporaryDirectory() as folder:
         rows = read_rows(sorted(RECORDINGS.glob("*.parquet"))[0])
-        writer = SegmentWriter(Path(folder), "BTC/USDT", saves=False)
+        writer = SegmentWriter(Path(folder), "BTC/USDT")
         for place, (when, levels) in enumerate(zip(rows.timestamps[:120], rows.levels[:120], strict=True)):
             writer.add(Row(int(when), levels))
             if place % 40 == 39:

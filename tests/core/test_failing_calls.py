@@ -22,15 +22,16 @@ import pytest
 from safetensors.torch import load_file
 
 from core import checkpoints
-from core.market.book import frame_from_rows, read_rows
+from core.market.book import BookRows, frame_from_rows, read_rows
 from core.market.feeds.protocol import Trade
 from core.market.formats import conversion
 from core.market.formats.protocol import FormatError
-from core.market.grid import Row
-from core.market.store.segments import HOUR_MS
+from core.market.grid import HOUR_MS, Row
+from core.market.made_again import known_predictors, make_again
 from core.market.store.writer import SegmentWriter, restore_recordings
 from core.training.loop import LoopSettings, fit
-from tests.core.market.helpers import random_book, tiny_card, tiny_config, tiny_model
+from tests.core.market.helpers import random_book, tiny_card, tiny_config, tiny_model, tiny_predictor
+from tests.core.market.journals import Journalled, live
 from tests.core.training.test_loop import CPU, Regression, equal, network
 
 PLAIN = ("fsync", "replace", "unlink", "mkdir")
@@ -179,7 +180,7 @@ TIMES = TURN - 8 * 250 + 250 * np.arange(16)
 @pytest.mark.parametrize("goes_on", [True, False])
 def test_a_recording(tmp_path: Path, goes_on: bool) -> None:
     def work(folder: Path, acknowledged: list[int]) -> None:
-        with SegmentWriter(folder, "ABC/USD", saves=False) as writer:
+        with SegmentWriter(folder, "ABC/USD") as writer:
             for number, (time, levels) in enumerate(zip(TIMES.tolist(), ROWS.levels, strict=True), 1):
                 writer.add(Row(timestamp=time, levels=levels))
                 writer.add_trade(Trade(exchange_ms=time, price=1.0, size=float(number), side="buy"))
@@ -202,6 +203,33 @@ def test_a_recording(tmp_path: Path, goes_on: bool) -> None:
         assert sorted(sizes) == list(range(1, len(sizes) + 1)) and len(sizes) >= acknowledged
 
     at_every_place(tmp_path, work, check, least=30, kills=goes_on)
+
+
+def test_a_recording_with_its_journal(tmp_path: Path) -> None:
+    shelf, rows = tmp_path / "shelf", random_book(24 + 10, 3)
+    predictor = tiny_predictor(shelf, random_book(180, 3))
+    find = known_predictors(shelf)
+    rows = BookRows(timestamps=TURN - 250 * (24 + 5) + 250 * np.arange(len(rows)), levels=rows.levels)
+
+    def work(folder: Path, acknowledged: list[int]) -> None:
+        one = Journalled(folder, predictor)
+        for number, event in enumerate(live(rows)):
+            one.take(event)
+            before = number // 2  # rows that are confirmed: a call is on disk with them
+            acknowledged.append(before if isinstance(event, Row) and before >= 23 else acknowledged[-1])
+        one.close()
+
+    def check(folder: Path, acknowledged: int) -> None:
+        restore_recordings(folder)
+        assert not list(folder.rglob("*.part")) and not list(folder.rglob("*.damaged"))
+        files = sorted(folder.rglob("rows_*.parquet"))
+        seen = sum(len(read_rows(path)) for path in files)
+        assert seen >= acknowledged
+        if seen >= predictor.window:
+            result = make_again("it", files, find)
+            assert result.equal == result.predictions == len(predictor.heads) * (seen - predictor.window + 1)
+
+    at_every_place(tmp_path, work, check, least=30, kills=True)
 
 
 def test_a_conversion(tmp_path: Path) -> None:

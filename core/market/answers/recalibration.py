@@ -138,12 +138,16 @@ class AdaptiveHead:
         if self._until_fit <= 0:
             self._until_fit = REFIT_STEPS
             self._fit()
+        self._newest = self.recalibrate(probabilities)
+        return self._newest
+
+    def recalibrate(self, probabilities: Sequence[float]) -> Recalibrated:
+        """Probabilities with what is known now; nothing comes of it."""
         down, stationary, up = probabilities
         written = (float(down), float(stationary), float(up))
         experts = A_THIRD, _shares(*self._counts), written, self._fitted(written)
         a, b, c = (sum(w * p[k] for w, p in zip(self.weights, experts, strict=True)) for k in range(3))
-        self._newest = Recalibrated(experts, (a, b, c))
-        return self._newest
+        return Recalibrated(experts, (a, b, c))
 
     def _fitted(self, p: Triple) -> Triple:
         """softmax(scale log p + biases)."""

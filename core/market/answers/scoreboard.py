@@ -27,6 +27,8 @@ ROLLING = 1_000
 """Resolved predictions in the rolling scores."""
 VALUED = 4 * 3600 * 4
 """Predictions that the worth of calls is computed over: four hours."""
+DAY = 24 * 3600 * 4
+"""Predictions kept in the log."""
 LATEST = 200
 """Resolved predictions in the latest scores, those of the live screen."""
 
@@ -57,7 +59,7 @@ class PredictionLog:
         count: number of rows ever added.
     """
 
-    def __init__(self, heads: int, capacity: int = 24 * 3600 * 4) -> None:
+    def __init__(self, heads: int, capacity: int = DAY) -> None:
         self.dtype = np.dtype(
             [
                 ("timestamp", np.int64),
@@ -115,14 +117,15 @@ class Scoreboard:
         heads: label and horizon of each column of a prediction.
         alphas: (heads,) label thresholds from the card, fractions of the price.
         own_thresholds: recalibrated scores are by thresholds of the market's own past, for a market that the card does not know.
+        kept: predictions in the log.
 
     Attributes:
         session: scores (heads, rules) of all that is resolved. apart: (heads, 3, 3) TLOB's confusion matrices at stalled rows.
     """
 
-    def __init__(self, heads: Sequence[Head], alphas: Sequence[float], *, own_thresholds: bool = False) -> None:
+    def __init__(self, heads: Sequence[Head], alphas: Sequence[float], *, own_thresholds: bool = False, kept: int = DAY) -> None:
         self.heads, self.alphas = tuple(heads), tuple(alphas)
-        self.log = PredictionLog(len(self.heads))
+        self.log = PredictionLog(len(self.heads), kept)
         self.session = Scores.nothing(len(self.heads), len(RULES))
         self.apart = np.zeros((len(self.heads), 3, 3), dtype=np.int64)
         self._since_ms: list[int | None] = [None] * len(self.heads)
@@ -229,6 +232,11 @@ class Scoreboard:
             return
         written = predictions.probabilities[row].tolist()
         self._recalibrated.append([one.predict(p) for one, p in zip(self._adaptive, written, strict=True)])
+
+    def recalibrated(self, probabilities: NDArray[np.floating]) -> NDArray[np.float32]:
+        """(heads, 3) probabilities -> (heads, 3) what the outcomes known so far make of them."""
+        written = probabilities.tolist()
+        return np.array([one.recalibrate(p).adapted for one, p in zip(self._adaptive, written, strict=True)], dtype=np.float32)
 
     def adaptive(self, head: int) -> AdaptiveScores:
         """One head's probabilities as written and recalibrated, side by side."""

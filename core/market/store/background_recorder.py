@@ -19,6 +19,7 @@ from typing import Final
 
 from core.market.feeds.background import background_loop
 from core.market.hub import TooManyFeeds, hub
+from core.market.journal import Caller
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
 from core.market.session_view import Status
@@ -100,8 +101,9 @@ class _FeedRecording:
     def __init__(self, key: str, begin: Callable[[], MarketSession], session: MarketSession, folder: Path) -> None:
         self.key, self._begin, self._session = key, begin, session
         self._wall = session.feed.clock != "event"
-        self._writer = SegmentWriter(folder, session.feed.market, key=key, saves=False)
-        self._recorder = EventRecorder(self._writer, wall=self._wall, tick=lambda: session.feed.tick)
+        caller = Caller(session.predictor, session.entry)
+        self._writer = SegmentWriter(folder, session.feed.market, key=key, by=caller.by)
+        self._recorder = EventRecorder(self._writer, caller, wall=self._wall, tick=lambda: session.feed.tick)
         self.stopping = threading.Event()
         self.future: Future[None] | None = None
         self._ended = False
@@ -125,18 +127,19 @@ class _FeedRecording:
         due = 0.0
         try:
             while not self.stopping.is_set() and not self._problem:
-                await asyncio.sleep(0.1)
+                await self._recorder.keep_up(0.1)
                 if time.monotonic() >= due:
                     due = time.monotonic() + 1.0
-                    await asyncio.to_thread(self._writer.save_journal)
                     self._follow_session()
         except OSError as error:
             self._problem = compose("The recording ended: {reason}.", reason=error.strerror or str(error))
         finally:
             self._leave()
-            self._recorder.stop()
             try:
-                await asyncio.to_thread(self._writer.close)
+                try:
+                    await asyncio.to_thread(self._recorder.stop)
+                finally:
+                    await asyncio.to_thread(self._writer.close)
             except OSError as error:
                 log.warning("the recording of %s stays in its journal: %s", self.key, error)
                 self._problem = self._problem or compose("The recording ended: {reason}.", reason=error.strerror or str(error))

@@ -34,7 +34,7 @@ READERS: Final = 2
 NEEDED: Final = ("timestamp", "ask_price_1", "bid_price_1")
 
 _SEGMENT: Final = re.compile(r"(?P<day>.*(?:^|/)\d{4}-\d{2}-\d{2})/\d{2}/rows_\d+(_\d+)?\.parquet$")
-_OTHER: Final = re.compile(r"(trades|updates|events|predictions|lost)_\d+(_\d+)?\.parquet$")
+_OTHER: Final = re.compile(r"(trades|updates|events|depth|calls|predictions|lost)_\d+(_\d+)?\.parquet$")
 _DATE: Final = re.compile(r"[_-]?(250ms|native\w*)?[_-]*\d{4}-?\d{2}-?\d{2}.*$")
 
 

@@ -1,4 +1,4 @@
-"""The one writer of journals and hourly segments, `market/2024-08-08/13/rows_<first ms>.parquet`: a recording's.
+"""A recording's journal and its hourly segments, `market/2024-08-08/13/rows_<first ms>.parquet`.
 
 Beside the rows of an hour lie files of other kinds, where there are any (docs/recordings.md). A file under its
 own name is whole: it is written under another one, made durable, and renamed. What is not a file yet lies in a journal.
@@ -6,23 +6,20 @@ own name is whole: it is written under another one, made durable, and renamed. W
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Final, Self
+from typing import IO, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.files import lock, write_whole
+from core.market.grid import DAY_MS
 
-ROWS, TRADES, EVENTS, DEPTH = "rows", "trades", "events", "depth"
-KINDS: Final = (ROWS, TRADES, EVENTS, DEPTH)
-HOUR_MS: Final = 3_600_000
+ROWS, TRADES, EVENTS, DEPTH, CALLS = "rows", "trades", "events", "depth", "calls"
+KINDS: Final = (ROWS, TRADES, EVENTS, DEPTH, CALLS)
 FREE_SPACE: Final = 256 * 2**20
 """Bytes left free on the disk, at least: room to make files of a journal."""
 
@@ -45,6 +42,11 @@ def segment_path(rows: Path, kind: str) -> Path:
     return rows.with_name(f"{kind}_{rows.name.removeprefix('rows_')}")
 
 
+def begins_anew(last_ms: int, timestamp: int) -> bool:
+    """Tells whether a recording begins with this row: one of another day (UTC), or a playback that was wound back."""
+    return timestamp <= last_ms or timestamp // DAY_MS != last_ms // DAY_MS
+
+
 def is_segment(path: Path) -> bool:
     """Tells whether a file is an hour of the library, by its name."""
     return bool(re.fullmatch(r"rows_\d+(_\d+)?\.parquet", path.name))
@@ -63,15 +65,14 @@ def is_full(folder: Path) -> bool:
 class Journal:
     """A file that bytes are appended to, each time whole or not at all, and that is locked until its process ends.
 
-    Args:
-        durable: whether what is appended is on disk on return; otherwise the system has it, which outlives this process.
+    The system has what was appended, which outlives this process.
 
     Attributes:
         locked: whether no other process holds it. size: bytes.
     """
 
-    def __init__(self, path: Path, *, durable: bool = False) -> None:
-        self.path, self._durable = path, durable
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._file: IO[bytes] = path.open("ab+", buffering=0)
         self.locked, self.size = lock(self._file), path.stat().st_size
 
@@ -85,8 +86,6 @@ class Journal:
             left = memoryview(data)
             while left:
                 left = left[self._file.write(left) :]
-            if self._durable:
-                os.fsync(self._file.fileno())
         except BaseException:
             self._file.truncate(self.size)
             raise
@@ -99,47 +98,6 @@ class Journal:
     def remove(self) -> None:
         """Delete the journal."""
         self.path.unlink(missing_ok=True)
-        self.close()
-
-
-class StreamWriter(ABC):
-    """Writes one stream: entries to a journal as they come, and files of an hour once that is over.
-
-    Files are written one after another, each
-    whole, and only then the journal goes, so that every entry is on disk at any moment. Of what a killed process left in its
-    journal the next writer makes files.
-    """
-
-    _journal: Journal | None = None
-    _again = False  # whether files of the journal were begun, and may be there
-
-    @abstractmethod
-    def _files(self, journal: Journal, *, again: bool) -> Iterator[tuple[Path, Callable[[Path], object]]]:
-        """Yields path and writer of each file of the hour that is over, rows last; where `again`, without what is there."""
-
-    @abstractmethod
-    def _renew(self, journal: Journal) -> Journal | None:
-        """End a journal of which files were made; returns the one with what is in no file yet, None where that is nothing."""
-
-    def _seal(self) -> None:
-        """Make files of the hour that is over."""
-        if self._journal is not None:
-            again, self._again = self._again, True
-            self._journal, self._again = self._make_files(self._journal, again=again), False
-
-    def _make_files(self, journal: Journal, *, again: bool) -> Journal | None:
-        for path, write in self._files(journal, again=again):
-            write(path)
-        return self._renew(journal)
-
-    @abstractmethod
-    def close(self) -> None:
-        """Make files of the rest."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
         self.close()
 
 

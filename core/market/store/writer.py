@@ -1,4 +1,4 @@
-"""Writes a market's rows, trades and interruptions as they arrive: an hour's files, each whole or absent.
+"""Writes a market's rows, trades, interruptions and calls as they arrive: an hour's files, each whole or absent.
 
 Until an hour is complete, it lies in a journal, from which the next recording restores it if this process was killed. A file of
 rows has an hour a row group, and in its footer the summary that a listing needs.
@@ -10,17 +10,17 @@ import errno
 import json
 import logging
 import os
+import secrets
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -42,14 +42,12 @@ from core.market.depth import BandChange, Ladder, depth_row
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import CODES
 from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
-from core.market.grid import Row, count_pauses
-from core.market.store import segments
+from core.market.grid import HOUR_MS, Row, count_pauses
+from core.market.store import call_columns, segments
 from core.messages import compose
 
 GROUP_ROWS: Final = 14_400
 """Rows of a Parquet row group: an hour on the grid."""
-JOURNAL_S: Final = 1.0
-"""Seconds between two writes to the journal: what is lost at most if the process is killed."""
 ENDING: Final = ".journal.part"
 MAX_MS: Final = 32_503_680_000_000
 """The year 3000."""
@@ -61,6 +59,7 @@ SCHEMAS: Final = {
         [("timestamp", pa.int64()), ("kind", pa.string()), ("until", pa.int64()), ("message", pa.string())]
     ),
     segments.DEPTH: DEPTH_SCHEMA,
+    segments.CALLS: call_columns.LINE,
 }
 """Columns of a journal's tables; rows have a column a level in their file.
 
@@ -81,7 +80,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class FileSummary:
-    """One file's numbers; times in milliseconds, `mids` at even steps; market "" where the file does not say it."""
+    """One file's numbers; times in milliseconds, `mids` at even steps; market "" where the file does not say it.
+
+    Attributes:
+        run: drawn anew where a recording begins (`segments.begins_anew`): files of one run hold its rows from the first on. 0 of
+            files without a journal of calls.
+    """
 
     rows: int
     start_ms: int
@@ -90,6 +94,7 @@ class FileSummary:
     mids: tuple[float, ...]
     levels: int
     market: str
+    run: int = 0
 
 
 def footer_summary(metadata: pq.FileMetaData) -> FileSummary | None:
@@ -102,7 +107,7 @@ def footer_summary(metadata: pq.FileMetaData) -> FileSummary | None:
     return summary if summary.rows == metadata.num_rows else None
 
 
-def summary_of(times: NDArray[np.int64], mids: FloatArray, *, levels: int, market: str) -> FileSummary:
+def summary_of(times: NDArray[np.int64], mids: FloatArray, *, levels: int, market: str, run: int = 0) -> FileSummary:
     """The numbers of a file with at least one row, by the times and mid-prices of its rows."""
     return FileSummary(
         rows=len(times),
@@ -112,10 +117,11 @@ def summary_of(times: NDArray[np.int64], mids: FloatArray, *, levels: int, marke
         mids=tuple(float(part.mean()) for part in np.array_split(mids, min(POINTS, len(mids)))),
         levels=levels,
         market=market,
+        run=run,
     )
 
 
-def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: str) -> FileSummary:
+def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: str, run: int = 0) -> FileSummary:
     """Write rows on the grid, in time order, as a whole file.
 
     Args:
@@ -139,7 +145,7 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: s
             parquet.add_key_value_metadata({SUMMARY_KEY: json.dumps(summary().__dict__).encode()})
 
     def summary() -> FileSummary:
-        return summary_of(np.concatenate(times), np.concatenate(mids), levels=levels, market=market)
+        return summary_of(np.concatenate(times), np.concatenate(mids), levels=levels, market=market, run=run)
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, write)
@@ -159,34 +165,38 @@ def _groups(blocks: Iterable[RowBlock], width: int) -> Iterator[RowBlock]:
         yield times, rows
 
 
-class SegmentWriter(segments.StreamWriter):
+class SegmentWriter:
     """Gathers rows and writes a segment at the end of each hour, or where time runs back.
 
-    No file is overwritten. On start it restores what a killed process left in its journals, and removes half-written files.
-    Everything but saving may be called in the event loop; saving takes tens of milliseconds, a few seconds at the end of an hour
-    of a hundred levels.
+    What comes goes to a journal when it is told to save, and an hour's files are made of it once that is over, one after another,
+    each whole, and only then the journal goes: everything saved is on disk at any moment. No file is overwritten. On start it
+    restores what a killed process left in its journals, and removes half-written files. Everything but saving may be called in
+    the event loop; saving takes tens of milliseconds, a few seconds at the end of an hour of a hundred levels.
 
     Args:
         folder: of the library; made where it is missing.
         market: symbol. key: of the feed, by which the market's folder is named (`market_folder`); the symbol names it where None.
-        saves: whether it saves by itself, in the caller's thread; otherwise `save_journal` is to be called every second.
+        by: what calls; None where nothing does.
 
     Attributes:
         files: of rows, written so far. rows: their number, with those not written yet. gaps: interruptions of the rows.
         seconds: from the first row to the last. size: bytes on disk, journal included.
     """
 
-    def __init__(self, folder: Path, market: str, *, key: str | None = None, saves: bool = True) -> None:
+    def __init__(self, folder: Path, market: str, *, key: str | None = None, by: call_columns.CalledBy | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.market, self.files = folder, market, list[Path]()
         self._name = segments.market_folder(key or market)
         self.rows = self.gaps = self._sealed = 0
-        self._saves = saves
+        self._by = by
+        self._journal: segments.Journal | None = None
+        self._again = False  # whether files of the journal were begun, and may be there
         self._lock, self._saving = threading.Lock(), threading.Lock()
         self._new: list[tuple[int, str, tuple[Any, ...]]] = []  # since the last save: number of the segment, kind, columns
         self._segment = self._saved = 0  # the segment that is gathered, and the one whose journal is open
         self._begins_ms: int | None = None  # its first row
-        self._journal_due = 0.0
+        self._runs = {0: secrets.randbits(48)}  # of each segment
+        self._unplaced: list[tuple[Any, ...]] = []  # calls whose rows are still to come, by when another segment may have begun
         self._first_ms: int | None = None
         self._last_ms: int | None = None
         self._restore()
@@ -201,30 +211,27 @@ class SegmentWriter(segments.StreamWriter):
         return 0.0 if self._first_ms is None or self._last_ms is None else (self._last_ms - self._first_ms + STEP_MS) / 1e3
 
     def add(self, row: Row, bands: tuple[Ladder, BandChange] | None = None) -> None:
-        """Take a row in, and what changed in its bands; a hole before it becomes an event of its own.
-
-        Raises:
-            OSError: where it saves by itself and the disk refuses.
-        """
+        """Take a row in, and what changed in its bands; a hole before it becomes an event of its own."""
         timestamp = row.timestamp
         with self._lock:
             if self._last_ms is not None and timestamp > self._last_ms + STEP_MS:
                 self.gaps += 1
                 self._new.append((self._segment, segments.EVENTS, (self._last_ms + STEP_MS, "gap", timestamp, "")))
             if self._begins_ms is not None and self._last_ms is not None:
-                end = (self._begins_ms // segments.HOUR_MS + 1) * segments.HOUR_MS
+                end = (self._begins_ms // HOUR_MS + 1) * HOUR_MS
                 if not self._last_ms < timestamp < end:
+                    anew, run = segments.begins_anew(self._last_ms, timestamp), self._runs[self._segment]
                     self._segment, self._begins_ms = self._segment + 1, None
+                    self._runs[self._segment] = secrets.randbits(48) if anew else run
+                    self._new += ((self._segment, segments.CALLS, call) for call in self._unplaced)
             self._begins_ms = timestamp if self._begins_ms is None else self._begins_ms
+            self._unplaced = [call for call in self._unplaced if call[0] > timestamp]
             self._last_ms = timestamp
             self._first_ms = timestamp if self._first_ms is None else min(timestamp, self._first_ms)
             self._new.append((self._segment, segments.ROWS, (timestamp, row.levels[: 4 * RECORDED_LEVELS])))
             if bands is not None:
                 self._new.append((self._segment, segments.DEPTH, depth_row(timestamp, *bands)))
             self.rows += 1
-            due = self._segment != self._saved or time.monotonic() >= self._journal_due
-        if self._saves and due:
-            self.save_journal()
 
     def add_trade(self, trade: Trade) -> None:
         """Take a trade in, for the segment being gathered."""
@@ -233,6 +240,13 @@ class SegmentWriter(segments.StreamWriter):
     def add_event(self, kind: str, timestamp: int, message: str = "", *, until: int | None = None) -> None:
         """Note an interruption (`SCHEMAS`)."""
         self._note(segments.EVENTS, (timestamp, kind, until, message))
+
+    def add_call(self, call: tuple[Any, ...]) -> None:
+        """Take a row's call in, values of `call_columns.LINE`: before the row, which may still be lost, or after it."""
+        with self._lock:
+            self._new.append((self._segment, segments.CALLS, call))
+            if self._last_ms is None or call[0] > self._last_ms:
+                self._unplaced.append(call)
 
     def _note(self, kind: str, item: tuple[Any, ...]) -> None:
         with self._lock:
@@ -245,7 +259,6 @@ class SegmentWriter(segments.StreamWriter):
             OSError: where the disk refuses, or has less than 256 MiB left.
         """
         with self._saving:
-            self._journal_due = time.monotonic() + JOURNAL_S
             if segments.is_full(self.folder):
                 text = compose(
                     "the disk has less than {free} MiB left: make room for the recording", free=segments.FREE_SPACE // 2**20
@@ -260,7 +273,7 @@ class SegmentWriter(segments.StreamWriter):
             self._turn_to(number)
             items = [(kind, item) for _, kind, item in group]
             parts = ((kind, [item for one, item in items if one == kind]) for kind in segments.KINDS)
-            self._journal = self._journal or self._begun()
+            self._journal = self._journal or self._begun(number)
             self._journal.append(_framed(b"".join(_part(kind, some) for kind, some in parts if some)))
             with self._lock:
                 del self._new[: len(items)]
@@ -272,15 +285,29 @@ class SegmentWriter(segments.StreamWriter):
             self._seal()
             self._saved = number
 
-    def _begun(self) -> segments.Journal:
-        """A new journal, which says first what market it is of."""
+    def _seal(self) -> None:
+        """Make files of the segment whose journal is open."""
+        if self._journal is not None:
+            again, self._again = self._again, True
+            self._make_files(self._journal, again=again)
+            self._journal, self._again = None, False
+
+    def _begun(self, number: int) -> segments.Journal:
+        """A new journal of a segment, which says first what market it is of, and what calls."""
         journal = segments.Journal(self.folder / f".{self._name}_{uuid.uuid4().hex}{ENDING}")
         try:
-            journal.append(_framed(json.dumps({"market": self.market, "name": self._name}).encode()))
+            by = None if self._by is None else {"run": self._runs[number], "by": self._by.to_dict()}
+            journal.append(_framed(json.dumps({"market": self.market, "name": self._name, "calls": by}).encode()))
         except BaseException:
             journal.remove()
             raise
         return journal
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Write the rest."""
@@ -303,17 +330,23 @@ class SegmentWriter(segments.StreamWriter):
                 journal.close()
         segments.remove_leftovers(self.folder)
 
-    def _renew(self, journal: segments.Journal) -> None:
+    def _make_files(self, journal: segments.Journal, *, again: bool) -> None:
+        """Write a journal's files, and remove it; where `again`, without what is there."""
+        for path, write in self._files(journal, again=again):
+            write(path)
         journal.remove()
 
     def _files(self, journal: segments.Journal, *, again: bool) -> Iterator[tuple[Path, Callable[[Path], object]]]:
-        market, name, tables = _read_journal(journal.path)
+        """Yields path and writer of each file, rows last."""
+        about, tables = _read_journal(journal.path)
         if not tables:
             return
         first = next(table.column(0)[0].as_py() for table in tables.values())
-        rows = tables.pop(segments.ROWS, None)
+        rows, told = tables.pop(segments.ROWS, None), tables.pop(segments.CALLS, None)
+        if rows is not None and told is not None and about.by is not None:
+            tables[segments.CALLS] = call_columns.calls_table(told, rows["timestamp"].to_numpy(), about.by)
         count = 0 if rows is None else rows.num_rows
-        path = self._free_path(name, first, count if again else None)
+        path = self._free_path(about.name, first, count if again else None)
         if path is None:
             return  # a process was killed, or a call failed, between writing the segment and removing its journal
         for kind, table in tables.items():
@@ -321,7 +354,8 @@ class SegmentWriter(segments.StreamWriter):
             self._sealed += beside.stat().st_size  # it is written by now
         if rows is not None:
             times, values = _block(rows)
-            yield path, partial(write_rows, blocks=[(times, values)], levels=values.shape[1] // 4, market=market)
+            levels = values.shape[1] // 4
+            yield path, partial(write_rows, blocks=[(times, values)], levels=levels, market=about.market, run=about.run)
             self.files.append(path)
             self._sealed += path.stat().st_size
 
@@ -359,17 +393,38 @@ def _part(kind: str, items: list[tuple[Any, ...]]) -> bytes:
     return f"{kind:<8}".encode() + _framed(sink.getvalue().to_pybytes())
 
 
-def _read_journal(path: Path) -> tuple[str, str, dict[str, pa.Table]]:
-    """Symbol, name of the market's folder, and the tables of each kind, in the order of `KINDS`, up to its first damage.
+@dataclass(frozen=True, kw_only=True)
+class _About:
+    """Head of a journal: symbol, name of the market's folder, and where calls are written the run and what calls."""
+
+    market: str
+    name: str
+    run: int = 0
+    by: call_columns.CalledBy | None = None
+
+    @classmethod
+    def read(cls, entry: bytes) -> _About:
+        """Of the journal's first entry; what of it is damaged is as if it was not there."""
+        try:
+            values = json.loads(entry)
+            about = cls(market=str(values.get("market", "")), name=str(values.get("name", "")))
+        except (ValueError, AttributeError):  # the rows may be whole nevertheless
+            return cls(market="", name="")
+        with suppress(ValueError, TypeError, KeyError):
+            return replace(about, run=int(values["calls"]["run"]), by=call_columns.CalledBy.from_dict(values["calls"]["by"]))
+        return about
+
+
+def _read_journal(path: Path) -> tuple[_About, dict[str, pa.Table]]:
+    """What it is of, and the tables of each kind, in the order of `KINDS`, up to its first damage.
 
     An entry that was cut off in the middle of a write is left out.
     """
-    about: Any = {}
+    about = _About(market="", name="")
     tables: dict[str, list[pa.Table]] = {kind: [] for kind in segments.KINDS}
     sound = dict.fromkeys(segments.KINDS, True)
     for number, entry in enumerate(_entries(path)):
-        with suppress(ValueError):  # where it is damaged, the rows may be whole nevertheless
-            about = json.loads(entry) if number == 0 else about
+        about = _About.read(entry) if number == 0 else about
         rest = b"" if entry.startswith(b"{") else entry
         while len(rest) >= 16:
             kind, end = rest[:8].rstrip().decode("latin-1"), 16 + int.from_bytes(rest[8:16], "little")
@@ -378,8 +433,7 @@ def _read_journal(path: Path) -> tuple[str, str, dict[str, pa.Table]]:
                 sound[kind] = table is not None
                 tables[kind] += [table] if table is not None else []
             rest = rest[end:]
-    market, name = (str(about.get(key, "")) if isinstance(about, dict) else "" for key in ("market", "name"))
-    return market, name, {kind: pa.concat_tables(parts) for kind, parts in tables.items() if parts}
+    return about, {kind: pa.concat_tables(parts) for kind, parts in tables.items() if parts}
 
 
 def _entries(path: Path) -> Iterator[bytes]:
@@ -400,7 +454,8 @@ def _table(kind: str, data: bytes) -> pa.Table | None:
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError):
         return None
-    return table if table.schema == SCHEMAS[kind] and table.num_rows and (kind != segments.ROWS or _are_books(table)) else None
+    sound = table.schema == SCHEMAS[kind] and table.num_rows and (kind != segments.ROWS or _are_books(table))
+    return table if sound and (kind != segments.CALLS or call_columns.are_calls(table)) else None
 
 
 def _are_books(table: pa.Table) -> bool:

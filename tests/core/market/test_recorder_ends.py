@@ -114,6 +114,7 @@ def test_a_segment_that_was_written_already_is_not_restored_again(tmp_path: Path
 def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
     running = SegmentWriter(tmp_path, "ETH/USDT")
     running.add(Row(START_MS, expected(1)[0]))
+    running.save_journal()
     SegmentWriter(tmp_path, "BTC/USDT").close()
     assert not list(tmp_path.rglob("rows_*.parquet"))
     running.close()

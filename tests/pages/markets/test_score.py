@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import streamlit as st
 from sklearn.metrics import matthews_corrcoef
@@ -16,6 +17,7 @@ from sklearn.metrics import matthews_corrcoef
 from core import checkpoints
 from core.cli import main
 from core.market.hub import shutdown
+from core.market.predictor import load_predictor
 from core.market.store import places
 from core.market.windows import STORE
 from core.runs.local_run import RunError
@@ -24,6 +26,7 @@ from core.service.access import Role
 from core.service.runs import SCORING
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import HEADS, random_book, save_tiny
+from tests.core.market.journals import recorded
 from tests.core.training.test_tlob_command import write_book
 from tests.pages.open_page import open_page, press_anyway, ran, words
 
@@ -97,6 +100,25 @@ def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
     assert window.timestamps[-1] == line["timestamp"] and len(window) == 24
     explorer = open_page(MARKETS / "attention.py", window="frozen", frozen=STORE.keep(window))
     assert "Window ends" in words(explorer) and not explorer.error
+
+
+def test_a_recording_with_a_journal_says_what_came_of_making_it_again(place: Path) -> None:
+    predictor = load_predictor("tlob", folder=place / "checkpoints")
+    (file,) = recorded(place / "library", random_book(300, 6), predictor)
+    day = file.parents[1].relative_to(place / "library").as_posix()
+    app = opened_score(recs=day, h=str(HEADS[1][1]))
+    app.button(key="score_start").click()
+    ran(app)
+    assert not app.error, app.error[0].value
+    assert f"{day}: 1,108 of 1,108 made again, equal; 0 late; 45 without an outcome" in words(app).replace("\\", "")
+    assert "It certifies nothing about whoever keeps the journal" in words(app)
+    calls = file.with_name(file.name.replace("rows_", "calls_"))
+    frame = pd.read_parquet(calls)
+    frame.loc[500, "raw_up"] += 0.01
+    frame.to_parquet(calls)
+    app.button(key="score_start").click()
+    ran(app)
+    assert "1,107 of 1,108 made again" in words(app) and "made again from the rows, its probabilities differ." in words(app)
 
 
 @pytest.mark.parametrize("role", [Role.STRANGER])

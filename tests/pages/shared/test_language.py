@@ -279,7 +279,7 @@ def test_the_check_lets_translated_ones_pass(source: str) -> None:
 # fmt: off
 SHOWN_ERRORS = {
     "BadValue", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "EmptyList", "FeedFailed",
-    "FindingError", "FormatError", "GradientError", "MissingModels", "NotAllowed", "OutOfStep",
+    "FindingError", "FormatError", "GradientError", "JournalError", "MissingModels", "NotAllowed", "OutOfStep",
     "ExperimentError", "OwnClassesError", "PictureError", "ReadingError", "RecordingError", "TextError",
     "TooManyFeeds", "RunError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
 }

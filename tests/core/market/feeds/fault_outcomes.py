@@ -230,10 +230,15 @@ class _Seen:
 @contextlib.asynccontextmanager
 async def _followed(feed: LiveFeed, predictor: Predictor, folder: Path) -> AsyncIterator[_Seen]:
     session = MarketSession(feed, predictor)
-    writer = SegmentWriter(folder, feed.market, key=feed.key, saves=False)
+    writer = SegmentWriter(folder, feed.market, key=feed.key)
     recorder = EventRecorder(writer, wall=True)
     seen = _Seen(session, recorder, writer)
-    tasks = [asyncio.create_task(work) for work in (session.run(), seen.watch())]
+
+    async def writing() -> None:
+        while True:
+            await recorder.keep_up(1.0)
+
+    tasks = [asyncio.create_task(work) for work in (session.run(), seen.watch(), writing())]
     try:
         yield seen
     finally:

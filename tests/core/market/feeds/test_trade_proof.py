@@ -116,12 +116,16 @@ class Followed:
         timeouts = Timeouts(trades_s=0.1)
         feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, timeouts=timeouts)
         self.session = MarketSession(feed, predictor)
-        self.writer = SegmentWriter(folder / "recordings", feed.market, key=feed.key, saves=False)
+        self.writer = SegmentWriter(folder / "recordings", feed.market, key=feed.key)
         self.recorder = EventRecorder(self.writer, wall=True)
         self.seen: list[Any] = []
         self.session.listeners += [self.recorder.take, self.seen.append]
         self.server, self.folder = server, folder
-        self.tasks = [asyncio.create_task(self.session.run()), asyncio.create_task(self._step())]
+        self.tasks = [asyncio.create_task(work) for work in (self.session.run(), self._step(), self._write())]
+
+    async def _write(self) -> None:
+        while True:
+            await self.recorder.keep_up(0.25)
 
     async def _step(self) -> None:
         while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -60,8 +60,13 @@ class Market:
         self.moves = self.sends = True
         self.ended = ""
         self.feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, **{"trades": False} | options)
-        self.writer = SegmentWriter(folder, self.feed.market, key=self.feed.key, saves=False)
+        self.writer = SegmentWriter(folder, self.feed.market, key=self.feed.key)
         self.recorder = EventRecorder(self.writer, wall=True)
+
+    def _record(self, items: Iterable[FeedEvent]) -> None:
+        for item in items:
+            self.recorder.take(item)
+        self.recorder.write_down()
 
     async def follow(self) -> None:
         grid = Grid("wall")
@@ -69,15 +74,13 @@ class Market:
         async def tick() -> None:
             while True:
                 await asyncio.sleep(0.25)
-                for item in grid.tick():
-                    self.recorder.take(item)
+                self._record(grid.tick())
 
         ticking = asyncio.create_task(tick())
         try:
             async for event in self.feed.events():
                 self.events.append((self.loop.time(), event))
-                for item in grid.take(event):
-                    self.recorder.take(item)
+                self._record(grid.take(event))
         except FeedFailed as failure:
             self.ended = str(failure)
         finally:

@@ -17,11 +17,12 @@ from core.market.book import OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
 from core.market.feeds.simulated import MarketProcess, MarketSettings
-from core.market.grid import Grid, Row
+from core.market.grid import HOUR_MS, Grid, Row
+from core.market.made_again import known_predictors, make_again
 from core.market.recorder import EventRecorder
 from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
-from core.market.store.segments import EVENTS, HOUR_MS, TRADES, Journal, market_folder, segment_path
+from core.market.store.segments import EVENTS, TRADES, market_folder, segment_path
 from core.market.store.writer import SegmentWriter, restore_recordings
 
 START_MS = 1_700_000_000_000
@@ -59,7 +60,7 @@ def snapshot(levels: np.ndarray, received_ns: int, number: int) -> OrderBookSnap
 def test_interruptions_are_rows_of_their_own(tmp_path: Path) -> None:
     market = books(60, seed=5)
     now = CLOCK.now_ns()
-    writer = SegmentWriter(tmp_path, "BTC/USDT", saves=False)
+    writer = SegmentWriter(tmp_path, "BTC/USDT")
     recorder, grid = EventRecorder(writer, wall=True), Grid("wall")
     before: dict[int, FeedEvent] = {
         20: StatusChange(state=FeedState.RECONNECTING, message="Gone.", gap=True),
@@ -71,7 +72,7 @@ def test_interruptions_are_rows_of_their_own(tmp_path: Path) -> None:
             for item in grid.take(event):
                 recorder.take(item)
         if number % 7 == 0:
-            writer.save_journal()
+            recorder.write_down()
     recorder.stop()
     writer.close()
     (path,) = tmp_path.rglob("events_*.parquet")
@@ -89,7 +90,7 @@ def test_a_full_disk_ends_the_recording_with_a_sentence_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Usage = namedtuple("Usage", "free")
-    writer = SegmentWriter(tmp_path, "x", saves=False)
+    writer = SegmentWriter(tmp_path, "x")
     for row, book in enumerate(books(8)):
         writer.add(Row(START_MS + 250 * row, book))
     writer.save_journal()
@@ -103,7 +104,7 @@ def test_a_full_disk_ends_the_recording_with_a_sentence_and_loses_nothing(
 
 
 def test_a_write_that_was_refused_half_way_leaves_a_readable_journal(tmp_path: Path) -> None:
-    writer = SegmentWriter(tmp_path, "x", saves=False)
+    writer = SegmentWriter(tmp_path, "x")
     writer.add(Row(START_MS, books(1)[0]))
     writer.save_journal()
     journal = writer._journal
@@ -128,21 +129,6 @@ def test_a_write_that_was_refused_half_way_leaves_a_readable_journal(tmp_path: P
     np.testing.assert_array_equal(read_market(writer.files).levels, np.array(books(3)))
 
 
-def test_what_a_disk_refuses_to_keep_is_not_in_a_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    journal = Journal(tmp_path / "journal", durable=True)
-    journal.append(b"one")
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", full)
-        with pytest.raises(OSError, match="No space left"):
-            journal.append(b"two")
-    journal.append(b"three")
-    assert journal.path.read_bytes() == b"onethree" and journal.size == 8
-    assert not Journal(journal.path).locked  # while it is held here
-
-
 def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_played(tmp_path: Path) -> None:
     from core.market.feeds.simulated import SimulatedFeed
     from core.market.hub import hub, shutdown
@@ -155,7 +141,7 @@ def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_pla
     try:
         recorder.start(feed.key, lambda: MarketSession(feed, load_predictor()))
         until = time.monotonic() + 60
-        while (now := recorder.status(feed.key)) is None or now.rows < 40:
+        while (now := recorder.status(feed.key)) is None or now.rows < 160:
             assert time.monotonic() < until, now
             time.sleep(0.05)
         assert now.running and recorder.running() == [feed.key] and now.size + now.free > 0
@@ -170,6 +156,8 @@ def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_pla
         assert len(rows) == ended.rows and ended.seconds == len(rows) / 4
         missed = int(rows.timestamps[0] - START_MS) // 250  # before the recorder listened
         np.testing.assert_array_equal(rows.levels, np.array(books(missed + len(rows), seed=3))[missed:])
+        again = make_again("it", sorted(tmp_path.rglob("rows_*.parquet")), known_predictors())
+        assert again.equal == again.predictions == 8 * (len(rows) - 127)
     finally:
         shutdown()
         asyncio.set_event_loop(None)

@@ -1,0 +1,280 @@
+"""A recording's journal made again: its probabilities from its rows, what was recalibrated by replaying it from its beginning.
+
+That the two agree says that these weights give these calls for these rows. It certifies nothing about whoever keeps the journal,
+who may choose rows, gaps and files (D33).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from core import checkpoints
+from core.market.book import STEP_MS, BookRows, reading
+from core.market.journal import Answer, KnownPast
+from core.market.labels import all_moves
+from core.market.predictor import MarketCard, Predictions, Predictor, identity, windows_of
+from core.market.store.call_columns import PROBABILITIES, code_of, head_of, read_calls
+from core.market.store.rows import read_market
+from core.market.store.segments import CALLS, is_segment, segment_path
+from core.market.store.writer import footer_summary
+from core.messages import Refusal, compose
+from core.models.tlob import CLASSES
+
+RAW, RECALIBRATED = 1e-4, 1e-3
+"""Largest differences of probabilities: processors differ, and a fit carries what differs on."""
+TRAINED: Final = Path("trained")
+BATCH: Final = 64
+
+CERTIFIES_NOTHING: Final = compose(
+    "This says that these weights give these calls for these rows. It certifies nothing about whoever keeps the journal, who may "
+    "choose rows, gaps and files."
+)
+
+Predictors = Callable[[str, str], Predictor | None]
+"""A predictor by the hashes of its weights and of its card; None where it is not known here."""
+
+
+class JournalError(Refusal, ValueError):
+    """A recording without a journal, or one that is none; the message says which."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeAgain:
+    """Result of making journals again.
+
+    Attributes:
+        predictions: in them, rows times heads. equal: of them, those that came out again. late: written more than a step after
+            their row. without_outcome: those whose horizon reaches past the end or over a gap.
+        different: the first that did not come out again, its `timestamp`, `head` and `why`; None where all did.
+    """
+
+    predictions: int = 0
+    equal: int = 0
+    late: int = 0
+    without_outcome: int = 0
+    different: dict[str, Any] | None = None
+
+    def __add__(self, other: MadeAgain) -> MadeAgain:
+        return MadeAgain(
+            predictions=self.predictions + other.predictions,
+            equal=self.equal + other.equal,
+            late=self.late + other.late,
+            without_outcome=self.without_outcome + other.without_outcome,
+            different=self.different or other.different,
+        )
+
+
+def known_predictors(*folders: Path) -> Predictors:
+    """Looks checkpoints up in these folders, else among the shipped ones and in `trained/`."""
+
+    @cache  # a file may name as many weights as it has lines
+    def there() -> dict[tuple[str, str], list[tuple[str, Path]]]:
+        known: dict[tuple[str, str], list[tuple[str, Path]]] = {}
+        for folder in folders or (checkpoints.FOLDER, TRAINED):
+            for name in checkpoints.names(folder=folder):
+                with contextlib.suppress(checkpoints.CheckpointError):
+                    known.setdefault(identity(checkpoints.read_card(name, folder=folder)), []).append((name, folder))
+        return known
+
+    @cache
+    def find(weights: str, card: str) -> Predictor | None:
+        for name, folder in there().get((weights, card), ()):
+            with contextlib.suppress(checkpoints.CheckpointError):  # damaged, or of another model
+                return Predictor(checkpoints.load(name, folder=folder))
+        return None
+
+    return find
+
+
+def has_journal(files: Sequence[Path]) -> bool:
+    """Tells whether calls lie beside one of these files of rows."""
+    return any(is_segment(path) and segment_path(path, CALLS).exists() for path in files)
+
+
+def make_again(
+    name: str, files: Sequence[Path], predictors: Predictors, *, progress: Callable[[int, int], None] | None = None
+) -> MadeAgain:
+    """Make a recording's journal again.
+
+    Args:
+        name: of the recording. files: of its rows. progress: called with (steps done, steps in all), two a row.
+
+    Raises:
+        JournalError: where no calls lie beside the rows. BookError: where a file cannot be read.
+    """
+    if not has_journal(files):
+        raise JournalError("{name} has no journal of predictions: it was recorded before there was one, or imported", name=name)
+    runs = list(_runs(files))
+    whole, done = 2 * sum(len(run.rows) for run in runs), 0
+    result = MadeAgain()
+    for run in runs:
+
+        def advance(steps: int, before: int = done) -> None:
+            if progress is not None:
+                progress(before + steps, whole)
+
+        result += run.make_again(predictors, advance)
+        done += 2 * len(run.rows)
+        advance(0, done)
+    return result
+
+
+def _runs(files: Sequence[Path]) -> Iterator[_Journal]:
+    """The journals of a recording, each with the rows from its beginning on."""
+    runs: dict[object, list[Path]] = {}
+    for path in files:
+        if is_segment(path):
+            with reading(path):
+                summary = footer_summary(pq.read_metadata(path))
+            runs.setdefault(summary.run if summary is not None and summary.run else path, []).append(path)
+    for paths in runs.values():
+        beside = [path for path in (segment_path(one, CALLS) for one in paths) if path.exists()]
+        if beside:
+            yield _Journal(read_market(paths), pa.concat_tables(map(read_calls, beside)).to_pandas().sort_values("timestamp"))
+
+
+class _Journal:
+    """A journal: the rows from its beginning on, and its calls, a line for a row and a head.
+
+    Attributes:
+        why: (lines,) the number of a reason in `REASONS`; 0 where a line came out again.
+    """
+
+    REASONS: Final[tuple[str, ...]] = (
+        "",
+        compose("its weights, its card's entry or its head are not known here"),
+        compose("its row is not in the recording with a whole window before it"),
+        compose("it is there twice, or others of its row or before it are missing"),
+        compose("made again from the rows, its probabilities differ"),
+        compose("its call does not follow from its probabilities"),
+        compose("made again from the journal's beginning, its recalibrated probabilities differ"),
+    )
+    UNKNOWN, NO_WINDOW, MISSING, OTHER_RAW, OTHER_CALL, OTHER_PAST = range(1, 7)
+
+    def __init__(self, rows: BookRows, told: pd.DataFrame) -> None:
+        self.rows, self._told = rows, told
+        self._time: NDArray[np.int64] = told["timestamp"].to_numpy()  # of each line
+        self._raw, self._recalibrated = (told[list(names)].to_numpy() for names in (PROBABILITIES[:3], PROBABILITIES[3:]))
+        self.why = np.zeros(len(told), np.int64)
+
+    def make_again(self, predictors: Predictors, advance: Callable[[int], None]) -> MadeAgain:
+        """Compare every line."""
+        weights, card, entry_name = (str(self._told[name].iloc[0]) for name in ("weights", "card", "entry"))
+        predictor = predictors(weights, card)
+        entry = None if predictor is None else predictor.markets.get(entry_name)
+        if predictor is None or entry is None:
+            self.why[:] = self.UNKNOWN
+        else:
+            self._compare(predictor, entry, advance)
+        wrong = np.flatnonzero(self.why)
+        return MadeAgain(
+            predictions=len(self.why),
+            equal=len(self.why) - len(wrong),
+            late=int((self._told["written"].to_numpy() > self._time + STEP_MS).sum()),
+            without_outcome=self._without_outcome(),
+            different=self._described(int(wrong[0])) if len(wrong) else None,
+        )
+
+    def _described(self, line: int) -> dict[str, Any]:
+        head = str(self._told["head"].iloc[line])
+        return {"timestamp": int(self._time[line]), "head": head, "why": self.REASONS[self.why[line]]}
+
+    def _without_outcome(self) -> int:
+        """Counts the lines of which nobody knows what came."""
+        row, there = self._row_of(self._time)
+        codes = self._told["head"].to_numpy()
+        for code in np.unique(codes):
+            mine, head = codes == code, head_of(str(code))
+            there[mine] &= False if head is None else np.isfinite(all_moves(self.rows, head)[row[mine]])
+        return int((~there).sum())
+
+    def _row_of(self, times: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Number of the row at each time, and whether there is one."""
+        row = np.minimum(np.searchsorted(self.rows.timestamps, times), len(self.rows) - 1)
+        return row, self.rows.timestamps[row] == times
+
+    def _note(self, reason: int, wrong: NDArray[np.bool_]) -> None:
+        self.why[wrong & (self.why == 0)] = reason
+
+    def _compare(self, predictor: Predictor, entry: MarketCard, advance: Callable[[int], None]) -> None:
+        codes = [code_of(head) for head in predictor.heads]
+        head = pd.Index(codes).get_indexer(self._told["head"].astype(str))
+        called = pd.Index(CLASSES).get_indexer(self._told["call"].astype(str))
+        same = [(self._told[name] == self._told[name].iloc[0]).to_numpy() for name in ("weights", "card", "entry")]
+        self._note(self.UNKNOWN, (head < 0) | ~np.logical_and.reduce(same))
+        times, first, at = np.unique(self._time, return_index=True, return_inverse=True)
+        line = np.full((len(times), len(codes)), -1)
+        line[at, head] = np.arange(len(at))
+        whole = (line >= 0).all(axis=1)
+        steps = np.diff(times, prepend=times[0] - STEP_MS) // STEP_MS
+        cut = ~whole | ((steps > 1) & (steps < predictor.window))  # after a gap a window has to fill first
+        self._note(self.MISSING, cut[at] | (line[at, head] != np.arange(len(at))))
+        again, calls = self._predicted(predictor, entry, times, advance)
+        self._note(self.NO_WINDOW, ~np.isfinite(again[at, head, 0]))
+        self._note(self.OTHER_RAW, ~_near(again[at, head], self._raw, RAW) | (again[at, head].argmax(1) != self._raw.argmax(1)))
+        # near a threshold another processor may call another class
+        ruled = np.stack([rule.call(self._raw[line[:, place]]) for place, rule in enumerate(entry.rules)], axis=1)
+        self._note(self.OTHER_CALL, (called != calls[at, head]) & (called != ruled[at, head]))
+        known = self._told["known"].to_numpy()
+        told = Predictions(
+            probabilities=self._raw[line], calls=called[line].astype(np.int8), momentum=called[line].astype(np.int8)
+        )
+        again = self._replayed(KnownPast(predictor.heads, entry), told, times, np.where(whole, known[first], -1), advance)
+        self._note(self.OTHER_PAST, ~_near(again[at, head], self._recalibrated, RECALIBRATED))
+        self._note(self.OTHER_PAST, (known != known[first][at]) | (known > self._time))
+
+    def _predicted(
+        self, predictor: Predictor, entry: MarketCard, times: NDArray[np.int64], advance: Callable[[int], None]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """(times, heads, 3) probabilities by the rows, NaN where there is no whole window; (times, heads) calls."""
+        again = np.full((len(times), len(predictor.heads), 3), np.nan, dtype=np.float32)
+        calls = np.full((len(times), len(predictor.heads)), -1)
+        row, there = self._row_of(times)
+        start, span = row - predictor.window + 1, (predictor.window - 1) * STEP_MS
+        whole = np.flatnonzero(
+            there & (start >= 0) & (self.rows.timestamps[row] - self.rows.timestamps[np.maximum(start, 0)] == span)
+        )
+        for part in np.split(whole, range(BATCH, len(whole), BATCH)):
+            answer = predictor.predict(windows_of(self.rows.levels, row[part], predictor.window), entry, batch=BATCH)
+            again[part], calls[part] = answer.probabilities, answer.calls
+            advance(int(row[part[-1]]))
+        return again, calls
+
+    def _replayed(
+        self,
+        past: KnownPast,
+        told: Predictions,
+        times: NDArray[np.int64],
+        known: NDArray[np.int64],
+        advance: Callable[[int], None],
+    ) -> NDArray[np.float32]:
+        """(times, heads, 3) probabilities of the journal, recalibrated by what was known at each; NaN where that is -1."""
+        again = np.full(told.probabilities.shape, np.nan, dtype=np.float32)
+        answers = {time: Answer(told, which) for which, time in enumerate(times.tolist()) if known[which] >= 0}
+        rows, done = self.rows.timestamps.tolist(), 0
+        for which, until in enumerate(known.tolist()):
+            while done < len(rows) and rows[done] <= until:
+                past.learn(rows[done], self.rows.levels[done], answers.get(rows[done]))
+                done += 1
+            if until >= 0:
+                again[which] = past.recalibrated(told.probabilities[which])
+            if which % BATCH == 0:
+                advance(len(rows) + done)
+        return again
+
+
+def _near(a: NDArray[np.floating], b: NDArray[np.floating], most: float) -> NDArray[np.bool_]:
+    """(n,) whether (n, 3) probabilities lie that near to each other; not where one is NaN."""
+    near: NDArray[np.bool_] = np.abs(a - b).max(axis=1) <= most
+    return near

@@ -1,0 +1,133 @@
+"""The calls beside a recording's rows: what a checkpoint said of each, written before the outcome is known (D28).
+
+In a journal a line is a row's; in an hour's file it is that of a row and a head, and says what called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from core.market.book import BookError, reading
+from core.market.labels import LABEL_KINDS, Head
+from core.models.tlob import CLASSES
+
+LINE: Final = pa.schema(
+    [
+        *((name, pa.int64()) for name in ("timestamp", "written", "known")),
+        *((name, pa.list_(pa.float32())) for name in ("raw", "recalibrated")),
+        ("calls", pa.list_(pa.int8())),
+    ]
+)
+"""A journal's line: the row's time, when it was written, and up to which row the recalibration knew outcomes, milliseconds; for
+each head the probabilities as the checkpoint gave them, recalibrated, and the class called."""
+PROBABILITIES: Final = tuple(f"{kind}_{name.lower()}" for kind in ("raw", "recalibrated") for name in CLASSES)
+_NAME: Final = pa.dictionary(pa.int32(), pa.string())
+CALLS: Final = pa.schema(
+    [
+        ("timestamp", pa.int64()),
+        ("head", _NAME),
+        *((name, pa.float32()) for name in PROBABILITIES),
+        ("call", _NAME),
+        *((name, _NAME) for name in ("weights", "card", "entry")),
+        ("written", pa.int64()),
+        ("known", pa.int64()),
+    ]
+)
+"""Columns of an hour's file; see `LINE` and `CalledBy`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalledBy:
+    """Identity of what called.
+
+    Attributes:
+        weights, card: SHA-256 of a checkpoint's weights, and of the entries of its card by which it predicts
+            (`core.market.predictor.identity`). entry: the card's for the market. heads: in the order of a journal's line.
+    """
+
+    weights: str
+    card: str
+    entry: str
+    heads: tuple[Head, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON's object."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """From JSON.
+
+        Raises:
+            KeyError, TypeError, ValueError: where it is no such object.
+        """
+        heads = tuple((kind, int(steps)) for kind, steps in values["heads"])
+        return cls(heads=heads, **{name: str(values[name]) for name in ("weights", "card", "entry")})
+
+
+def code_of(head: Head) -> str:
+    """A head as files name it: "forward_50"."""
+    return f"{head[0]}_{head[1]}"
+
+
+def head_of(code: str) -> Head | None:
+    """The head of such a name; None where it is none."""
+    kind = next((one for one in LABEL_KINDS if code.startswith(f"{one}_")), None)
+    steps = code.rpartition("_")[2]
+    return (kind, int(steps)) if kind is not None and code == f"{kind}_{steps}" and steps.isdecimal() and int(steps) else None
+
+
+def are_calls(lines: pa.Table) -> bool:
+    """Tells whether no value of a journal's lines is missing, and every class is one."""
+    parts = [column.combine_chunks() for column in lines.columns]
+    if any(one.null_count or (pa.types.is_list(one.type) and one.flatten().null_count) for one in parts):
+        return False
+    called = lines["calls"].combine_chunks().flatten().to_numpy()
+    return bool(((called >= 0) & (called < len(CLASSES))).all())
+
+
+def calls_table(lines: pa.Table, rows: NDArray[np.int64], by: CalledBy) -> pa.Table:
+    """An hour's file of a journal's lines: those of the rows that were confirmed (D27), a line a head.
+
+    Args:
+        rows: (n,) times of the hour's rows.
+    """
+    heads = len(by.heads)
+    widths = {"raw": 3 * heads, "recalibrated": 3 * heads, "calls": heads}
+    whole = np.isin(lines["timestamp"].to_numpy(), rows)
+    for name, width in widths.items():
+        whole &= lines[name].combine_chunks().value_lengths().to_numpy(zero_copy_only=False) == width
+    lines = lines.filter(pa.array(whole))
+    told = [lines[name].combine_chunks().flatten().to_numpy(zero_copy_only=False) for name in widths]
+    columns: dict[str, Any] = {name: np.repeat(lines[name].to_numpy(), heads) for name in ("timestamp", "written", "known")}
+    columns |= dict(zip(PROBABILITIES, np.concatenate([one.reshape(-1, 3) for one in told[:2]], axis=1).T, strict=True))
+    columns["head"] = _named(np.tile(np.arange(heads, dtype=np.int32), len(lines)), [code_of(head) for head in by.heads])
+    columns["call"] = _named(told[2].astype(np.int32), CLASSES)
+    same = np.zeros(heads * len(lines), np.int32)
+    columns |= {name: _named(same, [getattr(by, name)]) for name in ("weights", "card", "entry")}
+    return pa.table(columns, schema=CALLS)
+
+
+def _named(which: NDArray[np.int32], names: Any) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(which), pa.array(list(names)))
+
+
+def read_calls(path: Path) -> pa.Table:
+    """A file of calls.
+
+    Raises:
+        BookError: where it cannot be read, or lacks a column.
+    """
+    with reading(path):
+        table = pq.read_table(path).select(CALLS.names).cast(CALLS)
+        if any(table[name].null_count for name in table.column_names if name not in PROBABILITIES):
+            raise BookError("{name} lacks a value: a call has its time, head, class and what called", name=path.name)
+        return table

@@ -1,0 +1,69 @@
+"""Recordings with a journal of calls, made event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from core.market.book import BookRows
+from core.market.feeds.protocol import FeedEvent
+from core.market.grid import Confirmed, Row
+from core.market.journal import Caller
+from core.market.predictor import Predictor
+from core.market.recorder import EventRecorder
+from core.market.store.writer import SegmentWriter
+
+MARKET, SPELLING = "ABC/USD", "live/testville/ABC/USD ABC/USD"
+
+
+class Clock:
+    """Stands at the newest row that was taken, and this many milliseconds more."""
+
+    def __init__(self) -> None:
+        self.at_ms, self.behind_ms = 0, 20
+
+    def __call__(self) -> int:
+        return self.at_ms + self.behind_ms
+
+
+class Journalled:
+    """A live market's recording, whose rows come provisional, each written down at once."""
+
+    def __init__(self, folder: Path, predictor: Predictor, *, spelling: str = SPELLING, wall: bool = True) -> None:
+        self.clock = Clock()
+        caller = Caller(predictor, predictor.market(spelling), clock_ms=self.clock)
+        self.writer = SegmentWriter(folder, MARKET, by=caller.by)
+        self.recorder = EventRecorder(self.writer, caller, wall=wall)
+
+    def take(self, *events: FeedEvent) -> None:
+        for event in events:
+            self.clock.at_ms = event.timestamp if isinstance(event, Row) else self.clock.at_ms
+            self.recorder.take(event)
+            self.recorder.write_down()
+
+    def close(self) -> None:
+        self.recorder.stop()
+        self.writer.close()
+
+
+def live(rows: BookRows, *, lag: int = 1) -> Iterable[FeedEvent]:
+    """Each row as a live market's: provisional, confirmed after `lag` more rows."""
+    for time, levels in zip(rows.timestamps.tolist(), rows.levels, strict=True):
+        yield Confirmed(time - 250 * lag)
+        yield Row(time, levels, provisional=True)
+    yield Confirmed(int(rows.timestamps[-1]))
+
+
+def recorded(folder: Path, rows: BookRows, predictor: Predictor, *, lag: int = 1, spelling: str = SPELLING) -> list[Path]:
+    """A recording of a live market; returns its files of rows."""
+    one = Journalled(folder, predictor, spelling=spelling)
+    one.take(*live(rows, lag=lag))
+    one.close()
+    return one.writer.files
+
+
+def calls_of(files: Sequence[Path]) -> pd.DataFrame:
+    """All calls beside files of rows, as pandas reads them."""
+    return pd.concat([pd.read_parquet(path.with_name(path.name.replace("rows_", "calls_"))) for path in files], ignore_index=True)

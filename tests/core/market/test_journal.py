@@ -1,0 +1,351 @@
+"""The journal of predictions: written before the outcome is known, and made again from the files alone, here by other means."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from core import checkpoints
+from core.cli import main
+from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, Recalibrated
+from core.market.book import FILE_COLUMNS, BookRows
+from core.market.features import transform
+from core.market.feeds.recording import RecordingFeed
+from core.market.grid import DAY_MS, HOUR_MS, Confirmed, Gap, Row
+from core.market.made_again import JournalError, MadeAgain, known_predictors, make_again
+from core.market.predictor import Predictor
+from core.market.recorder import record
+from core.market.store import segments
+from core.market.store.index import find_recording
+from core.market.store.rows import read_market
+from core.market.store.writer import _read_journal, restore_recordings
+from core.models.tlob import CLASSES, TLOB
+from tests.core.market.helpers import HEADS, naive_label, random_book, save_tiny, tiny_predictor, with_hole
+from tests.core.market.journals import SPELLING, Journalled, calls_of, live, recorded
+
+BOOK = random_book(480, 3)
+CODES = [f"{kind}_{horizon}" for kind, horizon in HEADS]
+RAW = ["raw_down", "raw_stationary", "raw_up"]
+RECALIBRATED = [name.replace("raw", "recalibrated") for name in RAW]
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shelf")
+
+
+@pytest.fixture(scope="module")
+def predictor(shelf: Path) -> Predictor:
+    return tiny_predictor(shelf, BOOK)
+
+
+def at(rows: BookRows, start_ms: int) -> BookRows:
+    """The same books from another moment on."""
+    return BookRows(timestamps=start_ms + 250 * np.arange(len(rows)), levels=rows.levels)
+
+
+def again(files: Sequence[Path], shelf: Path) -> MadeAgain:
+    return make_again("it", files, known_predictors(shelf))
+
+
+def own_raw(files: Sequence[Path], shelf: Path, calls: pd.DataFrame) -> NDArray[np.float64]:
+    """Probabilities (lines, 3) by a forward pass of the network itself, on the rows as pandas reads them."""
+    rows = pd.concat([pd.read_parquet(path) for path in files]).set_index("timestamp")[list(FILE_COLUMNS)]
+    checkpoint = checkpoints.load("tiny", folder=shelf)
+    predictor = Predictor(checkpoint)
+    model = checkpoints.build_model(checkpoint, TLOB).eval()
+    card, window = checkpoint.card, predictor.window
+    found = []
+    for line in calls.itertuples():
+        entry = card["markets"][line.entry]
+        place = CODES.index(line.head)
+        books = rows.loc[line.timestamp - 250 * (window - 1) : line.timestamp].to_numpy()
+        assert len(books) == window
+        inputs = transform(books[None], card["transform"], predictor.markets[line.entry].constants)
+        with torch.no_grad():
+            logits = model(torch.from_numpy(inputs)).reshape(len(HEADS), 3)[place].double().numpy()
+        rule = entry["rules"][place]
+        z = logits / rule["temperature"] + rule["bias"] * np.array([1, 0, 1])
+        found.append(np.exp(z) / np.exp(z).sum())
+    return np.array(found)
+
+
+def test_raw_probabilities_and_calls_are_those_of_the_network_on_the_rows(
+    tmp_path: Path, shelf: Path, predictor: Predictor
+) -> None:
+    files = recorded(tmp_path, BOOK[:80], predictor)
+    calls = calls_of(files)
+    assert calls["timestamp"].tolist() == np.repeat(BOOK.timestamps[23:80], 4).tolist() and calls["head"].tolist() == CODES * 57
+    expected = own_raw(files, shelf, calls)
+    np.testing.assert_allclose(calls[RAW].to_numpy(), expected, atol=1e-5)
+    leans = [rule["lean"] for rule in predictor.card["markets"]["testville"]["rules"]] * 57
+    called = (np.log(expected) + np.array(leans)[:, None] * np.array([1, 0, 1])).argmax(axis=1)
+    assert calls["call"].tolist() == [CLASSES[one] for one in called]
+    assert set(calls["weights"]) == {predictor.card["weights_sha256"]} and set(calls["entry"]) == {"testville"}
+
+
+def own_recalibration(rows: BookRows, calls: pd.DataFrame, entry: str, predictor: Predictor) -> NDArray[np.float64]:
+    """Recalibrated probabilities (lines, 3) by replay, row by row up to what was known at each call, outcomes by D8 in words."""
+    market = predictor.markets[entry]
+    past = [
+        AdaptiveHead(horizon, alpha, own_threshold=entry == "pooled", first_fit=(number + 1) * REFIT_STEPS // len(HEADS))
+        for number, ((_, horizon), alpha) in enumerate(zip(HEADS, market.alphas, strict=True))
+    ]
+    raw = {time: group[RAW].to_numpy().astype(float) for time, group in calls.groupby("timestamp")}
+    waiting: list[dict[int, Recalibrated]] = [{} for _ in HEADS]
+    begins = done = 0
+    found = []
+    for time, known in calls[["timestamp", "known"]].drop_duplicates().itertuples(index=False):
+        while done < len(rows) and rows.timestamps[done] <= known:
+            begins = done if done and rows.timestamps[done] - rows.timestamps[done - 1] != 250 else begins
+            mid = rows.mid[begins : done + 1]
+            for number, (kind, horizon) in enumerate(HEADS):
+                told = waiting[number].pop(done - horizon, None)
+                if told is not None and done - horizon >= begins:
+                    past[number].resolve(told, naive_label(mid, done - horizon - begins, horizon, kind))
+                if (here := raw.get(rows.timestamps[done])) is not None:
+                    waiting[number][done] = past[number].predict(here[number].tolist())
+            done += 1
+        found += [head.recalibrate(p.tolist()).adapted for head, p in zip(past, raw[time], strict=True)]
+    return np.array(found)
+
+
+@pytest.mark.parametrize("lag", [1, 4])
+@pytest.mark.parametrize(("spelling", "entry"), [(SPELLING, "testville"), ("live/other/XYZ/USD XYZ/USD", "pooled")])
+def test_recalibrated_probabilities_are_those_of_a_replay_from_the_beginning(
+    tmp_path: Path, shelf: Path, predictor: Predictor, lag: int, spelling: str, entry: str
+) -> None:
+    rows = with_hole(BOOK, 400, 3)
+    files = recorded(tmp_path, rows, predictor, lag=lag, spelling=spelling)
+    calls = calls_of(files)
+    assert (calls["timestamp"] - calls["known"]).min() == 250 * lag and set(calls["entry"]) == {entry}
+    expected = own_recalibration(rows, calls, entry, predictor)
+    np.testing.assert_allclose(calls[RECALIBRATED].to_numpy(), expected, atol=1e-5)
+    assert np.abs(calls[RECALIBRATED].to_numpy() - calls[RAW].to_numpy()).max() > 0.1  # else nothing would be compared
+    result = again(files, shelf)
+    assert result == MadeAgain(predictions=4 * (480 - 2 * 23), equal=4 * (480 - 2 * 23), late=0, without_outcome=2 * 45)
+
+
+def test_a_played_recording_has_a_journal_whose_calls_are_all_late(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
+    one = find_recording("binance_spot_ethusdt_2024-08-08")
+    feed = RecordingFeed(one.path, market=one.market, speed=None, loop=False)
+    files = asyncio.run(record(feed, tmp_path, predictor))
+    count = 4 * (1_377 - 23)
+    assert again(files, shelf) == MadeAgain(predictions=count, equal=count, late=count, without_outcome=45)
+    calls = calls_of(files)
+    assert (calls["known"] == calls["timestamp"]).all()
+    np.testing.assert_array_equal(read_market(files).levels, read_market([one.path]).levels)
+
+
+def test_a_row_that_nothing_confirmed_leaves_no_call_and_a_window_begins_anew(
+    tmp_path: Path, shelf: Path, predictor: Predictor
+) -> None:
+    one, events = Journalled(tmp_path, predictor), list(live(BOOK[:160]))
+    one.take(*events[:200], Gap(), *events[203:])  # of the rows so far the 99th is not confirmed; the 100th never comes
+    one.close()
+    calls, rows = calls_of(one.writer.files), read_market(one.writer.files)
+    assert rows.timestamps.tolist() == [
+        time for number, time in enumerate(BOOK.timestamps[:160].tolist()) if number not in (99, 100)
+    ]
+    assert calls["timestamp"].unique().tolist() == [*BOOK.timestamps[23:99].tolist(), *BOOK.timestamps[124:160].tolist()]
+    result = again(one.writer.files, shelf)
+    assert result.predictions == result.equal == len(calls)
+
+
+def test_a_gap_that_no_row_shows_is_none_for_the_recalibration(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
+    one, events = Journalled(tmp_path, predictor), list(live(BOOK[:400]))
+    one.take(*events[:601], Confirmed(int(BOOK.timestamps[299])), Gap(kind="resync"), *events[601:])
+    one.close()
+    calls = calls_of(one.writer.files)
+    assert len(read_market(one.writer.files)) == 400 and len(calls) == 4 * (400 - 2 * 23)
+    result = again(one.writer.files, shelf)
+    assert result.equal == result.predictions == len(calls)
+
+
+@pytest.mark.parametrize("lag", [0, 1, 6])
+def test_calls_lie_beside_their_rows_where_an_hour_ends(tmp_path: Path, shelf: Path, predictor: Predictor, lag: int) -> None:
+    turn = int(BOOK.timestamps[0]) // HOUR_MS * HOUR_MS + HOUR_MS
+    rows = at(BOOK[:300], turn - 100 * 250)
+    files = recorded(tmp_path, rows, predictor, lag=lag)
+    assert [path.parent.name for path in files] == ["22", "23"]
+    assert [calls_of([path])["timestamp"].nunique() for path in files] == [100 - 23, 200]
+    result = again(files, shelf)
+    assert result.equal == result.predictions == 4 * 277
+
+
+def test_each_day_is_a_journal_of_its_own(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
+    midnight = int(BOOK.timestamps[0]) // DAY_MS * DAY_MS + DAY_MS
+    files = recorded(tmp_path, at(BOOK[:400], midnight - 200 * 250), predictor)
+    assert [path.parent.parent.name for path in files] == ["2023-11-14", "2023-11-15"]
+    for path in files:
+        result = again([path], shelf)
+        assert result.equal == result.predictions == 4 * (200 - 23)
+
+
+def test_a_restart_and_another_checkpoint_begin_a_journal_and_all_are_made_again(
+    tmp_path: Path, shelf: Path, predictor: Predictor
+) -> None:
+    save_tiny(shelf, random_book(300, 9), name="other")
+    other = Predictor(checkpoints.load("other", folder=shelf))
+    rows = at(BOOK, int(BOOK.timestamps[0]))
+    parts = [rows[:160], rows[160:320], rows[320:]]
+    files = [
+        path for part, one in zip(parts, (predictor, predictor, other), strict=True) for path in recorded(tmp_path, part, one)
+    ]
+    result = again(files, shelf)
+    assert result.equal == result.predictions == 4 * (480 - 3 * 23)
+    alone = tmp_path / "alone"
+    save_tiny(alone, BOOK)
+    result = again(files, alone)
+    assert result.equal == 4 * 2 * (160 - 23) and "are not known here" in str(result.different)
+
+
+def test_a_recording_that_is_wound_back_is_made_again(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
+    one = Journalled(tmp_path, predictor, wall=False)
+    for _ in range(2):
+        one.take(*(Row(time, levels) for time, levels in zip(BOOK.timestamps[:150].tolist(), BOOK.levels[:150], strict=True)))
+    one.close()
+    assert [path.name for path in one.writer.files] == ["rows_1700000000000.parquet", "rows_1700000000000_2.parquet"]
+    result = again(one.writer.files, shelf)
+    assert result.equal == result.predictions == 2 * 4 * (150 - 23)
+
+
+def test_a_call_is_late_where_it_is_written_more_than_a_step_after_its_row(
+    tmp_path: Path, shelf: Path, predictor: Predictor
+) -> None:
+    one, events = Journalled(tmp_path, predictor), list(live(BOOK[:60]))
+    for behind, part in ((250, events[:80]), (251, events[80:86]), (20, events[86:])):
+        one.clock.behind_ms = behind
+        one.take(*part)
+    one.close()
+    assert again(one.writer.files, shelf).late == 4 * 3
+
+
+def test_a_call_is_on_disk_before_its_row_is_confirmed(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
+    one, events = Journalled(tmp_path, predictor), list(live(BOOK[:60]))
+    one.take(*events[:-1])
+    (journal,) = tmp_path.glob(".*.journal.part")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / journal.name).write_bytes(journal.read_bytes())  # as a killed process leaves it
+    (file,) = restore_recordings(copy)
+    assert len(read_market([file])) == 59
+    result = again([file], shelf)
+    assert result.equal == result.predictions == 4 * (59 - 23)
+    _, tables = _read_journal(journal)
+    assert tables[segments.CALLS]["timestamp"].to_numpy()[-1] == BOOK.timestamps[59]  # whose row may still be lost
+    one.close()
+
+
+Change = Callable[[pd.DataFrame], pd.DataFrame]
+
+
+def with_value(column: str, value: object, *, line: int = 1_001) -> Change:
+    """The calls with another value in one line."""
+
+    def change(calls: pd.DataFrame) -> pd.DataFrame:
+        calls = calls.astype(dict.fromkeys(("head", "call", "weights", "card", "entry"), object))
+        calls.loc[line, column] = value(calls.loc[line, column]) if callable(value) else value
+        return calls
+
+    return change
+
+
+TAMPERED: dict[str, Change] = {
+    "raw": with_value("raw_up", lambda p: p + np.float32(2e-4)),
+    "raw that is no number": with_value("raw_up", np.float32("nan")),
+    "recalibrated": with_value("recalibrated_down", lambda p: p + np.float32(2e-3)),
+    "call": with_value("call", lambda name: "UP" if name != "UP" else "DOWN"),
+    "no class": with_value("call", "SIDEWAYS"),
+    "weights": with_value("weights", "ab" * 32),
+    "card": with_value("card", "ab" * 32),
+    "entry": with_value("entry", "pooled"),
+    "head": with_value("head", "forward_7"),
+    "no head": with_value("head", "forward"),
+    "time": with_value("timestamp", lambda time: time + 1),
+    "what was known": with_value("known", lambda time: time + 60_000),
+    "a line less": lambda calls: calls.drop(index=1_001),
+    "a row less": lambda calls: calls.drop(index=range(1_000, 1_004)),
+    "a line twice": lambda calls: pd.concat([calls, calls.loc[[1_001]]]),
+    "the beginning": lambda calls: calls.iloc[4 * 200 :],
+}
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory, predictor: Predictor) -> Path:
+    (file,) = recorded(tmp_path_factory.mktemp("recording"), BOOK, predictor)
+    return file
+
+
+def copied(source: Path, folder: Path) -> tuple[Path, Path]:
+    """A recording's rows and calls in a day of a folder."""
+    hour = folder / "ABC-USD" / "2023-11-14" / "22"
+    hour.mkdir(parents=True)
+    for path in source.parent.iterdir():
+        (hour / path.name).write_bytes(path.read_bytes())
+    return hour / source.name, segments.segment_path(hour / source.name, segments.CALLS)
+
+
+@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)
+def test_what_was_changed_in_a_journal_is_found(tmp_path: Path, shelf: Path, untouched: Path, change: Change) -> None:
+    file, calls = copied(untouched, tmp_path)
+    before = again([file], shelf)
+    assert before.equal == before.predictions
+    change(pd.read_parquet(calls)).to_parquet(calls, index=False)
+    result = again([file], shelf)
+    assert result.equal < result.predictions and result.different is not None
+
+
+def test_a_row_that_was_changed_is_found(tmp_path: Path, shelf: Path, untouched: Path) -> None:
+    file, _ = copied(untouched, tmp_path)
+    rows = pd.read_parquet(file)
+    rows.loc[300, "bid_size_1"] *= 3
+    kept = pq.read_schema(file).metadata
+    pq.write_table(
+        pq.read_table(file).schema.with_metadata(kept).empty_table().from_pandas(rows).replace_schema_metadata(kept), file
+    )
+    result = again([file], shelf)
+    first = int(BOOK.timestamps[300])
+    assert result.different is not None and 0 <= result.different["timestamp"] - first < 24 * 250
+    assert "its probabilities differ" in result.different["why"] and result.predictions - result.equal <= 4 * 24
+
+
+def test_the_command_says_how_many_are_equal_and_ends_with_what_came_of_it(
+    tmp_path: Path, shelf: Path, untouched: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, calls = copied(untouched, tmp_path)
+    count = 4 * (480 - 23)
+    monkeypatch.setenv("OBSERVATORY_RECORDINGS", str(tmp_path))
+    for named in (str(file.parents[1]), str(file), "ABC-USD/2023-11-14"):
+        assert main(["verify", named, "--checkpoints", str(shelf), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == {
+            "predictions": count,
+            "equal": count,
+            "late": 0,
+            "without_outcome": 45,
+            "different": None,
+        }
+    assert main(["verify", str(file), "--checkpoints", str(shelf)]) == 0
+    said = capsys.readouterr().out
+    assert "1,828 of 1,828 made again, equal; 0 late; 45 without an outcome" in said and "certifies nothing" in said
+    TAMPERED["raw"](pd.read_parquet(calls)).to_parquet(calls, index=False)
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", str(file), "--checkpoints", str(shelf), "--json"])
+    assert ended.value.code == 1
+    assert json.loads(capsys.readouterr().out)["equal"] < count
+    calls.unlink()
+    for named in (str(file), "binance_spot_ethusdt_2024-08-08", str(tmp_path / "nothing")):
+        assert main(["verify", named, "--json"]) == 2
+        out, problem = capsys.readouterr()
+        assert out == "" and len(problem.strip().splitlines()) == 1
+    with pytest.raises(JournalError, match="has no journal of predictions"):
+        again([file], shelf)
