@@ -85,7 +85,7 @@ def test_the_installed_command_serves_the_app_away_from_the_repository(wheel: Pa
         wait_until_up(server)
         with urllib.request.urlopen(f"{server.url}/healthz", timeout=30) as answer:
             assert json.load(answer)["ready"] is True
-        with urllib.request.urlopen(f"{server.url}/tokens", timeout=30) as answer:
+        with urllib.request.urlopen(f"{server.url}/classify", timeout=30) as answer:
             assert b"<html" in answer.read()
         assert server.errors() == []
     finally:

@@ -192,50 +192,6 @@ def patch_at(x: float, y: float, *, patch: int, grid: int) -> int:
     return row * grid + column
 
 
-def heads_figure(
-    glance: NDArray[np.floating],
-    *,
-    chosen: tuple[int | None, int | None] = (None, None),
-) -> go.Figure:
-    """Small multiples: one row per layer, one column per head, each scaled from 0 to its own largest weight.
-
-    Args:
-        glance: (layers, heads, grid, grid).
-        chosen: layer and head, from 0, that are framed; a whole row where the head is None.
-    """
-    layers, heads, grid = glance.shape[:3]
-    space = 0.12
-    traces: list[dict[str, Any]] = []
-    wide, high = heads + (heads - 1) * space, layers + (layers - 1) * space
-    for layer in range(layers):
-        for head in range(heads):
-            one = np.asarray(glance[layer, head], dtype=np.float32)
-            shades = np.round(254 * one / (float(one.max()) or 1.0)).astype(np.uint8)
-            at = {"x0": head * (1 + space) + 0.5 / grid, "dx": 1 / grid, "y0": layer * (1 + space) + 0.5 / grid, "dy": 1 / grid}
-            words = _("Layer {layer}, head {head}: largest weight {value}").format(
-                layer=layer + 1, head=head + 1, value=f"{float(one.max()):.2g}"
-            )
-            traces.append(
-                {"type": "heatmap", "z": shades, "zmin": 0, "zmax": 254, "colorscale": INFERNO, "showscale": False, **at,
-                 "name": f"{layer}:{head}", "hovertemplate": words + "<extra></extra>"}
-            )  # fmt: skip
-    layout = base_layout(keep="heads", legend=False, height=420) | {"margin": {"t": 8, "b": 8, "l": 8, "r": 8}}
-
-    def axis(title: str, count: int, extent: list[float]) -> dict[str, Any]:
-        places = [0.5 + one * (1 + space) for one in range(count)]
-        numbers = [str(one + 1) for one in range(count)]
-        return {"showgrid": False, "ticks": "", "constrain": "domain", "fixedrange": True, "range": extent,
-                "tickvals": places, "ticktext": numbers, "title": {"text": title}}  # fmt: skip
-
-    layout["xaxis"] = axis(_("Head"), heads, [-0.04, wide + 0.04])
-    layout["yaxis"] = axis(_("Layer"), layers, [high + 0.04, -0.04]) | {"scaleanchor": "x"}
-    layer_at, head_at = chosen
-    if layer_at is not None:
-        framed = range(heads) if head_at is None else [head_at]
-        layout["shapes"] = [_frame_of(head * (1 + space), layer_at * (1 + space), 1.0) for head in framed]
-    return figure_of(traces, layout)
-
-
 def gallery_figure(images: NDArray[np.uint8], *, columns: int, chosen: int | None = None) -> go.Figure:
     """Many images as one sheet, `columns` per row; one may be framed.
 

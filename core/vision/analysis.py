@@ -32,6 +32,11 @@ class TokenShares:
     patches: NDArray[np.float64]
     class_token: float
 
+    @property
+    def row(self) -> NDArray[np.float64]:
+        """(1 + patches,), the class token first."""
+        return np.concatenate([[self.class_token], self.patches.reshape(-1)])
+
     @classmethod
     def of(cls, row: NDArray[np.floating]) -> TokenShares:
         """From a row over all tokens, (1 + patches,), the class token first."""

@@ -1,23 +1,71 @@
-"""Classify a garment: the model's answer on any picture with its reasons, and how the picture was prepared."""
+"""Garments: a picture on the stage, lit by what its answer came from, with every layer and head of the model that read it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from core.explain import faithfulness
+from core.explain.faithfulness import FindingError
+from core.explain.scene import AttentionScene, LayerMaps, PictureStage
 from core.figures.pictures import data_url, picture_png
-from core.vision.analysis import PictureAnalysis
+from core.vision.analysis import CLASS_TOKEN, PictureAnalysis
+from core.vision.evidence import mask_of, shares_of, to_npz
 from core.vision.pictures import Picture
 from core.vision.preprocessing import PreparedPicture, Recipe
-from pages.images import cached_results, picture_source, preparation, ranking_panel
+from pages.images import cached_results, fool_it, picture_source, preparation, ranking_panel, tokens
 from pages.images.model_choice import chosen_classifier, pick_classifier, show_if_possible
 from pages.images.picture_source import ChosenPicture
-from pages.shared import controls
-from pages.shared.language import _, ngettext, number, prose
+from pages.shared import controls, faithfulness_view, url_state
+from pages.shared.attention_view import attention_view
+from pages.shared.language import _, ngettext, number, percent, prose
 
-controls.page_header(_("Classify a garment"), prose("classify_lead"))
+MEASURES = ("relevance", "occlusion")
+"""Measures of the answer that a picture is lit by: gradient relevance takes no time, occlusion a second."""
+
+
+def titles(analysis: PictureAnalysis) -> dict[str, str]:
+    """Names of the layers and the measures for readers."""
+    layers = {name: _("Layer {number}").format(number=number(i)) for i, name in enumerate(analysis.maps, 1)}
+    return layers | {"relevance": _("Gradient relevance"), "occlusion": _("Occlusion")}
+
+
+def best_measure(card: dict[str, Any]) -> str:
+    """The one of `MEASURES` that reached furthest below chance in the deletion test of a model (D38)."""
+    try:
+        finding = faithfulness.read(str(card["name"]), folder=faithfulness.FOLDER)
+    except FindingError:
+        finding = None
+    if finding is None:
+        return MEASURES[0]
+    return max(MEASURES, key=lambda name: finding.verdicts[name].gain)
+
+
+def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionScene:
+    """The picture as the model reads it, its maps, and what counted for the answer."""
+    label = analysis.likeliest
+    found = {"relevance": cached_results.relevance(analysis, label)}
+    with controls.progress(_("Running the model once for each patch…")) as told:
+        found["occlusion"] = shares_of(cached_results.losses(analysis, label, told=told))
+    first = best_measure(analysis.classifier.card)
+    order = [first, *(name for name in MEASURES if name != first)]
+    stage = PictureStage(
+        pixels=prepared.step("pad").image if analysis.classifier.manner == "photograph" else prepared.image,
+        grid=(analysis.grid, analysis.grid),
+        extra=[_("the class token")],
+        patch=_("the patch in row {row}, column {column}"),
+    )
+    return AttentionScene(
+        stage=stage,
+        layers=[LayerMaps(name=name, weights=weights) for name, weights in analysis.maps.items()],
+        start=CLASS_TOKEN,
+        measures={name: found[name].row for name in order},
+        titles=titles(analysis),
+        answer=f"{_(analysis.classifier.class_names[label])} {percent(float(analysis.probabilities[label]))}",
+    )
 
 
 def _table(chosen: ChosenPicture, recipe: Recipe) -> None:
@@ -99,31 +147,92 @@ def _for_file(rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]]) -> p
     )
 
 
+def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
+    """What lies behind the answer, one view at a time."""
+    views = {
+        "ranking": _("All ten kinds"),
+        "hide": _("Fool it"),
+        "tokens": _("Patches to tokens"),
+        "truth": _("Is it telling the truth?"),
+        "reading": _("How to read this page"),
+    }
+    view = url_state.choice(st.segmented_control, _("Below"), views, key="inside", required=True)
+    hidden: frozenset[int] = frozenset()
+    if view == "ranking":
+        ranking_panel.show(analysis, chosen, prepared)
+    elif view == "hide":
+        hidden, downloads = fool_it.show(analysis, chosen.name)
+        downloads()
+    elif view == "tokens":
+        tokens.show(analysis.classifier, prepared.image)
+    elif view == "truth":
+        faithfulness_view.show(
+            "vit",
+            checkpoint=analysis.classifier.card,
+            here=lambda told: cached_results.deletion_curves(analysis, analysis.likeliest, told=told),
+            unit=_("patches"),
+        )
+    else:
+        for text in ("classify_weights", "garment_attention_reading", "classify_reading"):
+            st.markdown(prose(text))
+    _take_away(analysis, hidden)
+
+
+def _take_away(analysis: PictureAnalysis, hidden: frozenset[int]) -> None:
+    """The picture and all arrays as a file, and a link to the view."""
+    label = analysis.likeliest
+
+    def arrays() -> bytes:
+        importance = cached_results.evidence(analysis, label).importance
+        if not hidden:
+            return to_npz(analysis, importance, label)
+        mask = mask_of(hidden, analysis.grid**2)
+        return to_npz(analysis, importance, label, hidden=mask, answer=cached_results.hidden_answer(analysis, hidden))
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        controls.download_bytes(
+            _("Picture and all arrays (.npz)"),
+            arrays,
+            key="vit_npz",
+            filename="garment-attention.npz",
+            mime="application/octet-stream",
+        )
+        picture_source.link_to_view()
+
+
 def body() -> None:
     """The page where there is a model."""
-    answer = controls.reserved("classify_answer")  # what is asked first stands first; what it is asked about is chosen below
-    chosen = picture_source.pick()
+    heading, answer, own, others = st.columns([1.3, 1.7, 2, 2.6], vertical_alignment="center")
+    with heading:
+        controls.page_header(_("Garments"))
+    with others.container(horizontal=True, vertical_alignment="center"):
+        popover, paste = st.popover(_("Pictures, camera, model"), icon=":material/photo_library:"), st.container(width="content")
+    with popover:
+        models = st.container()
+        chosen = picture_source.pick(own, paste)
     if chosen is None:
-        with answer:
-            controls.notice("empty", _("No picture is chosen yet: give one below, or take a photograph of the app's."))
+        controls.notice("empty", _("No picture is chosen yet: give one above, or take a photograph of the app's."))
         picture_source.link_to_view()
         return
-    table, patches = st.container(), st.container()
-    classifier = pick_classifier(chosen.picture)
+    with models:
+        classifier = pick_classifier(chosen.picture)
     recipe = preparation.linked(classifier.manner)
     prepared = cached_results.prepare(classifier, chosen.picture, recipe)
-    preparation.line(prepared)
-    with answer:
-        analysis = ranking_panel.show(classifier, chosen, prepared)
-    if len(chosen.all) > 1:
-        with table:
-            _table(chosen, recipe)
+    analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
     if not prepared.empty:
-        with patches:
-            ranking_panel.attention(analysis)
-    picture_source.link_to_view()
+        with answer:
+            ranking_panel.headline(analysis, chosen)
+        attention_view(scene_of(analysis, prepared), key="light")
+    ranking_panel.warnings(analysis, prepared)
+    if chosen.truth is None:
+        st.caption(picture_source.description(chosen.picture))
+    preparation.line(prepared)
+    if len(chosen.all) > 1:
+        _table(chosen, recipe)
+    if prepared.empty:
+        picture_source.link_to_view()
+    else:
+        below(chosen, analysis, prepared)
 
 
 show_if_possible(body)
-with st.expander(_("How a picture is prepared, and why"), icon=":material/menu_book:"):
-    st.markdown(prose("classify_reading"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import front
 from core.figures import pictures as figures
@@ -52,41 +53,31 @@ class ChosenPicture:
     truth: str | None = None
 
 
-def pick() -> ChosenPicture | None:
-    """The controls to choose by, a file of the reader's own first; None while nothing is chosen."""
+def pick(own: DeltaGenerator, paste: DeltaGenerator) -> ChosenPicture | None:
+    """The controls to choose by; None while nothing is chosen.
+
+    Args:
+        own, paste: room for files of the reader's own, and for the clipboard's; everything else is drawn where the caller is.
+    """
     kinds = {
         "photos": _("Photographs"),
         "gallery": _("Test images"),
         "camera": _("Camera"),
         "upload": _("Your pictures"),
     }
-    with st.container(border=True):
-        photographs = PHOTOGRAPHS in cached_results.model_names() and "item" not in st.query_params
-        default = "photos" if photographs else "gallery"
-        own, others = st.columns([2, 3], gap="medium")
-        with own:
-            given = _uploads()
-        with others:
-            kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default=default, required=True)
-            if kind != "gallery":
-                url_state.remember("item", None)
-            if kind != "photos":
-                url_state.remember("photo", None)
-            if kind in ("gallery", "photos"):
-                url_state.remember(SET, None)
-                return _pick_test_image() if kind == "gallery" else _pick_photograph()
-            return _pick_kept(kind, given if kind == "upload" else _still())
-
-
-def pick_folded() -> ChosenPicture | None:
-    """`pick` in an expander, open where nothing is chosen yet, which is said: for pages that take over another page's picture."""
-    asked = st.query_params.get("from") in ("upload", "camera") and SET not in st.query_params
-    with st.expander(_("Choose a picture"), icon=":material/image:", expanded=asked):
-        chosen = pick()
-    if chosen is None:
-        controls.notice("empty", _("No picture is chosen yet: give one above, or take a test image."))
-        link_to_view()
-    return chosen
+    photographs = PHOTOGRAPHS in cached_results.model_names() and "item" not in st.query_params
+    default = "photos" if photographs else "gallery"
+    with own:
+        given = _uploads(paste)
+    kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default=default, required=True)
+    if kind != "gallery":
+        url_state.remember("item", None)
+    if kind != "photos":
+        url_state.remember("photo", None)
+    if kind in ("gallery", "photos"):
+        url_state.remember(SET, None)
+        return _pick_test_image() if kind == "gallery" else _pick_photograph()
+    return _pick_kept(kind, given if kind == "upload" else _still())
 
 
 # -- the gallery ------------------------------------------------------------------------------------------------------------
@@ -153,7 +144,7 @@ def link_to_view() -> None:
 # -- files, the camera -----------------------------------------------------------------------------------------------------
 
 
-def _uploads() -> list[str] | None:
+def _uploads(paste: DeltaGenerator) -> list[str] | None:
     """Ids of the pictures in the uploader; None where it was left alone."""
     files = st.file_uploader(
         _("Pictures: PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF, of any size and colours"),
@@ -162,11 +153,12 @@ def _uploads() -> list[str] | None:
         max_upload_size=LARGEST_MB,
         on_change=_touch,
         args=("upload",),
-        help=_("They stay in this app's memory until it stops, the newest {count}, and go nowhere else.").format(count=KEPT),
+        label_visibility="collapsed",
     )
     if len(files) > MAX_FILES:
         controls.notice("stale", _("At most {count} pictures at once: the others are left out.").format(count=number(MAX_FILES)))
-    pasted = _pasted()
+    with paste:
+        pasted = _pasted()
     decoded = _decoded([(one.file_id, one.name, one) for one in files[:MAX_FILES]], "upload")
     return pasted if decoded is None else [*(pasted or []), *decoded]
 
@@ -279,15 +271,14 @@ def _pick_kept(kind: str, given: list[str] | None) -> ChosenPicture | None:
         picture = next(one for one in pictures if one.id == chosen)
     else:
         url_state.remember("picture", None)
-    _describe(picture)
     return ChosenPicture(picture=picture, all=tuple(pictures), name=picture.name)
 
 
-def _describe(picture: Picture) -> None:
-    """Kind, size and mode of the file, and what was done to read it."""
+def description(picture: Picture) -> str:
+    """Kind, size and mode of a visitor's file, and what was done to read it."""
     parts = [
         _("{kind}, {width} x {height} pixels, mode {mode}").format(
             kind=picture.kind, width=number(picture.width), height=number(picture.height), mode=picture.mode
         )
     ]
-    st.caption("; ".join([*parts, *(translate(clause) for clause in picture.done.values())]) + ".")
+    return "; ".join([*parts, *(translate(clause) for clause in picture.done.values())]) + "."

@@ -9,57 +9,33 @@ from core.figures import pictures as figures
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.preprocessing import SIDE, PreparedPicture
-from pages.images import cached_results, patch_evidence, picture_box, preparation
+from pages.images import picture_box, preparation
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls
-from pages.shared.language import _, number, percent, prose
+from pages.shared.language import _, number, percent
 from pages.shared.live_plot import live_plot
 
 HEIGHT, WIDTH = 270, 420
 """Room for the picture, pixels."""
 
 
-def show(classifier: Classifier, chosen: ChosenPicture, prepared: PreparedPicture) -> PictureAnalysis:
-    """The answer on one picture."""
-    analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
-    warnings(analysis, prepared)
+def show(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: PreparedPicture) -> None:
+    """The picture with the box that is read, and all ten kinds by their probability."""
     picture, answer = st.columns([2, 3], gap="medium")
     with picture:
         _picture(chosen, analysis, prepared)
-    if prepared.empty:
-        return analysis
     with answer:
-        headline(analysis, chosen)
+        names = [_(name) for name in analysis.classifier.class_names]
         live_plot(
-            figures.ranking_figure(
-                [_(name) for name in classifier.class_names], analysis.probabilities, write=percent, height=HEIGHT
-            ),
+            figures.ranking_figure(names, analysis.probabilities, write=percent, height=HEIGHT),
             key="classify_ranking",
             height=HEIGHT,
             filename="ranking",
             alt=_("All ten classes by their probability, the most probable first."),
         )
-    return analysis
-
-
-def attention(analysis: PictureAnalysis) -> None:
-    """Shows the patches from which the answer came, the links and the downloads."""
-    st.header(_("What it attends to"), anchor=False)
-    shown = patch_evidence.show(analysis)
-    st.markdown(prose("classify_weights"))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        # A link, which the browser follows by itself, with the picture and every choice that both pages have.
-        st.page_link(
-            "pages/images/attention.py",
-            label=_("Look inside"),
-            icon=":material/frame_inspect:",
-            help=_("All attention maps of this picture, and what happens where patches are hidden."),
-            query_params=st.query_params.to_dict(),
-        )
         controls.download_table(
             _("Ranking"), lambda: _ranking(analysis), key="classify_ranked", filename="ranking", formats=("csv",)
         )
-        patch_evidence.download_patches(shown)
 
 
 def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
@@ -150,16 +126,14 @@ def doubt(analysis: PictureAnalysis) -> str:
 
 
 def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
-    """The class with its confidence, and whether it is right where the true class is known."""
-    names = [_(name) for name in analysis.classifier.class_names]
-    confidence = float(analysis.probabilities[analysis.likeliest])
-    name = names[analysis.likeliest]
+    """The class with its probability in one line, and whether it is right where the true class is known."""
+    name = _(analysis.classifier.class_names[analysis.likeliest])
+    share = percent(float(analysis.probabilities[analysis.likeliest]))
+    words = name if analysis.garment else _("{name}, perhaps").format(name=name)
+    verdict = f" · {_verdict(chosen.truth, analysis)}" if chosen.truth in analysis.classifier.class_names else ""
     with st.container(key="classify_headline"):
-        st.header(name if analysis.garment else _("{name}, perhaps").format(name=name), anchor=False)
-        caption = _("Confidence {share}").format(share=percent(confidence))
-        if chosen.truth in analysis.classifier.class_names:
-            caption += " · " + _verdict(chosen.truth, analysis)
-        st.progress(min(max(confidence, 0.0), 1.0), text=caption)
+        st.header(f"{words} {share}", anchor=False)
+        st.caption(f"{chosen.name}{verdict}")
 
 
 def _verdict(truth: str, analysis: PictureAnalysis) -> str:

@@ -1,4 +1,4 @@
-"""Patches to tokens: the forward pass of the ViT for one image, step by step, with this image's numbers."""
+"""Steps from patches to tokens to classes: the forward pass of the ViT for one image, step by step, with this image's numbers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ import streamlit as st
 from core.figures import pictures as picture_figures
 from core.figures import tokens as figures
 from core.vision import walkthrough
+from core.vision.analysis import CLASS_TOKEN
 from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes
 from core.vision.walkthrough import ViTWalkthrough
-from pages.images import cached_results, picture_source, preparation
-from pages.images.model_choice import pick_classifier, show_if_possible
-from pages.images.patch_evidence import patch_clicked, token_name
+from pages.images import cached_results
 from pages.learn.frame import equation_here, tex, tex_row
-from pages.shared import controls, url_state
-from pages.shared.language import _, number, percent, prose, significant
+from pages.shared import url_state
+from pages.shared.language import _, number, percent, significant
 from pages.shared.live_plot import Point, live_plot
 
 
@@ -39,6 +38,18 @@ class Place:
     def name(self) -> str:
         """Name of the token."""
         return token_name(self.token)
+
+
+def token_name(token: int) -> str:
+    """Name of the class token, or of a patch by its number."""
+    return _("The class token") if token == CLASS_TOKEN else _("Patch {number}").format(number=number(token))
+
+
+def patch_clicked(point: Point, classifier: Classifier) -> int | None:
+    """Number, from 1, of the patch that was clicked in a picture; None beside it."""
+    if not (isinstance(point.x, float | int) and isinstance(point.y, float | int)):
+        return None
+    return 1 + picture_figures.patch_at(point.x, point.y, patch=classifier.config.patch, grid=classifier.config.grid)
 
 
 def patches(place: Place) -> None:
@@ -212,36 +223,18 @@ def softmax(place: Place) -> None:
         rf"a_{{{place.token},{best}}} = \frac{{1}}{{{tex(total)}}} = {tex(float(weights[best]), 4)}",
         note=_("The key with the largest score, token {key}.").format(key=best),
     )
-    left, right = st.columns([3, 2])
-    with left:
-        config = place.classifier.config
-        live_plot(
-            picture_figures.overlay_figure(
-                place.image,
-                weights[1:].reshape(config.grid, config.grid),
-                patch=config.patch,
-                outlined=place.token - 1 if place.token else None,
-                value=_("Weight"),
-                height=330,
-            ),
-            key="tokens_weights",
-            height=330,
-            filename="weights",
-            alt=_("The picture, each patch glowing by its weight."),
-        )
-    with right:
-        order = sorted(range(len(row)), key=lambda j: -row[j])[:8]
-        table = pd.DataFrame(
-            {
-                _("Key"): [_("class token") if j == 0 else _("patch {number}").format(number=j) for j in order],
-                _("Score"): [number(float(row[j]), 3) for j in order],
-                _("Power"): [number(float(powers[j]), 4) for j in order],
-                _("Weight"): [number(float(weights[j]), 4) for j in order],
-            }
-        )
-        st.dataframe(table, hide_index=True, width="stretch")
-        words = _("The eight largest of {count}; all weights sum to {sum}.")
-        st.caption(words.format(count=len(row), sum=number(float(weights.sum()), 4)))
+    order = sorted(range(len(row)), key=lambda j: -row[j])[:8]
+    table = pd.DataFrame(
+        {
+            _("Key"): [_("class token") if j == 0 else _("patch {number}").format(number=j) for j in order],
+            _("Score"): [number(float(row[j]), 3) for j in order],
+            _("Power"): [number(float(powers[j]), 4) for j in order],
+            _("Weight"): [number(float(weights[j]), 4) for j in order],
+        }
+    )
+    st.dataframe(table, hide_index=True, width="stretch")
+    words = _("The eight largest of {count}; all weights sum to {sum}.")
+    st.caption(words.format(count=len(row), sum=number(float(weights.sum()), 4)))
     _keys(place)
 
 
@@ -346,17 +339,8 @@ def _grid(values: Any, key: str, alt: str, *, grey: bool = False, digits: int = 
     )  # fmt: skip
 
 
-controls.page_header(_("Patches to tokens"), prose("tokens_lead"))
-
-
-def body() -> None:
-    """The page where there is a model."""
-    chosen = picture_source.pick_folded()
-    if chosen is None:
-        return
-    st.markdown(f"**{chosen.name}**")
-    classifier = pick_classifier(chosen.picture)
-    image = cached_results.prepare(classifier, chosen.picture, preparation.linked(classifier.manner)).image
+def show(classifier: Classifier, image: Bytes) -> None:
+    """The steps of the forward pass for one image, one at a time."""
     walk, names = cached_results.walk(classifier, image), _stages()
     titles = {code: title for code, (title, _show) in names.items()}
     stage = url_state.choice(st.segmented_control, _("Step"), titles, key="stage", required=True)
@@ -364,11 +348,10 @@ def body() -> None:
     with left:
         place = _place(classifier, image, with_head=stage in ("scores", "softmax", "layer"))
     with right:
-        title, show = names[stage]
+        title, draw = names[stage]
         st.header(title, anchor=False)
-        show(Place(classifier=classifier, image=image, walk=walk, **place))
+        draw(Place(classifier=classifier, image=image, walk=walk, **place))
         _step_buttons(stage, list(names))
-    picture_source.link_to_view()
 
 
 def _stages() -> dict[str, tuple[str, Callable[[Place], None]]]:
@@ -430,6 +413,3 @@ def _step_buttons(stage: str, codes: list[str]) -> None:
                 key="tokens:next",
                 type="primary",
             )
-
-
-show_if_possible(body)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from core.vision.analysis import analyse
 from core.vision.classifier import classifier_names, load_classifier
@@ -21,7 +20,7 @@ from tests.browser.conftest import NewPage
 from tests.browser.reader import PATIENCE_MS, click_in, drawn
 from tests.browser.server import AppServer
 
-OVERLAY = ".st-key-classify_overlay .live-plot"
+STAGE = "[data-light=picture][data-value]"
 
 
 def shop_picture(folder: Path, index: int, name: str) -> Path:
@@ -32,25 +31,6 @@ def shop_picture(folder: Path, index: int, name: str) -> Path:
     path = folder / name
     Image.fromarray(sheet).save(path)
     return path
-
-
-def choose(page: Page, key: str, option: str) -> None:
-    """Take an option of a select box; a run of the page that comes in between closes the list, so it is opened again then."""
-    box = page.locator(f".st-key-{key} input").first
-    wanted = page.get_by_role("option", name=option, exact=True)
-    for _attempt in range(12):
-        page.wait_for_selector(
-            '[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=PATIENCE_MS, state="attached"
-        )
-        box.scroll_into_view_if_needed()
-        box.click()
-        try:
-            wanted.click(timeout=5000)
-        except PlaywrightTimeout:
-            page.keyboard.press("Escape")
-        else:
-            return
-    raise AssertionError(f"the list of {key} never offered {option}: {page.get_by_role('option').all_inner_texts()}")
 
 
 @pytest.fixture
@@ -69,23 +49,23 @@ def test_an_upload_is_ranked_and_its_link_opens_the_same_view(
     expected = analyse(classifier, prepare_upright(classifier, picture, Recipe(manner=classifier.manner)).image)
     uploads.locator("input[type=file]").set_input_files(file)
     uploads.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
-    drawn(uploads, OVERLAY)
+    uploads.wait_for_selector(STAGE, timeout=PATIENCE_MS)
     ranked = uploads.locator(".st-key-classify_ranking .yaxislayer-above .ytick text")
     names = [expected.classifier.class_names[i] for i in expected.ranking]
     upwards = names[::-1]  # as the axis has them in the document
     expect(ranked).to_have_text(upwards, timeout=PATIENCE_MS)
     expect(uploads.get_by_role("heading", name=names[0]).first).to_be_visible(timeout=PATIENCE_MS)
-    choose(uploads, "vlayer", "1")
-    uploads.wait_for_url(re.compile("vlayer=1"), timeout=PATIENCE_MS)
-    choose(uploads, "vhead", "2")
-    uploads.wait_for_url(re.compile("vhead=2"), timeout=PATIENCE_MS)
-    best = int(expected.attention("layer 1", 1).patches.argmax()) + 1
-    sentence = re.compile(rf"The class token looks most at patch {best},")
-    expect(uploads.get_by_text(sentence)).to_be_visible(timeout=PATIENCE_MS)
+    square = uploads.locator('.attention-square[data-layer="layer 1"][data-head="2"]')
+    square.click()
+    uploads.wait_for_url(re.compile(r"light=0\.1\."), timeout=PATIENCE_MS)
+    weight = float(np.float16(expected.maps["layer 1"][1, 0].max()))
+    expect(uploads.locator(STAGE)).to_have_attribute("data-value", f"{float(f'{weight:.3g}')}")
+    sentence = uploads.locator(".attention-sentence").inner_text()
+    assert sentence.startswith("Layer 1, head 2: the class token looks at")
     path = uploads.url.removeprefix(app.url)
     other = new_page(app, path)
-    drawn(other, OVERLAY)
-    expect(other.get_by_text(sentence)).to_be_visible(timeout=PATIENCE_MS)
+    other.wait_for_selector(STAGE, timeout=PATIENCE_MS)
+    expect(other.locator(".attention-sentence")).to_have_text(sentence, timeout=PATIENCE_MS)
     expect(other.locator(".st-key-classify_ranking .yaxislayer-above .ytick text")).to_have_text(upwards, timeout=PATIENCE_MS)
     assert other.url.removeprefix(app.url) == path
 
@@ -98,25 +78,25 @@ def test_bad_files_leave_the_page_alive(uploads: Page, tmp_path: Path) -> None:
     uploads.locator("input[type=file]").set_input_files([*files, shop_picture(tmp_path, 1, "pullover.webp")])
     for words in ("paper.png: the file is a PDF", "empty.jpg: the file is empty", "cut.png: the file is damaged"):
         expect(uploads.get_by_text(words)).to_be_visible(timeout=PATIENCE_MS)
-    drawn(uploads, OVERLAY)
+    uploads.wait_for_selector(STAGE, timeout=PATIENCE_MS)
     expect(uploads.get_by_text("WEBP, 360 x 480 pixels")).to_be_visible(timeout=PATIENCE_MS)
 
 
-def test_a_click_takes_a_head_and_another_a_patch(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/classify?item=3")
-    drawn(page, OVERLAY)
-    config = load_classifier().config
-    # The top left map: all of them fill the panel's height, which leaves the panel wider than they are, or the other way round.
-    click_in(page, ".st-key-classify_heads .live-plot", 0.4 / (1.12 * config.heads), 0.4 / (1.12 * config.layers))
-    page.wait_for_url(re.compile(r"vlayer=1.*vhead=1|vhead=1.*vlayer=1"), timeout=PATIENCE_MS)
-    drawn(page, OVERLAY)
-    click_in(page, OVERLAY, 2.5 / 7, 3.5 / 7)
-    page.wait_for_url(re.compile("token=24"), timeout=PATIENCE_MS)
-    expect(page.get_by_text("Patch 24 looks most at patch")).to_be_visible(timeout=PATIENCE_MS)
+def test_the_picture_is_the_first_screen_and_a_patch_lights_what_it_looks_at(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/classify?photo=4")
+    page.wait_for_selector(STAGE, timeout=PATIENCE_MS)
+    stage = page.locator(STAGE)
+    box = stage.bounding_box()
+    assert box and box["y"] + box["height"] <= 900 and box["width"] * box["height"] >= 0.3 * 1440 * 900
+    assert stage.get_attribute("data-head") == "occlusion"
+    rest = stage.evaluate("stage => stage.toDataURL()")
+    page.mouse.move(box["x"] + box["width"] / 2 + 12, box["y"] + box["height"] / 3)
+    expect(page.locator(".attention-sentence")).to_contain_text("the patch in row 3, column 5 looks at", ignore_case=True)
+    assert stage.evaluate("stage => stage.toDataURL()") != rest
 
 
 def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/tokens?item=3&patch=24")
+    page = new_page(app, "/classify?item=3&patch=24&inside=tokens")
     drawn(page, ".st-key-tokens_grey .live-plot")
     page.get_by_role("button", name="Next step").click()
     page.wait_for_url(re.compile("stage=embedding"), timeout=PATIENCE_MS)

@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 def scene_of(app: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The head of the one scene on the page, and its weights and measures by name."""
-    (message,) = [element.proto.bytes for element in app if getattr(getattr(element, "proto", None), "bytes", b"")]
+    protos = (getattr(element, "proto", None) for element in app)
+    (message,) = [one.bytes for one in protos if "attention_component" in str(getattr(one, "component_name", ""))]
     (length,) = struct.unpack_from("<I", message)
     head = json.loads(message[4 : 4 + length])
     arrays = {}

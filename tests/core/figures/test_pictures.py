@@ -79,19 +79,6 @@ def test_a_point_lies_in_its_patch(x: float, y: float, number: int) -> None:
     assert figures.patch_at(x, y, patch=4, grid=7) == number
 
 
-def test_every_head_stands_in_its_row_and_column() -> None:
-    glance = RNG.random((3, 2, 7, 7))
-    figure = figures.heads_figure(glance, chosen=(1, 0))
-    assert [trace.name for trace in figure.data] == ["0:0", "0:1", "1:0", "1:1", "2:0", "2:1"]
-    for trace in figure.data:
-        layer, head = map(int, trace.name.split(":"))
-        one = glance[layer, head]
-        np.testing.assert_allclose(trace.z / 254, one / one.max(), atol=0.5 / 254 + 1e-6)
-        assert int(trace.x0 / 1.12) == head and int(trace.y0 / 1.12) == layer
-    assert len(figure.layout.shapes) == 1
-    assert len(figures.heads_figure(glance, chosen=(1, None)).layout.shapes) == 2
-
-
 def test_a_gallery_and_a_click_in_it() -> None:
     images = RNG.integers(0, 255, (5, 28, 28), dtype=np.uint8)
     (sheet,) = figures.gallery_figure(images, columns=3, chosen=4).data
@@ -105,7 +92,7 @@ def test_a_gallery_and_a_click_in_it() -> None:
 def test_words_are_translated_and_figures_travel() -> None:
     figure = figures.overlay_figure(IMAGE, RNG.random((7, 7)), patch=4)
     assert "PATCH" in figure.data[1].hovertemplate
-    for one in (figure, figures.heads_figure(RNG.random((2, 2, 7, 7))), figures.ranking_figure(["a"], np.array([1.0]))):
+    for one in (figure, figures.ranking_figure(["a"], np.array([1.0]))):
         for part in (*wire.split(one).traces, wire.split(one).layout):
             assert orjson.loads(part.body)
 

@@ -1,4 +1,4 @@
-"""The tokens page by Streamlit's own test runner: its numbers are the model's."""
+"""The steps from patches to tokens by Streamlit's own test runner: its numbers are the model's."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from core.vision.walkthrough import walk
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
 
-PAGE = ROOT / "pages" / "images" / "tokens.py"
+PAGE = ROOT / "pages" / "images" / "classify.py"
 IMAGE = gallery()[0][5]
 STAGES = ("patches", "embedding", "positions", "scores", "softmax", "layer", "classes")
 
 
-opened = partial(open_page, PAGE)
+opened = partial(open_page, PAGE, inside="tokens")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_without_a_checkpoint_it_says_how_to_get_one(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("patch", ["0", "17"])
 def test_every_step_of_every_kind_of_token(models: Path, stage: str, patch: str) -> None:
     app = opened(item="5", stage=stage, patch=patch)
-    assert app.header[0].value[0] == str(STAGES.index(stage) + 1)
+    assert app.header[1].value[0] == str(STAGES.index(stage) + 1)
 
 
 def test_the_numbers_are_this_images(classifier: Classifier) -> None:

@@ -1,4 +1,4 @@
-"""The ViT's explorer by Streamlit's own test runner: what it shows is the model's, and a link opens it again."""
+"""Light on a garment by Streamlit's own test runner: what the stage holds is the model's, and what lies behind the answer."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.explain import summaries
+from core.explain import faithfulness
 from core.models.vit import CLASSES
 from core.vision import fooling
 from core.vision.analysis import PictureAnalysis, analyse
-from core.vision.classifier import Answers, Classifier, load_classifier
+from core.vision.classifier import Classifier, load_classifier
+from core.vision.evidence import losses_without
 from core.vision.gallery import gallery
 from core.vision.pictures import STORE, from_pixels
 from core.vision.preprocessing import Recipe, prepare
 from pages.images import cached_results
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
+from tests.pages.scenes import scene_of
 
-PAGE = ROOT / "pages" / "images" / "attention.py"
+PAGE = ROOT / "pages" / "images" / "classify.py"
 IMAGES = gallery()[0]
 
 
@@ -55,33 +57,43 @@ def test_without_a_checkpoint_it_says_how_to_get_one(monkeypatch: pytest.MonkeyP
     assert "no garment model here yet" in words(app) and not app.selectbox
 
 
-def test_it_opens_over_the_first_test_image(classifier: Classifier) -> None:
-    app = opened()
-    one = reading(classifier, 0)
-    assert app.header[0].value.startswith(CLASSES[one.likeliest])
-    best = int(one.attention(list(one.maps)[-1], None).patches.argmax()) + 1
-    assert f"The class token looks most at patch {best}," in words(app)
-    assert "not explanations by themselves" in words(app)
-    assert not app.query_params
+def test_the_stage_holds_the_models_own_maps_and_what_counted_for_the_answer(classifier: Classifier) -> None:
+    head, arrays = scene_of(opened(item="5"))
+    one = reading(classifier, 5)
+    assert head["stage"]["name"] == "picture" and head["stage"]["grid"] == [7, 7] and head["start"] == 0
+    for name, weights in one.maps.items():
+        np.testing.assert_array_equal(arrays[name], weights.astype(np.float16))
+    np.testing.assert_allclose(arrays["relevance"][1:], one.relevance(one.likeliest).patches.ravel(), atol=1e-6)
+    np.testing.assert_allclose(arrays["occlusion"][1:], losses_without(one, one.likeliest), atol=1e-6)
+    assert arrays["occlusion"][0] == 0 and head["tokens"]["patch"][0] == "the class token"
+
+
+def test_the_shipped_models_are_lit_by_the_measure_that_passed_their_test() -> None:
+    """D38, of the two that a page computes at once: occlusion .253 of the CCT, relevance .214 of the ViT."""
+    for name, best in (("cct", "occlusion"), ("vit", "relevance")):
+        verdicts = faithfulness.read(name, folder=faithfulness.FOLDER).verdicts
+        gains = {one: verdicts[one].gain for one in ("relevance", "occlusion")}
+        assert max(gains, key=gains.__getitem__) == best
+    head, _arrays = scene_of(opened(photo="4"))
+    assert head["measures"][0]["name"] == "occlusion"
 
 
 def test_without_a_picture_it_asks_for_one(models: Path) -> None:
     assert "No picture is chosen yet" in words(opened(**{"from": "upload"}))
 
 
-def test_the_prepared_image_is_the_classify_pages(classifier: Classifier, links: dict[str, dict[str, str]]) -> None:
-    query = {"item": "7", "token": "24", "vlayer": "1", "vhead": "2", "crop": "box", "left": "25"}
+def test_the_recipe_of_the_link_is_followed(classifier: Classifier) -> None:
+    query = {"item": "7", "crop": "box", "left": "25"}
     app = opened(**query)
     image = prepare(from_pixels(IMAGES[7], name=""), Recipe(crop="box", left=25)).image
-    best = int(analyse(classifier, image).attention("layer 1", 1, token=24).patches.argmax()) + 1
-    assert f"Patch 24 looks most at patch {best}," in words(app)
-    assert app.query_params == query and links["pages/images/classify.py"] == query
+    _head, arrays = scene_of(app)
+    np.testing.assert_array_equal(arrays["layer 1"], analyse(classifier, image).maps["layer 1"].astype(np.float16))
+    assert app.query_params == query
 
 
 @pytest.mark.parametrize("value", ["9" * 4_400, "-1", "101", "1_0", "\u0663", " 7", "inf"])
 def test_a_percentage_in_the_link_that_is_none_is_left_out(models: Path, value: str) -> None:
-    app = opened(crop="box", left=value, bottom=value)
-    assert "The class token looks most at patch" in words(app)
+    assert scene_of(opened(crop="box", left=value, bottom=value))
 
 
 def test_a_picture_that_shows_nothing_has_no_answer(models: Path) -> None:
@@ -91,52 +103,8 @@ def test_a_picture_that_shows_nothing_has_no_answer(models: Path) -> None:
 
 
 def test_nonsense_in_the_link_opens_with_the_defaults(models: Path) -> None:
-    for view in ("?", "maps", "hide"):
-        query = {"inside": view, "vlayer": "9", "vhead": "x", "vscale": "-", "token": "99", "hide": "a..99.0.-3", "many": "z"}
-        opened(**query)
-
-
-# -- all maps -----------------------------------------------------------------------------------------------------------------
-
-
-def test_a_row_of_a_map_is_the_models(classifier: Classifier) -> None:
-    app = opened(item="5", inside="maps", vlayer="2", vhead="1", token="24")
-    weights = reading(classifier, 5).maps["layer 2"][0]
-    row = weights[24]
-    best = int(row.argmax())
-    name = f"patch {best}" if best else "the class token"
-    assert f"The query at patch 24 looks most at {name} ({row.max():.1%})" in words(app)
-    assert f"looks {summaries.patch_distance(weights)[23]:.2f} patches away" in words(app)
-    assert "Layer 2" in [one.value for one in app.header]
-
-
-def test_the_rollout_is_a_map_too_and_the_choice_stays_between_views(classifier: Classifier) -> None:
-    app = opened(item="5", inside="maps", vlayer="rollout", token="9")
-    row = np.concatenate([[(one := reading(classifier, 5).rollout(9)).class_token], one.patches.ravel()])
-    assert f"({row.max():.1%})" in words(app) and "patches away" not in words(app)
-    app.selectbox(key="vlayer").set_value("1")
-    ran(app)
-    app.segmented_control(key="inside").set_value("picture")
-    ran(app)
-    assert app.selectbox(key="vlayer").value == "1" and app.selectbox(key="token").value == "9"
-    assert app.query_params == {"item": "5", "vlayer": "1", "token": "9"}
-
-
-def test_another_map_computes_nothing_anew(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[np.ndarray] = []
-    answer = Classifier.answer
-
-    def counted(classifier: Classifier, image: np.ndarray, unturned: np.ndarray | None = None) -> Answers:
-        asked.append(image)
-        return answer(classifier, image, unturned)
-
-    monkeypatch.setattr(Classifier, "answer", counted)
-    app = opened(item="5", inside="maps", crop="box", left="10")  # an image that no other test has asked for
-    assert len(asked) == 1
-    for key, value in (("vhead", "2"), ("vlayer", "1"), ("token", "7")):
-        app.selectbox(key=key).set_value(value)
-        ran(app)
-    assert len(asked) == 1
+    for view in ("?", "tokens", "hide"):
+        opened(inside=view, light="9.x.99", hide="a..99.0.-3", many="z", stage="last", patch="-4")
 
 
 # -- hidden patches -----------------------------------------------------------------------------------------------------------

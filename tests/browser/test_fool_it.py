@@ -1,0 +1,56 @@
+"""Patches rubbed out of a garment in a real Chromium, and found again by the link."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from core.vision.analysis import analyse
+from core.vision.classifier import load_classifier
+from core.vision.evidence import hidden_answer, mask_of
+from core.vision.gallery import gallery
+from tests.browser.conftest import NewPage
+from tests.browser.reader import PATIENCE_MS
+from tests.browser.server import AppServer
+
+ERASER = "canvas.eraser"
+
+
+def after_bars(page: Page) -> Locator:
+    """What stands at the bars of the ranking with patches hidden, the class that was most probable first."""
+    return page.locator(".st-key-fool_ranking .barlayer .trace").nth(1).locator("text")
+
+
+def rub(page: Page, *cells: tuple[int, int]) -> None:
+    """Drag the eraser over cells (column, row) of a grid of 7."""
+    canvas = page.locator(ERASER)
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    points = [(box["x"] + (x + 0.5) * box["width"] / 7, box["y"] + (y + 0.5) * box["height"] / 7) for x, y in cells]
+    page.mouse.move(*points[0])
+    page.mouse.down()
+    for point in points[1:]:
+        page.mouse.move(*point, steps=5)
+    page.mouse.up()
+
+
+def test_patches_rubbed_out_change_the_ranking_and_its_link_opens_the_same_view(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/garment-attention?item=4&inside=hide")  # where the game was before
+    page.wait_for_url(re.compile(r"/classify\?.*item=4"), timeout=PATIENCE_MS)
+    page.get_by_text("At random, the median of 5").wait_for(timeout=PATIENCE_MS)
+    rub(page, (3, 3), (2, 3))
+    page.wait_for_url(re.compile("hide=24.25(&|$)"), timeout=PATIENCE_MS)
+    reading = analyse(load_classifier(), gallery()[0][4].copy())
+    after = hidden_answer(reading, mask_of({24, 25}, 49))
+    expected = [f"{100 * after[i]:.1f}%" for i in reading.ranking]
+    expect(after_bars(page)).to_have_text(expected, timeout=PATIENCE_MS)
+    path = page.url.removeprefix(app.url)
+    other = new_page(app, path)
+    expect(after_bars(other)).to_have_text(expected, timeout=PATIENCE_MS)
+    expect(other.get_by_text("With 2 patches rubbed out")).to_be_visible(timeout=PATIENCE_MS)
+    assert other.url.removeprefix(app.url) == path
+    other.get_by_text("At random, the median of 5").wait_for(timeout=PATIENCE_MS)
+    rub(other, (2, 3))
+    other.wait_for_url(re.compile("hide=25(&|$)"), timeout=PATIENCE_MS)
