@@ -96,6 +96,8 @@ class Backoff:
 NO_ROUTE: Final = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN, errno.EADDRNOTAVAIL})
 UNAVAILABLE_IN_REGION: Final = 451
 TOO_MANY_REQUESTS: Final = (418, 429)
+UNKNOWN_SYMBOL: Final = re.compile(r"invalid symbol|symbol invalid|unknown asset pair|currency pair not supported", re.IGNORECASE)
+"""Words of venues whose sockets refuse a symbol, which ccxt takes for any error."""
 LONGEST_RETRY_AFTER_S: Final = 3_600.0
 
 
@@ -154,7 +156,8 @@ def _rules(
     lost = caused(ccxt.NetworkError, aiohttp.ClientError, OSError, asyncio.CancelledError)
     yield lost, retry, compose("the connection to {name} was lost", name=name)
     text = compose("{name} has no market {symbol!r}: choose one from its list", name=name, symbol=symbol)
-    yield isinstance(error, ccxt.BadSymbol), final, text
+    unknown = isinstance(error, ccxt.ExchangeError) and UNKNOWN_SYMBOL.search(str(error)) is not None
+    yield isinstance(error, ccxt.BadSymbol) or unknown, final, text
     text = compose("{name} shows this book to account holders alone: choose another exchange", name=name)
     yield isinstance(error, ccxt.AuthenticationError), final, text
     text = compose("{name} gives no order book for {symbol}: choose another market", name=name, symbol=symbol)

@@ -117,7 +117,7 @@ class LiveFeed:
                 log.info("%s on %s: %r", self.symbol, self.exchange, error)
                 failure = classify_failure(error, self._name, self.symbol, exchange.last_response_headers)
                 lived_s = 0.0 if live_since is None else time.monotonic() - live_since
-                wait_s = tries.failed(error, failure, lived_s)
+                wait_s = tries.failed(error, failure, lived_s, listed=not self._memory.listing.halted)
                 self._memory.reload_markets = tries.suspicious
                 if not isinstance(error, StreamFault):
                     self._memory.situations.forget()
@@ -143,7 +143,7 @@ class _Tries:
     Attributes:
         failures, doubts, refusals, differences, empty: in a row: all, doubtful ones, final ones, books that differed, lists of
             markets without any.
-        ever_live: whether there ever was a book. suspicious: whether the market may be gone.
+        refusal: what was refused last. ever_live: whether there ever was a book. suspicious: whether the market may be gone.
     """
 
     transport: Transport
@@ -153,15 +153,20 @@ class _Tries:
     refusals: int = 0
     differences: int = 0
     empty: int = 0
+    refusal: str = ""
     ever_live: bool = False
     suspicious: bool = False
 
     def succeeded(self) -> None:
         """A book is there."""
-        self.ever_live, self.doubts, self.refusals, self.empty = True, 0, 0, 0
+        self.ever_live = True
+        self.doubts = self.refusals = self.empty = 0
 
-    def failed(self, error: BaseException, failure: Failure, lived_s: float) -> float:
+    def failed(self, error: BaseException, failure: Failure, lived_s: float, *, listed: bool) -> float:
         """Returns the seconds to wait until the next connection.
+
+        Args:
+            listed: whether the venue's list calls the market traded.
 
         Raises:
             FeedFailed: where there is no point in one. A feed that had a book asks once more after a refusal.
@@ -171,8 +176,11 @@ class _Tries:
         self.empty += empty
         self.doubts += doubtful and not empty
         self.refusals += final
+        self.refusal = failure.reason if final else self.refusal
         doubted = self.empty + (0 if self.ever_live else self.doubts)
-        if self.refusals > self.ever_live or doubted > MAX_DOUBTS:
+        if self.refusals > self.ever_live or (self.refusals and not listed):
+            raise FeedFailed(sentence(self.refusal))
+        if doubted > MAX_DOUBTS:
             raise FeedFailed(sentence(failure.reason))
         self.failures = 0 if lived_s >= STEADY_S else self.failures
         self.differences = (0 if lived_s >= AGREED_S else self.differences) + isinstance(error, BooksDiffer)

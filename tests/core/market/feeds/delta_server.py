@@ -255,14 +255,17 @@ class BinanceDeltaServer(DeltaServer):
 
     def _reply(self, path: str) -> Any:
         if path.endswith("exchangeInfo"):
-            entry = {"symbol": "BTCUSDT", "status": "BREAK" if self.delisted or self.halted else "TRADING", "baseAsset": "BTC"}
+            base = "ETH" if self.delisted else "BTC"
+            entry = {"symbol": f"{base}USDT", "status": "BREAK" if self.halted else "TRADING", "baseAsset": base}
             entry |= {"quoteAsset": "USDT", "isSpotTradingAllowed": True, "permissions": ["SPOT"]}
             filters = [{"filterType": "PRICE_FILTER", "minPrice": "0.1", "maxPrice": "1000000.0", "tickSize": "0.1"}]
             filters.append({"filterType": "LOT_SIZE", "minQty": "0.001", "maxQty": "9000.0", "stepSize": "0.001"})
             return {"timezone": "UTC", "serverTime": self.stamp_ms, "rateLimits": [], "symbols": [entry | {"filters": filters}]}
+        if self.delisted:
+            return {"code": -1121, "msg": "Invalid symbol."}
         self.asked += 1
         self.snapshots += bool(self.sockets)
-        asks, bids = ([] if self.delisted else [[f"{p / 10:.1f}", f"{s / 1000:.3f}"] for p, s in side] for side in self.best(60))
+        asks, bids = ([[f"{p / 10:.1f}", f"{s / 1000:.3f}"] for p, s in side] for side in self.best(60))
         return {"lastUpdateId": self.number, "asks": asks, "bids": bids}
 
     def _on_text(self, asked: dict[str, Any]) -> list[dict[str, Any]]:

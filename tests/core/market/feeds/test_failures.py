@@ -71,6 +71,8 @@ REFUSED = aiohttp.ClientConnectorError(KEY, ConnectionRefusedError(errno.ECONNRE
         (ccxt.ExchangeNotAvailable("x GET y 451  {}"), RetryVerdict.FINAL, "X does not serve the place this machine is in"),
         (ccxt.RestrictedLocation("x"), RetryVerdict.FINAL, "X does not serve the place this machine is in"),
         (ccxt.BadSymbol("x"), RetryVerdict.FINAL, "X has no market 'A/B'"),
+        (ccxt.ExchangeError("bybit Invalid symbol :[orderbook.50.BTCUSDT]"), RetryVerdict.FINAL, "X has no market 'A/B'"),
+        (ccxt.ExchangeError("kraken Currency pair not supported BTC/USD"), RetryVerdict.FINAL, "X has no market 'A/B'"),
         (ccxt.BadRequest("x limit must be 5"), RetryVerdict.FINAL, "X gives no order book for A/B: choose another market"),
         (ccxt.NotSupported("x"), RetryVerdict.FINAL, "X gives no order book for A/B"),
         (ccxt.PermissionDenied("x"), RetryVerdict.FINAL, "X shows this book to account holders alone"),

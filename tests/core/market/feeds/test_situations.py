@@ -156,10 +156,11 @@ def test_a_break_of_sixteen_seconds_with_an_empty_book_is_no_end(tmp_path: Path,
 
     async def scenario(market: Market) -> None:
         await until_recorded(market)
-        market.moves, server.delisted = False, True
+        server.halted = True
+        await market.change(leave_none)
         await asyncio.sleep(16.0)
         assert Situation.HALTED in [one.kind for one in market.situations]
-        market.moves, server.delisted = True, False
+        market.moves, server.halted = True, False
         await asyncio.sleep(BACK_S)
         assert market.situations == ()
         await until_recorded(market, 4)
@@ -183,8 +184,18 @@ def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path: Path
     virtually(monkeypatch, server, tmp_path, scenario)
 
 
-def test_a_market_that_is_gone_from_the_list_ends_the_feed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = KrakenServer()
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (KrakenServer, "Kraken sends an empty list of markets."),
+        (BinanceDeltaServer, "Binance no longer trades BTC/USDT: choose another market."),
+        (BybitServer, "Bybit has no market 'BTC/USDT': choose one from its list."),
+    ],
+)
+def test_a_market_that_is_gone_ends_the_feed(
+    make: type[DeltaServer], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = make()
 
     async def scenario(market: Market) -> None:
         await until_recorded(market)
@@ -192,7 +203,7 @@ def test_a_market_that_is_gone_from_the_list_ends_the_feed(tmp_path: Path, monke
         server.cut()
         await until(market, lambda: bool(market.ended), 120.0)
 
-    assert virtually(monkeypatch, server, tmp_path, scenario).ended == "Kraken sends an empty list of markets."
+    assert virtually(monkeypatch, server, tmp_path, scenario).ended == sentence
 
 
 def test_a_venue_that_refuses_for_a_while_is_asked_on_once_it_was_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

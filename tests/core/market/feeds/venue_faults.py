@@ -141,6 +141,20 @@ def _broken_book(change: Callable[[DeltaServer], object]) -> Callable[[Exchange]
     return send
 
 
+def _leave_five(server: DeltaServer) -> None:
+    for side, sign in ((server.asks, 1), (server.bids, -1)):
+        for price in sorted(side, key=lambda price: sign * price)[5:]:
+            del side[price]
+
+
+async def _halt(exchange: Exchange) -> None:
+    exchange.server.halted, exchange.moves = True, False
+
+
+async def _resume(exchange: Exchange) -> None:
+    exchange.server.halted, exchange.moves = False, True
+
+
 async def _delist(exchange: Exchange) -> None:
     exchange.server.delisted, exchange.moves = True, False
     exchange.server.history.append((exchange.server.clock(), np.full(40, np.nan)))
@@ -216,6 +230,9 @@ FAULTS: Final[Sequence[Fault]] = (
     Fault(name="reorder", begin=_swapped, captured=True),
     Fault(name="crossed for 2 s", begin=_broken_book(lambda s: s.bids.update({min(s.asks) + 3: 500})), end=_moving, lasts_s=2),
     Fault(name="empty side for 2 s", begin=_broken_book(lambda s: s.asks.clear()), end=_moving, lasts_s=2),
+    Fault(name="locked for 20 s", begin=_broken_book(lambda s: s.bids.update({min(s.asks): 500})), end=_moving, lasts_s=20),
+    Fault(name="five levels for 20 s", begin=_broken_book(_leave_five), end=_moving, lasts_s=20),
+    Fault(name="halted for 16 s", begin=_halt, end=_resume, lasts_s=16),
     Fault(name="price of zero for 2 s", begin=_broken_book(lambda s: s.asks.update({0: 500})), end=_moving, lasts_s=2),
     Fault(name="size NaN", begin=_number("NaN"), captured=True),
     Fault(name="size 1e308", begin=_number("1e308"), captured=True),
