@@ -13,9 +13,10 @@ from core.figures.scoring import forecaster_names, group_names, pooled_note, reg
 from core.market.answers.naive import A_THIRD_EACH
 from core.market.answers.recordings import cut_window
 from core.market.book import BookError
-from core.market.labels import HORIZONS, describe_head
+from core.market.labels import HORIZONS
 from core.market.made_again import CERTIFIES_NOTHING
 from core.market.predictor import DEFAULT
+from core.market.store.call_columns import head_of
 from core.market.store.index import find_recording
 from core.market.windows import STORE, WindowError
 from core.messages import translate
@@ -105,12 +106,7 @@ def _progress(status: RunStatus) -> None:
 def results(answer: dict[str, Any]) -> None:
     """Everything that the finished scoring found."""
     names = forecaster_names()
-    st.header(
-        _("{label} label, {horizon} ahead").format(
-            label=_("Forward") if answer["label"] == "forward" else _("Smoothed"), horizon=horizon_name(answer["horizon"])
-        ),
-        anchor=False,
-    )
+    st.header(_in_words(answer["label"], answer["horizon"]), anchor=False)
     stat_strip(
         [
             Stat(name=_("Recordings"), value=number(len(answer["recordings"]))),
@@ -161,6 +157,13 @@ def results(answer: dict[str, Any]) -> None:
     _downloads(answer)
 
 
+def _in_words(label: str, horizon: int) -> str:
+    """A head for a reader."""
+    return _("{label} label, {horizon} ahead").format(
+        label=_("Forward") if label == "forward" else _("Smoothed"), horizon=horizon_name(horizon)
+    )
+
+
 def _journals(scored: list[dict[str, Any]]) -> None:
     """Says of each recording with a journal of predictions what came of making it again."""
     journals = [(one["recording"], one["journal"]) for one in scored if "journal" in one]
@@ -172,9 +175,9 @@ def _journals(scored: list[dict[str, Any]]) -> None:
         sentence = _("{equal} of {predictions} made again, equal; {late} late; {without_outcome} without an outcome")
         st.markdown(f"{controls.plain(recording)}: {sentence.format(**numbers)}")
         if (first := journal["different"]) is not None:
-            when, head = datetime.fromtimestamp(first["timestamp"] / 1e3, UTC), translate(describe_head(first["head"]))
+            when, head = datetime.fromtimestamp(first["timestamp"] / 1e3, UTC), head_of(first["head"])
             told = _("The first that differs: {time}, {head}: {why}").format(
-                time=moment(when), head=head, why=translate(first["why"])
+                time=moment(when), head=first["head"] if head is None else _in_words(*head), why=translate(first["why"])
             )
             st.markdown(f":material/warning: {controls.plain(controls.as_sentence(told))}")
     if journals:
