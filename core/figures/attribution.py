@@ -16,17 +16,12 @@ from plotly.subplots import make_subplots
 
 from core.figures.style import BLUE, DIVERGING, ORANGE, Write, base_layout, three_digits
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, FEATURES, FloatArray
-from core.market.features import price_columns
 from core.messages import translate as _
 
 _FEATURE: Final = np.arange(len(FEATURES))
 SIZES: Final = np.concatenate([_FEATURE[ASK_SIZES][::-1], _FEATURE[BID_SIZES]])
 PRICES: Final = np.concatenate([_FEATURE[ASK_PRICES][::-1], _FEATURE[BID_PRICES]])
 """Columns in the order of a ladder: farthest ask on top, best prices in the middle, farthest bid below."""
-BOOK_PRICES: Final = price_columns("ladder")
-"""Prices at which the book's own columns are drawn: at their level's price."""
-
-MAX_PRICE_BINS = 120
 DECADES = 2.0
 """Decades below the strongest attribution that compressed colours span, on either side of zero."""
 

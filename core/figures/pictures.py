@@ -32,11 +32,6 @@ SIGNED_GLOW: Final[Scale] = [
 """From lowered to raised over a grey picture: the colours of `style.DIVERGING` with opacity as in `GLOW`."""
 BLOCK: Final = 4
 """Enlargement from which on single pixels are drawn as squares."""
-INFERNO: Final[Scale] = [
-    (0.0, "#000004"), (0.14, "#280B53"), (0.29, "#65156E"), (0.43, "#9F2A63"), (0.57, "#D44842"), (0.71, "#F57D15"),
-    (0.86, "#FAC127"), (1.0, "#FCFFA4"),
-]  # fmt: skip
-"""From little to much, opaque: matplotlib's inferno, even in lightness."""
 
 
 def picture_png(image: Bytes, *, side: int = 168) -> bytes:

@@ -30,9 +30,6 @@ SIGNS: Final = ("␀", "▷", "■", "�")
 CHARACTERS: Final = " ',-./:0123456789abcdefghijklmnopqrstuvwxyz"
 SYMBOLS: Final = (*SIGNS, *CHARACTERS)
 """The vocabulary, of source and target alike: 47 symbols."""
-LONGEST: Final = 64
-"""Longest source, in characters."""
-
 FIRST_DAY, LAST_DAY = date(1900, 1, 1), date(2099, 12, 31)
 TWO_DIGITS_FROM, TWO_DIGITS_TO = date(1969, 1, 1), date(2068, 12, 31)
 

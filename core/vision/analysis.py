@@ -104,11 +104,6 @@ class PictureAnalysis:
         row[CLASS_TOKEN] -= 1.0
         return TokenShares.of(row)
 
-    def head_maps(self, token: int = CLASS_TOKEN) -> NDArray[np.float64]:
-        """(layers, heads, grid, grid): a token's row of every head of every layer, patches alone."""
-        rows = np.stack([weights[:, token, 1:] for weights in self.maps.values()]).astype(np.float64)
-        return rows.reshape(*rows.shape[:2], self.grid, self.grid)
-
 
 def analyse(classifier: Classifier, image: Bytes, unturned: Bytes | None = None) -> PictureAnalysis:
     """Answer, strangeness and all maps of one uint8 image (side, side), or (side, side, 3) for a model of colour.

@@ -11,7 +11,6 @@ from typing import Final
 
 from PIL import Image, TiffImagePlugin, TiffTags
 
-PNG_START: Final = b"\x89PNG\r\n\x1a\n"
 _SHOWN: Final = (b"tRNS", b"acTL", b"fcTL", b"fdAT")
 """PNG's chunks beside the critical ones that the pixels need. Pillow is given no others: their limits and faults are not the
 picture's."""
