@@ -82,7 +82,7 @@ def test_samples_keep_their_part_and_their_conventions() -> None:
             day = date.fromisoformat(pair.iso)
             assert day in days and pair.body in bodies
             assert pair.text == dates.normalise(pair.text) and dates.UNKNOWN not in dates.encode_text(pair.text)
-            assert len(pair.text) <= dates.LONGEST
+            assert len(pair.text) <= 64
             if "{yy}" in pair.body:
                 assert 1969 <= day.year <= 2068
             if pair.language == "numeric" and pair.body.startswith(("{d", "{dd")):
