@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,8 +15,7 @@ from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL
 from core.figures.traces import Trace, cell_text, chart, heat, line, marks
 from core.messages import translate as _
 from core.signs.ctc import Lattice, lattice, sources_of
-
-Quantity = Literal["gamma", "alpha", "beta"]
+from core.signs.ctc_lab import Quantity
 
 READABLE = 120
 """Most cells that still carry their numbers."""
@@ -130,7 +129,7 @@ def trellis_play(figure: go.Figure, captions: Sequence[str]) -> Play:
 
 
 def _quantity(quantity: Quantity) -> str:
-    return {"gamma": _("P(state | target)"), "alpha": _("ln α"), "beta": _("ln backward")}[quantity]
+    return {"gamma": _("P(state | target)"), "alpha": _("ln α"), "beta": _("ln backward α")}[quantity]
 
 
 def _edges(trellis: Lattice, reachable: NDArray[np.bool_], *, skips: bool) -> tuple[list[float | None], list[float | None]]:
@@ -153,14 +152,13 @@ def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
     return (float(finite.min()), float(finite.max())) if len(finite) and finite.min() < finite.max() else (-1.0, 0.0)
 
 
-def ctc_diagram(lattice: Lattice, names: Sequence[str], *, paths: str, cell: tuple[int, int], write: Write) -> Diagram:
+def ctc_diagram(lattice: Lattice, names: Sequence[str], *, paths: str, read: str, write: Write) -> Diagram:
     """From frames and target through the trellis to loss and gradient.
 
     Args:
-        names: of the labels. paths: how many there are, written. cell: frame and state that the page reads, from 0 on.
+        names: of the labels. paths: how many there are, written. read: the number of the trellis that the page reads, written.
     """
     frames, labels = lattice.log_probabilities.shape
-    t, s = cell
     target = " ".join(names[label] for label in lattice.target) or "–"
     counted, states = _("{count} labels").format(count=len(lattice.target)), _("{count} states").format(count=len(lattice.states))
     probability = write(float(np.exp(lattice.log_probability)))
@@ -179,7 +177,7 @@ def ctc_diagram(lattice: Lattice, names: Sequence[str], *, paths: str, cell: tup
             Wire("frames", "alpha", f"{frames}×{labels}"),
             Wire("target", "extended", counted),
             Wire("extended", "alpha", states),
-            Wire("alpha", "loss", f"α({t + 1}, {s}) = {write(float(np.exp(lattice.alpha[t, s])))}"),
+            Wire("alpha", "loss", read),
             Wire("alpha", "paths"),
             Wire("paths", "loss", f"P(y) = {probability}"),
             Wire("loss", "gradient", f"−ln P(y) = {write(lattice.loss)}"),

@@ -31,6 +31,16 @@ def digits_needed(compute: Callable[..., ArrayLike], *values: float, result: int
     return MAX_DIGITS
 
 
+def significant_needed(compute: Callable[..., float], *values: float, result: int = 3) -> int:
+    """Fewest significant digits of the values with which `compute` gives the result that is printed with `result` of them."""
+    wanted = f"{compute(*values):.{result}g}"
+    for digits in range(result, MAX_DIGITS):
+        with contextlib.suppress(ZeroDivisionError):
+            if f"{compute(*(float(f'{value:.{digits}g}') for value in values)):.{result}g}" == wanted:
+                return digits
+    return MAX_DIGITS
+
+
 def dot(*values: float, scale: float = 1.0) -> float:
     """`scale` times the sum of products of two rows, the first row's entries before the second's."""
     half = len(values) // 2

@@ -20,6 +20,7 @@ from core.signs import ctc
 from core.signs.ctc import Array, Lattice
 from core.signs.vocabulary import BLANK, BLANK_NAME
 
+Quantity = Literal["gamma", "alpha", "beta"]
 Fill = Literal["follow", "peaks", "even", "random"]
 """Follow: each label held for its share of the frames. Peaks: blanks, with one frame a label, as trained networks answer.
 Even: all alike. Random: drawn by a seed. All but even ones are whole thousandths, so that the table shows what is computed."""
@@ -67,10 +68,16 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One summand of a forward or backward step: where it comes from or leads to, and its value, a probability."""
+    """One summand of a forward or backward step.
+
+    Attributes:
+        state: where it comes from, or leads to. value: alpha or beta there, a probability.
+        emission: of a step onward, the probability of the label that is entered.
+    """
 
     state: int
     value: float
+    emission: float = 1.0
 
 
 def columns(target: Sequence[str]) -> tuple[str, ...]:
@@ -194,16 +201,26 @@ def weight_of(text: str) -> float | None:
 
 
 def alpha_terms(lattice: Lattice, t: int, s: int) -> list[Term]:
-    """The summands of alpha[t, s] before the emission, as probabilities; at the first frame there are none."""
+    """The summands of alpha[t, s] before the emission; at the first frame there are none."""
     if t == 0:
         return []
     sources = ctc.sources_of(lattice.states, s, skip=lattice.skip)
     return [Term(state=source, value=float(np.exp(lattice.alpha[t - 1, source]))) for source in sources]
 
 
+def beta_terms(lattice: Lattice, t: int, s: int) -> list[Term]:
+    """The summands of beta[t, s]: states that a step from s leads to; at the last frame there are none."""
+    if t == len(lattice.beta) - 1:
+        return []
+    targets = [one for one in range(s, len(lattice.states)) if s in ctc.sources_of(lattice.states, one, skip=lattice.skip)]
+    return [
+        Term(state=one, value=float(np.exp(lattice.beta[t + 1, one])), emission=emission(lattice, t + 1, one)) for one in targets
+    ]
+
+
 @dataclass(frozen=True, kw_only=True)
-class ForwardSum:
-    """One frame of the forward recursion: the sum of its alphas, and the state with the largest."""
+class FrameSum:
+    """One frame of the trellis: the sum of its states' numbers, and the state with the largest."""
 
     frame: int
     total: float
@@ -211,12 +228,16 @@ class ForwardSum:
     most: float
 
 
-def forward_sums(lattice: Lattice) -> list[ForwardSum]:
-    """The alphas of each frame, as probabilities: what the paths so far carry, of which some will never finish."""
-    alpha = np.exp(lattice.alpha)
+def frame_sums(values: Array) -> list[FrameSum]:
+    """Sums of a trellis's numbers (T, S), probabilities, frame by frame."""
     return [
-        ForwardSum(frame=t, total=float(row.sum()), state=int(row.argmax()), most=float(row.max())) for t, row in enumerate(alpha)
+        FrameSum(frame=t, total=float(row.sum()), state=int(row.argmax()), most=float(row.max())) for t, row in enumerate(values)
     ]
+
+
+def trellis_values(lattice: Lattice, quantity: Quantity) -> Array:
+    """(T, S): alpha, beta or gamma of each state as a probability."""
+    return lattice.posteriors if quantity == "gamma" else np.exp(getattr(lattice, quantity))
 
 
 def emission(lattice: Lattice, t: int, s: int) -> float:

@@ -1,7 +1,8 @@
 """Scores of recognised sentences: WER, BLEU and ROUGE-L with every count behind them (iiga-equations section 12).
 
 All are of a corpus, one sentence being a corpus of one, over glosses as they are: case and spelling count, nothing is
-tokenised further. WER is jiwer's, BLEU sacrebleu's, ROUGE-L follows section 12.4. Where something is empty:
+tokenised further; `sentences` makes glosses of a text. WER is jiwer's, BLEU sacrebleu's, ROUGE-L follows section 12.4.
+Where something is empty:
 
 | | WER | BLEU | ROUGE-L |
 | --- | --- | --- | --- |
@@ -12,6 +13,7 @@ tokenised further. WER is jiwer's, BLEU sacrebleu's, ROUGE-L follows section 12.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -121,6 +123,11 @@ class RougeScore:
         return 2 * self.recall * self.precision / (self.recall + self.precision) if self.common else 0.0
 
 
+def sentences(text: str) -> list[Sentence]:
+    """The words of each line of a text, in Unicode's composed form (NFC): é is one letter, however it was typed."""
+    return [line.split() for line in unicodedata.normalize("NFC", text).rstrip().splitlines() or [""]]
+
+
 def word_errors(references: Sequence[Sentence], hypotheses: Sequence[Sentence]) -> WordErrors:
     """WER with its counts and an alignment with the fewest edits for each sentence.
 
@@ -166,7 +173,7 @@ def bleu(
 
     score, counts = scored(smoothing), scored("none")  # "add-k" adds to the library's counts
     return BleuScore(
-        score=score.score / 100,
+        score=min(1.0, score.score / 100),  # e to the mean of logarithms may end a rounding above
         matches=tuple(counts.counts),
         totals=tuple(counts.totals),
         precisions=tuple(precision / 100 for precision in score.precisions),

@@ -9,11 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import ctc as figures
-from core.figures.ctc import Quantity, ctc_diagram
+from core.figures.ctc import ctc_diagram
 from core.lecture import notebooks
+from core.lecture.shown_digits import significant_needed
 from core.signs import ctc, ctc_lab
 from core.signs.ctc import CTCError, Lattice
-from core.signs.ctc_lab import Problem
+from core.signs.ctc_lab import Problem, Quantity
 from core.signs.vocabulary import BLANK_NAME
 from pages.learn import diagram, lesson, predict, projector, questions, take_along
 from pages.learn.predict import Question
@@ -24,6 +25,8 @@ from pages.shared.stat_strip import Stat, stat_strip
 from pages.signs import ctc_source
 
 PATHS_LISTED: Final = 500
+BACKWARD: Final = r"\overleftarrow{\alpha}"
+"""The document's β, a letter that names a norm's shift in the lecture."""
 CELL: Final = "cell"
 """URL parameter of the framed state: frame and state, from 1 and 0."""
 
@@ -157,13 +160,17 @@ def _too_short(problem: Problem, skip: bool) -> None:
 def _trellis(lattice: Lattice, problem: Problem, place: Any) -> None:
     """The trellis, and the diagram in its place."""
     st.header(_("The trellis"), anchor=False)
-    quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward")}
+    quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward, the document's β")}
     quantity = cast(Quantity, url_state.choice(st.segmented_control, _("Shown"), quantities, key="show", required=True))
     best = ctc.best_path(lattice)
     cell = _cell(lattice)
     paths = number(ctc.count_paths(problem.target, len(problem.probabilities), skip=lattice.skip))
+    symbol = {"gamma": "P", "alpha": "α", "beta": "α←"}[quantity]
+    read = significant(float(ctc_lab.trellis_values(lattice, quantity)[cell]))
     with place:
-        drawing = ctc_diagram(lattice, problem.names, paths=paths, cell=cell, write=significant)
+        drawing = ctc_diagram(
+            lattice, problem.names, paths=paths, read=f"{symbol}({cell[0] + 1}, {cell[1]}) = {read}", write=significant
+        )
         diagram.draw(drawing, part="", parts={})
 
     def frame_cell(point: Point) -> None:
@@ -173,15 +180,15 @@ def _trellis(lattice: Lattice, problem: Problem, place: Any) -> None:
     drawn = figures.trellis_figure(lattice, problem.names, quantity=quantity, best=best.states, selected=cell)
     live_plot(
         drawn,
-        play=figures.trellis_play(drawn, _frame_captions(lattice, problem)),
+        play=figures.trellis_play(drawn, _frame_captions(lattice, problem, quantity)),
         key="ctc_trellis",
         height=max(280, 140 + figures.ROW_PX * len(lattice.states)),
         on_click=frame_cell,
         filename="ctc-trellis",
         alt=_("The trellis: frames across, states of the extended target down, the likeliest path drawn thick."),
     )
-    st.caption(_("Click a state to see how its α is computed. Faint states lie on no valid path."))
-    _step(lattice, problem, *cell)
+    st.caption(_("Click a state to see how its number is computed. Faint states lie on no valid path."))
+    _step(lattice, problem, quantity, *cell)
     st.markdown(
         _("Likeliest path: {path}, which is {share} of P(target).").format(
             path=" ".join(f"`{problem.names[label]}`" for label in best.labels),
@@ -192,17 +199,22 @@ def _trellis(lattice: Lattice, problem: Problem, place: Any) -> None:
     )
 
 
-def _frame_captions(lattice: Lattice, problem: Problem) -> list[str]:
-    """For each frame: the probability of all beginnings of the target so far, and the state that carries most of it."""
+def _frame_captions(lattice: Lattice, problem: Problem, quantity: Quantity) -> list[str]:
+    """For each frame: the sum of its states' numbers, and the state that has most of it."""
+    told = {
+        "alpha": _("Frame {frame}: the states' α add up to {sum}; most in state {state} ({label}), {most}"),
+        "beta": _("Frame {frame}: the states' backward α add up to {sum}; most in state {state} ({label}), {most}"),
+        "gamma": _("Frame {frame}: the states' posteriors add up to {sum}; most in state {state} ({label}), {most}"),
+    }[quantity]
     return [
-        _("Frame {frame}: the states' α add up to {sum}; most in state {state} ({label}), {most}").format(
+        told.format(
             frame=number(one.frame + 1),
             sum=significant(one.total),
             state=one.state,
             label=problem.names[lattice.states[one.state]],
             most=significant(one.most),
         )
-        for one in ctc_lab.forward_sums(lattice)
+        for one in ctc_lab.frame_sums(ctc_lab.trellis_values(lattice, quantity))
     ]
 
 
@@ -219,33 +231,65 @@ def _cell(lattice: Lattice) -> tuple[int, int]:
     return frame - 1, state
 
 
-def _step(lattice: Lattice, problem: Problem, t: int, s: int) -> None:
+def _step(lattice: Lattice, problem: Problem, quantity: Quantity, t: int, s: int) -> None:
+    """The framed state's number and where it comes from."""
+    lines = {"alpha": _alpha, "beta": _beta, "gamma": _posterior}[quantity](lattice, problem, t, s)
+    st.latex(r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}")  # short ones, for narrow screens
+
+
+def _emitted(lattice: Lattice, problem: Problem, t: int, s: int) -> str:
     name = problem.names[lattice.states[s]]
-    terms = ctc_lab.alpha_terms(lattice, t, s)
-    emitted = _tex(ctc_lab.emission(lattice, t, s))
-    frame = _("frame")
     shown = r"\varnothing" if name == BLANK_NAME else rf"\text{{{name}}}"
-    label = rf"P({shown} \mid \text{{{frame} {t + 1}}})"
-    result = _tex(ctc_lab.probability(float(lattice.alpha[t, s])))
-    left = rf"\alpha({t + 1}, {s})"
+    frame = _("frame")
+    return rf"P({shown} \mid \text{{{frame} {t + 1}}})"
+
+
+def _alpha(lattice: Lattice, problem: Problem, t: int, s: int) -> list[str]:
+    left, result = rf"\alpha({t + 1}, {s}) &= ", ctc_lab.probability(float(lattice.alpha[t, s]))
+    terms = ctc_lab.alpha_terms(lattice, t, s)
     if not terms:
         why = _("a path starts in state 0 or 1")
-        start = rf"{label} = {result}" if s < 2 else rf"0 \quad \text{{({why})}}"
-        st.latex(rf"{left} = {start}")
-        return
+        start = rf"{_emitted(lattice, problem, t, s)} = {_tex(result)}" if s < 2 else rf"0 \quad \text{{({why})}}"
+        return [left + start]
+    values = [one.value for one in terms]
+    emission = ctc_lab.emission(lattice, t, s)
+    digits = significant_needed(lambda *given: sum(given[:-1]) * given[-1], *values, emission)
     letters = " + ".join(rf"\alpha({t}, {term.state})" for term in terms)
-    values = " + ".join(_tex(term.value) for term in terms)
-    lines = [  # short ones, for narrow screens
-        rf"{left} &= ({letters})",
-        rf"&\quad \cdot {label}",
-        rf"&= ({values}) \cdot {emitted}",
-        rf"&= {result}",
+    return [
+        rf"{left}({letters})",
+        rf"&\quad \cdot {_emitted(lattice, problem, t, s)}",
+        rf"&= ({' + '.join(_tex(one, digits) for one in values)}) \cdot {_tex(emission, digits)}",
+        rf"&= {_tex(result)}",
     ]
-    st.latex(r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}")
 
 
-def _tex(value: float) -> str:
-    return significant(value).replace(",", "{,}")
+def _beta(lattice: Lattice, problem: Problem, t: int, s: int) -> list[str]:
+    left, result = rf"{BACKWARD}({t + 1}, {s}) &= ", ctc_lab.probability(float(lattice.beta[t, s]))
+    terms = ctc_lab.beta_terms(lattice, t, s)
+    if not terms:
+        return [rf"{left}{_tex(result)} \quad \text{{({_('a path ends in one of the last two states')})}}"]
+    values = [each for one in terms for each in (one.value, one.emission)]
+    digits = significant_needed(lambda *given: sum(a * b for a, b in zip(given[::2], given[1::2], strict=True)), *values)
+    letters = [rf"{BACKWARD}({t + 2}, {one.state}) \cdot {_emitted(lattice, problem, t + 1, one.state)}" for one in terms]
+    products = " + ".join(rf"{_tex(one.value, digits)} \cdot {_tex(one.emission, digits)}" for one in terms)
+    return [left + letters[0], *(rf"&\quad + {one}" for one in letters[1:]), rf"&= {products}", rf"&= {_tex(result)}"]
+
+
+def _posterior(lattice: Lattice, _problem: Problem, t: int, s: int) -> list[str]:
+    alpha, beta, whole = (
+        ctc_lab.probability(float(one)) for one in (lattice.alpha[t, s], lattice.beta[t, s], lattice.log_probability)
+    )
+    left = rf"P(\text{{{_('state')} {s}}} \mid y) &= "
+    formula = rf"{left}\frac{{\alpha({t + 1}, {s}) \cdot {BACKWARD}({t + 1}, {s})}}{{P(y)}}"
+    if not whole:
+        return [formula, r"&= \text{–} \quad P(y) = 0"]
+    digits = significant_needed(lambda a, b, p: a * b / p, alpha, beta, whole)
+    a, b, p = (_tex(one, digits) for one in (alpha, beta, whole))
+    return [formula, rf"&= \frac{{{a} \cdot {b}}}{{{p}}}", rf"&= {_tex(float(lattice.posteriors[t, s]))}"]
+
+
+def _tex(value: float, digits: int = 3) -> str:
+    return significant(value, digits).replace(",", "{,}")
 
 
 def _paths(lattice: Lattice, problem: Problem) -> None:

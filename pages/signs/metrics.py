@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext
 from typing import Any, Final, cast
 
@@ -12,6 +13,7 @@ from core.figures import metrics as figures
 from core.figures.metrics import metrics_diagram
 from core.lecture import claims, notebooks
 from core.lecture.claims import metrics as said
+from core.lecture.shown_digits import significant_needed
 from core.messages import translate
 from core.signs import metrics
 from core.signs.edits import edit_table
@@ -147,7 +149,7 @@ def _pick() -> tuple[list[Sentence], list[Sentence]]:
                 reference = _from_file(_("References: a text file, one sentence per line"), REFERENCE_FILE, reference)
             with right:
                 hypothesis = _from_file(_("Hypotheses: a text file, one sentence per line"), HYPOTHESIS_FILE, hypothesis)
-    return _sentences(reference), _sentences(hypothesis)
+    return metrics.sentences(reference), metrics.sentences(hypothesis)
 
 
 def _from_file(label: str, key: str, otherwise: str) -> str:
@@ -165,10 +167,6 @@ def _from_file(label: str, key: str, otherwise: str) -> str:
             remedy=_("Save it as plain text, one sentence per line."),
         )
         st.stop()
-
-
-def _sentences(text: str) -> list[Sentence]:
-    return [line.split() for line in text.rstrip().splitlines() or [""]]
 
 
 def _pick_sentence(count: int) -> int:
@@ -317,12 +315,16 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
 
 
 def _bleu_formula(score: metrics.BleuScore, order: int) -> str:
-    def tex(value: float) -> str:
-        return significant(value).replace(",", "{,}")
+    def tex(value: float, digits: int = 3) -> str:
+        return significant(value, digits).replace(",", "{,}")
 
-    product = r" \cdot ".join(tex(precision) for precision in score.precisions)
+    def value(brevity: float, *precisions: float) -> float:
+        return brevity * math.prod(precisions) ** (1 / order)
+
+    digits = significant_needed(value, score.brevity, *score.precisions)
+    product = r" \cdot ".join(tex(precision, digits) for precision in score.precisions)
     root = f"({product})^{{1/{order}}}" if order > 1 else product
-    return rf"\text{{BLEU}} = {tex(score.brevity)} \cdot {root} = {tex(score.score)}"
+    return rf"\text{{BLEU}} = {tex(score.brevity, digits)} \cdot {root} = {tex(score.score)}"
 
 
 def _rouge(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:

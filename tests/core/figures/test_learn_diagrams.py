@@ -73,7 +73,7 @@ def encoding() -> Diagram:
 
 def labels() -> Diagram:
     problem = ctc_lab.made(["A", "B"], 6, "follow")
-    return ctc_diagram(problem.lattice(), problem.names, paths="70", cell=(1, 1), write=general)
+    return ctc_diagram(problem.lattice(), problem.names, paths="70", read="α(2, 1) = 0.1", write=general)
 
 
 def dates() -> Diagram:

@@ -58,7 +58,7 @@ def test_unrolled_states_move_the_mark_with_the_columns() -> None:
 def test_the_trellis_opens_full_and_its_sums_end_at_no_more_than_one() -> None:
     problem = ctc_lab.made(["A", "B"], 6, "follow")
     found = problem.lattice()
-    sums = ctc_lab.forward_sums(found)
+    sums = ctc_lab.frame_sums(ctc_lab.trellis_values(found, "alpha"))
     drawn = ctc_figures.trellis_figure(found, problem.names)
     play = ctc_figures.trellis_play(drawn, [str(one.frame) for one in sums])
     assert play.start == 5 and set(play.frames[5].shown) == {6}

@@ -92,6 +92,19 @@ def test_terms_of_a_step_add_up_to_alpha():
                 assert terms == []
 
 
+def test_terms_of_a_step_add_up_to_beta():
+    found = ctc_lab.made(["A", "B", "B"], 8, "random", seed=1).lattice()
+    for t in range(8):
+        for s in range(7):
+            beta = ctc_lab.probability(float(found.beta[t, s]))
+            terms = ctc_lab.beta_terms(found, t, s)
+            if t < 7:
+                assert beta == pytest.approx(sum(term.value * term.emission for term in terms))
+                assert {term.state - s for term in terms} <= {0, 1, 2} and (2 not in {term.state - s for term in terms} or s == 1)
+            else:
+                assert terms == [] and beta == (s > 4)
+
+
 def test_what_would_not_be_readable_is_refused():
     for target, frames in ((["A"] * 13, 20), (["A"], 41), (["A"], 0)):
         with pytest.raises(ValueError, match="no longer be readable"):

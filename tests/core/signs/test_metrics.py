@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from itertools import pairwise
 from math import exp, log, prod
@@ -71,6 +72,21 @@ def test_alignments_account_for_every_word_and_every_error():
         for step in steps:
             if step.reference is not None and step.hypothesis is not None:
                 assert (step.operation == "equal") == (reference[step.reference] == hypothesis[step.hypothesis])
+
+
+def test_one_word_typed_in_two_ways_is_one_word():
+    composed, apart = (unicodedata.normalize(form, "SEÑOR café\nmañana") for form in ("NFC", "NFD"))
+    assert composed != apart and metrics.sentences(apart) == metrics.sentences(composed) == [["SEÑOR", "café"], ["mañana"]]
+    assert metrics.sentences("") == [[]] and metrics.sentences("\nA\n") == [[], ["A"]]
+
+
+@pytest.mark.parametrize("words", range(1, 30))
+def test_bleu_of_the_same_sentence_is_one(words):
+    sentence = [WORDS[place % len(WORDS)] for place in range(words)]
+    for order in range(1, min(words, 4) + 1):
+        assert metrics.bleu([sentence], [sentence], order=order).score == pytest.approx(1, abs=1e-15) and (
+            metrics.bleu([sentence], [sentence], order=order).score <= 1
+        )
 
 
 def test_a_corpus_is_one_sum_over_another():

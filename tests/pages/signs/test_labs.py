@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -48,7 +49,7 @@ def test_the_lab_shows_a_targets_numbers():
 
 @pytest.mark.parametrize(("target", "fill"), [("A B", "follow"), ("A A B", "random")])
 def test_every_number_can_be_recomputed_from_the_table(target, fill):
-    app = opened("ctc", target=target, length="6", fill=fill, cell="2.1")
+    app = opened("ctc", target=target, length="6", fill=fill, cell="2.1", show="alpha")
     made = ctc_lab.made(target.split(), 6, fill)
     table = next(frame.value for frame in app.dataframe if "A" in frame.value and len(frame.value) == 6).astype(float).to_numpy()
     lattice = ctc_lab.Problem(names=made.names, target=made.target, probabilities=table).lattice()
@@ -134,6 +135,36 @@ def test_empty_sentences_are_defined(ref, hyp, rate):
     assert not app.exception
     assert stats(app)["WER"] == rate
     assert stats(app)["ROUGE-L F"] == "0.00%"
+
+
+def test_a_word_typed_in_two_ways_is_no_error():
+    shown = stats(opened("metrics", ref="SEÑOR café", hyp=unicodedata.normalize("NFD", "SEÑOR café"), ngrams="2"))
+    assert (shown["WER"], shown["BLEU-2"], shown["ROUGE-L F"]) == ("0.0%", "100.00%", "100.00%")
+
+
+@pytest.mark.parametrize(
+    ("ref", "hyp", "order", "smooth"), [("A B C D", "A B C", 2, "none"), ("A B C D E F G", "A B X D E F Q R", 4, "exp")]
+)
+def test_bleus_printed_numbers_give_the_printed_score(ref, hyp, order, smooth):
+    line = opened("metrics", ref=ref, hyp=hyp, ngrams=str(order), smooth=smooth).latex[0].value
+    brevity, *precisions, root, score = map(float, re.findall(r"\d+\.?\d*", line.replace(f"1/{order}", f"{order}")))
+    assert f"{brevity * math.prod(precisions) ** (1 / root):.3g}" == f"{score:.3g}"
+
+
+@pytest.mark.parametrize("show", ["alpha", "beta", "gamma"])
+@pytest.mark.parametrize("cell", ["1.0", "1.3", "4.2", "7.5", "7.6", "3.1"])
+def test_a_states_printed_numbers_give_the_printed_one(show, cell):
+    """Every sum and product, as LaTeX prints it, against its result, and the result against the recursion."""
+    line = opened("ctc", target="A A B", length="7", fill="random", seed="5", show=show, cell=cell).latex[0].value.strip("$\n ")
+    lattice = ctc_lab.made(["A", "A", "B"], 7, "random", seed=5).lattice()
+    t, s = (int(one) - back for one, back in zip(cell.split("."), (1, 0), strict=True))
+    logs = {"alpha": lattice.alpha, "beta": lattice.beta, "gamma": lattice.alpha + lattice.beta - lattice.log_probability}[show]
+    steps = line.replace(r"\begin{aligned}", "").replace(r"\end{aligned}", "").split(r"\\")
+    result = steps[-1].split("= ")[-1].partition(r" \quad")[0]
+    assert float(result) == pytest.approx(math.exp(logs[t, s]), rel=6e-3)
+    if len(steps) > 1:
+        printed = re.sub(r"\\frac\{(.*)\}\{(.*)\}", r"(\1) / (\2)", steps[-2].split("= ")[-1]).replace(r"\cdot", "*")
+        assert f"{eval(printed):.3g}" == f"{float(result):.3g}"  # digits and signs alone
 
 
 def test_bleu_shows_every_count():
