@@ -267,14 +267,19 @@ class MarketSession:
             if isinstance(item, OrderBookSnapshot):
                 self._measure_lag(item)
             elif isinstance(item, StatusChange):
+                self._exchange_ms = 0 if item.gap or item.state is not FeedState.LIVE else self._exchange_ms
                 self._set(item.state, item.message, item.situations)
             elif isinstance(item, GRID_ITEMS):
                 await self._queue.put(item)
 
     def _measure_lag(self, book: OrderBookSnapshot) -> None:
-        """Takes a new book's lag; a book that is only confirmed again keeps its venue's time, and tells nothing."""
-        if self.feed.clock != "event" and book.exchange_ms != self._exchange_ms:
-            self._exchange_ms = book.exchange_ms
+        """Takes a new book's lag.
+
+        The first of a connection may have stood for long, and one that is only confirmed again keeps its venue's time: they tell
+        nothing.
+        """
+        before, self._exchange_ms = self._exchange_ms, book.exchange_ms
+        if self.feed.clock != "event" and before not in (0, book.exchange_ms):
             self._lags_ms.append(book.received_ns / 1e6 - book.exchange_ms)
             lag_ms = float(np.median(self._lags_ms))
             since_ms = self._lag.since_ms if self._lag and (lag_ms > 0) == (self._lag_ms > 0) else CLOCK.now_ms()

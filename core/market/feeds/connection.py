@@ -142,6 +142,8 @@ LONGEST_WORD = 16
 """Characters of a message that is no JSON: venues send "ping", "pong" and the like. ccxt passes over any other."""
 NEWS_S = 0.05
 """Seconds in which ccxt hands on by itself what a message has changed."""
+TRADED_MS = 2_000
+"""A trade so long after a halt began shows that there is none."""
 DENIED = 2
 """Usable books on request in a row after which a stream's unusable one is wrong."""
 
@@ -357,10 +359,9 @@ class Connection:
 
     # -- states that pass -----------------------------------------------------------------------------------------------
 
-    async def _tell(self) -> None:
-        """Say which states hold, where that is news."""
-        situations = self._memory.situations
-        if situations.has_news and self._stands.is_set():
+    async def _tell(self, *, counts: bool = False) -> None:
+        """Say which states hold, where that is news; of counts alone once a second."""
+        if self._memory.situations.has_news(counts=counts) and self._stands.is_set():
             await self._queue.put(self._status())
 
     def _status(self, *, gap: bool = False) -> StatusChange:
@@ -382,7 +383,7 @@ class Connection:
                 situations.begin(Situation.UNCHECKED, CLOCK.now_ms())
             else:
                 situations.end(Situation.UNCHECKED)
-            await self._tell()
+            await self._tell(counts=True)
 
     async def _heed_list(self, quiet_s: float) -> None:
         """Look the market up where it is time to, and stop or go on with rows as the list says."""
@@ -706,7 +707,7 @@ class Connection:
             raise OutOfStep("{symbol} has moved past the levels {name} had sent", symbol=self._symbol, name=self._name)
         before, self._last = self._last, self._depth.without_unknown(snapshot)
         if self._halted and before is not None and not np.array_equal(before.levels, self._last.levels):
-            self._memory.listing.trades_on()
+            self._memory.listing.moved()
             await self._heed_list(0.0)
         self._compared_s = self._compared_s or time.monotonic()
         if not self._confirms:
@@ -838,10 +839,15 @@ class Connection:
 
     def _take_trades(self) -> None:
         message, self._message = self._message, []
-        if message:
-            self._resume_trades()
-            self._trades.extend(self._memory.proof.take(message))
-            self._wake()
+        if not message:
+            return
+        self._resume_trades()
+        fresh = self._memory.proof.take(message)
+        halt = self._memory.situations.get(Situation.HALTED)
+        if halt is not None and any(trade.exchange_ms > halt.since_ms + TRADED_MS for trade in fresh):
+            self._memory.listing.traded()
+        self._trades.extend(fresh)
+        self._wake()
 
     def _wake(self) -> None:
         """Have the trades handed on, where nothing else waits."""

@@ -24,7 +24,8 @@ log = logging.getLogger(__name__)
 class Listing:
     """What the list says of one market. It outlives the feed's connections.
 
-    A list that calls a market halted while it is traded is not believed until it has called it traded once.
+    A list that calls a market halted while it is traded is not believed until it calls it traded again: some venues' words for a
+    market that takes limit orders alone count as halted.
 
     Attributes:
         halted: whether the market is not traded now.
@@ -38,14 +39,18 @@ class Listing:
     def read(self, market: Mapping[str, Any] | None) -> None:
         """Take in the market's entry; one that does not say whether it is traded counts as traded."""
         halted = market is not None and market.get("active") is False
-        self._was_active = self._was_active or not halted
-        self._disbelieved = self._disbelieved and not self._was_active
+        if not halted:
+            self._was_active, self._disbelieved = True, False
         self.halted = halted and not self._disbelieved
 
-    def trades_on(self) -> None:
-        """The market is traded, whatever the list says."""
+    def moved(self) -> None:
+        """The book of a halted market changed: orders are taken back in a halt, too, but where there was nothing else ever."""
         if not self._was_active:
-            self.halted, self._disbelieved = False, True
+            self.traded()
+
+    def traded(self) -> None:
+        """There was a trade, whatever the list says."""
+        self.halted, self._disbelieved = False, True
 
     def is_due(self, exchange: Any, symbol: str, quiet_s: float, after_s: float) -> bool:
         """Tells whether to look: soon while the market is halted; else once it has stood still for `after_s`, now and then."""

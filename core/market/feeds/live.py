@@ -80,6 +80,7 @@ class LiveFeed:
         Raises:
             FeedFailed: for an exchange or symbol that does not exist, a venue that refuses, or failures that do not pass.
         """
+        self._memory.proof.cut(CLOCK.now_ms())  # of an earlier iteration, if there was one
         yield StatusChange(state=FeedState.CONNECTING)
         # in a thread, since the import alone takes a second
         exchange = await asyncio.to_thread(make_exchange, self.exchange, self.symbol, self._configure)

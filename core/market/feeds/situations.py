@@ -228,10 +228,16 @@ class Situations:
         self._said = self.now
         return self._said
 
-    @property
-    def has_news(self) -> bool:
-        """Tells whether those that hold are not those that were said last."""
-        return self.now != self._said
+    def has_news(self, *, counts: bool) -> bool:
+        """Tells whether those that hold are not those that were said last; where `counts`, by their amounts too."""
+        now = self.now
+        if counts:
+            return now != self._said
+        return [(one.kind, one.since_ms) for one in now] != [(one.kind, one.since_ms) for one in self._said]
+
+    def get(self, kind: Situation) -> Since | None:
+        """This one, where it holds."""
+        return self._known[kind] if kind in self._current else None
 
 
 def without_rows(states: Iterable[Since]) -> bool:

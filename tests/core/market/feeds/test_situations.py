@@ -13,6 +13,7 @@ import pytest
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.feeds.situations import Since, Situation, Situations, lag_situation, said_of, situation_of, span_of
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer
+from tests.core.market.feeds.trading_servers import Sold, TradingKraken
 from tests.core.market.feeds.virtual_market import Market, all_clocks, recorded
 from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
 
@@ -182,6 +183,43 @@ def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path: Path
         assert market.writer.rows > 70
 
     virtually(monkeypatch, server, tmp_path, scenario)
+
+
+def test_a_trade_shows_that_there_is_no_halt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = TradingKraken()
+
+    async def scenario(market: Market) -> None:
+        await until_recorded(market)
+        market.moves, server.halted = False, True
+        await until(market, lambda: Situation.HALTED in [one.kind for one in market.situations], 16.0)
+        await server.trade(Sold(market.now_ms() - 60_000, 100.5, 1.0, "buy", 1))  # of before the halt
+        await asyncio.sleep(5.0)
+        assert Situation.HALTED in [one.kind for one in market.situations]
+        await server.trade(Sold(market.now_ms(), 100.5, 1.0, "buy", 2))
+        await asyncio.sleep(5.0)
+        assert market.situations == ()
+        await until_recorded(market, 4)
+
+    virtually(monkeypatch, server, tmp_path, scenario, trades=True)
+
+
+def test_a_count_that_changes_is_said_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(market: Market) -> None:
+        await until_recorded(market)
+        await market.change(leave_five)
+        await asyncio.sleep(5.0)
+        said = len(market.said)
+        for number in range(100):  # 5, 4, 5, 4 ... levels
+            before, deepest = market.server.view(), max(market.server.asks)
+            if number % 2:
+                market.server.asks[deepest + 1] = 500
+            else:
+                del market.server.asks[deepest]
+            await market.server.send(market.server.changed_since(before))
+            await asyncio.sleep(0.05)
+        assert len(market.said) <= said + 6
+
+    virtually(monkeypatch, BybitServer(), tmp_path, scenario)
 
 
 @pytest.mark.parametrize(
