@@ -65,7 +65,7 @@ docs: $(VENV)/.installed-dev
 REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError EmptyList \
 	FeedFailed FindingError FormatError GradientError JournalError MissingModels NotAllowed \
 	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError RecordingError \
-	TextError UnusableBook VideoError WentQuiet WindowError
+	UnusableBook VideoError WentQuiet WindowError
 
 messages: $(VENV)/.installed
 	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose $(REFUSALS:%=--keywords %) --no-location --sort-output --output .messages.pot .

@@ -280,7 +280,7 @@ def test_the_check_lets_translated_ones_pass(source: str) -> None:
 SHOWN_ERRORS = {
     "BadValue", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "EmptyList", "FeedFailed",
     "FindingError", "FormatError", "GradientError", "JournalError", "MissingModels", "NotAllowed", "OutOfStep",
-    "ExperimentError", "OwnClassesError", "PictureError", "ReadingError", "RecordingError", "TextError",
+    "OwnClassesError", "PictureError", "ReadingError", "RecordingError",
     "TooManyFeeds", "RunError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
 }
 # fmt: on
