@@ -15,7 +15,7 @@ const PRAISE_MS = 1200;
 export const receive = mounted((parent) => new LiveSigns(parent));
 
 // Fingers of the first hand in `differs` (0 for the thumb) are drawn as another shape than the one asked for.
-export function drawHands(context, hands, width, height, differs = []) {
+function drawHands(context, hands, width, height, differs = []) {
   hands.forEach((points, index) => {
     const finger = (to) => Math.floor((to - 1) / 4);
     const colour = (to) => (index === 0 && to > 0 && differs.includes(finger(to)) ? DIFFERS : COLOURS[index % COLOURS.length]);
@@ -36,18 +36,14 @@ export function drawHands(context, hands, width, height, differs = []) {
   });
 }
 
-// Attention of one frame: a bar for each frame. Live, the newest is at the right; of a film the frame that looks is marked.
-export function drawAttention(canvas, weights, colour, marked = null) {
+// Attention of the newest frame: a bar for each of the last ones, the newest at the right.
+function drawAttention(canvas, weights, colour) {
   const context = canvas.getContext("2d");
   const { width, height } = canvas;
   context.clearRect(0, 0, width, height);
   if (!weights.length) return;
   const most = Math.max(...weights, 1e-9);
-  const step = width / (marked === null ? Math.max(weights.length, 48) : weights.length);
-  if (marked !== null) {
-    context.fillStyle = "rgba(128, 128, 128, 0.35)";
-    context.fillRect(marked * step, 0, Math.max(2, step), height);
-  }
+  const step = width / Math.max(weights.length, 48);
   context.fillStyle = colour;
   weights.forEach((weight, index) => {
     const bar = (weight / most) * (height - 2);

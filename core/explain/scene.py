@@ -148,6 +148,7 @@ class FilmStage:
     Attributes:
         frames: (n, height, width, 3), uint8. seconds: (n,), when each begins.
         said: what is read, each with its first and last frame; written beside the frame in play. notes: (n,), under that.
+        decimal: sign between seconds and their hundredths.
         rests: (n,), number of the measure, from 0, that lights the stage at rest while a frame is in play; the first where empty.
     """
 
@@ -158,10 +159,12 @@ class FilmStage:
     notes: Sequence[str] = ()
     rests: Sequence[int] = ()
     frame: str = N_("frame {number} ({seconds} s)")
+    decimal: str = "."
 
     def tokens(self) -> dict[str, list[str]]:
         """Names of the frames."""
-        return {"frame": [self.frame.format(number=i + 1, seconds=f"{s:.2f}") for i, s in enumerate(self.seconds)]}
+        seconds = [f"{second:.2f}".replace(".", self.decimal) for second in self.seconds]
+        return {"frame": [self.frame.format(number=i + 1, seconds=one) for i, one in enumerate(seconds)]}
 
     def described(self, add: MessageParts) -> dict[str, Any]:
         """All frames side by side in one picture."""

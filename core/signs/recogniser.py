@@ -37,6 +37,8 @@ DIGITS, ASL, HANDS = "iiga_digits", "iiga_asl", "iiga_hands"
 """The shipped checkpoints: digits on video, ASL sentences on tracks, digits and signs on landmarks."""
 FOLLOWED = 16
 """Clips whose hands are kept."""
+PROBED = 16
+"""Frames of a film without a hand in which a small one is sought."""
 BLANK_LEAD = -20.0
 """Logarithm of what a gloss keeps in a frame without a hand."""
 
@@ -181,13 +183,18 @@ class Recogniser:
             if key not in self._followed:
                 self._finder = self._finder or _hand_finder()
                 found = hand_tracks.follow(self._finder, frames, on_frame=on_frame)
-                if not found.visible.any():
+                if not found.visible.any() and self._small_hands(frames):
                     found = hand_tracks.follow(self._finder, frames, on_frame=on_frame, tiles=True)
                 self._followed[key] = found
                 if len(self._followed) > FOLLOWED:
                     self._followed.popitem(last=False)
             self._followed.move_to_end(key)
             return self._followed[key]
+
+    def _small_hands(self, frames: NDArray[np.uint8]) -> bool:
+        """Tells whether one of some frames shows a hand in a tile; to search all of them takes long."""
+        assert self._finder is not None
+        return bool(hand_tracks.follow(self._finder, frames[:: max(1, len(frames) // PROBED)], tiles=True).visible.any())
 
     def log_probabilities(self, clip: NDArray[Any], *, speaker: str | None = None) -> NDArray[np.float32]:
         """(T', V): the log of each frame's softmax; see `answer`."""

@@ -56,11 +56,13 @@ def ask() -> ClipRequest:
     with line.container(horizontal=True, vertical_alignment="center", key="signs_sources"):
         samples = st.container(horizontal=True, width="content", key="signs_samples")
         film = clip_source.upload_film(on_change=lambda: st.session_state.update({SOURCE: "video"}))
-        st.button(_("Camera"), icon=":material/videocam:", key="signs_camera", on_click=_use, args=(CAMERA,))
+        camera = st.container(width="content")
         with st.popover(_("Clip and model"), icon=":material/tune:"):
             request = _choices(film)
     with samples:
         _samples(request)
+    shown = "primary" if request.source == CAMERA else "secondary"
+    camera.button(_("Camera"), icon=":material/videocam:", key="signs_camera", type=shown, on_click=_use, args=(CAMERA,))
     return request
 
 

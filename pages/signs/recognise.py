@@ -138,7 +138,7 @@ def camera() -> None:
     recogniser = cached_results.shipped(HANDS)
     signs = in_order(recogniser.vocabulary.glosses)
     picture, copied = st.columns([1.7, 1])
-    with copied:
+    with copied, st.container(key="signs_copied"):
         modes = {"read": _("Read my signs"), "ask": _("Show me a …"), "ten": _("Ten in a row")}
         mode = url_state.choice(st.segmented_control, _("What the camera does"), modes, key="mode", required=True)
         st.caption(_("All {count} signs that it knows, as in a mirror").format(count=len(signs)))

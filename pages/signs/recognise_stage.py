@@ -8,7 +8,7 @@ from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from core.signs.vocabulary import BLANK
 from pages.shared import controls, faithfulness_view
-from pages.shared.language import _, percent
+from pages.shared.language import _, number, percent
 from pages.signs import cached_results
 from pages.signs.cached_results import Clip
 
@@ -39,6 +39,7 @@ def scene_of(recogniser: Recogniser, clip: Clip, recognition: Recognition, *, an
         notes=notes(recognition),
         rests=[max(0, sum(first <= at for first in begun) - 1) for at in range(len(recognition.seconds))] if measures else [],
         frame=_("frame {number} ({seconds} s)"),
+        decimal=number(0.5, 1)[1],
     )
     layers = [LayerMaps(name=name, weights=weights) for name, weights in recognition.attention.items()]
     return AttentionScene(stage=stage, layers=layers, start=start(recognition), measures=measures, titles=named, answer=answer)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +15,10 @@ from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs.decoding import greedy
 from core.signs.hands import tracks
-from core.signs.hands.tracker import LANDMARKS, HandTracker
+from core.signs.hands.regions import Region
+from core.signs.hands.tracker import LANDMARKS, TILES, Hand, HandTracker, Window
 from core.signs.live_reading import WINDOW, LiveReader
-from core.signs.recogniser import HANDS, Recogniser, load_recogniser, silenced
+from core.signs.recogniser import HANDS, PROBED, Recogniser, load_recogniser, silenced
 from tests.core.signs.hands.stub import SHAPE, SquareFinder, film
 from tests.core.signs.tiny import COMMON
 
@@ -86,6 +89,30 @@ def test_hands_of_a_film_are_sought_once_frame_by_frame_until_somebody_stops_it(
     recogniser.hands(other, on_frame=told.append)
     recogniser.hands(one, on_frame=told.append)
     assert told == [1, 2, 3] * 2
+
+
+class FarFinder(SquareFinder):
+    """Sees the square as a palm in tiles alone."""
+
+    def find(self, picture: Any, *, most: int = 1, windows: Iterable[Window] = ()) -> list[Hand]:
+        return super().find(picture) if set(TILES) & set(windows) else []
+
+    def landmarks(self, picture: Any, region: Region) -> Hand | None:
+        return None
+
+
+def test_a_small_hand_is_sought_where_some_frames_show_one(recogniser: Recogniser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recogniser, "_finder", finder := FarFinder())
+    told: list[int] = []
+    far = film([True] * 64)
+    far[:, 0, 0] = 7  # another film than those of the other tests
+    assert recogniser.hands(far, on_frame=told.append).visible.all()
+    assert told == [*range(1, 65)] * 2
+    told.clear()
+    finder.searched = 0
+    none = film([False] * 64)
+    assert not recogniser.hands(none, on_frame=told.append).visible.any()
+    assert told == [*range(1, 65)] and finder.searched == PROBED
 
 
 def test_landmarks_live_are_shares_of_the_picture(recogniser: Recogniser) -> None:
