@@ -280,7 +280,8 @@ class Connection:
         self._check = StreamCheck()
         self._refusal: Exception | None = None
         self._watching: asyncio.Future[Any] | None = None  # ccxt at work on the next book
-        self._watched = False  # whether the books' socket was made
+        self._watched = self._taped = False  # whether the books' socket was made, and the trades'
+        self._watching_trades: asyncio.Future[Any] | None = None  # ccxt at work on the next trades
         self._compares = self._polls = False
         self._compared_s: float | None = None  # when the streamed book was found to be the venue's last, or was first there
         self._recent: deque[tuple[float, OrderBookSnapshot]] = deque()  # streamed books and their times, monotonic seconds
@@ -525,6 +526,10 @@ class Connection:
 
                 raise ccxt.NetworkError(f"{self._exchange.id} closed the socket")
             self._watched = True
+        if not known and asyncio.current_task() is self._watching_trades:
+            if self._taped:  # so did that of the trades: a venue may send its last ones again
+                self._memory.proof.cut(CLOCK.now_ms())
+            self._taped = True
         client = self._make_client(url)  # type: ignore[misc]  # there wherever there is a socket
         if not known:
             read = client.handle_message
@@ -782,11 +787,10 @@ class Connection:
         proof = self._memory.proof
         proof.followed = True
         self._exchange.trades = tapped = _TappedTrades(self._exchange.trades or {}, self._symbol, self._trade_came)
-        watching: asyncio.Future[Any] | None = None
         try:
             while True:
                 try:
-                    watching = asyncio.ensure_future(self._exchange.watch_trades(self._symbol))
+                    self._watching_trades = watching = asyncio.ensure_future(self._exchange.watch_trades(self._symbol))
                     if proof.interrupted and not await self._failed_soon(watching):
                         self._resume_trades()
                     came = await watching
@@ -804,9 +808,9 @@ class Connection:
                     log.debug("trades of %s on %s: %s", self._symbol, self._name, error)
                     await self._wait_for_trades()
         finally:
-            if watching is not None:
-                watching.cancel()
-                await asyncio.gather(watching, return_exceptions=True)
+            if self._watching_trades is not None:
+                self._watching_trades.cancel()
+                await asyncio.gather(self._watching_trades, return_exceptions=True)
 
     async def _failed_soon(self, watching: asyncio.Future[Any]) -> bool:
         """Tells whether following the trades failed within a moment of the connection's standing."""

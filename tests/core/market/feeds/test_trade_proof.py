@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.market.feeds.connection import Timeouts
+from core.market.feeds.failures import Backoff
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedState, StatusChange, Trade, TradesBreak
 from core.market.feeds.situations import Situation
@@ -243,5 +244,42 @@ def test_a_burst_of_ten_thousand_trades_loses_none_and_delays_no_row(tmp_path: P
             await followed.until(lambda: followed.session.view().trades[:, 2].sum() == 10_000)
             await followed.end()
             assert len(followed.recorded("trades")) == 10_000
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("make", [TradingBinance, TradingKraken])
+def test_a_cut_right_after_a_trade_makes_no_second_one(make: type[Trading]) -> None:
+    async def scenario() -> None:
+        server, seen = make(), list[Trade]()
+        async with server:
+            quick = Backoff(first_s=0.02, cap_s=0.05)
+            feed = LiveFeed(
+                server.exchange, server.symbol, configure=server.configure, backoff=quick, timeouts=Timeouts(trades_s=0.05)
+            )
+
+            async def follow() -> None:
+                async for event in feed.events():
+                    if isinstance(event, Trade):
+                        seen.append(event)
+
+            task = asyncio.create_task(follow())
+            start = int(time.time() * 1e3)
+            async with asyncio.timeout(60):  # the client may have to be imported first
+                while not server.sockets:
+                    await asyncio.sleep(0.01)
+            for cut in range(30):
+                count = len(server.traded) + 2
+                await server.trade(*(Sold(start + count, 100.5, 1.0 + number, "buy") for number in range(2)))
+                for _ in range(cut % 10):
+                    await asyncio.sleep(0.0005)
+                server.cut()
+                async with asyncio.timeout(20):
+                    while len(seen) < count:
+                        await asyncio.sleep(0.01)
+            await asyncio.sleep(0.5)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert Counter((one.exchange_ms, one.size) for one in seen) == Counter((one.time_ms, one.size) for one in server.traded)
 
     asyncio.run(scenario())
