@@ -114,7 +114,7 @@ def make_again(
         JournalError: where no calls lie beside the rows. BookError: where a file cannot be read.
     """
     if not has_journal(files):
-        raise JournalError("{name} has no journal of predictions: it was recorded before there was one, or imported", name=name)
+        raise JournalError("{name} has no journal of predictions: it is older than journals, imported, or shorter than a window", name=name)
     runs = list(_runs(files))
     whole, done = 2 * sum(len(run.rows) for run in runs), 0
     result = MadeAgain()
