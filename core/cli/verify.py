@@ -10,7 +10,7 @@ from pathlib import Path
 from core.cli import options
 from core.device import use_one_thread
 from core.market.answers.recordings import find_recordings
-from core.market.made_again import CERTIFIES_NOTHING, MadeAgain, has_journal, known_predictors, make_again
+from core.market.made_again import CERTIFIES_NOTHING, MadeAgain, known_predictors, make_again
 from core.market.store.index import find_recording
 from core.training.progress import counting_bar
 
@@ -28,13 +28,10 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 def _run(o: argparse.Namespace) -> None:
     use_one_thread()
-    place, predictors = Path(o.recording), known_predictors(*o.checkpoints)
+    place = Path(o.recording)
     days = find_recordings([place]) if place.exists() else []
-    files = {day.name: day.paths for day in days} or {o.recording: find_recording(o.recording).paths}
-    with_calls = {name: paths for name, paths in files.items() if has_journal(paths)} or dict(list(files.items())[:1])
-    result = MadeAgain()
-    for name, paths in with_calls.items():
-        result += make_again(name, paths, predictors, progress=counting_bar("step"))
+    files = [path for day in days for path in day.paths] or find_recording(o.recording).paths
+    result = make_again(o.recording, files, known_predictors(*o.checkpoints), progress=counting_bar("step"))
     print(json.dumps(asdict(result)) if o.json else _in_words(result))
     if result.equal < result.predictions:
         raise SystemExit(1)

@@ -35,7 +35,7 @@ class Answer(NamedTuple):
 
 
 class KnownPast:
-    """What a recording's rows have taught so far, confirmed ones in their order.
+    """Outcomes of a recording's rows so far, confirmed ones in their order, and what the recalibration learned of them.
 
     Attributes:
         until_ms: the newest of them; 0 before the first.

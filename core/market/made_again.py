@@ -7,7 +7,8 @@ who may choose rows, gaps and files (D33).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -59,88 +60,84 @@ class MadeAgain:
         different: the first that did not come out again, its `timestamp`, `head` and `why`; None where all did.
     """
 
-    predictions: int = 0
-    equal: int = 0
-    late: int = 0
-    without_outcome: int = 0
+    predictions: int
+    equal: int
+    late: int
+    without_outcome: int
     different: dict[str, Any] | None = None
-
-    def __add__(self, other: MadeAgain) -> MadeAgain:
-        return MadeAgain(
-            predictions=self.predictions + other.predictions,
-            equal=self.equal + other.equal,
-            late=self.late + other.late,
-            without_outcome=self.without_outcome + other.without_outcome,
-            different=self.different or other.different,
-        )
 
 
 def known_predictors(*folders: Path) -> Predictors:
     """Looks checkpoints up in these folders, else among the shipped ones and in `trained/`."""
 
-    @cache  # a file may name as many weights as it has lines
-    def there() -> dict[tuple[str, str], list[tuple[str, Path]]]:
-        known: dict[tuple[str, str], list[tuple[str, Path]]] = {}
-        for folder in folders or (checkpoints.FOLDER, TRAINED):
-            for name in checkpoints.names(folder=folder):
-                with contextlib.suppress(checkpoints.CheckpointError):
-                    known.setdefault(identity(checkpoints.read_card(name, folder=folder)), []).append((name, folder))
-        return known
-
     @cache
     def find(weights: str, card: str) -> Predictor | None:
-        for name, folder in there().get((weights, card), ()):
-            with contextlib.suppress(checkpoints.CheckpointError):  # damaged, or of another model
-                return Predictor(checkpoints.load(name, folder=folder))
+        for folder in folders or (checkpoints.FOLDER, TRAINED):
+            for name in checkpoints.names(folder=folder):
+                with contextlib.suppress(checkpoints.CheckpointError):  # damaged, or of another model
+                    if identity(checkpoints.read_card(name, folder=folder)) == (weights, card):
+                        return Predictor(checkpoints.load(name, folder=folder))
         return None
 
     return find
 
 
-def has_journal(files: Sequence[Path]) -> bool:
+def has_journal(files: Iterable[Path]) -> bool:
     """Tells whether calls lie beside one of these files of rows."""
     return any(is_segment(path) and segment_path(path, CALLS).exists() for path in files)
 
 
 def make_again(
-    name: str, files: Sequence[Path], predictors: Predictors, *, progress: Callable[[int, int], None] | None = None
+    name: str, files: Iterable[Path], predictors: Predictors, *, progress: Callable[[int, int], None] | None = None
 ) -> MadeAgain:
-    """Make a recording's journal again.
+    """Make the journals of recordings again.
 
     Args:
-        name: of the recording. files: of its rows. progress: called with (steps done, steps in all), two a row.
+        name: of what is asked for. files: of rows; each stands for its whole day, as a journal is read from its beginning.
+        progress: called with (steps done, steps in all), two a row.
 
     Raises:
         JournalError: where no calls lie beside the rows. BookError: where a file cannot be read.
     """
-    if not has_journal(files):
-        raise JournalError("{name} has no journal of predictions: it is older than journals, imported, or shorter than a window", name=name)
-    runs = list(_runs(files))
-    whole, done = 2 * sum(len(run.rows) for run in runs), 0
-    result = MadeAgain()
-    for run in runs:
+    days = sorted({_day_of(path.resolve()) for path in files if is_segment(path)})
+    journals = list(_journals(path for day in days for path in sorted(day.rglob("rows_*.parquet"))))
+    if not journals:
+        raise JournalError(
+            "{name} has no journal of predictions: it is older than journals, imported, or shorter than a window", name=name
+        )
+    whole, done = 2 * sum(len(one.rows) for one in journals), 0
 
-        def advance(steps: int, before: int = done) -> None:
-            if progress is not None:
-                progress(before + steps, whole)
+    def advance(steps: int) -> None:
+        if progress is not None:
+            progress(done + steps, whole)
 
-        result += run.make_again(predictors, advance)
-        done += 2 * len(run.rows)
-        advance(0, done)
-    return result
+    for one in journals:
+        one.make_again(predictors, advance)
+        done += 2 * len(one.rows)
+        advance(0)
+    return MadeAgain(
+        predictions=sum(len(one.why) for one in journals),
+        equal=sum(int((one.why == 0).sum()) for one in journals),
+        late=sum(one.late for one in journals),
+        without_outcome=sum(one.without_outcome for one in journals),
+        different=next((one.different for one in journals if one.why.any()), None),
+    )
 
 
-def _runs(files: Sequence[Path]) -> Iterator[_Journal]:
-    """The journals of a recording, each with the rows from its beginning on."""
+def _day_of(path: Path) -> Path:
+    """The folder of a file's day; its own folder where it lies elsewhere."""
+    return path.parents[1] if re.fullmatch(r"\d{4}-\d{2}-\d{2}", path.parents[1].name) else path.parent
+
+
+def _journals(files: Iterable[Path]) -> Iterator[_Journal]:
+    """Yields each journal with the rows from its beginning on."""
     runs: dict[object, list[Path]] = {}
     for path in files:
-        if is_segment(path):
-            with reading(path):
-                summary = footer_summary(pq.read_metadata(path))
-            runs.setdefault(summary.run if summary is not None and summary.run else path, []).append(path)
+        with reading(path):
+            summary = footer_summary(pq.read_metadata(path))
+        runs.setdefault(summary.run if summary is not None and summary.run else path, []).append(path)
     for paths in runs.values():
-        beside = [path for path in (segment_path(one, CALLS) for one in paths) if path.exists()]
-        if beside:
+        if beside := [one for one in (segment_path(path, CALLS) for path in paths) if one.exists()]:
             yield _Journal(read_market(paths), pa.concat_tables(map(read_calls, beside)).to_pandas().sort_values("timestamp"))
 
 
@@ -168,7 +165,7 @@ class _Journal:
         self._raw, self._recalibrated = (told[list(names)].to_numpy() for names in (PROBABILITIES[:3], PROBABILITIES[3:]))
         self.why = np.zeros(len(told), np.int64)
 
-    def make_again(self, predictors: Predictors, advance: Callable[[int], None]) -> MadeAgain:
+    def make_again(self, predictors: Predictors, advance: Callable[[int], None]) -> None:
         """Compare every line."""
         weights, card, entry_name = (str(self._told[name].iloc[0]) for name in ("weights", "card", "entry"))
         predictor = predictors(weights, card)
@@ -177,21 +174,22 @@ class _Journal:
             self.why[:] = self.UNKNOWN
         else:
             self._compare(predictor, entry, advance)
-        wrong = np.flatnonzero(self.why)
-        return MadeAgain(
-            predictions=len(self.why),
-            equal=len(self.why) - len(wrong),
-            late=int((self._told["written"].to_numpy() > self._time + STEP_MS).sum()),
-            without_outcome=self._without_outcome(),
-            different=self._described(int(wrong[0])) if len(wrong) else None,
-        )
 
-    def _described(self, line: int) -> dict[str, Any]:
+    @property
+    def different(self) -> dict[str, Any]:
+        """The first line that did not come out again."""
+        line = int(np.flatnonzero(self.why)[0])
         head = str(self._told["head"].iloc[line])
         return {"timestamp": int(self._time[line]), "head": head, "why": self.REASONS[self.why[line]]}
 
-    def _without_outcome(self) -> int:
-        """Counts the lines of which nobody knows what came."""
+    @property
+    def late(self) -> int:
+        """Lines written more than a step after their row."""
+        return int((self._told["written"].to_numpy() > self._time + STEP_MS).sum())
+
+    @property
+    def without_outcome(self) -> int:
+        """Lines of which nobody knows what came."""
         row, there = self._row_of(self._time)
         codes = self._told["head"].to_numpy()
         for code in np.unique(codes):
@@ -215,7 +213,7 @@ class _Journal:
         self._note(self.UNKNOWN, (head < 0) | ~np.logical_and.reduce(same))
         times, first, at = np.unique(self._time, return_index=True, return_inverse=True)
         line = np.full((len(times), len(codes)), -1)
-        line[at, head] = np.arange(len(at))
+        line[at[head >= 0], head[head >= 0]] = np.flatnonzero(head >= 0)
         whole = (line >= 0).all(axis=1)
         steps = np.diff(times, prepend=times[0] - STEP_MS) // STEP_MS
         cut = ~whole | ((steps > 1) & (steps < predictor.window))  # after a gap a window has to fill first

@@ -416,7 +416,7 @@ class _About:
 
 
 def _read_journal(path: Path) -> tuple[_About, dict[str, pa.Table]]:
-    """What it is of, and the tables of each kind, in the order of `KINDS`, up to its first damage.
+    """Its head, and the tables of each kind, in the order of `KINDS`, up to its first damage.
 
     An entry that was cut off in the middle of a write is left out.
     """
