@@ -38,7 +38,7 @@ from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.session_view import LatencyLog, Status, View
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
-from core.messages import compose
+from core.messages import compose, sentence
 from core.scores import confusion_matrix, matthews
 
 
@@ -462,16 +462,20 @@ class MarketSession:
         """Returns a sentence on the lag where it is more than `MAX_LAG_MS` either way, else an empty one."""
         if self._state is not FeedState.LIVE or self._lag is None:
             return ""
-        seconds = int(abs(self._lag_ms) // 1000)
+        seconds, state = int(abs(self._lag_ms) // 1000), self._lag.words()
         if self._lag_ms > 0:
-            return compose(
-                "The venue's books come more than {seconds} s late by their own time, or one of the two clocks is wrong.",
+            text = compose(
+                "{state}: the venue's books come more than {seconds} s late by their own time, or one of the two clocks is wrong",
+                state=state,
                 seconds=seconds,
             )
-        return compose(
-            "The venue's books are more than {seconds} s ahead by their own time, or one of the two clocks is wrong.",
-            seconds=seconds,
-        )
+        else:
+            text = compose(
+                "{state}: the venue's books are more than {seconds} s ahead by their own time, or one of the two clocks is wrong",
+                state=state,
+                seconds=seconds,
+            )
+        return sentence(text)
 
     def _age_ms(self) -> float:
         return (CLOCK.now_ns() - self._received_ns) / 1e6 if self._received_ns else math.inf

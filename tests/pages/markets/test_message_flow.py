@@ -60,7 +60,7 @@ def test_a_message_to_its_pixel(calls: list[str], tmp_path: Path, monkeypatch: p
         session = MarketSession(LiveFeed("binance", wire.symbol, configure=server.configure), predictor)
         monkeypatch.setattr(stream_route, "hub", lambda: Mock(join=Mock(return_value=session)))
         loop.submit(session.run())
-        visitor = Visitor(TICKETS.keep(Ticket(viewer="me", owner="tab:me", session=weakref.ref(session), language="en")))
+        visitor = Visitor(TICKETS.keep(Ticket(viewer="me", session=weakref.ref(session), language="en")))
         serving = asyncio.create_task(stream_route.market_stream(visitor.socket))
         yield session, visitor
         visitor.leave()
