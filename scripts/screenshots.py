@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
@@ -17,19 +17,16 @@ PAGES: Final = {
     "live": ("/live?lang=en", 15),
     "classify": ("/classify?from=photos&photo=6&lang=en", 8),
     "recognise": ("/recognise?lang=en", 15),
+    "attention": ("/attention?second=100&lang=en", 15),
     "permutation": ("/permutation?lang=en", 8),
 }
 """Address of each picture, and the seconds that its page is given to come to rest."""
 SIZE: Final = (1440, 900)
 COLOURS: Final = 128
-FILM: Final = "/attention-steps?part=softmax&lang=en"
-"""Lesson whose dial is turned in the film."""
-FILM_VIEW: Final = (1600, 1000)
+FILM: Final = "/words?lang=en"
+"""Page of the film, in which each word is pointed at in turn."""
 FILM_WIDTH: Final = 860
-FILM_COLOURS: Final = 128
-TURNS: Final = 12
-"""Steps of the dial there, and as many back."""
-FRAME_MS: Final = 450
+FRAME_MS: Final = 700
 
 
 def main() -> None:
@@ -51,26 +48,23 @@ def main() -> None:
 
 
 def _film(browser: Browser, url: str) -> None:
-    """Writes `lesson.gif`: a lesson's dial is turned and turned back; diagram, equation and heat map follow."""
-    page = browser.new_page(viewport={"width": FILM_VIEW[0], "height": FILM_VIEW[1]})
+    """Writes `light.gif`: word after word of a sentence lights what it looks at."""
+    page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
     page.goto(url + FILM)
-    dial = page.get_by_role("slider").first
-    dial.wait_for()
-    page.wait_for_timeout(8_000)
-    dial.focus()
-    box = page.get_by_test_id("stMainBlockContainer").bounding_box()
-    assert box is not None
-    shown: Any = {"x": box["x"], "y": 50, "width": box["width"], "height": FILM_VIEW[1] - 50}
+    stage = page.locator("[data-light=words][data-value]")
+    stage.wait_for()
+    page.wait_for_timeout(3_000)
+    stage.focus()
     frames = []
-    for key in ["ArrowLeft"] * TURNS + ["ArrowRight"] * TURNS:
+    for key in ["ArrowLeft"] * 9 + ["ArrowRight"] * 9:
         page.keyboard.press(key)
-        page.wait_for_timeout(1_500)
-        frame = Image.open(io.BytesIO(page.screenshot(clip=shown))).convert("RGB")
+        page.wait_for_timeout(200)
+        frame = Image.open(io.BytesIO(page.screenshot(clip={"x": 60, "y": 60, "width": 1320, "height": 760}))).convert("RGB")
         frames.append(frame.resize((FILM_WIDTH, round(FILM_WIDTH * frame.height / frame.width)), Image.Resampling.LANCZOS))
     page.close()
-    palette = frames[0].quantize(FILM_COLOURS, dither=Image.Dither.NONE)
+    palette = frames[0].quantize(COLOURS, dither=Image.Dither.NONE)
     first, *rest = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
-    first.save(FOLDER / "lesson.gif", save_all=True, append_images=rest, duration=FRAME_MS, loop=0, optimize=True)
+    first.save(FOLDER / "light.gif", save_all=True, append_images=rest, duration=FRAME_MS, loop=0, optimize=True)
 
 
 if __name__ == "__main__":
