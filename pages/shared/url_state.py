@@ -90,7 +90,8 @@ def choice(
 def _wanted(key: str, read: Callable[[str], Any], fits: Callable[[Any], bool], default: Any) -> Any:
     """The value that a widget is to have: that of a link or of the browser's back button, else the session's, else the one kept.
 
-    Streamlit forgets the session's where a page in between did not show the widget.
+    Streamlit forgets the session's where a page in between did not show the widget. Where the widget was there a run ago and its
+    parameter is gone from the URL, the reader went back to before it was chosen: that was the default.
 
     Args:
         read: the value of a link's text; None for what is none. fits: another page may mean something else by this name.
@@ -98,6 +99,8 @@ def _wanted(key: str, read: Callable[[str], Any], fits: Callable[[Any], bool], d
     state, told = st.session_state, st.query_params.get(key)
     if told is not None and told != state.get(f"{key}:seen") and (linked := read(told)) is not None:
         return linked
+    if told is None and state.get(f"{key}:seen") is not None and key in state:
+        return default
     return next((one for one in (state.get(key), state.get(f"{key}:kept")) if fits(one)), default)
 
 

@@ -70,6 +70,15 @@ def test_another_link_in_the_same_visit_wins() -> None:
     assert shown(app.run()) == "replay 2"
 
 
+def test_back_to_a_link_without_a_choice_is_back_to_the_default() -> None:
+    app = run()
+    app.selectbox[0].set_value("live").run()
+    del app.query_params["source"]  # the browser's Back: the address as it was before
+    assert shown(app.run()) == "replay 2" and app.query_params == {}
+    app.query_params["source"] = "live"  # and Forward
+    assert shown(app.run()) == "live 2"
+
+
 def test_the_choice_is_kept_while_another_page_is_shown() -> None:
     app = run({"source": "live"})
     app.session_state["away"] = True
