@@ -321,7 +321,7 @@ class FilmStage {
       context.fillStyle = now ? `rgb(${WARM})` : PALE;
       context.fillText(word, x, y, right - left);
     }
-    context.font = '15px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif';
+    context.font = `${Math.min(15, (right - left) / 10)}px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif`;
     context.fillStyle = PALE;
     context.fillText(this.notes[inPlay] ?? "", left, this.strip - 18, right - left);
   }

@@ -55,10 +55,11 @@ def ask() -> ClipRequest:
         controls.page_header(_("Recognise signs"))
     with line.container(horizontal=True, vertical_alignment="center", key="signs_sources"):
         samples = st.container(horizontal=True, width="content", key="signs_samples")
-        film = clip_source.upload_film(on_change=lambda: st.session_state.update({SOURCE: "video"}))
-        camera = st.container(width="content")
-        with st.popover(_("Clip and model"), icon=":material/tune:"):
-            request = _choices(film)
+        with st.container(horizontal=True, width="content", key="signs_own"):
+            film = clip_source.upload_film(on_change=lambda: st.session_state.update({SOURCE: "video"}))
+            camera = st.container(width="content")
+            with st.popover(_("Clip and model"), icon=":material/tune:"):
+                request = _choices(film)
     with samples:
         _samples(request)
     shown = "primary" if request.source == CAMERA else "secondary"
@@ -151,4 +152,5 @@ def _find_hands(recogniser: Recogniser, clip: Clip) -> None:
 def link_to_view() -> None:
     """The page's address, with a note on how long a visitor's clip is kept where it holds one."""
     note = _("A clip of your own lasts as long as the app runs, the newest few of them.") if "file" in st.query_params else ""
-    controls.link_to_view(note)
+    with st.container(key="signs_end"):
+        controls.link_to_view(note)

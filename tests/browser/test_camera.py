@@ -17,9 +17,9 @@ from core.signs.video import read_video
 from core.vision.gallery import photograph_gallery
 from core.vision.pictures import decode
 from tests.browser.conftest import ARGUMENTS, Watch
-from tests.browser.reader import PATIENCE_MS, drawn
+from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
-from tests.browser.test_images import OVERLAY
+from tests.browser.test_images import STAGE
 
 SIZE = (640, 480)
 
@@ -66,13 +66,14 @@ def test_a_garment_before_the_camera_is_named_live_and_a_still_is_ranked(filming
     trousers = next(one for one in photograph_gallery() if one.kind == "pants")
     film = y4m([Image.fromarray(decode(trousers.data).rgb)] * 5, tmp_path / "film.y4m")
     page = filming(film, "/classify?from=camera")
+    page.get_by_role("button", name="Pictures, camera, model").click(timeout=PATIENCE_MS)
     page.get_by_role("button", name="Start the camera").click(timeout=PATIENCE_MS)
     expect(page.locator(".live-signs-answer")).to_contain_text("Trousers", timeout=PATIENCE_MS)
     expect(page.locator(".live-garments-bars li")).to_have_count(4)
     page.get_by_role("button", name="Take this picture").click()
     page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
-    drawn(page, OVERLAY)
-    expect(page.get_by_role("heading", name="Trouser").first).to_be_visible(timeout=PATIENCE_MS)
+    page.wait_for_selector(STAGE, timeout=PATIENCE_MS)
+    expect(page.get_by_text("Trousers").first).to_be_visible(timeout=PATIENCE_MS)
 
 
 def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_path: Path) -> None:

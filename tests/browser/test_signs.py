@@ -133,8 +133,12 @@ def test_less_motion_is_respected_and_samples_change_the_film(new_page: NewPage,
     expect(page.locator(".signs-answer")).to_contain_text("JOHN", timeout=PATIENCE_MS)
 
 
-def test_the_stage_is_high_on_a_phone(new_page: NewPage, app: AppServer) -> None:
+def test_on_a_phone_the_stage_is_high_and_upload_and_camera_are_at_the_lower_edge(new_page: NewPage, app: AppServer) -> None:
     page = opened(new_page, app, width=390)
     box = page.locator(STAGE).bounding_box()
-    assert box and box["y"] < 420
+    assert box and box["y"] < 300
+    tall = page.evaluate("innerHeight")
+    for name in ("Upload", "Camera"):
+        button = page.get_by_role("button", name=name, exact=True).last.bounding_box()
+        assert button and tall - 60 < button["y"] < tall and 0 <= button["x"] < 390 - button["width"], name
     assert_fits(page)

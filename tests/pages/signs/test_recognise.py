@@ -13,6 +13,7 @@ import pytest
 import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import FileUploader
 
 from core import checkpoints
 from core.signs import evidence as evidences
@@ -161,9 +162,14 @@ def test_a_link_to_an_upload_works_while_it_is_kept():
     assert "nothing to read yet" in nothing.info[0].value
 
 
+def film_uploader(app: AppTest) -> FileUploader:
+    """The one of now: each film has one of its own."""
+    return next(one for one in app.file_uploader if str(one.key).startswith("signs:film"))
+
+
 def test_an_uploaded_film_is_read(models):
     app = opened(input="video", fit="pad", sview="numbers")
-    app.file_uploader(key="signs:film").upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
+    film_uploader(app).upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
     assert not app.exception
     assert stats(app)["Frames"] == "16"
     assert "64 x 48, 10.0 frames a second, vp8; 16 frames from 0.0 to 1.9 s were read." in text(app)
@@ -173,7 +179,7 @@ def test_an_uploaded_film_is_read(models):
 def test_a_bad_film_is_one_sentence_and_the_page_lives():
     app = opened(input="video", sview="numbers")
     for data, words in ((sound(), "only sound"), (b"hello" * 99, "not a video that can be read"), (b"", "empty")):
-        app.file_uploader(key="signs:film").upload("a.mp4", data, "video/mp4").run()
+        film_uploader(app).upload("a.mp4", data, "video/mp4").run()
         assert not app.exception
         assert words in app.error[0].value
     app.segmented_control(key="input").set_value("digits").run()
@@ -191,23 +197,23 @@ def damaged_files() -> dict[str, bytes]:
 def test_nothing_stays_under_the_error_of_a_failed_upload(kind):
     app = opened(input="video", sview="numbers")
     good = film([grey(90, 64, 48)] * 20, kind="webm")
-    app.file_uploader(key="signs:film").upload("good.webm", good, "video/webm").run()
+    film_uploader(app).upload("good.webm", good, "video/webm").run()
     assert stats(app)["Frames"] == "16"
     assert "**good.webm**" in text(app)
-    app.file_uploader(key="signs:film").upload("bad.mp4", damaged_files()[kind], "video/mp4").run()
+    film_uploader(app).upload("bad.mp4", damaged_files()[kind], "video/mp4").run()
     assert not app.exception
     assert app.error
     assert "Frames" not in stats(app)
     assert "good.webm" not in " ".join(one.value for one in [*app.markdown, *app.caption])
     assert "file" not in app.query_params
-    app.file_uploader(key="signs:film").upload("again.webm", good, "video/webm").run()
+    film_uploader(app).upload("again.webm", good, "video/webm").run()
     assert stats(app)["Frames"] == "16"
     assert not app.error
 
 
 def test_a_start_after_the_end_takes_the_answer_away():
     app = opened(input="video", sview="numbers")
-    app.file_uploader(key="signs:film").upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
+    film_uploader(app).upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
     app.number_input(key="start").set_value(50.0).run()
     assert app.error
     assert "Frames" not in stats(app)
@@ -215,7 +221,7 @@ def test_a_start_after_the_end_takes_the_answer_away():
 
 def test_a_damaged_picture_takes_the_earlier_answer_away():
     app = opened(input="video", sview="numbers")
-    app.file_uploader(key="signs:film").upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
+    film_uploader(app).upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
     app.segmented_control(key="input").set_value("pictures").run()
     assert "Frames" not in stats(app)
     app.file_uploader(key="signs:pictures").upload("2.png", b"no picture", "image/png").run()
