@@ -33,10 +33,10 @@ from core.models.tlob import CLASSES
 from core.signs import video
 from core.signs.hands import model_files
 from core.signs.recogniser import DIGITS, HANDS, Recogniser, load_recogniser
-from core.vision.classifier import Classifier, classifier_names, load_classifier
+from core.vision.classifier import DEFAULT, PHOTOGRAPHS, Classifier, classifier_names, load_classifier
 from core.vision.pictures import Picture as DecodedPicture
 from core.vision.pictures import decode
-from core.vision.preprocessing import Recipe, model_for
+from core.vision.preprocessing import Recipe, is_prepared, model_for
 from core.vision.uprightness import prepare_upright
 from core.words.sentences import ReadSentence, sentence_reader
 
@@ -65,6 +65,8 @@ __all__ = [
 ]
 
 File = str | PathLike[str]
+NONE = "none"
+"""Name of the answer "none of the kinds"."""
 
 Book, Film, Grid, Layer, Picture, Words = BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
 """The stages and the layers of a scene, by the short names that a notebook imports."""
@@ -101,8 +103,9 @@ class PhotoAnswer:
     """The garment in a photograph.
 
     Attributes:
-        name: the likeliest kind. probability: its share. unsure: whether the picture does not look like a garment to the model.
-        probabilities: kind -> probability, the likeliest first. model: the checkpoint that answered.
+        name: the likeliest kind. probability: its own, with "none" among the answers. unsure: whether "none" is likelier than all
+            kinds together.
+        probabilities: kind, and "none" for none of them -> probability, the likeliest first. model: the checkpoint that answered.
         done: what was done to the file's pixels to see what a browser shows, a clause each.
     """
 
@@ -114,8 +117,8 @@ class PhotoAnswer:
     done: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        doubt = ", unsure: it may be no garment at all" if self.unsure else ""
-        others = ", ".join(f"{name} {share:.1%}" for name, share in list(self.probabilities.items())[1:3])
+        doubt = f", unsure: none of the kinds {self.probabilities[NONE]:.1%}" if self.unsure else ""
+        others = ", ".join(f"{kind} {p:.1%}" for kind, p in [*self.probabilities.items()][:4] if kind not in (self.name, NONE))
         done = f" [{'; '.join(self.done)}]" if self.done else ""
         return f"{self.name} {self.probability:.1%}{doubt} (then {others}){done}"
 
@@ -227,17 +230,24 @@ def classify_photo(photo: File | bytes | Image.Image | NDArray[np.uint8], *, che
     classifier = cast(Classifier, load(name))
     prepared = prepare_upright(classifier, picture, Recipe(manner=classifier.manner))
     answer = classifier.answer(prepared.image, prepared.unturned)
-    shares = answer.probabilities[0]
-    ranked = {classifier.class_names[i]: float(shares[i]) for i in np.argsort(-shares, kind="stable")}
-    first = next(iter(ranked))
+    shares = classifier.shares(answer)[0]
+    first = classifier.class_names[int(shares.argmax())]
+    named = dict(zip(classifier.class_names, map(float, shares), strict=True)) | {NONE: 1 - float(shares.sum())}
     return PhotoAnswer(
         name=first,
-        probability=ranked[first],
+        probability=named[first],
         unsure=prepared.empty or bool(answer.strangeness[0] > classifier.threshold),
-        probabilities=ranked,
+        probabilities=dict(sorted(named.items(), key=lambda one: -one[1])),
         model=name,
-        done=tuple(picture.done.values()),
+        done=(*picture.done.values(), *_routed(picture, name, checkpoint)),
     )
+
+
+def _routed(picture: DecodedPicture, name: str, checkpoint: str) -> tuple[str, ...]:
+    """A clause on a picture that may be a photograph and is read as one of Fashion-MNIST's, where nobody named the model."""
+    if checkpoint or name != DEFAULT or is_prepared(picture):
+        return ()
+    return (f"read as an image of Fashion-MNIST, which it looks like: checkpoint={PHOTOGRAPHS!r} reads a photograph",)
 
 
 def _picture(photo: File | bytes | Image.Image | NDArray[np.uint8]) -> DecodedPicture:

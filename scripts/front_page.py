@@ -88,7 +88,7 @@ def photograph() -> dict[str, Any]:
         "labelled": row.name,
         "picture": b64encode(shown.getvalue()).decode(),
         "answer": classifier.class_names[analysis.likeliest],
-        "probability": round(float(analysis.probabilities[analysis.likeliest]), 4),
+        "probability": round(float(analysis.shares[analysis.likeliest]), 4),
         "garment": analysis.garment,
         "grid": analysis.grid,
         "patch": int(losses.argmax()),

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from core.figures.style import BLUE, GREY, ORANGE, Scale, Write, base_layout, figure_of
@@ -72,14 +72,13 @@ def percent(share: float) -> str:
     return f"{share:.1%}"
 
 
-def ranking_figure(
-    names: Sequence[str], probabilities: NDArray[np.floating], *, write: Write = percent, height: int = 330
-) -> go.Figure:
+def ranking_figure(names: Sequence[str], probabilities: ArrayLike, *, write: Write = percent, height: int = 330) -> go.Figure:
     """All classes, the most probable on top, each with its probability in percent.
 
     Args:
         names: of the classes, in their order, for a person. probabilities: (classes,).
     """
+    probabilities = np.asarray(probabilities, dtype=np.float64)
     order = np.argsort(-probabilities, kind="stable")
     colours = [BLUE if rank == 0 else GREY for rank in range(len(order))]
     bar = _share_bars(probabilities[order], [names[i] for i in order], write, marker={"color": colours})

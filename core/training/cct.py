@@ -25,7 +25,7 @@ from core.training.card import begun, trained
 from core.training.loop import Batch, LoopSettings
 from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, loop_of, run_of, taken
 from core.training.vit import in_batches, scores
-from core.vision.calibration import fit_temperature, softmax
+from core.vision.calibration import fit_slope, fit_temperature, softmax
 from core.vision.classifier import Classifier, doubt_by_position
 from core.vision.photographs import KINDS
 
@@ -48,7 +48,7 @@ IMPOSSIBLE = -1e4
 """Stands for a logit of minus infinity, without its NaN gradients."""
 EARLY = 5
 """Blocks of the convolutions that see edges and textures, at a quarter to an eighth of the image's size."""
-FLAGGED_GARMENTS = 0.04
+FLAGGED_GARMENTS = 0.02
 """Share of the garments of the validation part that may be flagged: what the threshold is set by."""
 EPSILON: Final = 1e-3
 """The network's, in its batch normalisation."""
@@ -398,21 +398,34 @@ def train(run: CCTRun, photographs: PhotographFiles, config: CCTConfig, training
 
 
 def calibrate(card: dict[str, Any], model: CCT, task: MixedTask) -> dict[str, Any]:
-    """Fit the temperature and the threshold on the photographs held out, write them to the card; the scores there."""
+    """Fit temperature, threshold and the odds of "none" on what was held out, write them to the card; the scores there."""
     real = answers(model, task.normalise(task.held_out.prepared))
     truth = task.held_out.targets.int().argmax(dim=1).numpy()
-    temperature = round(fit_temperature(real[:, :NONE], truth), 4)
-    card["calibration"] = {
-        "method": "temperature fitted on the photographs of garments held out",
-        "temperature": temperature,
+    others = strangeness(answers(model, task.normalise(task.others.validation)))
+    card |= calibration_entries(real, truth, others)
+    return scores(softmax(real[:, :NONE] / card["calibration"]["temperature"]), truth)
+
+
+def calibration_entries(real: NDArray[np.float64], truth: NDArray[np.int64], others: NDArray[np.float64]) -> dict[str, Any]:
+    """The card's entries `calibration` and `strangeness`.
+
+    Args:
+        real: (n, 11) outputs of photographs of garments held out. truth: their classes. others: strangeness of other things.
+    """
+    threshold = round(float(np.quantile(strangeness(real), 1 - FLAGGED_GARMENTS)), 4)
+    return {
+        "calibration": {
+            "method": "temperature fitted on the photographs of garments held out",
+            "temperature": round(fit_temperature(real[:, :NONE], truth), 4),
+        },
+        "strangeness": {
+            "score": 'logarithm of the odds of "none of the ten", a trained output',
+            "threshold": threshold,
+            "slope": round(fit_slope(strangeness(real), others, threshold), 4),
+            "known_share": 1 - FLAGGED_GARMENTS,
+            "fitted_on": f"{len(real)} photographs held out; the slope also on {len(others)} of other things",
+        },
     }
-    card["strangeness"] = {
-        "score": 'logarithm of the odds of "none of the ten", a trained output',
-        "threshold": round(float(np.quantile(strangeness(real), 1 - FLAGGED_GARMENTS)), 4),
-        "known_share": 1 - FLAGGED_GARMENTS,
-        "fitted_on": f"{len(real)} photographs held out",
-    }
-    return scores(softmax(real[:, :NONE] / temperature), truth)
 
 
 def turning_entry(classifier: Classifier, held_out: Photographs) -> dict[str, Any]:

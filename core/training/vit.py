@@ -29,7 +29,7 @@ from core.training.card import begun, trained
 from core.training.loop import Batch, LoopSettings
 from core.training.progress import downloads_bar
 from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, loop_of, run_of, taken
-from core.vision.calibration import fit_temperature, softmax
+from core.vision.calibration import fit_temperature, slope_of_typical, softmax
 from core.vision.classifier import BATCH, Classifier
 from core.vision.familiarity import Familiarity
 from core.vision.idx import MD5, IdxPart, Images, Labels, fetch, file_paths, missing, read_part, stratified_split
@@ -380,9 +380,11 @@ def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loo
         features(model, task.normalise(garments.train_images[:KNOWN])), garments.train_labels[:KNOWN].numpy(), config.classes
     )
     distances = known.distance(features(model, normalised))
+    threshold = round(float(np.quantile(distances, KNOWN_SHARE)), 4)
     card["strangeness"] = {
         "score": "Mahalanobis distance of the class token's features to the nearest class mean",
-        "threshold": round(float(np.quantile(distances, KNOWN_SHARE)), 4),
+        "threshold": threshold,
+        "slope": round(slope_of_typical(distances, threshold, 1 - KNOWN_SHARE), 4),
         "known_share": KNOWN_SHARE,
         "fitted_on": f"{min(KNOWN, len(garments.train_labels)):,} training images, unaugmented",
         **known.to_dict(),

@@ -50,7 +50,7 @@ class PictureAnalysis:
 
     Attributes:
         image: uint8, what the model reads: (side, side), or (side, side, 3) in colour.
-        probabilities: (classes,). strangeness: see `Classifier.strangeness`.
+        probabilities: (classes,), if it shows one of them. strangeness: see `Classifier.strangeness`.
         maps: weights (heads, n, n) by layer name, first layer first.
     """
 
@@ -69,6 +69,16 @@ class PictureAnalysis:
     def likeliest(self) -> int:
         """The most probable class."""
         return self.ranking[0]
+
+    @property
+    def none(self) -> float:
+        """The probability that it shows none of the classes."""
+        return float(self.classifier.none(np.array([self.strangeness]))[0])
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """(classes,): the probability of each class, that of "none of these" taken out: what a person is told (D37)."""
+        return self.probabilities * (1 - self.none)
 
     @property
     def garment(self) -> bool:

@@ -48,7 +48,7 @@ class Answers:
 
     Attributes:
         logits: (n, classes), before calibration.
-        probabilities: (n, classes), the softmax of logits / temperature.
+        probabilities: (n, classes), the softmax of logits / temperature: of an image that shows one of the classes.
         strangeness: (n,), see `Classifier.strangeness`.
     """
 
@@ -86,6 +86,7 @@ class Classifier:
         temperature: divides the logits; fitted on validation.
         turn_margin: how much less strange an image must be in another position to count as turned; None: no image does.
         threshold: strangeness above which an image is flagged as unlike a garment.
+        none_slope: how fast the odds of "none of these" grow with strangeness; they are even at the threshold.
         known_share: of the data set's validation images that stay under it; far fewer photographs of garments do.
         photographs: how the checkpoint did on such photographs; None where its card does not say.
         benchmark: share of Fashion-MNIST's test images that it is right on, of its validation images where these were not read;
@@ -106,6 +107,7 @@ class Classifier:
             self.temperature = float(card["calibration"]["temperature"])
             self.threshold = float(card["strangeness"]["threshold"])
             known = card["strangeness"]
+            self.none_slope = float(known.get("slope", 1.0))
             self.known_share = float(known.get("known_share", 0.99))
             self.familiarity = Familiarity.from_dict(known, self.config.width) if "means" in known else None
             self.turn_margin: float | None = None if "turning" not in card else float(card["turning"]["margin"])
@@ -123,7 +125,8 @@ class Classifier:
         Raises:
             ValueError: where one of them is not finite or not positive, or the class names are not one for each output.
         """
-        if not all(map(math.isfinite, (self.mean, self.std, self.temperature, self.threshold, self.turn_margin or 0.0))):
+        numbers = (self.mean, self.std, self.temperature, self.threshold, self.none_slope, self.turn_margin or 0.0)
+        if not all(map(math.isfinite, numbers)):
             raise ValueError(compose("mean, standard deviation, temperature and threshold must be finite numbers"))
         if min(self.std, self.temperature) <= 0:
             raise ValueError(compose("standard deviation and temperature must be above 0"))
@@ -151,9 +154,13 @@ class Classifier:
         """(n,): logarithm of the odds that a garment lies on a side or upside down, where the model `says_lying`."""
         return _numbers(self.model.lying_logit(self._class_tokens(images)))
 
-    def none_probability(self, strangeness: float) -> float:
-        """The probability of "none of the ten" that a strangeness stands for, where the model has such an output."""
-        return 1 / (1 + math.exp(-strangeness))
+    def none(self, strangeness: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,): the probability that an image shows none of the classes, a half at the threshold (D37)."""
+        return np.asarray(1 / (1 + np.exp(np.clip(-self.none_slope * (strangeness - self.threshold), -500, 500))))
+
+    def shares(self, answers: Answers) -> NDArray[np.float64]:
+        """(n, classes): the probability of each class, that of "none of these" taken out: what a person is told (D37)."""
+        return np.asarray(answers.probabilities * (1 - self.none(answers.strangeness))[:, None])
 
     def normalise(self, images: Images) -> Tensor:
         """uint8 images (n, side, side), (n, side, side, 3) of colour -> float32 (n, colours, side, side), standardised.

@@ -6,7 +6,7 @@ import base64
 import binascii
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -14,13 +14,18 @@ from numpy.typing import NDArray
 
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Answers, Classifier
-from core.vision.own_classes import OwnClasses, as_read, read_own_classes
+from core.vision.garments import Edges
+from core.vision.own_classes import OwnClasses, as_it_lies, read_own_classes
 from core.vision.pictures import Bytes, from_pixels
+from core.vision.preprocessing import prepare
+from core.vision.uprightness import WHOLE, of_box, small_garment
 
 EVERY_S: Final = 0.33
 """Seconds between two maps, as each takes longer than an answer."""
 KEPT: Final = 0.6
 """Share of the answer before that stays in a new one, so that it does not flicker; a third of a second at ten frames a second."""
+FINE: Final = 32
+"""Cells along a side of a map over a frame of which a part is read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +33,10 @@ class LiveAnswer:
     """A frame's answer.
 
     Attributes:
-        probabilities: (classes,), averaged over the last frames. familiar: False where it is like nothing that was learnt.
-        relevance: (grid, grid) of the newest map, 0 to 1, over the frame padded to a square; None of own classes.
+        probabilities: (classes,), "none of these" taken out, averaged over the last frames.
+        familiar: False where it is like nothing that was learnt.
+        relevance: (n, n) of the newest map, 0 to 1, over the frame padded to a square: a number a patch of the model, or `FINE`
+            along a side where a part of the frame is read; None of own classes.
         took_s: seconds.
     """
 
@@ -69,18 +76,22 @@ class LiveGarments:
         self.head = read_own_classes(data)
 
     def step(self, rgb: Bytes) -> LiveAnswer:
-        """The answer to a frame (height, width, 3), which is read whole and as it is held.
+        """The answer to a frame (height, width, 3), read as it is held: a small garment in it by itself, own classes whole.
 
         Raises:
             OwnClassesError: for own classes of another model.
         """
         began = time.perf_counter()
-        image = as_read(self.classifier, from_pixels(rgb, name=""))
+        picture, recipe = from_pixels(rgb, name=""), as_it_lies(self.classifier)
+        given, edges = prepare(picture, replace(recipe, crop="whole"), side=self.classifier.config.side), WHOLE
         if self.head is not None:
-            probabilities, familiar = self.head.answer(self.classifier, image)
+            probabilities, familiar = self.head.answer(self.classifier, given.image)
         else:
+            edges = small_garment(self.classifier, picture, given, recipe)
+            image = given.image if edges == WHOLE else of_box(self.classifier, picture, recipe, edges).image
             answers = self.classifier.answers(image[None])
-            probabilities, familiar = answers.probabilities[0], bool(answers.strangeness[0] <= self.classifier.threshold)
+            probabilities = self.classifier.shares(answers)[0]
+            familiar = bool(answers.strangeness[0] <= self.classifier.threshold)
         if self._last is not None and len(self._last) == len(probabilities):
             probabilities = KEPT * self._last + (1 - KEPT) * probabilities
         self._last = probabilities
@@ -88,7 +99,8 @@ class LiveGarments:
             self._relevance = None
         elif (now := self._clock()) >= self._due:
             self._due = now + EVERY_S
-            self._relevance = self._map(image, answers)
+            relevance = self._map(image, answers)
+            self._relevance = relevance if edges == WHOLE else over_frame(relevance, edges, rgb.shape[:2])
         return LiveAnswer(
             probabilities=probabilities, familiar=familiar, relevance=self._relevance, took_s=time.perf_counter() - began
         )
@@ -101,3 +113,21 @@ class LiveGarments:
         )
         relevance = seen.relevance(seen.likeliest).patches.clip(min=0)
         return np.asarray(relevance / max(float(relevance.max()), 1e-12))
+
+
+def over_frame(relevance: NDArray[np.float64], edges: Edges, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """(FINE, FINE): a map (grid, grid) over a part of a frame, padded to a square, as one over the frame, padded likewise.
+
+    Args:
+        edges: of the part, percent. shape: height and width of the frame.
+    """
+    cells = np.zeros((2, FINE), np.int64)
+    inside = np.zeros((2, FINE), bool)
+    spans = [(edges[1 - axis] * shape[axis] / 100, edges[3 - axis] * shape[axis] / 100) for axis in (0, 1)]
+    square = max(end - begin for begin, end in spans)
+    for axis, (begin, end) in enumerate(spans):
+        centres = (np.arange(FINE) + 0.5) / FINE * max(shape) - (max(shape) - shape[axis]) / 2
+        place = (centres - (begin + end - square) / 2) / square
+        inside[axis] = (place >= 0) & (place < 1)
+        cells[axis] = (place * len(relevance)).clip(0, len(relevance) - 1).astype(np.int64)
+    return np.where(np.outer(inside[0], inside[1]), relevance[np.ix_(cells[0], cells[1])], 0.0)

@@ -8,8 +8,9 @@ would make a score on a random fifth far too good.
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -52,6 +53,7 @@ class OwnClasses:
         mean, deviation: of the features, (width,). weights: (classes, width). bias: (classes,).
         centres: mean of each class's standardised features, (classes, width).
         reach: distance from the nearest centre within which `FAMILIAR` of the pictures lay while they were held out.
+        typical: distance within which half of them lay.
         held_out: share of the pictures answered rightly by heads that were fitted without them.
         base: the model's weights by their SHA-256, without which the head means nothing.
     """
@@ -64,6 +66,7 @@ class OwnClasses:
     bias: Floats
     centres: Floats
     reach: float
+    typical: float
     held_out: float
     base: str
 
@@ -72,7 +75,7 @@ class OwnClasses:
         return base_of(classifier) == self.base
 
     def answer(self, classifier: Classifier, image: Bytes) -> tuple[Floats, bool]:
-        """uint8 (side, side, 3) -> (classes,) probabilities, and whether it is like anything that was taught.
+        """uint8 (side, side, 3) -> (classes,) probabilities, that of none taken out, and whether it is like what was taught.
 
         Raises:
             OwnClassesError: for another model than the head was fitted on.
@@ -80,7 +83,16 @@ class OwnClasses:
         if not self.fits(classifier):
             raise OwnClassesError(compose("these classes were taught to another model: choose that one, or teach them again"))
         x = (classifier.features(image[None]) - self.mean) / self.deviation
-        return softmax(x @ self.weights.T + self.bias)[0], float(_distances(x, self.centres)[0]) <= self.reach
+        distance = float(_distances(x, self.centres)[0])
+        return softmax(x @ self.weights.T + self.bias)[0] * (1 - self.none(distance)), distance <= self.reach
+
+    def none(self, distance: float) -> float:
+        """The probability of none of the classes at a distance from the nearest centre: a half at `reach` (D37).
+
+        At the typical distance of a picture like those taught by it is as small as the share of these beyond `reach`.
+        """
+        steepness = math.log(FAMILIAR / (1 - FAMILIAR)) / max(self.reach - self.typical, 1e-9 * self.reach, 1e-12)
+        return 1 / (1 + math.exp(min(steepness * (self.reach - distance), 500.0)))
 
     def to_npz(self) -> bytes:
         """The head as a file."""
@@ -88,7 +100,8 @@ class OwnClasses:
             {
                 "names": np.array(self.names), "counts": np.array(self.counts, np.int64), "mean": self.mean,
                 "deviation": self.deviation, "weights": self.weights, "bias": self.bias, "centres": self.centres,
-                "reach": np.array(self.reach), "held_out": np.array(self.held_out), "base": np.array(self.base),
+                "reach": np.array(self.reach), "typical": np.array(self.typical), "held_out": np.array(self.held_out),
+                "base": np.array(self.base),
             }
         )  # fmt: skip
 
@@ -99,8 +112,12 @@ class OwnClasses:
 
 def as_read(classifier: Classifier, picture: Picture) -> Bytes:
     """A picture as the model reads it, whole and as it lies."""
-    recipe = Recipe(manner=classifier.manner, border="none", turn="none", crop="whole")
-    return prepare(picture, recipe, side=classifier.config.side).image
+    return prepare(picture, replace(as_it_lies(classifier), crop="whole"), side=classifier.config.side).image
+
+
+def as_it_lies(classifier: Classifier) -> Recipe:
+    """The recipe of a picture that is held on purpose as it is: a camera's frame, one to teach by."""
+    return Recipe(manner=classifier.manner, border="none", turn="none")
 
 
 CODE: Final = """import base64
@@ -119,10 +136,10 @@ image = as_read(model, decode(picture.read_bytes(), name=picture.name))
 probabilities, familiar = head.answer(model, image)
 for name, share in sorted(zip(head.names, probabilities), key=lambda one: -one[1]):
     print(f"{name}: {share:.1%}")
-print("" if familiar else "unlike anything that it was taught")
+print(f"none of these: {1 - sum(probabilities):.1%}")
 """
 """A program that answers with a head, without the app; `# %%` begins a cell of a notebook."""
-ARRAYS: Final = ("names", "counts", "mean", "deviation", "weights", "bias", "centres", "reach", "held_out", "base")
+ARRAYS: Final = ("names", "counts", "mean", "deviation", "weights", "bias", "centres", "reach", "typical", "held_out", "base")
 
 
 def base_of(classifier: Classifier) -> str:
@@ -194,6 +211,7 @@ def _fit_head(
         bias=bias,
         centres=_centres((features - mean) / deviation, labels, len(names)),
         reach=float(np.quantile(near, FAMILIAR)),
+        typical=float(np.median(near)),
         held_out=float(right.mean()),
         base=base,
     )
@@ -239,7 +257,8 @@ def read_own_classes(data: bytes) -> OwnClasses:
         names = tuple(str(name) for name in arrays["names"].reshape(-1))
         counts = tuple(int(count) for count in arrays["counts"].reshape(-1))
         numbers = {name: arrays[name].astype(np.float64) for name in ("mean", "deviation", "weights", "bias", "centres")}
-        reach, held_out, base = float(arrays["reach"]), float(arrays["held_out"]), str(arrays["base"])
+        reach, typical, held_out = (float(arrays[name]) for name in ("reach", "typical", "held_out"))
+        base = str(arrays["base"])
     except npz.NpzError as error:
         raise OwnClassesError("the file holds no classes taught here: {reason}", reason=error) from error
     except (TypeError, ValueError) as error:
@@ -251,4 +270,4 @@ def read_own_classes(data: bytes) -> OwnClasses:
     named = all(0 < len(name) <= LONGEST_NAME for name in names)
     if not (fits and named and 2 <= len(names) <= MAX_CLASSES and len(counts) == len(names) and (numbers["deviation"] > 0).all()):
         raise OwnClassesError(compose("the file holds no classes taught here: its arrays do not fit together"))
-    return OwnClasses(names=names, counts=counts, reach=reach, held_out=held_out, base=base, **numbers)
+    return OwnClasses(names=names, counts=counts, reach=reach, typical=typical, held_out=held_out, base=base, **numbers)

@@ -27,8 +27,9 @@ def evaluate_photographs(
 
     Returns:
         `samples`: photographs of the ten kinds, and over these `accuracy` of the likeliest class, flagged or not, `flagged` (the
-        share said not to look like a garment, or to show nothing) and `ece`; `left_out`: photographs of other kinds; `by_kind`:
-        samples, accuracy and flagged of each kind, and how often each class was `called`.
+        share said not to look like a garment, or to show nothing) and `ece` (of the probability that is shown, D37);
+        `left_out`: photographs of other kinds; `by_kind`: samples, accuracy and flagged of each kind, and how often each class
+        was `called`.
 
     Raises:
         PhotographsError: for a photograph that cannot be decoded, or where none is of the ten kinds.
@@ -66,7 +67,7 @@ def evaluate_photographs(
 
 @dataclass(frozen=True, kw_only=True)
 class PhotographAnswer:
-    """Answer on a photograph: the likeliest class with its probability, and whether it is in doubt."""
+    """Answer on a photograph: the likeliest class with its probability, "none of these" taken out, and whether it is in doubt."""
 
     row: Photograph
     name: str
@@ -93,7 +94,7 @@ def answered(reader: Callable[[Picture], Classifier], row: Photograph) -> Photog
     return PhotographAnswer(
         row=row,
         name=classifier.class_names[label],
-        confidence=float(answer.probabilities[0, label]),
+        confidence=float(classifier.shares(answer)[0, label]),
         flagged=prepared.empty or bool(answer.strangeness[0] > classifier.threshold),
     )
 

@@ -17,7 +17,7 @@ from core.vision.evidence import mask_of, shares_of, to_npz
 from core.vision.pictures import Picture
 from core.vision.preprocessing import PreparedPicture, Recipe
 from pages.images import cached_results, fool_it, picture_source, preparation, ranking_panel, tokens
-from pages.images.model_choice import chosen_classifier, pick_classifier, show_if_possible
+from pages.images.model_choice import chosen_classifier, model_line, pick_classifier, show_if_possible
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.attention_view import attention_view
@@ -64,7 +64,7 @@ def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionS
         start=CLASS_TOKEN,
         measures={name: found[name].row for name in order},
         titles=titles(analysis),
-        answer=f"{_(analysis.classifier.class_names[label])} {percent(float(analysis.probabilities[label]))}",
+        answer=f"{_(analysis.classifier.class_names[label])} {percent(float(analysis.shares[label]))}",
     )
 
 
@@ -124,7 +124,7 @@ def _row(picture: Picture, prepared: PreparedPicture, analysis: PictureAnalysis)
     return [
         *shown,
         _(names[first]),
-        float(analysis.probabilities[first]),
+        float(analysis.shares[first]),
         _(names[second]),
         _("Yes") if analysis.garment else _("It does not look like one"),
     ]
@@ -137,10 +137,11 @@ def _for_file(rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]]) -> p
             {
                 "file": picture.name,
                 "class": None if prepared.empty else analysis.classifier.class_names[analysis.likeliest],
-                "confidence": None if prepared.empty else analysis.probabilities[analysis.likeliest],
+                "confidence": None if prepared.empty else analysis.shares[analysis.likeliest],
                 "looks_like_a_garment": analysis.garment and not prepared.empty,
                 "strangeness": analysis.strangeness,
-                **{name: analysis.probabilities[i] for i, name in enumerate(analysis.classifier.class_names)},
+                **{name: analysis.shares[i] for i, name in enumerate(analysis.classifier.class_names)},
+                "none": analysis.none,
             }
             for picture, prepared, analysis in rows
         ]
@@ -224,6 +225,7 @@ def body() -> None:
             ranking_panel.headline(analysis, chosen)
         attention_view(scene_of(analysis, prepared), key="light")
     ranking_panel.warnings(analysis, prepared)
+    model_line(classifier, chosen.picture)
     if chosen.truth is None:
         st.caption(picture_source.description(chosen.picture))
     preparation.line(prepared)

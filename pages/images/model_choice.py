@@ -7,9 +7,9 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.checkpoints import CheckpointError
-from core.vision.classifier import Classifier
+from core.vision.classifier import DEFAULT, PHOTOGRAPHS, Classifier
 from core.vision.pictures import Picture
-from core.vision.preprocessing import model_for
+from core.vision.preprocessing import Recipe, is_prepared, model_for
 from pages.images import cached_results
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
@@ -21,8 +21,8 @@ BY_PICTURE = "auto"
 def model_name(name: str) -> str:
     """A checkpoint's name in words; those of a visitor's own keep theirs."""
     names = {
-        "vit": _("the one of small grey images"),
-        "cct": _("the one of photographs"),
+        "vit": _("the report's ViT, Fashion-MNIST, ten classes"),
+        "cct": _("CCT, photographs, ten kinds"),
     }
     return names.get(name, name)
 
@@ -47,20 +47,9 @@ def pick_classifier(picture: Picture) -> Classifier:
         CheckpointError: where it cannot be loaded.
     """
     names = cached_results.model_names()
-    name = model_for(picture, names)
     if len(names) > 1:
-        url_state.choice(
-            st.selectbox,
-            _("Model"),
-            {BY_PICTURE: _("By the picture: {name}").format(name=model_name(name))} | {one: model_name(one) for one in names},
-            key="vit",
-            default=BY_PICTURE,
-            width=260,
-            help=_(
-                "Grey pictures of 28 x 28 pixels, and those on black that are no finer, are read by the documented ViT, trained "
-                "on Fashion-MNIST; all others by the compact convolutional transformer, trained on photographs in colour."
-            ),
-        )
+        options = {BY_PICTURE: _("The one for this kind of picture")} | {one: model_name(one) for one in names}
+        url_state.choice(st.selectbox, _("Model"), options, key="vit", default=BY_PICTURE, width=320)
     classifier = chosen_classifier(picture)
     load_ahead(cached_results.ready, names)
     if classifier.photographs is not None and classifier.benchmark is not None:
@@ -68,6 +57,41 @@ def pick_classifier(picture: Picture) -> Classifier:
         sentence = _("It is right on {real} of {count} real photographs, and on {share} of the benchmark's images.")
         st.caption(sentence.format(real=real, count=count, share=percent(classifier.benchmark)))
     return classifier
+
+
+def _ask() -> None:
+    """Asks about a picture that may be one of the data set's, enlarged, or a photograph."""
+    sentence = _(
+        "This looks like an image of Fashion-MNIST: grey, on black, and no finer than 28 x 28 pixels. So the report's ViT reads "
+        "it. Is it a photograph?"
+    )
+    controls.notice("stale", sentence)
+    st.button(
+        _("Yes, read it as a photograph"), key="vit_photograph", icon=":material/photo_camera:",
+        on_click=lambda: st.session_state.update(vit=PHOTOGRAPHS),
+    )  # fmt: skip
+
+
+def model_line(classifier: Classifier, picture: Picture) -> None:
+    """Says which model answered and what the other one says, and asks where the picture does not tell which is right."""
+    name = str(classifier.card["name"])
+    sentence = _("Answered by {model}.").format(model=model_name(name))
+    for other in (PHOTOGRAPHS, DEFAULT):
+        if other == name or other not in cached_results.model_names():
+            continue
+        second = cached_results.classifier_of(other)
+        prepared = cached_results.prepare(second, picture, Recipe(manner=second.manner))
+        analysis = cached_results.analyse(second, prepared.image, prepared.unturned)
+        words = _("{model} says {answer}, {share}.").format(
+            model=model_name(other),
+            answer=_(second.class_names[analysis.likeliest]),
+            share=percent(float(analysis.shares[analysis.likeliest])),
+        )
+        sentence += " " + words[:1].upper() + words[1:]
+    st.caption(sentence)
+    by_picture = st.session_state.get("vit", BY_PICTURE) == BY_PICTURE
+    if by_picture and name == DEFAULT and PHOTOGRAPHS in cached_results.model_names() and not is_prepared(picture):
+        _ask()
 
 
 def chosen_classifier(picture: Picture) -> Classifier:

@@ -192,13 +192,16 @@ def answer(classifier: Classifier, head: OwnClasses, image: Bytes) -> None:
     st.header(head.names[best] if familiar else _("Unlike anything you taught me"), anchor=False)
     if not familiar:
         st.caption(_("It lies further from every class than nearly all of your pictures did. The nearest are these, no more."))
-    st.progress(float(probabilities[best]), text=_("Confidence {share}").format(share=percent(probabilities[best])))
+    none = max(0.0, 1 - float(probabilities.sum()))
+    said = _("Confidence {share}") if familiar else _("The likeliest of them {share}")
+    st.progress(float(probabilities[best]), text=said.format(share=percent(probabilities[best])))
+    names = [*head.names, _("None of these")]
     live_plot(
-        figures.ranking_figure(list(head.names), probabilities, write=percent, height=HEIGHT),
+        figures.ranking_figure(names, [*probabilities, none], write=percent, height=HEIGHT),
         key="own_ranking",
         height=HEIGHT,
         filename="own-classes",
-        alt=_("Your classes by their probability, the most probable first."),
+        alt=_("Your classes and none of them by their probability, the most probable first."),
     )
 
 

@@ -17,6 +17,8 @@ from pages.shared.live_plot import live_plot
 
 HEIGHT, WIDTH = 270, 420
 """Room for the picture, pixels."""
+SAID = 0.1
+"""Probability of "none of these" from which on it stands beside the answer's."""
 
 
 def show(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: PreparedPicture) -> None:
@@ -25,13 +27,13 @@ def show(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: PreparedPic
     with picture:
         _picture(chosen, analysis, prepared)
     with answer:
-        names = [_(name) for name in analysis.classifier.class_names]
+        names = [*(_(name) for name in analysis.classifier.class_names), _("None of these")]
         live_plot(
-            figures.ranking_figure(names, analysis.probabilities, write=percent, height=HEIGHT),
+            figures.ranking_figure(names, [*analysis.shares, analysis.none], write=percent, height=HEIGHT),
             key="classify_ranking",
             height=HEIGHT,
             filename="ranking",
-            alt=_("All ten classes by their probability, the most probable first."),
+            alt=_("All ten classes and none of them by their probability, the most probable first."),
         )
         controls.download_table(
             _("Ranking"), lambda: _ranking(analysis), key="classify_ranked", filename="ranking", formats=("csv",)
@@ -106,10 +108,7 @@ def doubt(analysis: PictureAnalysis) -> str:
     """Numbers by which the picture is not taken for one of the ten garments, and how often that is said of garments too."""
     classifier = analysis.classifier
     if classifier.model.rejects:
-        sentence = _("It gives {value} to “none of these”, and doubts from {limit} on.").format(
-            value=percent(classifier.none_probability(analysis.strangeness)),
-            limit=percent(classifier.none_probability(classifier.threshold)),
-        )
+        sentence = _("It gives {value} to “none of these”, more than to all ten together.").format(value=percent(analysis.none))
     else:
         sentence = _(
             "Its strangeness is {value}; {share} of the data set's own validation images stay under the limit of {limit}."
@@ -126,14 +125,18 @@ def doubt(analysis: PictureAnalysis) -> str:
 
 
 def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
-    """The class with its probability in one line, and whether it is right where the true class is known."""
+    """The class with its probability, "none of these" among the answers (D37), and whether it is right where that is known."""
     name = _(analysis.classifier.class_names[analysis.likeliest])
-    share = percent(float(analysis.probabilities[analysis.likeliest]))
+    share = percent(float(analysis.shares[analysis.likeliest]))
     words = name if analysis.garment else _("{name}, perhaps").format(name=name)
-    verdict = f" · {_verdict(chosen.truth, analysis)}" if chosen.truth in analysis.classifier.class_names else ""
+    said = [chosen.name]
+    if analysis.none >= SAID:
+        said.append(_("none of these {share}").format(share=percent(analysis.none)))
+    if chosen.truth in analysis.classifier.class_names:
+        said.append(_verdict(chosen.truth, analysis))
     with st.container(key="classify_headline"):
         st.header(f"{words} {share}", anchor=False)
-        st.caption(f"{chosen.name}{verdict}")
+        st.caption(" · ".join(said))
 
 
 def _verdict(truth: str, analysis: PictureAnalysis) -> str:
@@ -144,6 +147,5 @@ def _verdict(truth: str, analysis: PictureAnalysis) -> str:
 
 def _ranking(analysis: PictureAnalysis) -> pd.DataFrame:
     names = analysis.classifier.class_names
-    return pd.DataFrame(
-        {"class": [names[i] for i in analysis.ranking], "probability": [analysis.probabilities[i] for i in analysis.ranking]}
-    )
+    rows = [(names[i], analysis.shares[i]) for i in analysis.ranking] + [("none", analysis.none)]
+    return pd.DataFrame(rows, columns=["class", "probability"])

@@ -51,6 +51,10 @@ class Answering:
         strangeness = np.array([one[2] for one in answers])
         self.given = Answers(logits=np.log(probabilities), probabilities=probabilities, strangeness=strangeness)
 
+    def shares(self, answers: Answers) -> np.ndarray:
+        """Half as much where "none" is likelier."""
+        return answers.probabilities * np.where(answers.strangeness > self.threshold, 0.5, 1.0)[:, None]
+
     def answer(self, image: np.ndarray, unturned: np.ndarray | None = None) -> Answers:
         assert image.shape == (28, 28) and unturned is None
         row = slice(self.asked, self.asked + 1)
@@ -78,7 +82,8 @@ def test_shares_are_over_the_ten_kinds() -> None:
     scores = evaluate_photographs(lambda _: answering, rows)
     assert (scores["samples"], scores["left_out"]) == (6, 1)
     assert (scores["accuracy"], scores["flagged"]) == pytest.approx((4 / 6, 2 / 6), abs=1e-4)
-    assert scores["ece"] == pytest.approx((4 * 0.1 + 2 * 0.5) / 6, abs=1e-4)  # two bins: 0.9 with all right, 0.5 with none
+    # three bins: 0.9 and 0.45 with both right, 0.5 with none
+    assert scores["ece"] == pytest.approx((2 * 0.1 + 2 * 0.55 + 2 * 0.5) / 6, abs=1e-4)
     assert scores["by_kind"]["dress"] == {"samples": 1, "accuracy": 0.0, "flagged": 0.0, "called": {"Coat or jacket": 1}}
     assert (
         list(scores["by_kind"])

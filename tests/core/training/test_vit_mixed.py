@@ -253,4 +253,4 @@ def test_the_command_trains_and_its_card_answers_photographs(tmp_path: Path, cap
     assert image.shape == (SIDE, SIDE, 3)
     outputs = classifier.model.logits_with_rejection(classifier.model.features(classifier.normalise(image[None])))  # type: ignore[operator]
     p = float(outputs.detach().softmax(dim=1)[0, -1])
-    assert classifier.none_probability(float(classifier.strangeness(image[None])[0])) == pytest.approx(p, abs=1e-5)
+    assert 1 / (1 + np.exp(-classifier.strangeness(image[None])[0])) == pytest.approx(p, abs=1e-5)

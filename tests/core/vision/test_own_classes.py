@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from core import npz
 from core.vision.classifier import Classifier, load_classifier
-from core.vision.own_classes import ARRAYS, PENALTY, OwnClasses, OwnClassesError, base_of, read_own_classes, teach
+from core.vision.own_classes import ARRAYS, FAMILIAR, PENALTY, OwnClasses, OwnClassesError, base_of, read_own_classes, teach
 from tests.core.vision import tiny_vit
 
 NAMES = ("mug", "plate", "anything else")
@@ -52,8 +52,15 @@ def test_it_answers_as_scikit_learns_logistic_regression(
     features = np.concatenate([classifier.features(np.stack(images)) for _name, images in pictures])
     x, y = (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-3), np.repeat(np.arange(3), 12)
     expected = reference(x, y).predict_proba(x)
-    found = [head.answer(classifier, image)[0] for _name, images in pictures for image in images]
-    np.testing.assert_allclose(found, expected, atol=1e-3)
+    found = np.stack([head.answer(classifier, image)[0] for _name, images in pictures for image in images])
+    np.testing.assert_allclose(found / found.sum(axis=1, keepdims=True), expected, atol=1e-3)
+    assert (found.sum(axis=1) < 1).all(), "none of them is an answer, too"
+
+
+def test_none_of_them_is_even_at_the_reach_and_rare_at_a_typical_distance(classifier: Classifier, head: OwnClasses) -> None:
+    assert head.none(head.reach) == pytest.approx(0.5) and head.none(head.typical) == pytest.approx(1 - FAMILIAR)
+    far = head.answer(classifier, np.full((28, 28), 255, np.uint8))
+    assert far[0].sum() < 0.5 and not far[1]
 
 
 def test_the_held_out_score_asks_about_neighbours_together(

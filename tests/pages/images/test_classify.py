@@ -91,7 +91,7 @@ def test_it_opens_on_the_first_test_image(models: Path) -> None:
     reading = analyse(load_classifier(folder=models), IMAGES[0].copy())
     assert app.selectbox(key="item").value == "0"
     assert app.header[0].value.startswith(CLASSES[reading.likeliest])
-    assert f"{reading.probabilities[reading.likeliest]:.1%}" in app.header[0].value
+    assert f"{reading.shares[reading.likeliest]:.1%}" in app.header[0].value
     assert not app.query_params
 
 
@@ -117,7 +117,7 @@ def test_one_line_says_what_was_done_and_a_box_changes_what_is_read(models: Path
     boxed = opened(**{"from": "upload", "set": picture, "crop": "box", "left": "40", "right": "90"})
     image = prepare(decode(shop_picture(0)), Recipe(crop="box", left=40, right=90)).image
     likeliest = analyse(load_classifier(folder=models), image)
-    assert f"{likeliest.probabilities[likeliest.likeliest]:.1%}" in boxed.header[0].value
+    assert f"{likeliest.shares[likeliest.likeliest]:.1%}" in boxed.header[0].value
     boxed.button(key="classify_no_box").click().run()
     assert not {"crop", "left", "right"} & boxed.query_params.keys()
     narrow = opened(**{"from": "upload", "set": picture, "crop": "box", "left": "90", "right": "40"})
@@ -178,7 +178,7 @@ def test_several_uploads_make_a_table_and_each_can_be_opened(models: Path) -> No
     for i in range(3):
         reading = analyse(classifier, prepare(decode(shop_picture(i))).image)
         assert table["Class"][i] == CLASSES[reading.likeliest]
-        assert table["Confidence"][i] == pytest.approx(float(reading.probabilities[reading.likeliest]), abs=1e-6)
+        assert table["Confidence"][i] == pytest.approx(float(reading.shares[reading.likeliest]), abs=1e-6)
         assert table["A garment?"][i] == ("Yes" if reading.garment else "It does not look like one")
     second = decode(shop_picture(1)).id
     app.selectbox(key="picture").set_value(second).run()
@@ -315,17 +315,31 @@ def two_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: Path) ->
     return tmp_path
 
 
+OF_VIT, OF_CCT = "the report's ViT, Fashion-MNIST, ten classes", "CCT, photographs, ten kinds"
+
+
+def test_what_looks_like_the_data_set_is_asked_about(two_models: Path) -> None:
+    """An image of it, enlarged; one of 28 x 28 pixels is no photograph."""
+    enlarged = png(IMAGES[4].repeat(10, axis=0).repeat(10, axis=1))
+    upload(app := opened(**{"from": "upload"}), ("boot.png", enlarged))
+    assert "Is it a photograph?" in words(app) and f"Answered by {OF_VIT}." in words(app)
+    app.button(key="vit_photograph").click().run()
+    assert f"Answered by {OF_CCT}." in words(app) and "Is it a photograph?" not in words(app)
+    upload(app := opened(**{"from": "upload"}), ("boot.png", png(IMAGES[4])))
+    assert "Is it a photograph?" not in words(app)
+
+
 def test_photographs_and_the_data_sets_kind_are_answered_by_the_model_trained_on_them(two_models: Path) -> None:
     app = opened(item="4")
-    assert "By the picture: the one of small grey images" in app.selectbox(key="vit").options
+    assert f"Answered by {OF_VIT}. {OF_CCT} says" in words(app)
     photograph = photograph_gallery()[0].data
     framed = png(np.asarray(ImageOps.expand(Image.fromarray(decode(photograph).rgb), 9, "white")))
     for given in (shop_picture(0), framed):
         upload(app := opened(**{"from": "upload"}), ("given.png", given))
-        assert "By the picture: the one of photographs" in app.selectbox(key="vit").options
+        assert f"Answered by {OF_CCT}. The report's ViT" in words(app)
     assert "a uniform border cut off" in words(app)
     upload(app := opened(**{"from": "upload"}), ("blouse.jpg", photograph))
-    assert "By the picture: the one of photographs" in app.selectbox(key="vit").options and "vit" not in app.query_params
+    assert f"Answered by {OF_CCT}." in words(app) and "vit" not in app.query_params
     expected = analyse(load_classifier("cct", folder=two_models), prepare(decode(photograph), PHOTOGRAPH, side=128).image)
     assert app.header[0].value.startswith(f"{NAMES[expected.likeliest]}, perhaps ")
     assert "I am unsure: this may be none of the ten garments I know" in words(app)
@@ -357,7 +371,7 @@ def test_in_a_table_each_picture_is_answered_by_the_model_for_it(two_models: Pat
     ]
     table = app.dataframe[0].value
     assert table["Class"].tolist() == [CLASSES[expected[0].likeliest], NAMES[expected[1].likeliest]]
-    assert table["Confidence"].tolist() == pytest.approx([one.probabilities.max() for one in expected], abs=1e-6)
+    assert table["Confidence"].tolist() == pytest.approx([one.shares.max() for one in expected], abs=1e-6)
 
 
 def test_shoes_are_shoes() -> None:
@@ -371,7 +385,6 @@ def test_shoes_are_shoes() -> None:
 
 def test_the_steps_read_a_photograph_with_the_shipped_model_that_answered_it() -> None:
     app = opened(**{"from": "photos", "photo": "9", "inside": "tokens", "stage": "embedding"})
-    assert "By the picture: the one of photographs" in app.selectbox(key="vit").options
     row = photograph_gallery()[9]
     expected = analyse(load_classifier("cct"), prepare(decode(row.data), PHOTOGRAPH, side=128).image)
     assert NAMES[expected.likeliest] in app.header[0].value and "The patch" in words(app)
