@@ -62,8 +62,14 @@ def ask() -> ClipRequest:
                 request = _choices(film)
     with samples:
         _samples(request)
-    shown = "primary" if request.source == CAMERA else "secondary"
-    camera.button(_("Camera"), icon=":material/videocam:", key="signs_camera", type=shown, on_click=_use, args=(CAMERA,))
+    camera.button(
+        _("Camera"),
+        icon=":material/videocam:",
+        key="signs_camera",
+        type="primary" if request.source == CAMERA else "secondary",
+        on_click=_use,
+        args=(CAMERA,),
+    )
     return request
 
 
