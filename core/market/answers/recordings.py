@@ -210,11 +210,11 @@ def score_day(
     answers |= naive_answers(predicted.timestamps, truth, momentum, by.head[1])
     table = _table(by.head, predicted, rows, truth, answers, reference.window)[scored]
     scores = Scores.of(table.truth, table.answers[first_name])
-    about |= {
-        "call_gap": round(scores.call_gap, 4),
-        "confusion": scores.confusion.tolist(),
-        "value": summarise_value(predicted, index),
+    # The mean move after a call stands once, among the scores of the scored rows (`core.market.answers.report`).
+    worth = {
+        rule: {name: one[name] for name in one if name != "move_bps"} for rule, one in summarise_value(predicted, index).items()
     }
+    about |= {"call_gap": round(scores.call_gap, 4), "confusion": scores.confusion.tolist(), "value": worth}
     return ScoredDay(
         recording=day.name,
         market=entry.name,

@@ -85,6 +85,14 @@ def test_the_command_prints_before_after_coverage_and_worth(tmp_path: Path, caps
     truth, p = found.truth[scored, head], found.probabilities[scored, head].astype(np.float64)
     assert answer["samples"] == len(scored)
     assert answer["matthews"] == pytest.approx(matthews_corrcoef(truth, found.calls[scored, head]), abs=1e-6)
+    assert not any("move_bps" in one["value"][rule] for rule in one["value"])  # said once, of the scored rows:
+    mids, calls = dict(zip(found.timestamps[scored], found.mid[scored], strict=True)), found.calls[scored, head]
+    moves = [
+        (int(call) - 1) * (mids[t + 1_250] / mids[t] - 1) * 1e4
+        for t, call in zip(found.timestamps[scored], calls, strict=True)
+        if call != 1 and t + 1_250 in mids
+    ]
+    assert answer["move_bps"] == pytest.approx(np.mean(moves), abs=1e-6)
     written = log_loss(truth, p / p.sum(axis=1, keepdims=True), labels=[0, 1, 2])
     assert answer["forecasters"]["written"]["log_loss"] == pytest.approx(written, abs=2e-6)
     assert answer["log_loss"] == pytest.approx(log_loss(truth, again.adapted[scored], labels=[0, 1, 2]), abs=2e-6)
