@@ -11,7 +11,7 @@ const PRICE_ROWS = 23;
 const FIT_ROWS = 128; // rows that the ladder is fitted to, once
 const TAPE = 48;
 const ARROWS = { bought: "▲", sold: "▼", unknown: "·" };
-const A_THIRD_EACH = Math.log(3); // log-loss of saying a third each
+const NO_SIGNAL = -1; // the call of a row whose probabilities are no better than the class rates so far
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
 
@@ -94,10 +94,8 @@ class Terminal {
     this.channel = channel;
     this.format = formats(config);
     this.situations = config.situations;
-    if (before?.market !== config.market) {
-      this.store.clear();
-      this.fitted = null;
-    }
+    const anew = before?.source !== config.source;
+    if (anew) this.startAnew();
     if (!before || before.head !== config.head || before.locale !== config.locale) this.buildSide();
     this.chart.configure(config, this.format);
     this.alert.configure(config, this.format);
@@ -105,11 +103,22 @@ class Terminal {
     if (config.frame) this.receive(Uint8Array.from(atob(config.frame), (letter) => letter.charCodeAt(0)).buffer);
     else if (before?.address !== config.address) this.connect();
     this.live.textContent = config.labels.live;
-    if (before?.market !== config.market || before?.colours.line !== config.colours.line) this.buildMap(config);
+    if (anew || before.colours.line !== config.colours.line) this.buildMap(config);
     this.buildTools();
     this.buildLegend();
     this.help.innerHTML = `<h2>${config.labels.keys}</h2><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl><p>${config.notice}</p>`;
     this.request();
+  }
+
+  // Another market, model or run of it: nothing that was drawn of the earlier one stays.
+  startAnew() {
+    this.store.clear();
+    [this.book, this.still] = [new Book(), new data.StillRows()];
+    this.frame = this.fitted = this.ladderTick = this.taped = this.announced = null;
+    this.say("");
+    put(this.spoken, "");
+    this.scale.replaceChildren();
+    for (const item of this.tapeItems) put(item, "");
   }
 
   buildTools() {
@@ -180,6 +189,7 @@ class Terminal {
     this.socket = socket;
     let read = 0;
     socket.onmessage = ({ data }) => {
+      if (this.socket !== socket) return;
       if (typeof data === "string") return this.message(JSON.parse(data));
       this.receive(data);
       read += 1;
@@ -258,12 +268,12 @@ class Terminal {
       this.chart.tick = this.tick = this.store.tick * this.grouping();
       if (this.chart.stale) this.chart.settle();
       this.drawMap(row);
-      this.drawTape();
-      this.light.look(row.time);
-      this.drawLadder(row);
-      this.drawCall(row);
       this.announce(row);
     }
+    this.light.look(this.store.rows[this.store.stretch]?.time, row?.time);
+    this.drawTape();
+    this.drawLadder(row);
+    this.drawCall(row);
     this.drawStrip(row);
     this.drawn += 1;
     Object.assign(this.root.dataset, {
@@ -385,32 +395,35 @@ class Terminal {
   // -- ladder ---------------------------------------------------------------------------------------------------------
 
   drawLadder(row) {
+    if (!this.ladderRows) this.buildLadder();
+    this.labelLadder(row);
+    if (!row) return this.ladderRows.forEach((tr) => this.drawPrice(tr, "none", ["", "", ""], [0, 0], 0));
     const { tick } = this;
-    const anew = this.ladderTick !== tick || this.ladderMarket !== this.config.market;
+    const anew = this.ladderTick !== tick;
     const centre = this.still.place(Math.round(row.mid / tick), PRICE_ROWS, performance.now(), { locked: this.rowsLocked, anew });
-    [this.ladderTick, this.ladderMarket] = [tick, this.config.market];
+    this.ladderTick = tick;
     const sizes = data.restingByRow(row, row.bands && this.book.sizes, tick, this.store.fine);
     const traded = this.chart.profile?.sizes ?? new Map();
-    if (!this.ladderRows) this.buildLadder();
-    this.labelLadder(tick);
     const [first, half] = [centre - Math.floor(PRICE_ROWS / 2), Math.floor(PRICE_ROWS / 2)];
     const inView = ([price]) => price >= first && price <= centre + half;
     const largest = Math.max(...[...sizes[0], ...sizes[1]].filter(inView).map(([, size]) => size), 1e-12);
     const most = Math.max(...traded.values(), 1e-12);
-    for (let i = 0; i < PRICE_ROWS; i++) {
+    this.ladderRows.forEach((tr, i) => {
       const price = centre + half - i;
       const [asks, bids, volume] = [sizes[0].get(price), sizes[1].get(price), traded.get(price)];
-      const tr = this.ladderRows[i];
-      const side = asks ? "ask" : bids ? "bid" : "none";
-      mark(tr, "data-side", side);
-      const [left, middle, right] = tr.children;
-      put(left, volume ? this.format.significant(volume) : "");
-      put(middle, this.format.price(price * tick));
-      put(right, asks || bids ? this.format.significant(asks ?? bids) : "");
-      share(right, Math.min(1, (asks ?? bids ?? 0) / largest));
-      share(left, (volume ?? 0) / most);
-      this.lightRow(tr, this.light.at(price, tick, row.levels));
-    }
+      const resting = asks || bids ? (asks ?? bids) : 0;
+      const texts = [volume ? this.format.significant(volume) : "", this.format.price(price * tick), resting ? this.format.significant(resting) : ""];
+      const shares = [(volume ?? 0) / most, Math.min(1, resting / largest)];
+      this.drawPrice(tr, asks ? "ask" : bids ? "bid" : "none", texts, shares, this.light.at(price, tick, row.levels));
+    });
+  }
+
+  drawPrice(tr, side, texts, [traded, resting], counted) {
+    mark(tr, "data-side", side);
+    texts.forEach((text, i) => put(tr.children[i], text));
+    share(tr.firstChild, traded);
+    share(tr.lastChild, resting);
+    this.lightRow(tr, counted);
   }
 
   // A level that counted for the call has a bar of light at its price.
@@ -439,12 +452,12 @@ class Terminal {
     this.ladder.caption.append(fit, " ", lock);
   }
 
-  labelLadder(tick) {
+  labelLadder(row) {
     const { labels } = this.config;
     const heads = this.ladder.querySelectorAll("thead th");
     [labels.traded, labels.price, labels.size].forEach((text, i) => put(heads[i], text));
     const [title, fit, lock] = this.ladder.caption.children;
-    put(title, fillIn(labels.ladder, { step: this.format.price(tick) }));
+    put(title, row ? fillIn(labels.ladder, { step: this.format.price(this.tick) }) : "");
     put(fit, labels.fit);
     mark(fit, "title", labels.fitHelp);
     put(lock, labels.lock);
@@ -457,65 +470,76 @@ class Terminal {
   buildSide() {
     const { labels, classes } = this.config;
     this.side.innerHTML =
-      `<h2></h2><p class="called"></p><p class="rule"></p><div class="bars">` +
-      classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u hidden></u></i><em></em></div>`).join("") +
-      `</div><h3></h3><dl class="score"></dl><p class="worse"></p><dl class="score value"></dl><p class="since"></p><p class="uncallable"></p>`;
+      `<h2></h2><p class="called"></p><p class="rule"></p><p class="lean"></p><div class="bars">` +
+      classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b></i><em></em></div>`).join("") +
+      `</div><h3></h3><dl class="score"></dl><dl class="score value"></dl><p class="since"></p>` +
+      `<details class="written"><summary></summary><p></p></details>`;
     put(this.side.querySelector("h2"), labels.callsAhead);
     put(this.side.querySelector("h3"), labels.scored);
+    put(this.side.querySelector("summary"), labels.written);
   }
 
+  // One answer: the likeliest class of the recalibrated probabilities, or no signal, as every row says; with its own score.
   drawCall(row) {
-    const { head, rules, classes, labels } = this.config;
-    const called = this.side.querySelector(".called");
-    const rule = this.side.querySelector(".rule");
-    const bars = this.side.querySelectorAll(".bar");
-    if (!row.predicted) {
+    const { head, classes, labels } = this.config;
+    const [called, rule, lean] = ["called", "rule", "lean"].map((name) => this.side.querySelector(`.${name}`));
+    const score = this.store.scores[head];
+    const call = row?.predicted ? row.calls[head] : undefined;
+    const p = row?.predicted ? row.probabilities.subarray(3 * head, 3 * head + 3) : null;
+    mark(called, "data-call", call === undefined ? "none" : String(call));
+    if (!p) {
       put(called, labels.noPrediction);
       put(rule, labels.warming);
-      bars.forEach((bar) => mark(bar, "data-empty", "yes"));
+    } else if (call === NO_SIGNAL) {
+      put(called, labels.noSignal);
+      put(rule, score?.outcomes ? labels.noSignalWhy : labels.noOutcome);
     } else {
-      const p = row.probabilities.subarray(3 * head, 3 * head + 3);
-      const call = row.calls[head];
-      const likeliest = p.indexOf(Math.max(...p));
       put(called, `${this.config.arrows[call]} ${classes[call]}`);
-      mark(called, "data-call", String(call));
-      put(rule, fillIn(call === likeliest ? labels.likeliest : labels.byThreshold, { share: this.format.percent(p[call]), likeliest: classes[likeliest] }));
-      const beyond = []; // thresholds above 100 %, which no bar can show
-      bars.forEach((bar, k) => {
-        mark(bar, "data-empty", "no");
-        share(bar, p[k]);
-        put(bar.querySelector("em"), this.format.percent(p[k]));
-        // A moving class is called where its probability exceeds that of standing still times exp(-lean).
-        const line = bar.querySelector("u");
-        const threshold = k === 1 ? null : p[1] * Math.exp(-rules[head]);
-        const hidden = threshold === null || threshold > 1 || rules[head] === 0;
-        if (line.hidden !== hidden) line.hidden = hidden;
-        if (threshold > 1 && rules[head] !== 0) beyond.push(fillIn(labels.uncallable, { call: classes[k], share: this.format.percent(threshold) }));
-        if (threshold !== null) {
-          line.style.setProperty("--at", String(Math.min(1, threshold)));
-          line.title = fillIn(labels.threshold, { share: this.format.percent(threshold) });
-        }
-      });
-      put(this.side.querySelector(".uncallable"), beyond.join(" "));
+      put(rule, fillIn(labels.likeliest, { share: this.format.percent(p[call]) }));
     }
-    const score = this.store.scores[head];
-    if (!score) return;
-    fill(this.side.querySelector(".score"), [
-      ["", fillIn(labels.recent, { count: this.format.number(score.recent, 0) }), score.recent ? `${this.format.number(score.recentMatthews, 2)} / ${this.format.number(score.recentNaiveMatthews, 2)}` : "–"],
-      ["", fillIn(labels.all, { count: this.format.number(score.resolved, 0) }), score.resolved ? `${this.format.number(score.matthews, 2)} / ${this.format.number(score.naiveMatthews, 2)}` : "–"],
-      ["", labels.logLoss, score.resolved ? `${this.format.number(score.logLoss, 2)} / ${this.format.number(score.naiveLogLoss, 2)}` : "–"],
-    ]);
-    put(this.side.querySelector(".worse"), score.logLoss > A_THIRD_EACH ? fillIn(labels.worse, { limit: this.format.number(A_THIRD_EACH, 2) }) : "");
-    const fee = this.format.number(this.config.fee, 1);
-    const count = this.format.number(score.trades, 0);
-    fill(this.side.querySelector(".value"), [["", fillIn(labels.worth, { fee, count }), this.worth(score)]]);
-    const apart = score.apart ? fillIn(labels.apart, { count: this.format.number(score.apart, 0), share: this.format.percent(score.apartAccuracy) }) : "";
-    put(this.side.querySelector(".since"), [this.since(), apart].filter(Boolean).join(" "));
+    const otherwise = p && this.config.rules[head] !== 0 && row.leans[head] !== call && !(call === NO_SIGNAL && row.leans[head] === 1);
+    put(lean, otherwise ? labels.leans[row.leans[head]] : "");
+    this.side.querySelectorAll(".bar").forEach((bar, k) => {
+      mark(bar, "data-empty", p ? "no" : "yes");
+      share(bar, p ? p[k] : 0);
+      put(bar.lastChild, p ? this.format.percent(p[k]) : "");
+    });
+    this.drawScore(score);
+    put(this.side.querySelector(".written p"), this.written(score));
+  }
+
+  drawScore(score) {
+    const { labels, rivals } = this.config;
+    const number = (value, places = 0) => this.format.number(value, places);
+    const lines = [["stat", labels.count, number(score?.independent ?? 0)]];
+    if (score && Number.isFinite(score.matthews)) {
+      lines.unshift(
+        ["stat", labels.matthews, number(score.matthews, 2)],
+        ["stat", fillIn(labels.best, { rule: rivals[score.best] }), number(score.bestMatthews, 2)],
+        ["stat", labels.right, this.format.percent(score.right)],
+        ["stat", labels.logLoss, `${number(score.logLoss, 3)} / ${number(score.frequenciesLogLoss, 3)}`],
+      );
+    } else lines.push(["stat few", labels.few, ""]);
+    fill(this.side.querySelector(".score"), lines);
+    const worth = fillIn(labels.worth, { fee: number(this.config.fee, 1), count: number(score?.trades ?? 0) });
+    fill(this.side.querySelector(".value"), [["", worth, score ? this.worth(score) : "–"]]);
+    const apart = score?.apart ? fillIn(labels.apart, { count: number(score.apart), share: this.format.percent(score.apartAccuracy) }) : "";
+    put(this.side.querySelector(".since"), [this.since(score), apart].filter(Boolean).join(" "));
+  }
+
+  // What stands on request: the probabilities as TLOB wrote them, and what its fitted threshold is now.
+  written(score) {
+    if (!score || !Number.isFinite(score.down)) return "";
+    const { head, rules, classes, labels } = this.config;
+    const [down, stationary, up] = [score.down, score.stationary, score.up].map(this.format.percent);
+    const words = [`${classes[0]} ${down}, ${classes[1]} ${stationary}, ${classes[2]} ${up}.`];
+    if (rules[head] !== 0) words.push(fillIn(labels.threshold, { share: this.format.percent(score.stationary * Math.exp(-rules[head])) }));
+    return words.join(" ");
   }
 
   // A taker's mean result after the spread and the fee of two fills, with its interval.
-  worth({ trades, result, reach }) {
-    if (!trades) return "–";
+  worth({ result, reach }) {
+    if (!Number.isFinite(result)) return "–";
     const after = (value) => `${value > 0 ? "+" : ""}${this.format.number(value, 1)}`;
     const net = result - 2 * this.config.fee;
     const interval = Number.isFinite(reach) ? ` (${after(net - reach)} – ${after(net + reach)})` : "";
@@ -523,13 +547,13 @@ class Terminal {
   }
 
   // Since when the scores count, and what the last jump or outage leaves out of them.
-  since() {
+  since(score) {
     const { labels } = this.config;
-    const { rows, beganMs } = this.store;
-    if (!beganMs) return "";
+    const { rows } = this.store;
+    if (!score?.sinceMs || !rows.length) return "";
     const i = this.store.stretch;
-    const [time, from, to] = [beganMs, rows[i - 1]?.time, rows[i].time].map((at) => at && this.format.time(at));
-    return i > 0 && rows[i - 1].time >= beganMs ? fillIn(labels.sinceWithout, { time, from, to }) : fillIn(labels.since, { time });
+    const [time, from, to] = [score.sinceMs, rows[i - 1]?.time, rows[i].time].map((at) => at && this.format.time(at));
+    return i > 0 && rows[i - 1].time >= score.sinceMs ? fillIn(labels.sinceWithout, { time, from, to }) : fillIn(labels.since, { time });
   }
 
   // A changed call, at most every five seconds.
@@ -540,7 +564,8 @@ class Terminal {
     if (call === this.announced || now - (this.announcedAt ?? -Infinity) < 5000) return;
     this.announced = call;
     this.announcedAt = now;
-    put(this.spoken, fillIn(this.config.labels.spoken, { call: this.config.classes[call] }));
+    const { labels, classes } = this.config;
+    put(this.spoken, call === NO_SIGNAL ? labels.noSignal : fillIn(labels.spoken, { call: classes[call] }));
   }
 
   // -- keys -----------------------------------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
-// The reader's one alert, kept in this browser alone: the call in view is Up, Down or any, at least so probable for so long.
+// The reader's one alert, kept in this browser alone: the answer in view is Up, Down or any, at least so probable for so long.
 
 import { element, fillIn } from "./dom.js";
 
 const KEPT = "observatory:alert"; // in localStorage: {"call", "share", "seconds"}
 const STEP_MS = 250;
 const FRESH = ["live", "replaying", "simulating"]; // statuses in which the newest row is of now
-const ANY = -1; // else a class: 0 down, 2 up
+const NO_SIGNAL = -1; // a row's answer where it calls nothing
+const ANY = -1; // of a rule: any class; else 0 down, 2 up
 const FIRST = { call: ANY, share: 0.6, seconds: 3 }; // of a form that nobody has filled in
 
 // Whether what is asked of the call has held long enough; said once, until it no longer held.
@@ -25,7 +26,8 @@ export class CallWatch {
     for (const row of fresh ? rows.slice(from) : []) {
       if (row.time - this.last > STEP_MS) this.since = null; // nothing lasts across a gap
       this.last = row.time;
-      const holds = row.predicted && (call === ANY || row.calls[head] === call) && row.probabilities[3 * head + row.calls[head]] >= share;
+      const answer = row.predicted ? row.calls[head] : NO_SIGNAL;
+      const holds = answer !== NO_SIGNAL && (call === ANY || answer === call) && row.probabilities[3 * head + answer] >= share;
       this.since = holds ? (this.since ?? row.time) : null;
       if (!holds) this.told = false;
     }
@@ -56,9 +58,9 @@ export class CallAlert {
   }
 
   configure(config, format) {
-    const { market, head } = this.config ?? {};
+    const { source, head } = this.config ?? {};
     Object.assign(this, { config, format });
-    if (market !== config.market || head !== config.head) this.watch = new CallWatch();
+    if (source !== config.source || head !== config.head) this.watch = new CallWatch();
   }
 
   // The newest confirmed rows of the store, after each frame.

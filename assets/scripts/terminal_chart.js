@@ -78,8 +78,8 @@ export class Chart {
       this.signals.get(index).applyOptions({ color, lineWidth: chosen ? 2 : 1 });
     }
     this.signals.get(head).setSeriesOrder(this.chart.panes()[1].getSeries().length - 1);
-    if (before?.head !== head || before?.market !== config.market) this.setAll(before?.market === config.market);
-    if (before && (before.span !== config.span || before.market !== config.market)) this.goLive();
+    if (before?.head !== head || before?.source !== config.source) this.setAll(before?.source === config.source);
+    if (before && (before.span !== config.span || before.source !== config.source)) this.goLive();
     const clock = (seconds) => format.time(seconds * 1000);
     this.chart.applyOptions({
       localization: { locale: config.locale, timeFormatter: (at) => `${format.date(at * 1000)} ${clock(at)}` },
@@ -103,24 +103,35 @@ export class Chart {
       const slot = slots[this.count];
       const time = slot.time / 1000;
       if (!slot.levels) {
+        if (slots[this.count - 1] === this.last) this.updatePrices(this.last, slots.at(-1));
         this.bid.update({ time });
         continue;
       }
-      const before = this.last;
-      this.ask.update(data.linePoint(slot, before, slot.levels[0]));
-      this.bid.update(data.linePoint(slot, before, slot.levels[2]));
-      if (slot.predicted) for (const [head, series] of this.signals) series.update(data.linePoint(slot, this.lastPredicted, signal(slot, head)));
+      this.updatePrices(slot);
+      for (const series of [this.zero, this.delta]) series.update({ time, value: 0 });
       this.last = slot;
-      if (slot.predicted) this.lastPredicted = slot;
+      if (!slot.predicted) continue;
+      const { lastPredicted } = this;
+      for (const [head, series] of this.signals) {
+        if (data.apart(lastPredicted, slot)) series.update(data.linePoint(lastPredicted, signal(lastPredicted, head), slot));
+        series.update(data.linePoint(slot, signal(slot, head)));
+      }
+      this.lastPredicted = slot;
     }
     this.settle();
   }
 
+  updatePrices(row, next) {
+    this.ask.update(data.linePoint(row, row.levels[0], next));
+    this.bid.update(data.linePoint(row, row.levels[2], next));
+  }
+
   setAll(keepView) {
-    if (!this.config || !this.store.rows.length) return;
+    if (!this.config) return;
+    if (!this.store.rows.length) return this.clear();
     const view = keepView && !this.follow ? this.range() : null;
     const { slots, rows } = this.store;
-    const points = (of, value) => of.map((row, i) => data.linePoint(row, of[i - 1], value(row)));
+    const points = (of, value) => of.map((row, i) => data.linePoint(row, value(row), of[i + 1]));
     const predicted = rows.filter((row) => row.predicted);
     this.count = slots.length;
     const bids = new Map(points(rows, (row) => row.levels[2]).map((point) => [point.time, point]));
@@ -128,12 +139,22 @@ export class Chart {
     this.ask.setData(points(rows, (row) => row.levels[0]));
     for (const [head, series] of this.signals) series.setData(points(predicted, (row) => signal(row, head)));
     [this.last, this.lastPredicted] = [rows.at(-1), predicted.at(-1)];
-    this.delta.setData([{ time: rows.at(-1).time / 1000, value: 0 }]);
-    this.zero.setData([{ time: rows.at(-1).time / 1000, value: 0 }]);
+    // Without a point at or right of the view's left edge the library gives a pane no scale: `update` adds one with every row.
+    for (const series of [this.zero, this.delta]) series.setData([{ time: rows.at(-1).time / 1000, value: 0 }]);
     this.depth.forget();
     if (view) this.show(...view.map((time) => this.store.slotAt(time)));
     else this.goLive();
     this.settle();
+  }
+
+  // Nothing is known of this source yet, and nothing of an earlier one stays.
+  clear() {
+    for (const series of [this.bid, this.ask, this.zero, this.delta, ...this.signals.values()]) series.setData([]);
+    Object.assign(this, { count: 0, last: undefined, lastPredicted: undefined, prices: null, deltas: null, profile: null, scale: null });
+    Object.assign(this, { traded: [], bins: [], shown: [], deltaBars: null, ruler: null, pointer: null, follow: true, byHand: false });
+    this.depth.forget();
+    this.drawLines();
+    this.tell.pointed(null);
   }
 
   // What follows from the rows in view: ranges, sums of trades.
@@ -340,7 +361,7 @@ export class Chart {
     const columns = this.depth.until - place.first;
     if (place !== before || this.depth.shifted) first = 0;
     this.depth.shifted = 0;
-    const outgrown = this.scale && (this.scale.market !== this.config.market || (this.scale.rows < SCALE_ROWS && columns > this.scale.rows));
+    const outgrown = this.scale && this.scale.rows < SCALE_ROWS && columns > this.scale.rows;
     if (!this.scale || outgrown || (!this.locked && place !== before)) this.fitColours();
     const look = JSON.stringify([this.scale, this.config.contrast, this.config.cutoff, this.config.colours, this.inkColour]);
     if (look !== this.look) [this.look, first] = [look, 0];
@@ -358,8 +379,9 @@ export class Chart {
 
   // The fixed scale of the colours, from what is in the picture now.
   fitColours() {
+    if (!this.depth.place) return;
     const columns = this.depth.until - this.depth.place.first;
-    this.scale = { ...this.depth.scale(), rows: Math.min(columns, SCALE_ROWS), market: this.config.market };
+    this.scale = { ...this.depth.scale(), rows: Math.min(columns, SCALE_ROWS) };
     this.tell.scaled(this.scale);
   }
 
@@ -442,7 +464,7 @@ export class Chart {
     let last = -Infinity;
     let kept = "";
     for (const row of this.shown) {
-      if (!row.predicted || row.calls[head] === 1) continue;
+      if (!row.predicted || (row.calls[head] !== 0 && row.calls[head] !== 2)) continue;
       const kind = data.verdict(row, head);
       if (this.hidden.has(kind)) continue;
       const at = x(this.store.slotAt(row.time));

@@ -163,10 +163,15 @@ function blanks(before, time) {
   return Array.from({ length: Math.min(missing, MAX_BLANK) }, (_, i) => time - (Math.min(missing, MAX_BLANK) - i) * STEP_MS);
 }
 
-// A line's point: after a gap it has no colour, as nothing is drawn across one.
-export function linePoint(row, before, value) {
+// Whether a step is missing between two rows, the second of which may not be known.
+export function apart(row, next) {
+  return Boolean(row && next) && next.time - row.time > STEP_MS;
+}
+
+// A line's point. Its colour is that of the line after it: none before a gap, as nothing is drawn across one.
+export function linePoint(row, value, next) {
   const point = { time: row.time / 1000, value };
-  return before && row.time - before.time > STEP_MS ? { ...point, color: "transparent" } : point;
+  return apart(row, next) ? { ...point, color: "transparent" } : point;
 }
 
 // Which row of the price axis a price stands on, rows being `step` apart: asks and buys on the row at or above it, bids and sells

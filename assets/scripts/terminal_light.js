@@ -5,7 +5,7 @@ const FOR = "250, 200, 60";
 const AGAINST = "90, 170, 255";
 const HEIGHT = 22;
 const ASK_AGAIN_MS = 2_000;
-const STALE_MS = 15_000; // of the market's time: what is older belongs to another call
+const STALE_MS = 32_000; // of the market's time: a window, of whose rows none is left then
 
 export class LightStrip {
   constructor(parent, send) {
@@ -22,7 +22,7 @@ export class LightStrip {
   }
 
   configure(config, format) {
-    if (this.config?.market !== config.market || this.config?.head !== config.head) this.light = null;
+    if (this.config?.source !== config.source || this.config?.head !== config.head) this.light = null;
     [this.config, this.format] = [config, format];
     this.ask();
     this.draw();
@@ -40,9 +40,9 @@ export class LightStrip {
     this.draw();
   }
 
-  // Light that is not of this window any more goes, as after a seek or a gap.
-  look(newest) {
-    if (this.light && Math.abs(newest - this.light.time) > STALE_MS) {
+  // Light of a window that is over goes, or of one before the last jump or gap, since which the rows run `from` to `newest`.
+  look(from, newest) {
+    if (this.light && !(this.light.time >= from && newest - this.light.time <= STALE_MS)) {
       this.light = null;
       this.draw();
     }

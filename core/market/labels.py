@@ -70,6 +70,11 @@ def classify(move: FloatArray, alpha: float | FloatArray) -> NDArray[np.int64]:
     return np.where(np.isnan(move), UNKNOWN, label).astype(np.int64)
 
 
+def class_of(move: float, alpha: float) -> int:
+    """`classify` of one known move."""
+    return UP if move > alpha else DOWN if move < -alpha else STATIONARY
+
+
 def fit_alpha(moves: list[FloatArray]) -> float:
     """The label threshold: half the mean |l| of the training part (D8), a fraction of the price.
 

@@ -34,10 +34,10 @@ SHARE: Final = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class WindowLight:
-    """Contributions to the probability of the class that a head called: positive spoke for it, negative against.
+    """Contributions to the probability of the class that a head answers: positive spoke for it, negative against.
 
     Attributes:
-        head: index of label and horizon. label: index of the class called. timestamp: of the window's newest row, milliseconds.
+        head: index of label and horizon. label: index of the class. timestamp: of the window's newest row, milliseconds.
         moments: (n,), oldest first. levels: (20,), of the asks' ten levels, then of the bids'; what tells of the mid is in none.
     """
 
@@ -62,10 +62,11 @@ class WindowLight:
         }
 
 
-def window_light(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, head: int, timestamp: int) -> WindowLight:
-    """The light of one raw window (n, 40), oldest row first."""
-    probabilities = predictor.predict(levels[None], entry)
-    rule, label = entry.rules[head], int(probabilities.calls[0, head])
+def window_light(
+    predictor: Predictor, entry: MarketCard, levels: FloatArray, *, head: int, label: int, timestamp: int
+) -> WindowLight:
+    """The light of one raw window (n, 40), oldest row first, for one class of a head."""
+    rule = entry.rules[head]
     inputs = predictor.inputs(levels[None], entry)[0]
     function = class_probability(
         predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING

@@ -23,9 +23,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.naive import vwap_calls
+from core.market.answers.naive import RunningVwap, vwap_calls
+from core.market.answers.one_answer import AnswerScore, Shown
 from core.market.answers.predictions import predictions_table
-from core.market.answers.scoreboard import HeadScores, Scoreboard
+from core.market.answers.scoreboard import AnswerLog, HeadScores, Scoreboard
 from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
 from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
@@ -39,7 +40,7 @@ from core.market.session_view import LatencyLog, Status, View
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose, sentence
-from core.scores import confusion_matrix, matthews
+from core.scores import confusion_matrix
 
 
 class RecentRows:
@@ -161,6 +162,13 @@ class ProvisionalRow:
     predictions: Predictions | None
     which: int
     stalled: bool
+    shown: Shown
+
+    def answered(self) -> tuple[Any, ...] | None:
+        """Its answers as a record of `AnswerLog`; None where none were made."""
+        if self.predictions is None or self.shown.answers is None:
+            return None
+        return AnswerLog.record(self.row.timestamp, self.shown.answers, self.predictions.calls[self.which])
 
 
 class MarketSession:
@@ -199,9 +207,11 @@ class MarketSession:
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._breaks: deque[tuple[float, float]] = deque(maxlen=KEPT_ROWS)
         self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
+        self._vwap = RunningVwap()
         # the newest rows of `_rows`; of a venue without any check all of them
         self._provisional: deque[ProvisionalRow] = deque(maxlen=KEPT_ROWS)
         self._confirmed_ms = 0  # time of the last row that was scored
+        self._written: NDArray[np.float32] | None = None  # the newest row's probabilities as written
 
     # -- in the background loop -------------------------------------------------------------------------------------
 
@@ -336,6 +346,7 @@ class MarketSession:
                     # beside rows by this machine's clock, where the venue's is far from it
                     when = item.exchange_ms + (self._lag_ms if self._lag else 0.0)
                     self._trades.append((when, item.price, item.size, side))
+                    self._vwap.trade(*self._trades[-1][:3])
                     self.frames.trades.append(self._trades[-1])
                 else:
                     fresh = item if item.received_ns != self._row_received_ns else None
@@ -344,7 +355,7 @@ class MarketSession:
                     used += whole
             if predictions is not None and fresh is not None:
                 self._time(fresh, predictions, done_ns)
-            self.frames.publish(self._scored, self._board.log.dtype)
+            self.frames.publish(self._scored, self._board.answer_log.dtype)
             self._snapshot = None
 
     def _write(self, row: Row, predictions: Predictions | None, which: int) -> None:
@@ -357,12 +368,19 @@ class MarketSession:
             self._trades.popleft()
         while self._breaks and self._breaks[0][1] < (self._rows.oldest or 0):
             self._breaks.popleft()
-        self._provisional.append(ProvisionalRow(row, predictions, which, self._rows.stalled))
+        answers = None
+        if predictions is not None and row.provisional:  # what is shown now is what is scored once it is confirmed
+            answers = self._board.answers.answers(predictions.probabilities[which])
+        shown = Shown(self._vwap.row(row.timestamp, row.mid), answers)
+        one = ProvisionalRow(row, predictions, which, self._rows.stalled, shown)
+        self._provisional.append(one)
         self._step += 1
-        record = None if predictions is None else self._board.log.record(row.timestamp, row.mid, predictions, which)
-        self.frames.rows.append((row, record, self._depth.append(row.levels, row.bands, self._price_tick)))
+        record = one.answered()
         if not row.provisional:
             self._score(row.timestamp)
+            record = None if predictions is None else self._board.answer_log.tail(1)[0].item()
+        self._written = None if predictions is None else predictions.probabilities[which]
+        self.frames.rows.append((row, record, self._depth.append(row.levels, row.bands, self._price_tick)))
 
     def _score(self, until_ms: int) -> None:
         while self._provisional and self._provisional[0].row.timestamp <= until_ms:
@@ -372,7 +390,13 @@ class MarketSession:
                 self._board.gap()
             self._confirmed_ms = row.timestamp
             self.frames.outcomes += self._board.step(
-                row.timestamp, row.mid, one.predictions, one.which, spread=row.spread, stalled=one.stalled
+                row.timestamp,
+                row.mid,
+                one.predictions,
+                one.which,
+                spread=row.spread,
+                stalled=one.stalled,
+                shown=one.shown,
             )
 
     def _drop_provisional(self) -> None:
@@ -382,6 +406,7 @@ class MarketSession:
         self._rows.drop_last(len(self._provisional))
         self._depth.drop_last(len(self._provisional))
         self._provisional.clear()
+        self._written = None
         self._board.gap()
         self.gaps += 1
 
@@ -407,6 +432,8 @@ class MarketSession:
         tail = self._rows.tail(rows)
         timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
         predictions = np.concatenate([self._board.log.tail(rows), self._provisional_predictions()])
+        waiting = [record for one in self._provisional if (record := one.answered())]
+        answers = np.concatenate([self._board.answer_log.tail(rows), np.array(waiting, dtype=self._board.answer_log.dtype)])
         first = int(timestamps[0]) if len(timestamps) else 0
         recent = takewhile(lambda trade: trade[0] > first - LATE_TRADES_MS, reversed(self._trades))
         trades = [trade for trade in recent if trade[0] > first - STEP_MS][::-1]
@@ -416,6 +443,7 @@ class MarketSession:
             trades=np.array(trades, dtype=np.float64).reshape(-1, 4),
             breaks=np.array([one for one in self._breaks if one[1] >= first], dtype=np.float64).reshape(-1, 2),
             predictions=predictions[predictions["timestamp"] >= first],
+            answers=answers[answers["timestamp"] >= first],
             **more,
         )
 
@@ -437,7 +465,7 @@ class MarketSession:
         )
 
     def _scored(self, **content: Any) -> View:
-        return self._state_with(scores=score_rows(self._board), **content)
+        return self._state_with(scores=score_rows(self._board, self._written), **content)
 
     def status_now(self) -> tuple[Status, str]:
         """The status, and the feed's message."""
@@ -496,18 +524,25 @@ class MarketSession:
             version, status = self.frames.stream.version, self._status_now()
             key = version, rows, status
             if self._snapshot is None or self._snapshot[0] != key:
-                view = self._view(rows, scores=score_rows(self._board), bands=self._depth.snapshot(rows))
+                view = self._view(rows, scores=score_rows(self._board, self._written), bands=self._depth.snapshot(rows))
                 self._snapshot = key, encode(view, FrameKind.SNAPSHOT)
             return self._snapshot[1], version
 
     def light(self, head: int) -> WindowLight | None:
-        """The moments and levels that counted for a head's newest call; None where there is no whole window without a gap."""
+        """The moments and levels that counted for the likeliest class of a head's newest answer.
+
+        None where there is no whole window without a gap.
+        """
         with self._lock:
             if self._since_gap < self.predictor.window:
                 return None
             tail = self._rows.tail(self.predictor.window)
             levels, timestamp = self._rows.levels[tail].copy(), int(self._rows.timestamps[tail][-1])
-        return window_light(self.predictor, self.entry, levels, head=head, timestamp=timestamp)
+            newest = self._view(1).answers
+        if not len(newest):
+            return None
+        label = int(newest[-1]["probabilities"][head].argmax())
+        return window_light(self.predictor, self.entry, levels, head=head, label=label, timestamp=timestamp)
 
     def _status_now(self) -> Status:
         return self._status(self._state, self._age_ms(), min(self._since_gap, self.predictor.window))
@@ -533,12 +568,10 @@ class MarketSession:
         """Items in the queue."""
         return self._queue.qsize()
 
-    def latest_scores(self, head: int) -> tuple[int, float, float]:
-        """Over a head's latest scored predictions: how many, Matthews correlation of TLOB, and of momentum."""
+    def answer_score(self, head: int) -> AnswerScore:
+        """Score of one head's answers so far, and of the best naive rule beside it."""
         with self._lock:
-            confusion = self._board.latest([head])[0]
-        tlob, momentum = matthews(confusion).tolist()
-        return int(confusion[0].sum()), tlob, momentum
+            return self._board.answers.score(head)
 
     def scores(self, head: int) -> HeadScores:
         """One head's scores."""

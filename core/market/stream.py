@@ -6,7 +6,8 @@ the page hands it to the browser with everything else, so that names and places 
     header | rows: row, levels, per head its parts | trades | outcomes | breaks | heads x scores | keys, sizes of
     bands (float32)
 
-Levels are the 40 columns of the book. `predicted` is 0 or 1; the outcome of a head is -1 while unknown. A trade's side is 1
+Levels are the 40 columns of the book. `predicted` is 0 or 1; probabilities are the recalibrated ones, a call is -1 where there is
+no signal, `leans` what the card's rule calls, and the outcome of a head -1 while unknown (`AnswerLog`). A trade's side is 1
 bought, -1 sold; a break is a time in which trades were not followed. `changes` counts a row's bands that changed
 (`core.market.depth`), -1 for a row without bands; `whole` is 1 where these are all of them. Keys of all rows come first, then
 sizes.
@@ -23,9 +24,11 @@ from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core import scores
-from core.market.answers.scoreboard import RULES, Scoreboard
+from core.market.answers.one_answer import FEWEST, RIVALS
+from core.market.answers.scoreboard import Scoreboard
 from core.market.book import FEATURES, FloatArray
 from core.market.depth import BandChange
 from core.market.grid import Row
@@ -38,10 +41,10 @@ HEADER: Final = (
     "fine", "coarse", "bands", "breaks",
 )  # fmt: skip
 ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
-PARTS: Final = {"probabilities": 3, "calls": 1, "momentum": 1, "truth": 1}
+PARTS: Final = {"probabilities": 3, "calls": 1, "leans": 1, "truth": 1}
 SCORES: Final = (
-    "resolved", "matthews", "naiveMatthews", "f1", "naiveF1", "recent", "recentMatthews", "recentNaiveMatthews", "trades",
-    "result", "reach", "logLoss", "naiveLogLoss", "apart", "apartAccuracy",
+    "outcomes", "independent", "sinceMs", "matthews", "right", "best", "bestMatthews", "logLoss", "frequenciesLogLoss", "trades",
+    "result", "reach", "apart", "apartAccuracy", "down", "stationary", "up",
 )  # fmt: skip
 TRADE: Final = ("time", "price", "size", "side")
 BREAK: Final = ("from", "until")
@@ -80,8 +83,8 @@ def encode(content: View, kind: FrameKind) -> bytes:
             row[2 : len(ROW)] = change.low, change.high, change.whole, len(change.keys)
     changes = [change for change in given if change is not None]
     keys, sizes = (np.concatenate([np.zeros(0), *(change[i] for change in changes)]).astype("<f4") for i in (3, 4))
-    if len(content.predictions):
-        p = content.predictions
+    if len(content.answers):
+        p = content.answers
         at = np.searchsorted(content.timestamps, p["timestamp"])
         whole = at < len(content.timestamps)
         at, p = at[whole], p[whole]
@@ -89,7 +92,7 @@ def encode(content: View, kind: FrameKind) -> bytes:
         at, p = at[same], p[same]
         rows[at, 1] = 1
         rows[at, ROW_FIXED : ROW_FIXED + 3 * heads] = p["probabilities"].reshape(len(p), -1)
-        for i, name in enumerate(("calls", "momentum", "truth")):
+        for i, name in enumerate(("calls", "leans", "truth")):
             start = ROW_FIXED + (3 + i) * heads
             rows[at, start : start + heads] = p[name]
     header = [
@@ -114,28 +117,39 @@ def encode(content: View, kind: FrameKind) -> bytes:
     return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), keys.tobytes(), sizes.tobytes()])
 
 
-def score_rows(board: Scoreboard) -> FloatArray:
+def score_rows(board: Scoreboard, written: NDArray[np.floating] | None) -> FloatArray:
     """(heads, SCORES), each head's numbers in a frame.
 
-    Predictions scored; Matthews correlation of TLOB and momentum, macro-F1 of both; then how many the latest scores cover, and
-    Matthews correlation of both over those; then a taker's trades by TLOB's calls, their mean result in basis points after the
-    spread and before fees (NaN without one), and half of its 95 % interval; then the log-loss of TLOB and of the decayed
-    frequencies; then predictions from a stalled book, and the share of them that came true.
+    Of the answers (`core.market.answers.one_answer`): outcomes known, those that do not overlap, the time of the first; Matthews
+    correlation and the share that came true; the place in `RIVALS` of the best naive rule and its Matthews correlation; log-loss
+    beside that of the frequencies. Then a taker's trades by their calls, the mean result in basis points after the spread and
+    before fees, and half of its 95 % interval. A score of fewer than ten outcomes, or trades, that do not overlap is NaN (D39).
+    Then predictions from a stalled book, and the share of them that came true.
+
+    Args:
+        written: (heads, 3) the newest row's probabilities as TLOB wrote them, which come last; None where it has none.
     """
-    session, latest, apart = board.session.confusion[:, :2], board.latest(range(len(board.heads))), board.apart
-    return np.concatenate(
+    of_heads = [board.answers.score(head) for head in range(len(board.heads))]
+    confusion = np.array([(one.confusion, one.best_confusion) for one in of_heads])
+    matthews, right = scores.matthews(confusion), scores.accuracy(confusion[:, 0])
+    counts = np.array([(one.outcomes, one.independent, one.since_ms) for one in of_heads], dtype=np.float64)
+    best = np.array([RIVALS.index(one.best) for one in of_heads])
+    judged = np.column_stack(
+        [matthews[:, 0], right, best, matthews[:, 1], *np.array([(one.log_loss, one.frequencies) for one in of_heads]).T]
+    )
+    judged[counts[:, 1] < FEWEST] = np.nan
+    taken = board.taken()
+    taken[taken[:, 0] < FEWEST, 1:] = np.nan
+    apart = board.apart
+    return np.column_stack(
         [
-            session[:, :1].sum(axis=(-2, -1)),
-            scores.matthews(session),
-            scores.macro_f1(session),
-            latest[:, :1].sum(axis=(-2, -1)),
-            scores.matthews(latest),
-            board.taken(),
-            board.losses()[:, [RULES.index("tlob"), RULES.index("decayed")]],
-            apart.sum(axis=(-2, -1))[:, None],
-            scores.accuracy(apart)[:, None],
-        ],
-        axis=1,
+            counts,
+            judged,
+            taken,
+            apart.sum(axis=(-2, -1)),
+            scores.accuracy(apart),
+            np.full((len(of_heads), 3), np.nan) if written is None else written,
+        ]
     )
 
 
@@ -143,7 +157,7 @@ class StepCollector:
     """Changes since the last frame; a session fills it under its own lock and publishes once a batch.
 
     Attributes:
-        rows: new ones, each with its prediction (a record of `PredictionLog`) and the change of its bands, if it has them.
+        rows: new ones, each with its answers (a record of `AnswerLog`) and the change of its bands, if it has them.
         trades: (time, price, size, side). outcomes: of earlier predictions, (timestamp, head, class).
         breaks: (from, until) of the trades.
     """
@@ -164,17 +178,18 @@ class StepCollector:
         """Encode what has changed for everybody who watches, and begin collecting again.
 
         Args:
-            view: makes a view with these rows, predictions, trades, ...; asked only where somebody watches.
-            dtype: of a prediction.
+            view: makes a view with these rows, answers, trades, ...; asked only where somebody watches.
+            dtype: of a row's answers.
         """
         frame = None
         if self.stream.viewers and not self._anew:
-            predicted = [prediction for _, prediction, _ in self.rows if prediction is not None]
+            answered = [answers for _, answers, _ in self.rows if answers is not None]
             content = view(
                 timestamps=np.array([row.timestamp for row, *_ in self.rows], dtype=np.int64),
                 levels=np.array([row.levels[:40] for row, *_ in self.rows]).reshape(-1, 40),
                 bands=[bands for *_, bands in self.rows],
-                predictions=np.array(predicted, dtype=dtype),
+                predictions=np.zeros(0, dtype=dtype),
+                answers=np.array(answered, dtype=dtype),
                 trades=np.array(self.trades).reshape(-1, 4),
                 outcomes=np.array(self.outcomes, dtype=np.float64).reshape(-1, 3),
                 breaks=np.array(self.breaks, dtype=np.float64).reshape(-1, 2),

@@ -11,6 +11,7 @@ from core.market.book import STEP_MS
 from core.market.labels import DOWN, UP
 from core.market.session import MarketSession
 from core.market.session_view import Status
+from core.scores import matthews
 
 SPARK_ROWS = 240
 """Most rows whose mids are drawn: one minute."""
@@ -28,10 +29,11 @@ class WallRow:
         key, symbol: of the feed. message: what the feed says of its status; "" for nothing.
         warm: rows since the last gap, up to the window.
         mids: of the newest rows without a gap, oldest first, at most `SPARK_ROWS`.
-        call: the class called on the newest row; None without a prediction, or where the feed is stale or lost.
-        net: P(up) - P(down) of that prediction; NaN where `call` is None.
-        scored: predictions in the two scores, at most `core.market.answers.scoreboard.LATEST`.
-        tlob, momentum: Matthews correlation over those; NaN where there are none.
+        call: the answer on the newest row (D37): a class, or `NO_CALL` for no signal; None without a prediction, or where the
+            feed is stale or lost.
+        net: P(up) - P(down) of that answer; NaN where `call` is None.
+        independent: outcomes so far that do not overlap. best: name of the best naive rule on them, "" below ten.
+        matthews, best_matthews: Matthews correlation of the answers and of that rule; NaN below ten.
         age_s: seconds since the newest book arrived; NaN before the first, and while none is due.
     """
 
@@ -43,9 +45,10 @@ class WallRow:
     mids: tuple[float, ...]
     call: int | None
     net: float
-    scored: int
-    tlob: float
-    momentum: float
+    independent: int
+    best: str
+    matthews: float
+    best_matthews: float
     age_s: float
 
 
@@ -60,12 +63,12 @@ def wall_row(session: MarketSession, head: int) -> WallRow:
     gaps = np.flatnonzero(np.diff(view.timestamps) > STEP_MS)
     begins = int(gaps[-1]) + 1 if len(gaps) else 0
     call, net = None, math.nan
-    predicted = len(view.predictions) > 0 and view.predictions[-1]["timestamp"] == view.timestamps[-1]
-    if predicted and view.status not in LOST:
-        newest = view.predictions[-1]
+    answered = len(view.answers) > 0 and view.answers[-1]["timestamp"] == view.timestamps[-1]
+    if answered and view.status not in LOST:
+        newest = view.answers[-1]
         call, p = int(newest["calls"][head]), newest["probabilities"][head]
         net = float(p[UP]) - float(p[DOWN])
-    scored, tlob, momentum = session.latest_scores(head)
+    score = session.answer_score(head)
     due = math.isfinite(view.age_ms) and view.status not in WAITING
     return WallRow(
         key=session.feed.key,
@@ -76,8 +79,9 @@ def wall_row(session: MarketSession, head: int) -> WallRow:
         mids=tuple(mids[begins:].tolist()),
         call=call,
         net=net,
-        scored=scored,
-        tlob=tlob if scored else math.nan,
-        momentum=momentum if scored else math.nan,
+        independent=score.independent,
+        best=score.best if score.enough else "",
+        matthews=float(matthews(score.confusion)) if score.enough else math.nan,
+        best_matthews=float(matthews(score.best_confusion)) if score.enough else math.nan,
         age_s=view.age_ms / 1e3 if due else math.nan,
     )

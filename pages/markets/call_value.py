@@ -14,14 +14,14 @@ import streamlit as st
 
 from core.figures import market as market_figures
 from core.figures import value as figures
-from core.market.answers.recalibration import EXPERTS, MIN_OUTCOMES, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
-from core.market.answers.value import CallRows, CallValue, Estimate, call_value
+from core.market.answers.one_answer import FEWEST
+from core.market.answers.recalibration import EXPERTS, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
+from core.market.answers.value import CallRows, CallValue, Estimate, call_value, spaced
 from core.market.book import STEP_MS
+from core.market.labels import UNKNOWN
 from core.market.session import MarketSession
-from core.models.tlob import CLASSES
-from pages.markets.call_rules import class_names
 from pages.markets.live_controls import ViewChoices, details, horizon_name
-from pages.markets.live_scores import forecaster_names
+from pages.markets.live_scores import forecaster_names, too_few
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, moment, number, percent, prose, significant
 from pages.shared.live_plot import live_plot
@@ -33,8 +33,6 @@ FEE_CHOSEN: Final = "value:fee"
 MAX_FEE: Final = 60.0
 USUAL_FEE: Final = 10.0
 """Basis points: Binance's regular taker fee on spot, 0.10 % (docs/value.md)."""
-FEWEST: Final = 200
-"""Scored rows before anything is shown."""
 
 
 def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
@@ -48,10 +46,11 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
     if fee != before:
         st.session_state[FEE_CHOSEN] = fee
         st.rerun()  # the screen above shows a result after this fee
-    values = {rule: call_value(rows) for rule, rows in rules.items()}
-    if values["tlob"].scored < FEWEST:
-        controls.notice("loading", _("Shown once {count} predictions are scored.").format(count=number(FEWEST)))
+    known = rules["tlob"].timestamps[rules["tlob"].truth != UNKNOWN]
+    if (independent := len(spaced(known // STEP_MS, choices.horizon))) < FEWEST:
+        controls.notice("loading", too_few(independent))
         return
+    values = {rule: call_value(rows) for rule, rows in rules.items()}
     st.dataframe(value_table(values, fee), hide_index=True, width="stretch", height="content")
     first = datetime.fromtimestamp(float(rules["tlob"].timestamps[0]) / 1e3, UTC)
     since = moment(first, zone=zone)
@@ -75,6 +74,7 @@ def value_table(values: Mapping[str, CallValue], fee: float) -> pd.DataFrame:
     for rule, name in forecaster_names().items():
         value = values[rule]
         net = _shifted(value.taker.mean_bps, -2 * fee)
+        enough = len(value.taker.gross_bps) >= FEWEST  # trades do not overlap
         rows.append(
             {
                 _("Forecaster"): name,
@@ -83,8 +83,8 @@ def value_table(values: Mapping[str, CallValue], fee: float) -> pd.DataFrame:
                 _("Move after a call, bps"): _interval(value.move_bps, lambda bps: number(bps, 2)),
                 _("Half the spread, bps"): significant(value.half_spread_bps) if value.coverage else "",
                 _("Trades"): number(len(value.taker.gross_bps)),
-                _("Result of a trade, bps"): _interval(net, lambda bps: number(bps, 2)),
-                _("Break-even fee, bps"): _known(value.taker.break_even_bps, 2),
+                _("Result of a trade, bps"): _interval(net, lambda bps: number(bps, 2)) if enough else "",
+                _("Break-even fee, bps"): _known(value.taker.break_even_bps, 2) if enough else "",
             }
         )
     return pd.DataFrame(rows)
@@ -141,18 +141,16 @@ def show_recalibrated(session: MarketSession, choices: ViewChoices) -> None:
     scores: AdaptiveScores = session.read_board(lambda board: board.adaptive(choices.head))
     st.header(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     _describe_threshold(scores, session.entry.alphas[choices.head])
-    if scores.newest is not None and scores.outcomes >= MIN_OUTCOMES:
-        st.markdown(_describe_newest(scores.newest))
     st.caption(_describe_weights(scores.weights))
-    if not scores.scored:
-        controls.notice("loading", _("Scores begin in {count} outcomes.").format(count=number(scores.due + 1)))
+    if missing := max(0, scores.due + FEWEST * choices.horizon - scores.scored):
+        controls.notice("loading", _("Scores begin in {count} outcomes.").format(count=number(missing)))
         return
     st.dataframe(_recalibrated_table(scores), hide_index=True, width="stretch", height="content")
     st.caption(
         _(
             "{count} outcomes, the same for both, after the first {first}. Temperature and class rates are fitted every "
-            "{time} to outcomes known by then. Calls keep the probabilities as written: these are derived "
-            "from them."
+            "{time} to outcomes known by then. The answers above are these; the calls in the tables keep the probabilities as "
+            "written."
         ).format(count=number(scores.scored), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
     )
     if (box := details("recalibrated")) is not None:
@@ -185,12 +183,6 @@ def _describe_threshold(scores: AdaptiveScores, card_alpha: float) -> None:
         )
         alpha = scores.alpha
     st.caption(sentence.format(alpha=number(alpha * 1e4, 3), card=number(card_alpha * 1e4, 3)))
-
-
-def _describe_newest(newest: tuple[float, float, float]) -> str:
-    names = [class_names()[name] for name in CLASSES]
-    chances = ", ".join(f"{name} {percent(share)}" for name, share in zip(names, newest, strict=True))
-    return _("Now, recalibrated: {chances}.").format(chances=chances)
 
 
 def _describe_weights(weights: Mapping[str, float]) -> str:

@@ -155,6 +155,11 @@ def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None
 
 
 def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:
+    """All other scores, for who asks for them: as TLOB wrote its probabilities and calls, and of every naive rule."""
+    box = controls.opened(_("All scores: TLOB as written, and every naive rule"), icon=":material/scoreboard:", key="all_scores")
+    if box is None:
+        return
+
     @st.fragment(run_every=30.0)
     def scores() -> None:
         """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
@@ -166,8 +171,9 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
         """Shows what the calls are worth, every minute."""
         call_value.show(session, choices, view.zone)
 
-    scores()
-    worth()
+    with box:
+        scores()
+        worth()
 
 
 main()

@@ -13,6 +13,7 @@ from core import scores
 from core.figures import market as figures
 from core.figures import scoring
 from core.market.answers.naive import A_THIRD_EACH, CALLERS, NAIVE
+from core.market.answers.one_answer import FEWEST
 from core.market.answers.scoreboard import ROLLING, HeadScores
 from core.market.answers.table import Scores
 from core.market.session import MarketSession
@@ -32,17 +33,17 @@ def rule_names() -> dict[str, str]:
     return {"tlob": "TLOB"} | {rule: scoring.forecaster_names()[rule] for rule in NAIVE}
 
 
+def rival_names() -> dict[str, str]:
+    """Every rule that stands beside an answer, likewise (`core.market.answers.one_answer`)."""
+    return scoring.forecaster_names() | {"vwap": _("Distance to the VWAP of a minute")}
+
+
 def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
     """The chosen head's scores, its confusion matrix and its reliability; times in this zone."""
     st.header(_("Scoreboard, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     head_scores = session.scores(choices.head)
-    if not head_scores.resolved:
-        controls.notice(
-            "loading",
-            _("No prediction can be scored yet: each is scored {horizon} after it was made.").format(
-                horizon=horizon_name(choices.horizon)
-            ),
-        )
+    if head_scores.independent < FEWEST:
+        controls.notice("loading", too_few(head_scores.independent))
         return
     mine = head_scores.session["tlob"]
     st.dataframe(_table(head_scores, session.vwap_confusion(choices.head)), hide_index=True, width="stretch", height="content")
@@ -64,6 +65,13 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
     if (box := details("scores")) is not None:
         with box:
             _figures(mine)
+
+
+def too_few(independent: int) -> str:
+    """Says that there are not outcomes enough for a score (D39)."""
+    return _("Scores begin with {least} outcomes that do not overlap; there are {count} so far.").format(
+        least=number(FEWEST), count=number(independent)
+    )
 
 
 def _figures(mine: Scores) -> None:
@@ -114,7 +122,7 @@ def _table(head_scores: HeadScores, vwap: Any) -> pd.DataFrame:
     lines = over_all + (lately if head_scores.resolved > ROLLING else [])
     if vwap is not None:
         kept = _("last {count}").format(count=number(int(vwap.sum())))
-        lines.append((_("Distance to the VWAP of a minute"), kept, vwap, math.nan))
+        lines.append((rival_names()["vwap"], kept, vwap, math.nan))
     return pd.DataFrame(_line(*line) for line in lines)
 
 

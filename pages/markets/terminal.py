@@ -13,14 +13,15 @@ import streamlit as st
 
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
 from core.market import stream
+from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.book import STEP_MS
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
-from pages.markets import call_value, stream_route
+from pages.markets import call_value, live_scores, stream_route
 from pages.shared import assets, controls
 from pages.shared.browser_component import browser_component
-from pages.shared.language import _, duration, regional
+from pages.shared.language import _, duration, number, regional
 
 TONES: Final[Mapping[Status, str]] = {
     Status.LIVE: "good",
@@ -124,36 +125,11 @@ def show(
         on_fallback: called where the browser cannot reach the stream.
         streamed: False puts the newest rows into the component itself, for a browser that cannot reach the stream.
     """
-    predictor, entry = session.predictor, session.entry
-    palette = PALETTES[choices.palette]
-    names = {head: duration(predictor.heads[head][1] * STEP_MS / 1e3) for head in choices.heads}
-    window = predictor.window
-    states = status_names()
-    config = asdict(choices) | {
+    config = configuration(session, choices) | {
         "address": _address(session, viewer) if streamed else "",
         "frame": None if streamed else base64.b64encode(session.snapshot(choices.span * 1000 // STEP_MS)[0]).decode(),
-        "market": session.feed.key,
-        "symbol": session.feed.market,
-        "situations": stream_route.described(session.situations(), regional()),
-        "charts": assets.script("vendor/lightweight-charts.js"),
-        "chart": assets.script("terminal_chart.js"),
-        "schema": stream.SCHEMA,
-        "locale": regional(),
         "fee": call_value.fee_chosen(),
-        "rules": [rule.lean for rule in entry.rules],
-        "known": entry.name != "pooled",
         "presenting": controls.presenting(),
-        "colours": {"up": palette.up, "down": palette.down, "none": GREY, "line": VIOLET},
-        "marks": {"right": palette.right, "wrong": palette.wrong, "pending": GREY},
-        "legend": _legend(palette),
-        "notice": NOTICE,
-        "states": [states[status].replace("{whole}", str(window)) for status in STATUSES],
-        "statusNames": [status.value for status in STATUSES],
-        "tones": [TONES.get(status, "plain") for status in STATUSES],
-        "classes": [_("Down"), _("Stationary"), _("Up")],
-        "arrows": ["▼", "■", "▲"],
-        "labels": _labels(names[choices.head]),
-        "keys": _keys(),
     }
 
     def commanded() -> None:
@@ -162,6 +138,37 @@ def show(
             on_command(str(command["name"]), command.get("value"))
 
     browser_component("terminal")(key="terminal", data=config, on_command_change=commanded, on_fallback_change=on_fallback)
+
+
+def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str, Any]:
+    """What the screen is told of a session and of the reader's choices, without its stream."""
+    predictor, entry = session.predictor, session.entry
+    palette = PALETTES[choices.palette]
+    names = {head: duration(predictor.heads[head][1] * STEP_MS / 1e3) for head in choices.heads}
+    states = status_names()
+    return asdict(choices) | {
+        "source": f"{session.feed.key} {session.started}",
+        "symbol": session.feed.market,
+        "situations": stream_route.described(session.situations(), regional()),
+        "charts": assets.script("vendor/lightweight-charts.js"),
+        "chart": assets.script("terminal_chart.js"),
+        "schema": stream.SCHEMA,
+        "locale": regional(),
+        "rules": [rule.lean for rule in entry.rules],
+        "rivals": [live_scores.rival_names()[rule] for rule in RIVALS],
+        "known": entry.name != "pooled",
+        "colours": {"up": palette.up, "down": palette.down, "none": GREY, "line": VIOLET},
+        "marks": {"right": palette.right, "wrong": palette.wrong, "pending": GREY},
+        "legend": _legend(palette),
+        "notice": NOTICE,
+        "states": [states[status].replace("{whole}", str(predictor.window)) for status in STATUSES],
+        "statusNames": [status.value for status in STATUSES],
+        "tones": [TONES.get(status, "plain") for status in STATUSES],
+        "classes": [_("Down"), _("Stationary"), _("Up")],
+        "arrows": ["▼", "■", "▲"],
+        "labels": _labels(names[choices.head]),
+        "keys": _keys(),
+    }
 
 
 def _legend(palette: Palette) -> list[tuple[str, str, str]]:
@@ -230,21 +237,30 @@ def _labels(horizon: str) -> dict[str, Any]:
         "callsAhead": _("TLOB calls, {horizon} ahead").format(horizon=horizon),
         "noPrediction": _("No call yet"),
         "warming": _("The first prediction needs a whole window of rows without a gap."),
-        "likeliest": _("The likeliest class, {share}."),
-        "byThreshold": _("By its fitted threshold, at {share}. Likeliest: {likeliest}."),
-        "threshold": _("Called above {share}"),
-        "uncallable": _("{call}: called by no probability now (the threshold is {share})"),
+        "likeliest": _("Likeliest at {share}, recalibrated on this market."),
+        "noSignal": _("No signal now"),
+        "noSignalWhy": _("So far these probabilities have not foretold this market better than how often each class came."),
+        "noOutcome": _("No outcome is known yet by which to judge these probabilities."),
+        "leans": [
+            _("Its fitted threshold leans down."),
+            _("Its fitted threshold calls no move."),
+            _("Its fitted threshold leans up."),
+        ],
+        "written": _("As TLOB wrote it"),
+        "threshold": _("Its fitted threshold calls the likelier of Down and Up above {share}."),
         "fullScreen": _("Full screen (F)"),
         "present": _("Presentation (P)"),
         "leave": _("Leave presentation (Esc)"),
         "help": _("Keys (?)"),
-        "scored": _("Matthews correlation, TLOB / momentum"),
-        "recent": _("Last {count} scored"),
+        "scored": _("How these answers have scored"),
+        "matthews": _("Matthews correlation"),
+        "best": _("{rule}, the best naive rule"),
+        "right": _("Came true"),
+        "logLoss": _("Log loss / frequencies"),
+        "count": _("Outcomes that do not overlap"),
+        "few": _("Scores begin with {least} of them.").format(least=number(FEWEST)),
         "worth": _("After half the spread and a taker's fee of {fee} bps at either end, {count} trades"),
-        "logLoss": _("Log loss, TLOB / frequencies lately"),
-        "worse": _("Worse than saying a third each ({limit})."),
         "apart": _("Scored apart: {count} calls while the book stood still for over 2 min, {share} of which came true."),
-        "all": _("All {count} scored"),
         "since": _("Scored since {time}."),
         "sinceWithout": _("Scored since {time}, without the time from {from} to {to}."),
         "spoken": _("TLOB now calls {call}."),

@@ -33,7 +33,7 @@ FOLLOW = """<script>
 
 controls.page_header(
     _("Watch wall"),
-    _("Several markets at once: what TLOB calls, and how its calls have scored beside the momentum rule."),
+    _("Several markets at once: what TLOB answers, and how its answers have scored beside the best naive rule."),
 )
 try:
     predictor = load_predictor(folder=checkpoints.FOLDER)

@@ -9,13 +9,13 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from core.market.answers.scoreboard import LATEST
+from core.market.answers.one_answer import FEWEST
 from core.market.hub import MAX_FEEDS_OF_VIEWER
 from core.market.session_view import Status
 from core.market.sources import MarketSource
 from core.market.store import index
 from core.market.wall import WallRow
-from pages.markets import live_controls, recorded_choice, terminal, toolbar
+from pages.markets import live_controls, live_scores, recorded_choice, terminal, toolbar
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number
 
@@ -182,8 +182,8 @@ def show_table(rows: Sequence[tuple[MarketSource, WallRow]], *, window: int, key
     st.caption(
         _(
             "Updated once a second. Press a market to open it; press a column's name to sort. The scores are Matthews "
-            "correlations over the last {count} predictions whose outcome is known."
-        ).format(count=number(LATEST))
+            "correlations over all outcomes so far, from {least} on that do not overlap."
+        ).format(least=number(FEWEST))
     )
     cells: list[tuple[int, str]] = state["selection"]["cells"]
     return cells[0][0] if cells and cells[0][0] < len(rows) else None
@@ -195,18 +195,19 @@ def table_of(rows: Sequence[tuple[MarketSource, WallRow]], window: int) -> pd.Da
 
 
 def _line(source: MarketSource, row: WallRow, window: int) -> dict[str, Any]:
-    calls = (f"▼ {_('Down')}", f"■ {_('Stationary')}", f"▲ {_('Up')}")
+    calls = (f"▼ {_('Down')}", f"■ {_('Stationary')}", f"▲ {_('Up')}", _("No signal now"))  # `NO_CALL` is -1: the last
     return {
         "symbol": row.symbol,
         "call": None if row.call is None else calls[row.call],
         "net": round(row.net, 3),
         "mids": list(row.mids),
-        "tlob": round(row.tlob, 3),
-        "momentum": round(row.momentum, 3),
+        "matthews": round(row.matthews, 3),
+        "best": round(row.best_matthews, 3),
+        "rule": live_scores.rival_names()[row.best] if row.best else None,
         "status": _status(row, window),
         "age": round(row.age_s, 1),
         "venue": symbol_and_venue(source)[1],
-        "scored": row.scored,
+        "outcomes": row.independent,
     }
 
 
@@ -224,10 +225,15 @@ def _columns() -> dict[str, Any]:
         "mids": column.LineChartColumn(_("Mid, last minute"), color="blue", width=150),
         "call": column.TextColumn(_("Call"), width=120),
         "net": column.NumberColumn(_("P(up) - P(down)"), format="localized"),
-        "tlob": column.NumberColumn("TLOB", format="localized", help=_("Matthews correlation of TLOB's calls.")),
-        "momentum": column.NumberColumn(
-            _("Momentum"), format="localized", help=_("Matthews correlation of the momentum rule on the same predictions.")
+        "matthews": column.NumberColumn(
+            _("Answers"), format="localized", help=_("Matthews correlation of these answers so far.")
         ),
-        "scored": column.NumberColumn(_("Scored"), format="localized", help=_("How many predictions the two scores cover.")),
+        "best": column.NumberColumn(
+            _("Best naive rule"), format="localized", help=_("Matthews correlation of the best naive rule on the same outcomes.")
+        ),
+        "rule": column.TextColumn(_("Its name")),
+        "outcomes": column.NumberColumn(
+            _("Outcomes"), format="localized", help=_("Outcomes so far that do not overlap; a score begins with ten.")
+        ),
         "age": column.NumberColumn(_("Age (s)"), format="localized", help=_("Seconds since the newest book arrived.")),
     }

@@ -32,7 +32,7 @@ def opened(page: Page, address: str) -> Page:
 
 
 def test_an_alert_is_set_goes_off_once_and_is_kept(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/live?source=simulated&seed=13&speed=10.0&h=10")
+    page = new_page(app, "/live?source=recording&rec=binance_spot_nexousdt_2024-07-24&speed=10.0&h=10")
     opened(page, page.url)
     page.get_by_role("button", name="Alert", exact=True).click()
     form = page.get_by_role("dialog")
@@ -47,7 +47,7 @@ def test_an_alert_is_set_goes_off_once_and_is_kept(new_page: NewPage, app: AppSe
     form.get_by_role("button", name="Close").click()
     line = page.locator(".terminal-alert")
     expect(line).to_have_text(
-        re.compile(r"^simulated: TLOB calls (Up|Down|Stationary), at least 1.0% for 2 s$"), timeout=PATIENCE_MS
+        re.compile(r"^NEXO/USDT: TLOB calls (Up|Down|Stationary), at least 1.0% for 2 s$"), timeout=PATIENCE_MS
     )
     assert page.evaluate("noted.shown") == line.all_text_contents() and page.evaluate("noted.tones") == 2  # one when it was set
     seen = page.evaluate("document.querySelector('.terminal').terminal.store.step")

@@ -93,9 +93,7 @@ def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     assert stat(live, "Symbol") == find_recording(OPENS_WITH).market
     assert stat(live, "Market") == "Not in training"
     expect(live.get_by_role("heading", name="TLOB calls, 12.5 sec ahead")).to_be_visible()
-    scored = live.locator(".terminal-call .score:not(.value) .stat").nth(1)
-    expect(scored.locator("dt")).to_have_text(re.compile(r"All \d+ scored"))
-    expect(scored.locator("dd")).to_have_text(re.compile(r"-?\d\.\d\d / -?\d\.\d\d"))
+    expect(live.locator(".terminal-call .score:not(.value)")).to_contain_text("Outcomes that do not overlap")
     assert "label" not in live.url and "h=" not in live.url  # forward (D24) and 50 steps are where it opens
     assert live.evaluate(f"{TERMINAL}.chart.follow")
     assert live.evaluate(f"{TERMINAL}.config.head === 6 && {TERMINAL}.config.heads.join() === '4,5,6,7'")
@@ -103,7 +101,6 @@ def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     expect(worth.locator("dt")).to_have_text(
         re.compile(r"After half the spread and a taker's fee of 10\.0 bps at either end, \d+ trades")
     )
-    expect(worth.locator("dd")).to_have_text(re.compile(r"[-+]?\d+\.\d \([-+]?\d+\.\d – [-+]?\d+\.\d\) bps"))
 
 
 def test_everything_above_the_fold_at_1440_by_900(live: Page) -> None:
@@ -113,26 +110,39 @@ def test_everything_above_the_fold_at_1440_by_900(live: Page) -> None:
         assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 900, (selector, box)
 
 
-def test_it_says_where_saying_a_third_each_would_have_been_better(live: Page) -> None:
-    """By the outcomes on the screen: TLOB's own probabilities of what came, of the first rows on."""
+def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> None:
+    """By the rows and outcomes that the screen has: its word, the likeliest class, the scores and the worth agree."""
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
     live.wait_for_timeout(1_000)  # what was under way when the pause came
     live.evaluate(f"{TERMINAL}.draw()")
-    losses = live.evaluate(f"""() => {{
+    found = live.evaluate(f"""() => {{
         const {{ store, config: {{ head }} }} = {TERMINAL};
-        return store.rows.filter((row) => row.predicted && row.truth[head] >= 0)
-            .map((row) => -Math.log(row.probabilities[3 * head + row.truth[head]]));
+        const rows = store.rows.filter((row) => row.predicted).map((row) => ({{ time: row.time, call: row.calls[head],
+            truth: row.truth[head], p: [...row.probabilities.subarray(3 * head, 3 * head + 3)] }}));
+        return {{ rows, score: store.scores[head] }};
     }}""")
-    score = live.evaluate(f"{TERMINAL}.store.scores[{TERMINAL}.config.head]")
-    assert len(losses) == score["resolved"] > 100
-    mean = sum(losses) / len(losses)
-    assert score["logLoss"] == pytest.approx(mean, abs=1e-5)
-    line = live.locator(".terminal-call .worse")
-    assert line.inner_text() == ("Worse than saying a third each (1.10)." if mean > math.log(3) else "")
-    for loss, text in ((1.0987, "Worse than saying a third each (1.10)."), (1.0985, "")):
-        live.evaluate(f"{TERMINAL}.store.scores[{TERMINAL}.config.head].logLoss = {loss}; {TERMINAL}.draw()")
-        assert line.inner_text() == text
+    rows, score = found["rows"], found["score"]
+    assert all(row["call"] in (-1, row["p"].index(max(row["p"]))) for row in rows)
+    known = [row for row in rows if row["truth"] >= 0]
+    assert score["outcomes"] == len(known) > 100 and score["sinceMs"] == known[0]["time"]
+    assert score["independent"] == (known[-1]["time"] - known[0]["time"]) // 12_500 + 1  # no row is missing
+    word = {-1: "No signal now", 0: "▼ Down", 1: "■ Stationary", 2: "▲ Up"}[rows[-1]["call"]]
+    expect(live.locator(".terminal-call .called")).to_have_text(word)
+    bars = [float(text.rstrip("%")) / 100 for text in live.locator(".terminal-call .bar em").all_inner_texts()]
+    assert bars == pytest.approx(rows[-1]["p"], abs=0.0006)
+    lines = live.locator(".terminal-call .score:not(.value)")
+    for independent, matthews in ((9, math.nan), (10, 0.25)):
+        js = f"Object.assign({TERMINAL}.store.scores[{TERMINAL}.config.head], {{ independent: {independent}, best: 5, "
+        value = "NaN" if math.isnan(matthews) else matthews
+        live.evaluate(
+            js + f"matthews: {value}, bestMatthews: 0.4, right: 0.5, logLoss: 1, frequenciesLogLoss: 1.1 }}); {TERMINAL}.draw()"
+        )
+        if independent < 10:
+            expect(lines).to_have_text(re.compile(r"^Outcomes that do not overlap9Scores begin with 10 of them.$"))
+        else:
+            expect(lines).to_contain_text("Distance to the VWAP of a minute, the best naive rule0.40")
+            expect(lines).to_contain_text("Matthews correlation0.25")
     live.get_by_role("button", name="Play").click()
     wait_for_status(live, "Replaying")
 
@@ -299,18 +309,6 @@ def test_it_fits_every_width(live: Page, width: int) -> None:
     assert live.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_nothing_is_drawn_across_a_jump(live: Page) -> None:
-    """Rows more than one step apart: the line is broken between them."""
-    live.evaluate("document.querySelector('.terminal').terminal.command('seek', 300)")
-    target = find_recording(OPENS_WITH).start_ms + 300_000
-    live.wait_for_function(f"() => {ROWS}.at(-1).time >= {target}", timeout=PATIENCE_MS)
-    joined = live.evaluate(f"""() => {{
-        const points = {TERMINAL}.chart.ask.data();
-        return points.filter(({{ time, color }}, i) => i && time - points[i - 1].time > 0.25 && color !== 'transparent').length;
-    }}""")
-    assert joined == 0
-
-
 @pytest.mark.parametrize(
     ("language", "date", "mid"), [("en", "Aug 8, 2024", r"6\d,\d{3}\.\d\d[05]"), ("es", "8 ago 2024", r"6\d\.\d{3},\d\d[05]")]
 )
@@ -403,6 +401,21 @@ def test_another_source(live: Page) -> None:
     wait_for_status(live, "Simulating")
     live.wait_for_url(re.compile("source=simulated"), timeout=PATIENCE_MS)
     expect(live.get_by_text("Pressure (-1 sell, 1 buy)")).to_be_visible()
+
+
+def test_nothing_of_a_market_stands_under_the_name_of_another(live: Page) -> None:
+    """From the recording to a live exchange without a network: the old call, score, ladder and trades go with its name."""
+    live.get_by_role("button", name="Market", exact=True).click()
+    live.get_by_role("radio", name="Live exchange").or_(live.get_by_role("button", name="Live exchange")).first.click()
+    live.wait_for_function(
+        f"() => {TERMINAL}.config.source.startsWith('live/') && !{TERMINAL}.store.rows.length", timeout=PATIENCE_MS
+    )
+    live.wait_for_timeout(500)
+    expect(live.locator(".terminal-call .called")).to_have_text("No call yet")
+    for empty in (".bar em", ".terminal-ladder td", ".terminal-ladder tbody th"):
+        assert "".join(live.locator(f".terminal {empty}").all_inner_texts()).strip() == "", empty
+    expect(live.locator(".terminal-tape")).to_be_hidden()
+    assert live.locator(STAT).count() == 2  # status and name
 
 
 def test_a_live_exchange_without_a_network_says_so(new_page: NewPage, app: AppServer) -> None:

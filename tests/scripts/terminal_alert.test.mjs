@@ -43,6 +43,12 @@ test("any call counts where any is asked for, and the class where one is", () =>
   assert.deepEqual(offs(places(0, 10).map((i) => row(i, 0, 0.7)), { ...UP, call: 0 }), [4]);
 });
 
+test("no signal is no call, whatever its probabilities are", () => {
+  const silent = (place) => ({ ...row(place, 2, 0.9), calls: [2, -1], probabilities: [0, 0, 0.9, 0.9, 0.9, 0.9] });
+  assert.deepEqual(offs(places(0, 10).map(silent), { ...UP, call: -1 }), []);
+  assert.deepEqual(offs(places(0, 12).map((i) => (i === 3 ? silent(i) : up(i))), { ...UP, call: -1 }), [8]);
+});
+
 test("nothing lasts across a gap, a jump, or rows without a call", () => {
   const held = [0, 1, 2, 3];
   assert.deepEqual(offs([...held, 5, 6, 7, 8].map((i) => up(i))), []);

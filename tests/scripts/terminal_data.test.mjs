@@ -48,10 +48,11 @@ test("the delta begins after the last hole at a whole second", () => {
   assert.deepEqual(store.flow(), { since: 63_000, trades: 1, delta: 3 });
 });
 
+// A point's colour is that of the line to the next point, as the library draws it.
 test("nothing is drawn across a gap", () => {
   const rows = [250, 500, 1_000].map((time) => ({ time }));
-  const colours = rows.map((row, i) => lib.linePoint(row, rows[i - 1], 1).color);
-  assert.deepEqual(colours, [undefined, undefined, "transparent"]);
+  const colours = rows.map((row, i) => lib.linePoint(row, 1, rows[i + 1]).color);
+  assert.deepEqual(colours, [undefined, "transparent", undefined]);
 });
 
 const taken = (times) => {

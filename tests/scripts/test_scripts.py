@@ -29,12 +29,12 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
     fields = [
         ("timestamp", "i8"),
         ("probabilities", "f4", (HEADS, 3)),
-        *((one, "i1", HEADS) for one in ("calls", "momentum", "truth")),
+        *((one, "i1", HEADS) for one in ("calls", "leans", "truth")),
     ]
     predictions = np.zeros(rows // 2, dtype=fields)
     predictions["timestamp"] = times[: rows // 2]
     predictions["probabilities"] = rng.random((rows // 2, HEADS, 3))
-    for name in ("calls", "momentum", "truth"):
+    for name in ("calls", "leans", "truth"):
         predictions[name] = rng.integers(0, 3, (rows // 2, HEADS))
     taken, told, scores = rng.random((trades, 4)), rng.random((outcomes, 3)), rng.random((HEADS, len(SCORES)))
     breaks = rng.random((trades, 2))
@@ -57,6 +57,7 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         levels=levels,
         bands=changes,
         predictions=predictions,
+        answers=predictions,
         trades=taken,
         outcomes=told,
         breaks=breaks,
@@ -72,7 +73,7 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
                 "predicted": known,
                 "probabilities": predictions["probabilities"][i].ravel() if known else [0] * 3 * HEADS,
                 "calls": predictions["calls"][i] if known else [0] * HEADS,
-                "momentum": predictions["momentum"][i] if known else [0] * HEADS,
+                "leans": predictions["leans"][i] if known else [0] * HEADS,
                 "truth": predictions["truth"][i] if known else [-1] * HEADS,
             }
         )

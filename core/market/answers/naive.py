@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from core.market.answers.table import Answered, Scores
 from core.market.book import FloatArray
 from core.market.grid import STEP_MS
-from core.market.labels import STATIONARY, UNKNOWN, classify
+from core.market.labels import STATIONARY, UNKNOWN, class_of, classify
 
 NAIVE: Final = ("momentum", "stationary", "uniform", "frequencies", "decayed")
 """The momentum rule; always STATIONARY; a third each, calling the classes in turn; how often each class came until then; and how
@@ -86,6 +88,41 @@ def vwap_calls(timestamps: NDArray[np.int64], levels: FloatArray, trades: FloatA
     distance = np.where(size > 1e-12, mid - (money / size.clip(lower=1e-12)).to_numpy(), 0.0)
     far = pd.Series(np.abs(distance)).rolling(VWAP_MEMORY, min_periods=VWAP_BEGIN).quantile(VWAP_FAR).shift(1)
     return classify(distance, far.fillna(np.inf).to_numpy())
+
+
+class RunningVwap:
+    """`vwap_calls` as trades and rows come: a trade counts for the first row that is not before it."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[float, float, float]] = []
+        self._spans: deque[tuple[float, float]] = deque(maxlen=VWAP_ROWS)  # size and money traded before each row
+        self._distances: deque[float] = deque()
+        self._sorted: list[float] = []  # the same, in order
+
+    def trade(self, time_ms: float, price: float, size: float) -> None:
+        """A trade, at any time before the row that it counts for."""
+        self._waiting.append((time_ms, price, size))
+
+    def row(self, time_ms: int, mid: float) -> int:
+        """Returns the next row's call."""
+        due = [trade for trade in self._waiting if trade[0] <= time_ms]
+        self._waiting = [trade for trade in self._waiting if trade[0] > time_ms]
+        self._spans.append((sum(size for *_, size in due), sum(price * size for _, price, size in due)))
+        size, money = (sum(column) for column in zip(*self._spans, strict=True))
+        distance = mid - money / size if size > 1e-12 else 0.0
+        call = class_of(distance, self._far())
+        if len(self._distances) == VWAP_MEMORY:
+            del self._sorted[bisect_left(self._sorted, self._distances.popleft())]
+        self._distances.append(abs(distance))
+        insort(self._sorted, abs(distance))
+        return call
+
+    def _far(self) -> float:
+        if len(self._sorted) < VWAP_BEGIN:
+            return math.inf
+        place = VWAP_FAR * (len(self._sorted) - 1)
+        low = self._sorted[int(place)]
+        return low + (place % 1) * (self._sorted[math.ceil(place)] - low)
 
 
 def baseline_summary(scored: Mapping[str, Scores]) -> dict[str, dict[str, float]]:

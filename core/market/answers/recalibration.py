@@ -23,7 +23,7 @@ from core.market.answers.predictions import RowPredictions
 from core.market.answers.table import Answered, Scores
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import fit_class_biases
-from core.market.labels import UNKNOWN, classify, fit_alpha, moves_after
+from core.market.labels import UNKNOWN, class_of, classify, fit_alpha, moves_after
 from core.market.predictor import MarketCard
 
 REFIT_STEPS: Final = 200
@@ -43,6 +43,7 @@ SCORED_AFTER: Final = 1_000
 FOLDED: Final = 1_000
 """Outcomes that are added to the scores at once."""
 EXPERTS: Final = ("uniform", "frequencies", "written", "fitted")
+FREQUENCIES: Final = EXPERTS.index("frequencies")
 PACE_OF_WEIGHTS: Final = 0.25
 """Weight of an outcome is this over the horizon; chosen, as the experts were, on recordings of six markets (docs/value.md)."""
 Thresholds = Literal["card", "past"]
@@ -51,6 +52,11 @@ Thresholds = Literal["card", "past"]
 
 Triple = tuple[float, float, float]
 A_THIRD: Final[Triple] = (1 / 3, 1 / 3, 1 / 3)
+
+
+def likeliest(p: Triple) -> int:
+    """Class of the largest probability, the first of equal ones."""
+    return max(range(3), key=p.__getitem__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,11 @@ class Recalibrated:
     def written(self) -> Triple:
         """The probabilities as predicted."""
         return self.experts[2]
+
+    @property
+    def likeliest(self) -> int:
+        """Class of the largest recalibrated probability."""
+        return likeliest(self.adapted)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +117,7 @@ class AdaptiveHead:
 
     Attributes:
         alpha: the label threshold in use. settled: whether it stays. weights: of each of `EXPERTS`.
+        resolved: outcomes by this threshold so far.
         scale, biases: the fitted probabilities are softmax(scale log p + biases).
     """
 
@@ -126,7 +138,7 @@ class AdaptiveHead:
         """Nothing is known yet by the threshold in use, nor scored."""
         self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
         self._counts = PRIOR.tolist()
-        self._losses = [0.0] * len(EXPERTS)
+        self._losses, self._lost, self.resolved = [0.0] * len(EXPERTS), 0.0, 0
         self.weights = [1 / len(EXPERTS)] * len(EXPERTS)
         self._due = SCORED_AFTER  # outcomes until the scores begin
         self._sums = [Scores.nothing(), Scores.nothing()]  # as written and recalibrated
@@ -149,6 +161,19 @@ class AdaptiveHead:
         a, b, c = (sum(w * p[k] for w, p in zip(self.weights, experts, strict=True)) for k in range(3))
         return Recalibrated(experts, (a, b, c))
 
+    @property
+    def log_losses(self) -> tuple[float, float]:
+        """Mean log-losses of the recalibrated probabilities and of the class rates, over the same outcomes; NaN without one."""
+        if not self.resolved:
+            return math.nan, math.nan
+        return self._lost / self.resolved, self._losses[FREQUENCIES] / self.resolved
+
+    @property
+    def signals(self) -> bool:
+        """Tells whether the recalibrated probabilities foretold the outcomes so far better than the class rates did (D37)."""
+        mine, frequencies = self.log_losses
+        return mine < frequencies
+
     def _fitted(self, p: Triple) -> Triple:
         """softmax(scale log p + biases)."""
         a, b, c = (self.scale * _log(value) + bias for value, bias in zip(p, self.biases, strict=True))
@@ -162,9 +187,11 @@ class AdaptiveHead:
             self._logits[place] = [_log(p) for p in prediction.written]
             self._moves[place] = move
         self._count += 1
-        truth = 2 if move > self.alpha else 0 if move < -self.alpha else 1
+        truth = class_of(move, self.alpha)
         self._counts[truth] += 1
         self._losses = [sum_ - _log(p[truth]) for sum_, p in zip(self._losses, prediction.experts, strict=True)]
+        self._lost -= _log(prediction.adapted[truth])
+        self.resolved += 1
         least = min(self._losses)
         shares = [math.exp(self._pace * (least - loss)) for loss in self._losses]
         self.weights = [share / sum(shares) for share in shares]

@@ -186,6 +186,28 @@ def spaced(steps: NDArray[np.int64], horizon: int) -> NDArray[np.int64]:
     return np.array(kept, dtype=np.int64)
 
 
+class SpacedCount:
+    """Count of the outcomes that do not overlap, as `spaced` keeps them, while they come in time order.
+
+    Attributes:
+        count: so far.
+    """
+
+    def __init__(self, horizon: int) -> None:
+        self._span_ms = horizon * STEP_MS
+        self.restart()
+
+    def restart(self) -> None:
+        """None so far."""
+        self.count, self._free_ms = 0, -math.inf
+
+    def add(self, when_ms: int) -> None:
+        """The outcome of a prediction at this time."""
+        if when_ms >= self._free_ms:
+            self.count += 1
+            self._free_ms = when_ms + self._span_ms
+
+
 class TakerAccount:
     """The trades of `taker`, as they happen.
 

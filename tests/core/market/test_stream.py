@@ -7,19 +7,20 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.metrics import f1_score, matthews_corrcoef
+from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.market import session as session_module
+from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.book import BookRows, price_tick
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange, Trade
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.stream import HEADER, MAX_BEHIND, ROW, ROW_FIXED, SCORES, FrameKind, FrameStream, encode
+from core.scores import matthews
 from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
 from tests.core.market.helpers import HEADS, random_book, real_rows
 
@@ -89,9 +90,9 @@ def test_a_snapshot_and_the_steps_after_it_are_the_later_snapshot(predictor: Pre
     view = session.view()
     assert screen.step == whole.step == 80 + MAX_BEHIND
     np.testing.assert_array_equal(screen.rows[:, len(ROW) : ROW_FIXED], view.levels)
-    np.testing.assert_array_equal(
-        screen.rows[23:, ROW_FIXED : ROW_FIXED + 12].reshape(-1, 4, 3), view.predictions["probabilities"]
-    )
+    np.testing.assert_array_equal(screen.rows[23:, ROW_FIXED : ROW_FIXED + 12].reshape(-1, 4, 3), view.answers["probabilities"])
+    np.testing.assert_array_equal(screen.rows[23:, ROW_FIXED + 16 : ROW_FIXED + 20], view.predictions["calls"])  # leans
+    np.testing.assert_allclose(screen.scores[:, -3:], view.predictions["probabilities"][-1])  # as written
     assert len(screen.trades) == MAX_BEHIND
 
 
@@ -141,47 +142,56 @@ def test_a_snapshot_is_encoded_once_for_all_viewers(
     assert np.frombuffer(session.snapshot(20)[0])[1] == 31
 
 
-def naive_trades(rows: BookRows, table: pd.DataFrame, name: str, horizon: int) -> list[float]:
+def naive_trades(rows: BookRows, calls: dict[int, int], horizon: int) -> list[float]:
     """A taker's trades in a loop: in at the best price of the row after a call, out a horizon after it, one at a time."""
-    called = dict(zip(table["timestamp"], table[f"{name}_call"], strict=True))
     results, row = [], 0
     while row < len(rows) - horizon:
-        call = called.get(int(rows.timestamps[row]), "STATIONARY")
-        if call == "STATIONARY":
+        call = calls.get(int(rows.timestamps[row]), 1)
+        if call not in (0, 2):
             row += 1
             continue
         ask, bid = rows.levels[:, 0], rows.levels[:, 2]
-        gain = bid[row + horizon] - ask[row + 1] if call == "UP" else bid[row + 1] - ask[row + horizon]
+        gain = bid[row + horizon] - ask[row + 1] if call == 2 else bid[row + 1] - ask[row + horizon]
         results.append(gain / rows.mid[row] * 1e4)
         row += horizon
-    low, _high = stats.t.interval(0.95, len(results) - 1, scale=stats.sem(results)) if len(results) > 1 else (np.nan, np.nan)
-    return [len(results), float(np.mean(results)) if results else float("nan"), -float(low)]
+    if len(results) < FEWEST:
+        return [len(results), float("nan"), float("nan")]
+    low, _high = stats.t.interval(0.95, len(results) - 1, scale=stats.sem(results))
+    return [len(results), float(np.mean(results)), -float(low)]
 
 
 def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop: BackgroundLoop) -> None:
-    rows = random_book(320, 3)
+    """Of the answers; of fewer than ten outcomes that do not overlap there is a count alone."""
+    rows = random_book(200, 3)
     session = MarketSession(ScriptedFeed(replaying(rows)), predictor)
     loop.submit(session.run())
-    wait_until(lambda: session.view(1).step == 320)
+    wait_until(lambda: session.view(1).step == 200)
     screen = Screen.empty()
     screen.take(session.snapshot(10)[0])
-    table = session.export()
-    for (kind, horizon), found in zip(HEADS, screen.scores, strict=True):
-        name = f"{kind}_{horizon}"
-        known = table[table[f"{name}_truth"] != ""]
-        truth, call, naive = (known[f"{name}_{column}"] for column in ("truth", "call", "momentum"))
-        expected = [len(known)]
-        expected += [matthews_corrcoef(truth, one) for one in (call, naive)]
-        expected += [f1_score(truth, one, average="macro") for one in (call, naive)]
-        expected += [200, *(matthews_corrcoef(truth[-200:], one[-200:]) for one in (call, naive))]
-        *expected_trades, reach = naive_trades(rows, table, name, horizon)
-        np.testing.assert_allclose(found[:10], [*expected, *expected_trades], atol=1e-9)
-        np.testing.assert_allclose(found[10], reach, rtol=1e-3)
-        p = known[[f"{name}_p_{one}" for one in ("down", "stationary", "up")]].to_numpy(float)
-        given = p[np.arange(len(p)), truth.map({"DOWN": 0, "STATIONARY": 1, "UP": 2})]
-        assert found[11] == pytest.approx(-np.log(np.maximum(given, 1e-12)).mean(), abs=1e-6)
-        assert found[13] == 0 and np.isnan(found[14])  # the book never stood still for minutes
-    assert (screen.scores[:, 12] > 0).all()
+    answers = session.view(200).answers
+    for head, ((_, horizon), found) in enumerate(zip(HEADS, screen.scores, strict=True)):
+        named = dict(zip(SCORES, found, strict=True))
+        known = answers[answers["truth"][:, head] >= 0]
+        truth, p = known["truth"][:, head], known["probabilities"][:, head]
+        apart = known["timestamp"] - known["timestamp"][0]
+        assert (named["outcomes"], named["sinceMs"]) == (len(known), known["timestamp"][0])
+        assert named["independent"] == apart[-1] // (250 * horizon) + 1  # no row is missing
+        assert named["apart"] == 0 and np.isnan(named["apartAccuracy"])  # the book never stood still for minutes
+        calls = dict(zip(answers["timestamp"].tolist(), answers["calls"][:, head].tolist(), strict=True))
+        *trades, reach = naive_trades(rows, calls, horizon)
+        np.testing.assert_allclose([named["trades"], named["result"]], trades, atol=1e-9)
+        np.testing.assert_allclose(named["reach"], reach, rtol=1e-3)
+        if named["independent"] < FEWEST:
+            assert all(np.isnan(named[one]) for one in ("matthews", "right", "best", "bestMatthews", "logLoss"))
+            continue
+        assert named["matthews"] == pytest.approx(matthews_corrcoef(truth, p.argmax(axis=1)))
+        assert named["right"] == pytest.approx((truth == p.argmax(axis=1)).mean())
+        assert named["logLoss"] == pytest.approx(log_loss(truth, p, labels=[0, 1, 2]))
+        score = session.answer_score(head)
+        assert RIVALS[int(named["best"])] == score.best
+        assert named["bestMatthews"] == pytest.approx(float(matthews(score.best_confusion)))
+        assert named["frequenciesLogLoss"] == pytest.approx(score.frequencies)
+    assert 0 < np.isnan(screen.scores[:, SCORES.index("matthews")]).sum() < len(HEADS)
 
 
 def test_a_frame_tells_the_market_s_step_of_price(predictor: Predictor, loop: BackgroundLoop) -> None:

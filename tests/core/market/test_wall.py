@@ -11,6 +11,7 @@ import pytest
 from sklearn.metrics import matthews_corrcoef
 
 from core.market import wall
+from core.market.answers.one_answer import FEWEST
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.labels import DOWN, UP
 from core.market.predictor import Predictor
@@ -18,7 +19,7 @@ from core.market.session import MarketSession
 from core.market.session_view import Status, View
 from core.market.wall import SPARK_ROWS, wall_row
 from core.messages import compose
-from core.models.tlob import CLASSES
+from core.scores import matthews
 from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying
 from tests.core.market.helpers import HEADS, real_rows, tiny_predictor, with_hole
 
@@ -49,20 +50,23 @@ def seen(session: MarketSession, monkeypatch: pytest.MonkeyPatch, **changes: obj
 def test_a_row_agrees_with_the_sessions_view_and_export(predictor: Predictor, head: int) -> None:
     session = finished(predictor, replaying(ROWS))
     row, view = wall_row(session, head), session.view()
-    newest = view.predictions[-1]
+    newest, score = view.answers[-1], session.answer_score(head)
     assert (row.key, row.symbol, row.status) == (session.feed.key, session.feed.market, Status.ENDED)
     assert row.call == newest["calls"][head]
-    assert row.net == pytest.approx(float(newest["probabilities"][head][UP] - newest["probabilities"][head][DOWN]), abs=1e-6)
+    assert row.net == pytest.approx(float(newest["probabilities"][head][UP] - newest["probabilities"][head][DOWN]), abs=1e-12)
     np.testing.assert_array_equal(row.mids, ROWS.mid[-SPARK_ROWS:])
-    label, horizon = HEADS[head]
-    name = f"{label}_{horizon}"
-    table = session.export()
-    last = table[table[f"{name}_truth"] != ""].tail(200)
-    assert row.scored == len(last) == 200
-    for value, column in ((row.tlob, "call"), (row.momentum, "momentum")):
-        expected = matthews_corrcoef(last[f"{name}_truth"], last[f"{name}_{column}"])
-        assert value == pytest.approx(expected, abs=1e-9)
-    assert set(last[f"{name}_call"]) <= set(CLASSES)
+    known = view.answers[view.answers["truth"][:, head] >= 0]
+    assert row.independent == score.independent >= FEWEST
+    expected = matthews_corrcoef(known["truth"][:, head], known["probabilities"][:, head].argmax(axis=1))
+    assert row.matthews == pytest.approx(expected, abs=1e-9)
+    assert (row.best, row.best_matthews) == (score.best, pytest.approx(float(matthews(score.best_confusion))))
+
+
+def test_of_fewer_than_ten_outcomes_that_do_not_overlap_there_is_a_count(predictor: Predictor) -> None:
+    """The first head looks ten steps ahead: ten such outcomes take 91, the last of which is known ten rows later."""
+    for rows, count in ((predictor.window + 99, 9), (predictor.window + 100, 10)):
+        row = wall_row(finished(predictor, replaying(ROWS[:rows])), 0)
+        assert (row.independent, row.best != "", math.isfinite(row.matthews)) == (count, count == 10, count == 10)
 
 
 def test_the_spark_does_not_cross_a_gap(predictor: Predictor) -> None:
@@ -73,8 +77,8 @@ def test_the_spark_does_not_cross_a_gap(predictor: Predictor) -> None:
 
 def test_before_the_first_book_and_the_first_prediction_nothing_is_claimed(predictor: Predictor) -> None:
     empty = wall_row(MarketSession(ScriptedFeed([]), predictor), 0)
-    assert (empty.status, empty.mids, empty.call, empty.scored) == (Status.CONNECTING, (), None, 0)
-    assert all(math.isnan(value) for value in (empty.net, empty.tlob, empty.momentum, empty.age_s))
+    assert (empty.status, empty.mids, empty.call, empty.independent, empty.best) == (Status.CONNECTING, (), None, 0, "")
+    assert all(math.isnan(value) for value in (empty.net, empty.matthews, empty.best_matthews, empty.age_s))
     warming = wall_row(finished(predictor, replaying(ROWS[: predictor.window - 1])), 0)
     assert warming.call is None and math.isnan(warming.net)
     assert warming.warm == len(warming.mids) == predictor.window - 1
@@ -83,7 +87,7 @@ def test_before_the_first_book_and_the_first_prediction_nothing_is_claimed(predi
 def test_a_call_made_before_a_gap_is_not_shown_after_it(predictor: Predictor) -> None:
     rows = with_hole(ROWS, 300, 40)
     row = wall_row(finished(predictor, [*replaying(rows[:300]), GAP, *books(rows[300:305])]), 0)
-    assert row.call is None and math.isnan(row.net) and row.scored > 0
+    assert row.call is None and math.isnan(row.net) and row.independent > 0
 
 
 @pytest.mark.parametrize("status", [Status.STALE, Status.FAILED, Status.RECONNECTING])

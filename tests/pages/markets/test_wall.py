@@ -14,14 +14,15 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.market.answers.scoreboard import LATEST
 from core.market.feeds.protocol import FeedFailed
 from core.market.hub import MAX_FEEDS_OF_VIEWER, hub, shutdown
 from core.market.session_view import Status
 from core.market.sources import MarketSource
 from core.market.store import index
 from core.messages import compose
+from core.scores import matthews
 from pages.markets import wall_markets
+from pages.markets.live_scores import rival_names
 from pages.shared.navigation import ROOT
 from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
 from tests.core.market.helpers import real_rows, save_tiny
@@ -132,7 +133,7 @@ def test_a_row_shows_what_its_session_says() -> None:
     app = opened(wall="sim:5", label="forward", h="10")
     (session,) = hub().sessions()
     head = session.predictor.head("forward", 10)
-    wait_until(lambda: session.latest_scores(head)[0] == LATEST)
+    wait_until(lambda: session.answer_score(head).enough)
     session.feed.pause()  # type: ignore[attr-defined]
     wait_until(lambda: session.status_now()[0] is Status.PAUSED)
     step = -1
@@ -140,12 +141,13 @@ def test_a_row_shows_what_its_session_says() -> None:
         time.sleep(1.0)
     line = table(ran(app)).iloc[0]
     view = session.view()
-    newest = view.predictions[-1]["probabilities"][head]
-    assert line["status"] == "Paused" and line["scored"] == LATEST and pd.isna(line["age"])
+    newest, score = view.answers[-1]["probabilities"][head], session.answer_score(head)
+    assert line["status"] == "Paused" and line["outcomes"] == score.independent and pd.isna(line["age"])
     assert line["net"] == pytest.approx(float(newest[2] - newest[0]), abs=6e-4)  # three digits are shown
-    assert line["call"] == ("▼ Down", "■ Stationary", "▲ Up")[view.predictions[-1]["calls"][head]]
-    _count, tlob, momentum = session.latest_scores(head)
-    assert (line["tlob"], line["momentum"]) == pytest.approx((tlob, momentum), abs=6e-4)
+    assert line["call"] == ("▼ Down", "■ Stationary", "▲ Up", "No signal now")[view.answers[-1]["calls"][head]]
+    both = float(matthews(score.confusion)), float(matthews(score.best_confusion))
+    assert (line["matthews"], line["best"]) == pytest.approx(both, abs=6e-4)
+    assert line["rule"] == rival_names()[score.best]
     assert line["mids"][-1] == pytest.approx((view.levels[-1, 0] + view.levels[-1, 2]) / 2)
 
 

@@ -167,7 +167,7 @@ def test_rolling_scores_are_of_the_last_thousand() -> None:
 def test_what_is_resolved_is_told_and_the_latest_scores_are_of_it() -> None:
     """Two heads, one and three steps ahead; an unpredicted row in between; nothing after a gap."""
     board, mids = Scoreboard([("forward", 1), ("forward", 3)], [1e-9, 1e-9]), saws()
-    assert np.isnan(board.losses()).all() and board.latest([0, 1]).sum() == board.scores(0).since_ms == 0
+    assert board.latest([0, 1]).sum() == board.scores(0).since_ms == 0
     rng, path, given, told = np.random.default_rng(1), list[float](), list[Predictions | None](), list[tuple[int, int, int]]()
     for i in range(40):
         p = rng.dirichlet([1, 1, 1], (1, 2)).astype(np.float32)
@@ -190,11 +190,11 @@ def test_what_is_resolved_is_told_and_the_latest_scores_are_of_it() -> None:
                 assert answer is not None
                 matrix[0, truth, answer.calls[0, head]] += 1
                 matrix[1, truth, answer.momentum[0, head]] += 1
-            np.testing.assert_array_equal(board.latest([head], count=count)[0], matrix)
+            np.testing.assert_array_equal(board.latest([head], count=count, rules=2)[0], matrix)
         losses = [-np.log(answer.probabilities[0, head, truth]) for answer, truth in mine if answer is not None]
-        assert board.losses()[head, 0] == pytest.approx(np.mean(losses), rel=1e-5)
+        assert board.scores(head).session["tlob"].log_loss == pytest.approx(np.mean(losses), rel=1e-5)
+        assert board.scores(head).session["uniform"].log_loss == pytest.approx(np.log(3))
     np.testing.assert_array_equal(board.latest([1, 0], count=9), np.stack([board.latest([head], count=9)[0] for head in (1, 0)]))
-    assert board.losses()[:, RULES.index("uniform")] == pytest.approx(np.log(3))
     board.gap()
     assert board.step(250 * 60, next(mids), given[0]) == []
 

@@ -1,0 +1,169 @@
+"""The one answer of each label and horizon of a running market, and its score beside the best of the naive rules (D37, D39).
+
+An answer is the likeliest class of the recalibrated probabilities, or no call where these have not foretold the outcomes so far
+better than the class rates did. Its score, and that of the rules beside it, is of the likeliest class at every outcome since the
+label's threshold stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core import scores
+from core.market.answers.naive import NAIVE, RunningRates, in_turn
+from core.market.answers.recalibration import FREQUENCIES, AdaptiveHead, Recalibrated, likeliest
+from core.market.answers.table import NO_CALL
+from core.market.answers.value import SpacedCount
+from core.market.labels import STATIONARY, Head, class_of, smoothing_steps
+
+RIVALS: Final = (*NAIVE, "vwap")
+"""The naive rules beside an answer; the last says where the mid stands against the mean traded price of a minute."""
+FEWEST: Final = 10
+"""Outcomes that do not overlap, below which there is a count and no score (D39)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerScore:
+    """Score of one head's answers, and of the best of `RIVALS` on the same outcomes.
+
+    Attributes:
+        outcomes: known so far; independent: those of them that do not overlap. since_ms: time of the first, 0 before it.
+        confusion: (3, 3) of the likeliest class. best: name of the rule of the highest Matthews correlation.
+        log_loss: mean, of the recalibrated probabilities; frequencies: that of the class rates so far.
+        signals: whether the former is below the latter.
+    """
+
+    outcomes: int
+    independent: int
+    since_ms: int
+    confusion: NDArray[np.int64]
+    best: str
+    best_confusion: NDArray[np.int64]
+    log_loss: float
+    frequencies: float
+    signals: bool
+
+    @property
+    def enough(self) -> bool:
+        """Tells whether these are outcomes enough for a score."""
+        return self.independent >= FEWEST
+
+
+@dataclass(frozen=True, slots=True)
+class RowAnswers:
+    """Answers at one row, as they were shown: `made` of every head, and whether each was a call (`AdaptiveHead.signals`)."""
+
+    made: tuple[Recalibrated, ...]
+    signals: tuple[bool, ...]
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        """(heads, 3)."""
+        return np.array([one.adapted for one in self.made])
+
+    @property
+    def calls(self) -> list[int]:
+        """The class called of every head, `NO_CALL` where there is no signal."""
+        return [one.likeliest if signal else NO_CALL for one, signal in zip(self.made, self.signals, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A row as it was shown before it was confirmed (D27): that rule's call `vwap`; `answers`, None where none were made."""
+
+    vwap: int = STATIONARY
+    answers: RowAnswers | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleState:
+    """State of the naive rules after a row: the momentum rule's `moves` and the class that `decayed` calls, of each head."""
+
+    moves: list[float]
+    decayed: list[int]
+    vwap: int
+
+
+class AnswerBoard:
+    """Makes the answers of a market's heads and counts what came of them, as outcomes become known.
+
+    Args:
+        adaptive: recalibration of each head, which this resolves.
+    """
+
+    def __init__(self, heads: Sequence[Head], adaptive: Sequence[AdaptiveHead]) -> None:
+        self._adaptive = adaptive
+        self._averages = [smoothing_steps(horizon) for _, horizon in heads]
+        self._confusion = np.zeros((len(heads), 1 + len(RIVALS), 3, 3), dtype=np.int64)
+        self._since_ms = [0] * len(heads)
+        self._independent = [SpacedCount(horizon) for _, horizon in heads]
+        self._rates = RunningRates(len(heads))
+
+    def answers(self, probabilities: NDArray[np.floating]) -> RowAnswers:
+        """Answers to a prediction (heads, 3) with what is known now; nothing comes of it."""
+        made = tuple(one.recalibrate(p) for one, p in zip(self._adaptive, probabilities.tolist(), strict=True))
+        return RowAnswers(made, self._signals)
+
+    def predict(self, probabilities: NDArray[np.floating]) -> RowAnswers:
+        """The same, as the next prediction in turn, at which a calibration may be fitted anew."""
+        made = tuple(one.predict(p) for one, p in zip(self._adaptive, probabilities.tolist(), strict=True))
+        return RowAnswers(made, self._signals)
+
+    @property
+    def _signals(self) -> tuple[bool, ...]:
+        return tuple(one.signals for one in self._adaptive)
+
+    def rule_state(self, mids: Sequence[float], vwap: int) -> RuleState:
+        """State of the rules after a row, at which its outcome is asked for later.
+
+        Args:
+            mids: of the rows since the last gap, oldest first. vwap: that rule's call at the last of them.
+        """
+        moves = {steps: mids[-1] / (sum(mids[-steps:]) / len(mids[-steps:])) - 1 for steps in set(self._averages)}
+        decayed = self._rates.probabilities[1].argmax(axis=1).tolist()
+        return RuleState([moves[steps] for steps in self._averages], decayed, vwap)
+
+    def resolve(self, head: int, when: int, move: float, answer: Recalibrated, rules: RuleState) -> int:
+        """Counts an outcome and returns its class by the threshold in use.
+
+        Args:
+            when: time of the prediction, milliseconds. move: the label's, a fraction of the price.
+            answer, rules: as they were at that row.
+        """
+        one = self._adaptive[head]
+        settled = one.settled
+        truth = one.resolve(answer, move)
+        if one.settled is not settled:  # what was counted by the other threshold does not hold any more
+            self._confusion[head] = self._since_ms[head] = 0
+            self._independent[head].restart()
+            self._rates.counts[:, head] = 0
+            return truth
+        momentum, frequencies = class_of(rules.moves[head], one.alpha), likeliest(answer.experts[FREQUENCIES])
+        calls = answer.likeliest, momentum, STATIONARY, int(in_turn(when)), frequencies, rules.decayed[head], rules.vwap
+        self._confusion[head, range(len(calls)), truth, calls] += 1
+        self._rates.learn(head, truth)
+        self._since_ms[head] = self._since_ms[head] or when
+        self._independent[head].add(when)
+        return truth
+
+    def score(self, head: int) -> AnswerScore:
+        """One head's score so far."""
+        mine, *rivals = self._confusion[head]
+        best = int(np.argmax(scores.matthews(rivals)))
+        log_loss, frequencies = self._adaptive[head].log_losses
+        return AnswerScore(
+            outcomes=int(mine.sum()),
+            independent=self._independent[head].count,
+            since_ms=self._since_ms[head],
+            confusion=mine.copy(),
+            best=RIVALS[best],
+            best_confusion=rivals[best].copy(),
+            log_loss=log_loss,
+            frequencies=frequencies,
+            signals=self._adaptive[head].signals,
+        )
