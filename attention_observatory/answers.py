@@ -24,7 +24,7 @@ from core.explain.scene import AttentionScene, BookStage, FilmStage, GridStage, 
 from core.figures.market import horizons_figure
 from core.figures.pictures import ranking_figure
 from core.figures.signs import clip_figure
-from core.market.book import FILE_COLUMNS, BookError, BookRows, resample, rows_from_frame
+from core.market.book import FILE_COLUMNS, STEP_MS, BookError, BookRows, first_fault, resample, rows_from_frame
 from core.market.predictor import Predictor, load_predictor
 from core.market.store.rows import read_market
 from core.market.windows import window_ends
@@ -182,8 +182,8 @@ def predict_book(
     """The answer of TLOB to the newest window of an order book.
 
     Args:
-        book: a Parquet or CSV file or a DataFrame with `timestamp` (ms) and the forty columns of ten levels a side; or an array
-            (rows, 40) in the model's order, ask price, ask size, bid price, bid size from the best level on, 250 ms apart.
+        book: a Parquet or CSV file or a DataFrame with `timestamp` (ms, or a date) and the forty columns of ten levels a side; or
+            an array (rows, 40) in the model's order, ask price, ask size, bid price, bid size from the best on, 250 ms apart.
         market: words that name it ("binance spot BTC/USDT"); of a file, its name where left out.
 
     Raises:
@@ -212,7 +212,10 @@ def _rows(book: File | pd.DataFrame | NDArray[np.floating]) -> BookRows:
     if isinstance(book, np.ndarray):
         if book.ndim != 2 or book.shape[1] != len(FILE_COLUMNS):
             raise BookError(f"an array of a book is (rows, {len(FILE_COLUMNS)}), not {book.shape}")
-        book = pd.DataFrame(book, columns=list(FILE_COLUMNS)).assign(timestamp=np.arange(len(book), dtype=np.int64) * 250)
+        levels = book.astype(np.float64)
+        if problem := first_fault(levels):
+            raise BookError("the book {problem}", problem=problem)
+        return BookRows(timestamps=np.arange(len(book), dtype=np.int64) * STEP_MS, levels=levels)
     return resample(rows_from_frame(book))
 
 

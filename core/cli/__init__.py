@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "faithful": "measure how faithful each importance method is for a model",
     "record": "record a live order book to Parquet files",
     "verify": "make a recording's journal of predictions again, and compare",
+    "inspect": "say what is in order-book files",
     "setup": "fetch the hand finder's models",
     "bench": "measure speed on this machine, as ratios to references in the same run",
 }

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from core.market.grid import MAX_CARRY_MS, grid_rows, stalled
 from core.market.grid import STEP_MS as STEP_MS
+from core.market.times import UNKNOWN, milliseconds, why_not
 from core.messages import N_, Message, Refusal, compose, first_line
 
 if TYPE_CHECKING:  # which sums books by this module
@@ -292,14 +293,15 @@ def rows_from_frame(frame: pd.DataFrame, *, name: str = THE_FILE, before: int = 
         )
     if frame.empty:
         raise BookError("{name} has no rows: at least one book is needed", name=name)
+    timestamps, _unit = milliseconds(frame["timestamp"])
+    if (none := timestamps == UNKNOWN).any():
+        row = int(np.argmax(none))
+        why = why_not(frame["timestamp"].iloc[row], "timestamp")
+        raise BookError("{name} {problem} (row {row})", name=name, problem=why, row=row + before)
     try:
-        timestamps = _whole_milliseconds(frame["timestamp"])
         levels = frame[list(FILE_COLUMNS)].to_numpy(dtype=np.float64)
     except (ValueError, TypeError) as error:
-        raise BookError(
-            "{name} holds something other than numbers: timestamps must be whole milliseconds, the rest decimal numbers",
-            name=name,
-        ) from error
+        raise BookError("{name} holds something other than numbers in its prices or sizes", name=name) from error
     if (np.diff(timestamps) < 0).any():
         raise BookError("{name} is not in time order: sort it by timestamp", name=name)
     if problem := first_fault(levels):
@@ -319,15 +321,6 @@ def _deep_of(frame: pd.DataFrame) -> FloatArray:
     """The whole levels of these columns from the eleventh on, NaN past the first that a row lacks or that is not sensible."""
     deep = frame[whole_levels(frame.columns)[4 * LEVELS :]].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
     return known_depth(deep)
-
-
-def _whole_milliseconds(column: pd.Series) -> NDArray[np.int64]:
-    if pd.api.types.is_datetime64_any_dtype(column):
-        raise TypeError("dates are no milliseconds")
-    values = column.to_numpy(dtype=np.float64)  # exact for any date
-    if not np.isfinite(values).all() or (values % 1).any() or (np.abs(values) >= 2**63).any():  # past it int64 means another date
-        raise ValueError("a missing or broken timestamp")
-    return values.astype(np.int64)
 
 
 def frame_from_rows(rows: BookRows) -> pd.DataFrame:
@@ -352,7 +345,7 @@ def read_rows(path: Path, *, deep: bool = False) -> BookRows:
     wanted = {"timestamp", *FILE_COLUMNS, *(DEEP_COLUMNS if deep else ())}
     with reading(path):
         if path.suffix.lower() == ".csv":
-            frame = pd.read_csv(path, usecols=lambda column: column in wanted)
+            frame = pd.read_csv(path, usecols=lambda column: column in wanted, skipinitialspace=True)
         else:
             present = [column for column in pq.read_schema(path).names if column in wanted]
             frame = pd.read_parquet(path, columns=present)

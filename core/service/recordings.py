@@ -12,7 +12,7 @@ from typing import Final
 from core.market.book import BookError
 from core.market.formats import bounded
 from core.market.formats.conversion import Inspection, Progress
-from core.market.formats.protocol import FormatError
+from core.market.formats.tables import FormatError
 from core.market.store import changes
 from core.market.store.background_recorder import RECORDER
 from core.market.store.index import Recording

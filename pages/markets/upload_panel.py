@@ -15,8 +15,9 @@ import pandas as pd
 import streamlit as st
 
 from core.market.book import STEP_MS
-from core.market.formats.conversion import SHOWN_PROBLEMS, Inspection
-from core.market.formats.protocol import FormatError
+from core.market.formats.conversion import NAMED_FAULTS, Inspection
+from core.market.formats.readers import FORMATS
+from core.market.formats.tables import FormatError
 from core.market.store.segments import market_folder
 from core.market.store.writer import FileSummary
 from core.messages import translate
@@ -58,8 +59,9 @@ def show() -> None:
         st.session_state.pop(INSPECTED, None)
         return
     groups: dict[str, list[Any]] = {}
-    for upload in uploads:
-        groups.setdefault(PART.sub("", upload.name), []).append(upload)
+    pair = {part for upload in uploads for part in PART.findall(upload.name)} == {"message", "orderbook"} and len(uploads) == 2
+    for upload in uploads:  # of a pair the door compares the names
+        groups.setdefault("" if pair else PART.sub("", upload.name), []).append(upload)
     there = {_files(group) for group in groups.values()}
     kept: dict[Any, InspectedFiles] = st.session_state.get(INSPECTED, {})
     for gone in kept.keys() - there:  # and with it the copy on the disk
@@ -92,7 +94,7 @@ def _several(groups: list[list[Any]]) -> None:
             line["wrong"] = translate(str(error))
             continue
         inspected.append(one)
-        line |= {"format": one.inspection.form.name, "market": one.inspection.market, "books": one.inspection.books,
+        line |= {"format": FORMATS[one.inspection.form].name, "market": one.inspection.market, "books": one.inspection.books,
                  "begins": moment(datetime.fromtimestamp(one.inspection.start_ms / 1e3, UTC))}  # fmt: skip
     names = {"file": _("File"), "format": _("Format"), "market": _("Market"), "begins": _("Begins"), "books": _("Books"),
              "wrong": _("What is wrong")}  # fmt: skip
@@ -153,7 +155,7 @@ def _describe(inspection: Inspection) -> None:
     begins, ends = (moment(datetime.fromtimestamp(when / 1e3, UTC)) for when in (inspection.start_ms, inspection.end_ms))
     carried = _("median; a book is carried for {time} at most").format(time=duration((inspection.carry_ms or STEP_MS) / 1e3))
     values = (
-        (_("Format"), inspection.form.name, inspection.market),
+        (_("Format"), FORMATS[inspection.form].name, inspection.market),
         (_("Books"), number(inspection.books), ""),
         (_("Levels a side"), number(inspection.levels), ""),
         (_("Span"), duration((inspection.end_ms - inspection.start_ms) / 1e3), f"{begins} – {ends}"),
@@ -163,8 +165,10 @@ def _describe(inspection: Inspection) -> None:
     left_out = number(inspection.problem_count)
     last = Stat(name=_("Rows left out"), value=left_out, tone="warning" if inspection.problem_count else "plain")
     stat_strip([*(Stat(name=name, value=value, note=note) for name, value, note in values), last])
-    if inspection.form.remark:
-        st.caption(translate(inspection.form.remark))
+    if remark := FORMATS[inspection.form].remark:
+        st.caption(translate(remark))
+    for note in inspection.notes:
+        st.warning(translate(note))
     if inspection.problems:
         with st.expander(_("Rows that are left out"), icon=":material/rule:"):
             table = [{"row": one.row, "what": translate(one.what)} for one in inspection.problems]
@@ -177,7 +181,7 @@ def _describe(inspection: Inspection) -> None:
                     "what": st.column_config.TextColumn(_("What is wrong")),
                 },
             )
-            if inspection.problem_count > SHOWN_PROBLEMS:
+            if inspection.problem_count > NAMED_FAULTS:
                 more = number(inspection.problem_count - len(inspection.problems))
                 st.caption(_("And {count} more.").format(count=more))
 

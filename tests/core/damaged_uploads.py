@@ -19,7 +19,7 @@ from core import checkpoints, npz
 from core.market.book import BookError, read_rows
 from core.market.feeds.protocol import Trade
 from core.market.formats import conversion
-from core.market.formats.protocol import FormatError
+from core.market.formats.tables import FormatError
 from core.market.grid import Row
 from core.market.predictor import load_predictor
 from core.market.store.index import list_recordings
@@ -55,7 +55,7 @@ def _convert(path: Path) -> None:
         if name != path.name:
             others[name].write_bytes(data)
     found = conversion.inspect(others)
-    conversion.convert(others, path.parent / "out" / "made.parquet", market=found.market or "m", levels=max(found.levels, 1))
+    conversion.convert(others, path.parent / "out" / "made.parquet", market=found.market or "m")
     read_rows(path.parent / "out" / "made.parquet")
 
 

@@ -25,7 +25,7 @@ from core import checkpoints
 from core.market.book import BookRows, frame_from_rows, read_rows
 from core.market.feeds.protocol import Trade
 from core.market.formats import conversion
-from core.market.formats.protocol import FormatError
+from core.market.formats.tables import FormatError
 from core.market.grid import HOUR_MS, Row
 from core.market.made_again import known_predictors, make_again
 from core.market.store.writer import SegmentWriter, restore_recordings
@@ -239,7 +239,7 @@ def test_a_conversion(tmp_path: Path) -> None:
     expected = read_rows(source).timestamps.tolist()
 
     def convert(folder: Path) -> None:
-        conversion.convert(files, folder / "made.parquet", market="ABC/USD", levels=seen.levels, seen=seen)
+        conversion.convert(files, folder / "made.parquet", market="ABC/USD", seen=seen)
 
     def work(folder: Path, acknowledged: list[int]) -> None:
         convert(folder)

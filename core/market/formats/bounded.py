@@ -23,51 +23,44 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.market.formats import conversion
-from core.market.formats.conversion import Inspection, Progress
-from core.market.formats.protocol import FormatError, RowProblem
-from core.market.formats.readers import FORMATS
+from core.market.formats.conversion import Inspection, Progress, RowProblem
+from core.market.formats.tables import FormatError
 from core.market.store.segments import remove_leftovers
 from core.market.store.writer import FileSummary
-from core.messages import Message, compose, packed, unpacked
+from core.messages import compose, packed, unpacked
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 MAX_AT_ONCE: Final = 2
 WALL: Final = 5
 """Seconds by the wall for each of the processor's: a busy machine is no reason to give up."""
 MIN_WALL_S: Final = 120.0
+OUT_OF_TIME: Final = (-int(getattr(signal, "SIGXCPU", 0)), -int(getattr(signal, "SIGKILL", 0)))
 _places: Final = threading.BoundedSemaphore(MAX_AT_ONCE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits of what reading may take, beside what the process takes to start.
-
-    Attributes:
-        seconds: of the processor. mib: of memory.
-    """
+    """Limits beside what the process takes to start: seconds of the processor, MiB of memory."""
 
     seconds: int
     mib: int = 2_048
 
 
 def limits_for(files: Mapping[str, Path]) -> Limits:
-    """More for larger files: a CSV file takes about a second a MiB, a packed one five to ten."""
-    size = sum(path.stat().st_size for path in files.values())
+    """More for larger files."""
+    size = sum(path.stat().st_size for path in files.values() if path.is_file())
     return Limits(seconds=min(900, 20 + 5 * (size >> 20)))
 
 
 def inspect(files: Mapping[str, Path], *, progress: Progress | None = None, limits: Limits | None = None) -> Inspection:
-    """As `conversion.inspect`, within limits.
+    """As `conversion.inspect`, within limits, by the files' size where None.
 
     The process ends with this call, also where `progress` raises.
-
-    Args:
-        limits: by the files' size where None.
 
     Raises:
         FormatError: also where a limit is reached, or enough files are being read already.
     """
-    return _inspection(_asked({}, files, limits or limits_for(files), progress))
+    return _inspection(_answer({}, files, limits or limits_for(files), progress))
 
 
 def convert(
@@ -88,75 +81,70 @@ def convert(
         FormatError: as of `inspect`, and where the disk refuses.
     """
     limits = limits or Limits(seconds=2 * limits_for(files).seconds)
-    order = {"path": str(path.resolve()), "market": market, "seen": _as_json(seen)}
     try:
-        answer = _asked(order, files, limits, progress)
+        answer = _answer({"path": str(path.resolve()), "market": market, "seen": _as_json(seen)}, files, limits, progress)
     finally:
         remove_leftovers(path.parent, f".*.{path.name}.part")
     return FileSummary(**answer | {"mids": tuple(answer["mids"])})
 
 
-def _asked(order: dict[str, Any], files: Mapping[str, Path], limits: Limits, progress: Progress | None) -> dict[str, Any]:
+def _answer(order: dict[str, Any], files: Mapping[str, Path], limits: Limits, progress: Progress | None) -> dict[str, Any]:
     """The answer of a process to an order, where one of the places for them is free."""
     if not _places.acquire(blocking=False):
         raise FormatError("{count} files are being read on this server already: try again later", count=MAX_AT_ONCE)
+    order |= vars(limits) | {"files": {name: str(path.resolve()) for name, path in files.items()}}
     try:
-        named = {name: str(path.resolve()) for name, path in files.items()}
-        return _answer(order | vars(limits) | {"files": named}, limits, progress)
+        process = subprocess.Popen(
+            [sys.executable, "-m", __spec__.name if __spec__ else __name__],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        late = threading.Timer(max(MIN_WALL_S, WALL * limits.seconds), process.kill)
+        late.start()
+        try:
+            return _last_word(process, order, progress)
+        finally:
+            late.cancel()
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
     finally:
         _places.release()
 
 
-def _answer(order: dict[str, Any], limits: Limits, progress: Progress | None) -> dict[str, Any]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", __spec__.name if __spec__ else __name__],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-    )
-    late = threading.Timer(max(MIN_WALL_S, WALL * limits.seconds), process.kill)
-    late.start()
-    try:
-        assert process.stdin is not None and process.stdout is not None
-        with contextlib.suppress(BrokenPipeError), process.stdin as order_in:
-            order_in.write(json.dumps(order, default=_plain))
-        for line in process.stdout:
-            answer = json.loads(line)
-            if "result" in answer:
-                return dict(answer["result"])
-            if "refused" in answer:
-                raise FormatError(unpacked(answer["refused"]))
-            if progress:
-                progress(answer["done"])
-        raise FormatError(_why(", ".join(order["files"]), process.wait(), limits))
-    finally:
-        late.cancel()
-        process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-
-
-def _why(names: str, code: int, limits: Limits) -> Message:
-    """A sentence on a process that ended without an answer, by how it ended."""
-    if code in (-int(getattr(signal, "SIGXCPU", 0)), -int(getattr(signal, "SIGKILL", 0))):
-        return compose("reading {files} takes more than {count} s of the processor: split it", files=names, count=limits.seconds)
-    return compose("reading {files} ended early: it is damaged, or takes more memory than it may", files=names)
+def _last_word(process: subprocess.Popen[str], order: dict[str, Any], progress: Progress | None) -> dict[str, Any]:
+    assert process.stdin is not None and process.stdout is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin as order_in:
+        order_in.write(json.dumps(order, default=_plain))
+    for line in process.stdout:
+        answer = json.loads(line)
+        if "result" in answer:
+            return dict(answer["result"])
+        if "refused" in answer:
+            raise FormatError(unpacked(answer["refused"]))
+        if progress:
+            progress(answer["done"])
+    about = {"files": ", ".join(order["files"]), "count": order["seconds"]}
+    if process.wait() in OUT_OF_TIME:
+        raise FormatError("reading {files} takes more than {count} s of the processor: split it", **about)
+    raise FormatError("reading {files} ended early: it is damaged, or takes more memory than it may", **about)
 
 
 def _as_json(seen: Inspection) -> dict[str, Any]:
-    return vars(seen) | {"form": seen.form.key, "problems": [(one.row, packed(one.what)) for one in seen.problems]}
+    problems, notes = [(one.row, packed(one.what)) for one in seen.problems], [packed(one) for one in seen.notes]
+    return vars(seen) | {"problems": problems, "notes": notes}
 
 
 def _inspection(answer: dict[str, Any]) -> Inspection:
     """The inverse of `_as_json`."""
-    form = next(one for one in FORMATS if one.key == answer["form"])
-    problems = tuple(RowProblem(row=row, what=unpacked(what)) for row, what in answer["problems"])  # type: ignore[arg-type]
-    return Inspection(**answer | {"form": form, "problems": problems})
+    problems = tuple(RowProblem(row=row, what=unpacked(what)) for row, what in answer["problems"])
+    return Inspection(**answer | {"problems": problems, "notes": tuple(map(unpacked, answer["notes"]))})
 
 
 def main() -> None:
@@ -175,7 +163,7 @@ def main() -> None:
     try:
         if "path" in order:
             seen, path = _inspection(order["seen"]), Path(order["path"])
-            written = conversion.convert(files, path, market=order["market"], levels=seen.levels, seen=seen, progress=say_done)
+            written = conversion.convert(files, path, market=order["market"], seen=seen, progress=say_done)
             _say({"result": vars(written)})
         else:
             _say({"result": _as_json(conversion.inspect(files, progress=say_done))})
@@ -184,10 +172,8 @@ def main() -> None:
     except OSError as error:
         _say({"refused": str(error)})
     except MemoryError:
-        what = compose(
-            "reading {files} takes more than {most} MiB of memory: split it", files=", ".join(files), most=order["mib"]
-        )
-        _say({"refused": packed(what)})
+        about = {"files": ", ".join(files), "most": order["mib"]}
+        _say({"refused": packed(compose("reading {files} takes more than {most} MiB of memory: split it", **about))})
 
 
 def _limit(seconds: int, memory: int) -> None:

@@ -1,13 +1,15 @@
-"""Recognises a file, says what is in it before it is used, and converts it to a recording on the 250 ms grid."""
+"""The one door for order-book files: recognises them, says what is in them, and converts them to rows of 250 ms."""
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,57 +17,128 @@ from numpy.typing import NDArray
 
 from core.market.book import LARGEST, LEVELS, RECORDED_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth
 from core.market.feeds.trades import trades_path, trades_table
-from core.market.formats.protocol import BookBatch, BookFormat, FormatError, RowProblem
-from core.market.formats.readers import FORMATS, OwnFormat
-from core.market.grid import carry_ms, grid_rows, on_grid
+from core.market.formats import tables
+from core.market.formats.identity import OF_A_FILE, Claim, agreed, contradiction, market_said
+from core.market.formats.readers import (
+    FI2010,
+    FORMATS,
+    MAPS,
+    OWN,
+    TARDIS,
+    BookBatch,
+    Fi2010Source,
+    LobsterSource,
+    MappedSource,
+    Source,
+    lobster_kind,
+)
+from core.market.formats.tables import Faults, FormatError
+from core.market.grid import carry_ms, count_pauses, grid_rows, on_grid
 from core.market.store.segments import write_table
 from core.market.store.writer import FileSummary, RowBlock, write_rows
+from core.market.times import DAY_MS
 from core.messages import Message, compose
 
-SHOWN_PROBLEMS: Final = 50
-"""Problems that are kept with their rows; further ones are counted."""
+NAMED_FAULTS: Final = 50
+"""Rows that are named with what is wrong; further ones are counted."""
+ZONES_MS: Final = 14 * 3_600_000
+SLACK_MS: Final = 60_000
+"""Milliseconds that books may lie beside the day in their name: it may be any time zone's, but for LOBSTER and tardis.dev."""
+LEAP: Final = 0.01
+LEAPS: Final = 4
+"""So many moves of the mid by more than this share, each taken back by the next, are two markets in turn."""
+BREAK: Final = 0.5
+"""A move of the mid, by its logarithm, that no market makes between two books, nor overnight."""
 
 Progress = Callable[[float], object]
 
 
 @dataclass(frozen=True, kw_only=True)
+class RowProblem:
+    """Fault of one row: its line or row number in the file, from 1, and a clause that says what would be right."""
+
+    row: int
+    what: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Inspection:
-    """Contents of a file.
+    """Contents of files.
 
     Attributes:
-        form: its format. market: as far as it says. books: usable ones. levels: a side, at most.
-        start_ms, end_ms: first and last book. sampling_ms: the median time between two.
+        form: key of their format. market: as far as they say. books: usable ones. levels: a side, at most.
+        start_ms, end_ms: first and last book. gaps: pauses that no book is carried over.
+        sampling_ms: the median time between two.
         carry_ms: how long a book is carried (`core.market.grid.carry_ms`); None for rows of this program, which stay as they are.
         trades: their number. problems: the first rows that are left out; problem_count: all of them.
+        notes: what is odd about the whole.
     """
 
-    form: BookFormat
+    form: str
     market: str
     books: int
     levels: int
     start_ms: int
     end_ms: int
+    gaps: int
     sampling_ms: float
     carry_ms: int | None
     trades: int
     problems: tuple[RowProblem, ...]
     problem_count: int
+    notes: tuple[str, ...] = ()
 
 
-def recognise(files: Mapping[str, Path]) -> BookFormat:
-    """The format of these files, by their content.
+def sources(files: Mapping[str, Path]) -> list[Source]:
+    """The files as books, each recognised by its content, in order of time; LOBSTER's two of a day are one.
 
     Args:
-        files: by the names they had; one, or LOBSTER's two.
+        files: by the names they had, all of one market.
 
     Raises:
-        FormatError: where it is none of those known.
+        FormatError: where one is of no known format, says what it is, or they contradict each other.
     """
-    for form in FORMATS:
-        if files and all(path.stat().st_size for path in files.values()) and form.recognises(files):
-            return form
-    names = ", ".join(form.name for form in FORMATS)
-    raise FormatError("{files} is of no known format: {names} are right", files=", ".join(files) or "–", names=names)
+    if not files:
+        raise FormatError(compose("there is no file to open: give one or more"))
+    every: list[Source] = []
+    lobster: dict[str, dict[str, Path]] = {"messages": {}, "book": {}}
+    for name, path in files.items():
+        if not path.is_file():
+            raise FormatError("there is no file {path}: give one with order books", path=name)
+        tables.refuse_by_kind(path, name)
+        if kind := lobster_kind(path):
+            lobster[kind][name] = path
+        else:
+            every.append(_source(name, path))
+    every += _lobster(lobster["messages"], lobster["book"])
+    if len(every) > 1:
+        starts = [next((int(one.timestamps[0]) for one in source.batches() if len(one.timestamps)), 0) for source in every]
+        every = [every[i] for i in np.argsort(starts, kind="stable")]
+    return every
+
+
+def _source(name: str, path: Path) -> Source:
+    """A file that is no part of LOBSTER's two."""
+    names = tables.parquet_columns(path, name) if tables.is_parquet(path) else tables.cells_of(tables.first_line_of(path))
+    if form := next((one for one in MAPS if one.fits(names)), None):
+        return MappedSource({name: path}, form, names)
+    if re.match(rb"\s*-?\d\.\d+e[+-]\d+(\s+-?\d\.\d+e[+-]\d+)+", tables.head(path)):
+        return Fi2010Source({name: path})
+    if TARDIS.time in names:
+        raise FormatError("{file} is tardis.dev's and holds no whole books: its data type book_snapshot_25 does", file=name)
+    known = ", ".join(form.name for form in FORMATS.values())
+    raise FormatError("{files} is of no known format: {names} are right", files=name, names=known)
+
+
+def _lobster(messages: dict[str, Path], books: dict[str, Path]) -> Iterator[Source]:
+    """LOBSTER's files in pairs, by their names; those left over are compared."""
+    while messages or books:
+        if not (messages and books):
+            what = compose("order book") if messages else compose("messages")
+            raise FormatError("LOBSTER's order book comes with its messages: the file of the {what} is missing", what=what)
+        pairs = [(one, two) for one in messages for two in books if one.replace("message", "orderbook") == two]
+        one, two = next(iter([*pairs, (next(iter(messages)), next(iter(books)))]))
+        yield LobsterSource((one, messages.pop(one)), (two, books.pop(two)))
 
 
 def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> Inspection:
@@ -75,39 +148,144 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> I
         progress: called with the share read.
 
     Raises:
-        FormatError: where they are of no known format, or hold no usable book.
+        FormatError: as of `sources`, and where they hold no usable books or contradict themselves.
     """
-    form = recognise(files)
-    problems: list[RowProblem] = []
-    problem_count = levels = trades = 0
-    parts: list[NDArray[np.int64]] = []
-    for batch, wrong in _checked(form, files):
-        problem_count += len(wrong)
-        problems += wrong[: SHOWN_PROBLEMS - len(problems)]
-        trades += len(batch.trades)
-        if len(batch.timestamps):
-            parts.append(batch.timestamps)
-            levels = max(levels, int(np.isfinite(batch.values[:, 0::4]).sum(axis=1).max()))
-        if progress:
-            progress(min(1.0, batch.done))
-    if not parts:
-        if problems:
-            raise FormatError("no book of it can be used: row {row} {what}", row=problems[0].row, what=problems[0].what)
-        raise FormatError(compose("no book of it can be used: it holds none"))
-    times = np.concatenate(parts)
+    every = sources(files)
+    seen: list[_Seen] = []
+    for number, source in enumerate(every):
+        seen.append(_Seen(source))
+        for batch, faults in _checked(source, seen[-1].look):
+            seen[-1].take(batch, faults)
+            if progress:
+                progress(min(1.0, (number + batch.done) / len(every)))
+        seen[-1].check()
+    return _together(seen)
+
+
+def _together(seen: Sequence[_Seen]) -> Inspection:
+    """What several sources of one market are as one."""
+    forms = {one.source.form.key: one.source.form for one in seen}
+    if len(forms) > 1:
+        names = ", ".join(form.name for form in forms.values())
+        raise FormatError("the files are of several formats ({names}): one at a time is right", names=names)
+    claims, notes = seen[0].source.claims, [note for one in seen for note in one.notes]
+    for one, after in pairwise(seen):
+        about: dict[str, Any] = {"first": one.source.name, "second": after.source.name}
+        claims = agreed(claims, after.source.claims.values(), without=OF_A_FILE)
+        if after.times[0][0] <= one.times[-1][-1]:
+            raise FormatError("{first} and {second} overlap in time: days that follow each other are right", **about)
+        ends = float(one.mids[-1][-1]), float(after.mids[0][0])
+        if abs(np.log(ends[1] / ends[0])) > BREAK:
+            about |= {"one": ends[0], "other": ends[1]}
+            notes.append(compose("from {first} to {second} the mid-price goes from {one:g} to {other:g}: two markets?", **about))
+    times = np.concatenate([part for one in seen for part in one.times])
+    problems = [problem for one in seen for problem in sorted(one.problems, key=attrgetter("row"))]
+    (form,) = forms.values()
     return Inspection(
-        form=form,
-        market=form.market(files),
+        form=form.key,
+        market=market_said(claims),
         books=len(times),
-        levels=min(levels, RECORDED_LEVELS),
+        levels=max(one.levels for one in seen),
         start_ms=int(times[0]),
         end_ms=int(times[-1]),
+        gaps=count_pauses(times),
         sampling_ms=float(np.median(np.diff(times))) if len(times) > 1 else 0.0,
-        carry_ms=None if isinstance(form, OwnFormat) and on_grid(times) else carry_ms(times),
-        trades=trades,
-        problems=tuple(problems),
-        problem_count=problem_count,
+        carry_ms=None if form is OWN and on_grid(times) else carry_ms(times),
+        trades=sum(one.trades for one in seen),
+        problems=tuple(problems[:NAMED_FAULTS]),
+        problem_count=sum(one.left_out for one in seen),
+        notes=tuple(notes),
     )
+
+
+class _Seen:
+    """What was seen of one source's books."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.times, self.mids = source, list[NDArray[np.int64]](), list[FloatArray]()
+        self.levels = self.trades = self.left_out = 0
+        self.problems: list[RowProblem] = []
+        self.notes: list[str] = []
+        self._values = self._negative = self._within = 0
+        self._least, self._most = np.inf, -np.inf
+
+    def look(self, values: FloatArray) -> None:
+        """Count what normalised values are known by, before any book is left out."""
+        best = values[:, : 4 * LEVELS]
+        prices = best[:, 0::2][np.isfinite(best[:, 0::2])]
+        self._values += best.size
+        self._negative += int((prices < 0).sum())
+        self._within += int((np.abs(best) <= 1).sum())
+        self._least, self._most = min(self._least, prices.min(initial=np.inf)), max(self._most, prices.max(initial=-np.inf))
+
+    def take(self, batch: BookBatch, faults: Faults) -> None:
+        """Note the books of a batch, and what was left out."""
+        named = sorted(((int(row), what) for rows, what in faults for row in rows[:NAMED_FAULTS]), key=itemgetter(0))
+        self.problems += [RowProblem(row=row, what=what) for row, what in named[: NAMED_FAULTS - len(self.problems)]]
+        self.left_out += sum(len(rows) for rows, _ in faults)
+        self.trades += len(batch.trades)
+        if len(batch.timestamps):
+            self.times.append(batch.timestamps)
+            self.mids.append((batch.values[:, 0] + batch.values[:, 2]) / 2)
+            self.levels = max(self.levels, int(np.isfinite(batch.values[:, 0::4]).sum(axis=1).max()))
+
+    def check(self) -> None:
+        """Refuse a source that cannot be used as a whole, by its cause, or that contradicts itself.
+
+        Raises:
+            FormatError: with the cause.
+        """
+        name, good = self.source.name, sum(map(len, self.times))
+        self._refuse_normalised(name, good)
+        if self.left_out > good and self.problems:
+            first = self.problems[0]
+            about = {"count": self.left_out, "all": good + self.left_out, "file": name, "row": first.row, "what": first.what}
+            raise FormatError("{count} of the {all} books of {file} cannot be used: row {row} {what}", **about)
+        if not good:
+            raise FormatError("{file} holds no book", file=name)
+        first_ms, last_ms = int(self.times[0][0]), int(self.times[-1][-1])
+        if good > 1 and first_ms == last_ms:
+            raise FormatError("all {count} books of {file} have the same time: times must rise", count=good, file=name)
+        if self.source.form is not FI2010:
+            self._compare_day(first_ms, last_ms)
+            self._refuse_turns(np.concatenate(self.mids))
+
+    def _refuse_normalised(self, name: str, good: int) -> None:
+        """Refuse values that are no prices any more."""
+        right = compose("prices and sizes themselves are right, of FI-2010 the files named DecPre")
+        if self._negative * 200 > self._values:
+            raise FormatError("{file} is normalised by z-score, as values below zero show: {right}", file=name, right=right)
+        if (self._least == 0 and self._most == 1) or (self.left_out > good and self._within * 20 > self._values * 19):
+            raise FormatError("{file} is normalised by min-max, all of it lies between 0 and 1: {right}", file=name, right=right)
+
+    def _compare_day(self, first: int, last: int) -> None:
+        """Compare the day in a name with the times of the books."""
+        if (day := self.source.claims.get("day")) is None:
+            return
+        begin = datetime.fromisoformat(day.value).replace(tzinfo=UTC).timestamp() * 1e3
+        if max(begin - last, first - (begin + DAY_MS)) > (ZONES_MS if day.loose else SLACK_MS):
+            by = compose("the first book of {file}", file=self.source.name)
+            raise contradiction(day, Claim(what="day", value=f"{datetime.fromtimestamp(first / 1e3, UTC):%Y-%m-%d}", by=by))
+
+    def _refuse_turns(self, mids: FloatArray) -> None:
+        """Refuse books of two markets in turn; note a leap of the mid that is not taken back."""
+        moves = np.diff(np.log(mids))
+        at = np.flatnonzero(np.abs(moves) > LEAP)
+        back = np.flatnonzero(np.abs(moves[at][1:] + moves[at][:-1]) < np.abs(moves[at][:-1]) / 5)
+        if len(back) >= LEAPS:
+            first = at[back[0]]
+            about = {"file": self.source.name, "one": float(mids[first]), "other": float(mids[first + 1]), "count": len(back)}
+            raise FormatError(
+                "the mid-price of {file} goes to and fro between {one:g} and {other:g}, {count} times: two markets are in it, "
+                "and each needs a file of its own",
+                **about,
+            )
+        if len(broken := np.flatnonzero(np.abs(moves) > BREAK)):
+            one, other = (float(mids[broken[0] + step]) for step in (0, 1))
+            about = {"file": self.source.name, "one": one, "other": other}
+            self.notes.append(
+                compose("the mid-price of {file} leaps from {one:g} to {other:g} between two books: of two markets?", **about)
+            )
 
 
 def convert(
@@ -115,15 +293,13 @@ def convert(
     path: Path,
     *,
     market: str,
-    levels: int = LEVELS,
     seen: Inspection | None = None,
     progress: Progress | None = None,
 ) -> FileSummary:
     """Write a recording of these files: a row every 250 ms, where a book was observed (`core.market.grid.grid_rows`).
 
     Args:
-        path: of the recording, which must not be there. levels: a side, at most, as `inspect` says.
-        seen: what `inspect` says of them; asked for here where None.
+        path: of the recording, which must not be there. seen: what `inspect` says of them; asked for here where None.
         progress: called with the share read.
 
     Raises:
@@ -135,13 +311,14 @@ def convert(
     trades: list[pa.Table] = []
 
     def grid() -> Iterator[RowBlock]:
-        steps = _Grid(4 * levels, seen.carry_ms)
-        for batch, _wrong in _checked(seen.form, files):
-            if batch.trades:
-                trades.append(trades_table(batch.trades))
-            yield from steps.take(batch)
-            if progress:
-                progress(min(1.0, batch.done))
+        steps, every = _Grid(4 * seen.levels, seen.carry_ms), sources(files)
+        for number, source in enumerate(every):
+            for batch, _faults in _checked(source):
+                if batch.trades:
+                    trades.append(trades_table(batch.trades))
+                yield from steps.take(batch)
+                if progress:
+                    progress(min(1.0, (number + batch.done) / len(every)))
         yield from steps.rest()
 
     def rows() -> Iterator[RowBlock]:
@@ -154,7 +331,7 @@ def convert(
         if trades:  # before the recording stands under its name, which so is whole at any moment
             write_table(trades_path(path), pa.concat_tables(trades).sort_by("timestamp"))
 
-    return write_rows(path, rows(), levels=levels, market=market)
+    return write_rows(path, rows(), levels=seen.levels, market=market)
 
 
 class _Grid:
@@ -195,45 +372,40 @@ class _Grid:
             yield grid[wanted], values[index[wanted]]
 
 
-def _checked(form: BookFormat, files: Mapping[str, Path]) -> Iterator[tuple[BookBatch, list[RowProblem]]]:
-    """Batches without the books that cannot be used, and all that is wrong with what was left out."""
+def _checked(source: Source, look: Callable[[FloatArray], object] | None = None) -> Iterator[tuple[BookBatch, Faults]]:
+    """Batches without the books that cannot be used, and all that is wrong with what was left out.
+
+    Args:
+        look: called with all values, before any is left out.
+    """
     last = -1
-    for batch in _whole_batches(form, files):
-        wrong = list(batch.problems)
+    for batch in source.batches():
+        if look:
+            look(batch.values)
+        faults = list(batch.faults)
         good = np.ones(len(batch.timestamps), dtype=bool)
-        for clause, bad in _faults(batch.values):
-            wrong += [RowProblem(row=int(row), what=clause) for row in batch.rows[good & bad]]
+        for clause, bad in _wrong(batch.values):
+            faults.append((batch.rows[good & bad], clause))
             good &= ~bad
         before = np.maximum.accumulate(np.append(last, np.where(good, batch.timestamps, -1)))[:-1]
         late = good & (batch.timestamps < before)
-        wrong += [
-            RowProblem(row=int(row), what=compose("goes back in time: rows must be in time order")) for row in batch.rows[late]
-        ]
+        faults.append((batch.rows[late], compose("goes back in time: rows must be in time order")))
         good &= ~late
         last = int(max(last, batch.timestamps[good].max(initial=-1)))
         values = batch.values[good][:, : 4 * RECORDED_LEVELS]
         values = np.concatenate([values[:, : 4 * LEVELS], known_depth(values[:, 4 * LEVELS :])], axis=1)
-        kept = replace(batch, timestamps=batch.timestamps[good], values=values, rows=batch.rows[good], problems=())
-        yield kept, sorted(wrong, key=lambda one: one.row)
+        kept = replace(batch, timestamps=batch.timestamps[good], values=values, rows=batch.rows[good], faults=[])
+        yield kept, [fault for fault in faults if len(fault[0])]
 
 
-def _whole_batches(form: BookFormat, files: Mapping[str, Path]) -> Iterator[BookBatch]:
-    """A format's batches. A packed file that is damaged can be found out at any of them."""
-    try:
-        yield from form.batches(files)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        names = ", ".join(files)
-        raise FormatError("{files} ends early or is damaged: unpacking it must succeed", files=names) from error
-
-
-def _faults(values: FloatArray) -> list[tuple[Message, NDArray[np.bool_]]]:
+def _wrong(values: FloatArray) -> list[tuple[Message, NDArray[np.bool_]]]:
     """Each way in which a book of ten levels can be unusable, and which rows are so."""
-    best = np.pad(values[:, : 4 * LEVELS], ((0, 0), (0, max(0, 4 * LEVELS - values.shape[1]))), constant_values=np.nan)
+    best = values[:, : 4 * LEVELS]
     with np.errstate(invalid="ignore"):
         rising = np.concatenate([np.diff(best[:, 0::4]) > 0, np.diff(best[:, 2::4]) < 0], axis=1)
         sound = [np.isfinite(best), best > 0, best < LARGEST, best[:, :1] > best[:, 2:3], rising]
     clauses = (
-        compose("has fewer than {levels} levels a side: that many are needed", levels=LEVELS),
+        compose("has an empty or NaN cell among its {levels} levels a side: all of them must be numbers", levels=LEVELS),
         compose("has a price or size of zero or less: all are above 0"),
         compose("has a price or size that no market has: less than {limit:g} is right", limit=LARGEST),
         compose("is crossed: the best ask must be above the best bid"),

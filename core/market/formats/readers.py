@@ -2,152 +2,186 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from core.market.book import LEVELS, STEP_MS, whole_levels
+from core.market.book import LEVELS, RECORDED_LEVELS, STEP_MS, FloatArray
 from core.market.feeds.protocol import Trade
-from core.market.formats import protocol
-from core.market.store.index import market_of
-from core.messages import compose, first_line
+from core.market.formats import tables
+from core.market.formats.identity import Claim, Claims, agreed, claims_of_name
+from core.market.formats.tables import Faults, FormatError, NumberRows
+from core.market.times import UNKNOWN, milliseconds, why_not
+from core.messages import Message, compose
 
 
-class OneFile(protocol.BookFormat):
-    """Common part of formats of one file with a header line, recognised by the columns `names`."""
+@dataclass(frozen=True, kw_only=True)
+class BookBatch:
+    """Some books of a file.
 
-    names: frozenset[str]
-
-    def recognises(self, files: Mapping[str, Path]) -> bool:
-        return len(files) == 1 and self.names <= set(_columns(only(files)))
-
-
-class OwnFormat(OneFile):
-    """Rows as this program writes them, Parquet or CSV (docs/architecture.md, "Contracts")."""
-
-    key, name = "own", "Attention Observatory"
-    names = frozenset({"timestamp", "ask_price_1", "bid_price_1"})
-
-    def market(self, files: Mapping[str, Path]) -> str:
-        return market_of(Path(next(iter(files))).stem)
-
-    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
-        path = only(files)
-        there = _columns(path)
-        columns = ["timestamp", *whole_levels(there)]
-        if missing := [name for name in columns if name not in there]:
-            raise protocol.FormatError("{file} lacks the column {column}", file=path.name, column=missing[0])
-        for part in _parquet_lines(path, columns) if _is_parquet(path) else protocol.number_lines(path, columns, empty=True):
-            whole = np.isfinite(part.values[:, 0]) & (part.values[:, 0] % 1 == 0)
-            what = compose("has no whole number of milliseconds in column timestamp")
-            problems = [*part.problems, *(protocol.RowProblem(row=int(row), what=what) for row in part.lines[~whole])]
-            yield _book_batch(part, part.values[:, 0], part.values[:, 1:], whole, problems)
-
-
-class TardisFormat(OneFile):
-    """tardis.dev's CSV of 25 levels a side, packed or not; `local_timestamp`, microseconds UTC, is a book's time.
-
-    Source: docs.tardis.dev, "Downloadable CSV files", data type book_snapshot_25.
+    Attributes:
+        timestamps: (n,) milliseconds. values: (n, 4 * levels) in the order of a recording's columns, NaN for a level that is
+            empty. rows: (n,) their line or row numbers in the file.
+        faults: rows that were left out. trades: of the same time.
+        fresh: whether books are missing before this batch, so that none before it is carried over.
+        done: share of the file read so far.
     """
 
-    key, name = "tardis", "tardis.dev book_snapshot_25"
-    names = frozenset({"local_timestamp", "asks[0].price", "bids[0].amount"})
-
-    def market(self, files: Mapping[str, Path]) -> str:
-        lines = protocol.head(only(files)).decode("utf-8", "replace").splitlines()
-        names = lines[0].split(",") if lines else []
-        cells = lines[1].split(",") if len(lines) > 1 else []
-        return cells[names.index("symbol")] if "symbol" in names and len(cells) == len(names) else ""
-
-    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
-        path = only(files)
-        names = protocol.first_line(path).split(",")
-        levels = 0
-        while {f"asks[{levels}].price", f"bids[{levels}].price"} <= set(names):
-            levels += 1
-        columns = ["local_timestamp"]
-        for level in range(levels):
-            columns += [f"{side}[{level}].{what}" for side in ("asks", "bids") for what in ("price", "amount")]
-        for part in protocol.number_lines(path, columns, empty=True):
-            known = np.isfinite(part.values[:, 0])
-            problems = [*part.problems, *(_no_time(int(row), "local_timestamp") for row in part.lines[~known])]
-            yield _book_batch(part, np.ceil(part.values[:, 0] / 1e3), part.values[:, 1:], known, problems)
+    timestamps: NDArray[np.int64]
+    values: FloatArray
+    rows: NDArray[np.int64]
+    faults: Faults = field(default_factory=list)
+    trades: list[Trade] = field(default_factory=list)
+    fresh: bool = False
+    done: float = 1.0
 
 
-def only(files: Mapping[str, Path]) -> Path:
-    """The one file."""
-    return next(iter(files.values()))
+@dataclass(frozen=True, kw_only=True)
+class BookFormat:
+    """A format: its key in JSON, its name for a person, and what a reader of it should know, "" for nothing."""
+
+    key: str
+    name: str
+    remark: Message | str = ""
 
 
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
+@dataclass(frozen=True, kw_only=True)
+class ColumnMap(BookFormat):
+    """A format of one table with a header.
 
-
-def _columns(path: Path) -> list[str]:
-    if not _is_parquet(path):
-        return [name.strip('"') for name in protocol.first_line(path).split(",")]
-    try:
-        return list(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError):
-        return []
-
-
-def _parquet_lines(path: Path, columns: list[str]) -> Iterator[protocol.NumberLines]:
-    """A Parquet file's rows, counted from 1."""
-    try:
-        with pq.ParquetFile(path) as file:
-            _bounded(path, file.metadata, columns)
-            before, total = 0, max(1, file.metadata.num_rows)
-            for batch in file.iter_batches(protocol.BATCH, columns=columns):
-                table = pa.Table.from_batches([batch]).to_pandas()
-                values = table[columns].to_numpy(dtype=np.float64, na_value=np.nan)
-                lines = np.arange(before + 1, before + 1 + len(values))
-                before += len(values)
-                yield protocol.NumberLines(lines=lines, values=values, problems=[], done=before / total)
-    except protocol.FormatError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-        why = first_line(error)
-        raise protocol.FormatError("{file} cannot be read: {reason}", file=path.name, reason=why) from error
-
-
-def _bounded(path: Path, about: pq.FileMetaData, columns: list[str]) -> None:
-    """Compare what these columns unpack to, by the footer, with what a file may: nothing has been unpacked yet.
-
-    Raises:
-        FormatError: where it is more, or a column holds no numbers, whose texts may be of any length.
+    Attributes:
+        time: column of a book's time. level: columns of a level by its number: ask price and size, bid price and size.
+        first: number of the best level.
     """
-    places = {about.schema.column(i).path: i for i in range(about.num_columns)}
-    for name in columns:
-        if name not in places or about.schema.column(places[name]).physical_type == "BYTE_ARRAY":  # a list, or texts
-            raise protocol.FormatError("{file} has no numbers in its column {column}", file=path.name, column=name)
-    groups = [about.row_group(i) for i in range(about.num_row_groups)]
-    if sum(group.column(places[name]).total_uncompressed_size for group in groups for name in columns) > protocol.max_unpacked(
-        path
-    ):
-        raise protocol.FormatError(protocol.too_much(path))
+
+    time: str
+    level: tuple[str, str, str, str]
+    first: int
+
+    def columns(self, level: int) -> list[str]:
+        """Columns of a level, the best being 0."""
+        return [name.format(level + self.first) for name in self.level]
+
+    def fits(self, names: list[str]) -> bool:
+        """Tells whether a table with these columns is meant to be of this format."""
+        best = self.columns(0)
+        return len({self.time, best[0], best[2]} & set(names)) >= 2
 
 
-def _no_time(row: int, column: str) -> protocol.RowProblem:
-    return protocol.RowProblem(row=row, what=compose("has no number in column {column}", column=column))
+OWN: Final = ColumnMap(
+    key="own",
+    name="Attention Observatory",
+    time="timestamp",
+    level=("ask_price_{}", "ask_size_{}", "bid_price_{}", "bid_size_{}"),
+    first=1,
+)
+"""Rows as this program writes them, Parquet or CSV (docs/architecture.md, "Contracts")."""
+TARDIS: Final = ColumnMap(
+    key="tardis",
+    name="tardis.dev book_snapshot_25",
+    time="local_timestamp",
+    level=("asks[{}].price", "asks[{}].amount", "bids[{}].price", "bids[{}].amount"),
+    first=0,
+)
+"""CSV of 25 levels a side, packed or not (docs.tardis.dev, "Downloadable CSV files", data type book_snapshot_25)."""
+LOBSTER: Final = BookFormat(
+    key="lobster", name="LOBSTER", remark=compose("The day comes from the files' names, and times are New York's.")
+)
+FI2010: Final = BookFormat(
+    key="fi2010",
+    name="FI-2010",
+    remark=compose("FI-2010 gives no times: each event is given 250 ms, so horizons count events. Sizes and prices are scaled."),
+)
+MAPS: Final = (OWN, TARDIS)
+FORMATS: Final = {form.key: form for form in (*MAPS, LOBSTER, FI2010)}
+SAYS_WHO: Final = {
+    **dict.fromkeys(("symbol", "market", "instrument", "ticker", "pair"), "symbol"),
+    "exchange": "exchange",
+    "venue": "exchange",
+    "stream": "stream",
+    "channel": "stream",
+}
+"""Columns by which a market is known, and what they say."""
 
 
-def _book_batch(
-    part: protocol.NumberLines, times: np.ndarray, values: np.ndarray, good: np.ndarray, problems: list[protocol.RowProblem]
-) -> protocol.BookBatch:
-    return protocol.BookBatch(
-        timestamps=times[good].astype(np.int64), values=values[good], rows=part.lines[good], problems=problems, done=part.done
-    )
+class Source:
+    """One file, or LOBSTER's two, of one format.
+
+    Attributes:
+        form: the format. files: by their names. claims: what names and, once its books are read, columns say of the market.
+    """
+
+    form: BookFormat
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self.files, self.claims = dict(files), Claims()
+        self.name, self.path = next(iter(self.files.items()))
+        for name in self.files:
+            self.claims = agreed(self.claims, claims_of_name(name).values())
+
+    def batches(self) -> Iterator[BookBatch]:
+        """All books in time order.
+
+        Raises:
+            FormatError: where the files cannot be read at all, or contradict themselves.
+        """
+        raise NotImplementedError
+
+
+class MappedSource(Source):
+    """A table with a header, CSV or Parquet."""
+
+    def __init__(self, files: Mapping[str, Path], form: ColumnMap, names: list[str]) -> None:
+        super().__init__(files)
+        self.form: ColumnMap = form
+        self.levels = self._levels(names)
+        self._who = {name: SAYS_WHO[name] for name in names if name in SAYS_WHO}
+
+    def _levels(self, names: list[str]) -> list[str]:
+        """Columns of all levels that stand whole, up to the first that does not."""
+        if self.form.time not in names:
+            raise FormatError("{file} lacks the column {column}", file=self.name, column=self.form.time)
+        columns: list[str] = []
+        while set(level := self.form.columns(len(columns) // 4)) <= set(names) and len(columns) < 4 * RECORDED_LEVELS:
+            columns += level
+        if (count := len(columns) // 4) < LEVELS:
+            if count and not set(level) & set(names):
+                raise too_few_levels(self.name, count)
+            missing = next(column for column in level if column not in names)
+            raise FormatError("{file} lacks the column {column}", file=self.name, column=missing)
+        return columns
+
+    def batches(self) -> Iterator[BookBatch]:
+        read = tables.parquet_rows if tables.is_parquet(self.path) else tables.csv_rows
+        unit = ""
+        for part in read(self.path, self.name, self.levels, [self.form.time, *self._who]):
+            cells = part.texts[self.form.time]
+            times, unit = milliseconds(cells, unit)
+            good = times != UNKNOWN
+            faults = [*part.faults]
+            for row, cell in zip(part.rows[~good], cells[~good].tolist(), strict=True):
+                faults.append((np.array([row]), why_not(cell, self.form.time)))
+            self._hear(part)
+            yield BookBatch(timestamps=times[good], values=part.values[good], rows=part.rows[good], faults=faults, done=part.done)
+
+    def _hear(self, part: NumberRows) -> None:
+        """Compare what the columns say with what was said before."""
+        for column, what in self._who.items():
+            by = compose("the column {column} of {file}", column=column, file=self.name)
+            values = part.texts[column].dropna().astype(str).str.strip(' "').unique()
+            self.claims = agreed(self.claims, [Claim(what=what, value=value[:40], by=by) for value in values if value])
+
+
+def too_few_levels(name: str, count: int) -> FormatError:
+    """A file whose books are not deep enough."""
+    return FormatError("{file} has {count} levels a side: {needed} are needed", file=name, count=count, needed=LEVELS)
 
 
 # -- LOBSTER: an order book file and the message file of the same rows ---------------------------------------------------------
@@ -156,10 +190,12 @@ NEW_YORK: Final = ZoneInfo("America/New_York")
 DUMMY: Final = 9_999_999_999
 MESSAGE_FIELDS: Final = 6
 EXECUTIONS: Final = (4, 5)
+ORDERS: Final = (1, 2, 3, 4)
+"""Kinds of messages whose price is one of the book."""
 HALT: Final = 7
 
 
-class LobsterFormat(protocol.BookFormat):
+class LobsterSource(Source):
     """Two files of the same number of lines; the day is in their names (lobsterdata.com, "Data Structure").
 
     Prices are dollars times 10,000; a level that is empty has the price 9999999999 or -9999999999. A message has its time in
@@ -167,81 +203,61 @@ class LobsterFormat(protocol.BookFormat):
     order sold).
     """
 
-    key, name = "lobster", "LOBSTER"
-    remark = compose("The day comes from the files' names, and times are New York's.")
+    form = LOBSTER
 
-    def recognises(self, files: Mapping[str, Path]) -> bool:
-        kinds = sorted(_kind(path) for path in files.values())
-        return kinds in (["book", "messages"], ["book"], ["messages"])
+    def __init__(self, messages: tuple[str, Path], book: tuple[str, Path]) -> None:
+        super().__init__(dict([messages, book]))
+        (self.message_name, self.message_path), (self.name, self.path) = messages, book
+        self.width = len(tables.cells_of(tables.first_line_of(self.path)))
+        by = compose("the content of {file}", file=self.name)
+        self.claims = agreed(self.claims, [Claim(what="levels", value=str(self.width // 4), by=by)])
+        if self.width < 4 * LEVELS:
+            raise too_few_levels(self.name, self.width // 4)
+        if "day" not in self.claims:
+            what = compose("the day is in the names of LOBSTER's files, such as GOOG_2012-06-21_34200000_57600000_message_10.csv")
+            raise FormatError("{what}: these lack it", what=what)
+        day = datetime.fromisoformat(self.claims["day"].value)
+        self._midnight = int(day.replace(tzinfo=NEW_YORK).timestamp() * 1e3)
 
-    def market(self, files: Mapping[str, Path]) -> str:
-        return Path(next(iter(files))).stem.split("_")[0]
-
-    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
-        kinds = {_kind(path): path for path in files.values()}
-        if len(kinds) < 2:
-            lacking = compose("order book") if "messages" in kinds else compose("messages")
-            raise protocol.FormatError(
-                "LOBSTER's order book comes with its messages: the file of the {what} is missing", what=lacking
-            )
-        messages = _Messages(kinds["messages"], _midnight(files))
-        width = len(protocol.first_line(kinds["book"]).split(","))
-        for books in protocol.number_lines(kinds["book"], width):
-            yield messages.beside(books)
-        yield messages.beside(
-            protocol.NumberLines(lines=np.zeros(0, np.int64), values=np.zeros((0, width)), problems=[], done=1.0)
-        )
-
-
-class _Messages:
-    """The messages of a file in their order, 56 bytes each, which the lines of the order book are put beside."""
-
-    def __init__(self, path: Path, midnight: int) -> None:
-        parts = list(protocol.number_lines(path, MESSAGE_FIELDS))
+    def batches(self) -> Iterator[BookBatch]:
+        parts = list(tables.csv_rows(self.message_path, self.message_name, MESSAGE_FIELDS))
         values = np.concatenate([np.zeros((0, MESSAGE_FIELDS)), *(part.values for part in parts)])
-        lines = np.concatenate([np.zeros(0, np.int64), *(part.lines for part in parts)])
-        seconds, kind = values[:, 0], values[:, 1]
-        passed = kind != HALT
-        late = passed & (seconds < np.maximum.accumulate(np.append(0.0, np.where(passed, seconds, 0.0)))[:-1])
-        back = compose("goes back in time: messages must be in time order")
-        self._problems = [protocol.RowProblem(row=int(line), what=back) for line in lines[late]]
-        self._problems += [
-            protocol.RowProblem(row=one.row, what=compose("of the messages {what}", what=one.what))
-            for part in parts
-            for one in part.problems
+        rows = np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)])
+        faults: Faults = [(at, compose("of the messages {what}", what=what)) for part in parts for at, what in part.faults]
+        known = np.isfinite(values).all(axis=1)
+        halted = known & (values[:, 1] == HALT)
+        seconds = np.where(known, values[:, 0], 0.0)
+        late = known & ~halted & (seconds < np.maximum.accumulate(np.where(halted, 0.0, seconds)))
+        faults += [(rows[~known], compose("has a message with an empty cell"))]
+        faults += [(rows[late], compose("goes back in time: messages must be in time order"))]
+        sound = known & ~halted & ~late
+        times = self._midnight + np.ceil(np.round(seconds * 1e3, 6)).astype(np.int64)  # never before it happened
+        silent, priced = np.concatenate([rows[~sound], *(at for at, _ in faults)]), sound & np.isin(values[:, 1], ORDERS)
+        near = not priced.any()
+        for books in tables.csv_rows(self.path, self.name, self.width):
+            both, here, there = np.intersect1d(rows[sound], books.rows, return_indices=True)
+            here, dollars = np.flatnonzero(sound)[here], _in_dollars(books.values[there])
+            price = values[here, 4] / 1e4
+            with np.errstate(invalid="ignore"):
+                inside = (price >= np.fmin.reduce(dollars[:, 2::4], axis=1)) & (price <= np.fmax.reduce(dollars[:, 0::4], axis=1))
+            near = near or bool((inside & priced[here]).any())
+            alone = np.setdiff1d(books.rows, [*both, *silent])
+            silent = np.concatenate([silent, both, *(at for at, _ in books.faults)])
+            wrong = [*books.faults, (alone, compose("has a line in the order book, but no message"))]
+            yield BookBatch(timestamps=times[here], values=dollars, rows=both, faults=wrong, done=books.done)
+        if not near:
+            about = {"file": self.message_name, "book": self.name}
+            raise FormatError("no message of {file} has a price within the books of {book}: they do not belong together", **about)
+        faults.append((np.setdiff1d(rows, silent), compose("has a message, but no line in the order book")))
+        trades = [
+            Trade(price=price / 1e4, size=size, side="buy" if direction < 0 else "sell", exchange_ms=int(when))
+            for when, kind, (_, _, _, size, price, direction) in zip(times, values[:, 1], values.tolist(), strict=True)
+            if kind in EXECUTIONS
         ]
-        sound = passed & ~late
-        self._lines, self._values = lines[sound], values[sound]
-        self._times = midnight + np.ceil(np.round(seconds[sound] * 1e3, 6)).astype(np.int64)  # never before it happened
-
-    def beside(self, books: protocol.NumberLines) -> protocol.BookBatch:
-        """The books with their times, and the messages up to the last of them; of no book all that are left."""
-        until = max([0, *books.lines[-1:].tolist(), *(one.row for one in books.problems)]) or np.iinfo(np.int64).max
-        end = int(np.searchsorted(self._lines, until, side="right"))
-        lines, values, times = self._lines[:end], self._values[:end], self._times[:end]
-        self._lines, self._values, self._times = self._lines[end:], self._values[end:], self._times[end:]
-        both, here, there = np.intersect1d(lines, books.lines, return_indices=True)
-        alone = np.setdiff1d(lines, [*both.tolist(), *(one.row for one in books.problems)])
-        problems = [*books.problems, *(one for one in self._problems if one.row <= until)]
-        problems += [
-            protocol.RowProblem(row=int(line), what=compose("has a message, but no line in the order book")) for line in alone
-        ]
-        self._problems = [one for one in self._problems if one.row > until]
-        executed = np.flatnonzero(np.isin(values[:, 1], EXECUTIONS))
-        return protocol.BookBatch(
-            timestamps=times[here],
-            values=_in_dollars(books.values[there]),
-            rows=both,
-            problems=sorted(problems, key=lambda one: one.row),
-            trades=[
-                Trade(price=price / 1e4, size=size, side="buy" if direction < 0 else "sell", exchange_ms=int(when))
-                for when, (_, _, _, size, price, direction) in zip(times[executed], values[executed].tolist(), strict=True)
-            ],
-            done=books.done,
-        )
+        yield BookBatch(timestamps=times[:0], values=np.zeros((0, self.width)), rows=rows[:0], faults=faults, trades=trades)
 
 
-def _in_dollars(values: np.ndarray) -> np.ndarray:
+def _in_dollars(values: FloatArray) -> FloatArray:
     """Prices in dollars; levels that are empty as NaN. LOBSTER's order of columns is ours."""
     dollars = values.copy()
     dollars[:, 0::2] /= 1e4
@@ -251,31 +267,16 @@ def _in_dollars(values: np.ndarray) -> np.ndarray:
     return dollars
 
 
-def _kind(path: Path) -> str:
+def lobster_kind(path: Path) -> str:
     """Kind of a file by its first line's numbers: "messages", "book", or "" for neither."""
     try:
-        cells = [float(cell) for cell in protocol.first_line(path).split(",")]
+        cells = [float(cell) for cell in tables.cells_of(tables.first_line_of(path))]
     except ValueError:
         return ""
     if len(cells) == MESSAGE_FIELDS and 0 <= cells[0] <= 86_400 and cells[1] in range(1, 8) and abs(cells[5]) == 1:
         return "messages"
     whole = all(cell % 1 == 0 for cell in cells)
     return "book" if len(cells) >= 4 and len(cells) % 4 == 0 and whole and abs(cells[0]) > 1_000 else ""
-
-
-def _midnight(files: Mapping[str, Path]) -> int:
-    for name in files:
-        if day_in := re.search(r"(\d{4})-(\d{2})-(\d{2})", name):
-            year, month, day = map(int, day_in.groups())
-            try:
-                return int(datetime(year, month, day, tzinfo=NEW_YORK).timestamp() * 1e3)
-            except ValueError:
-                continue
-    raise protocol.FormatError(
-        compose(
-            "the day is in the names of LOBSTER's files, such as GOOG_2012-06-21_34200000_57600000_message_10.csv: these lack it"
-        )
-    )
 
 
 # -- FI-2010: 144 rows of features and 5 of labels, a column an event ---------------------------------------------------------
@@ -285,75 +286,83 @@ FIRST_DAY: Final = int(datetime(2010, 6, 1, 7, 30, tzinfo=UTC).timestamp() * 1e3
 FI_ROWS: Final = 149
 FI_LINE: Final = 32 << 20
 """Bytes of a line: one value of each event, sixteen bytes. The largest file has 362,400 events."""
-JUMP: Final = 0.05
-"""A change of the mid by more than this share is the next of the five stocks, which the files hold one after another."""
+FI_EVENTS: Final = 20_000
+"""Events handed on at once."""
+FAR: Final = 0.002
+OUTLIER: Final = 5
+"""A book without a price of the one before is another stock's where the mid moves by more than this share; a book without a level
+of it, price and size, where it moves by more than so many times the 99th percentile of its moves."""
+MANY: Final = 10
+SELDOM: Final = 0.01
+"""Where books have so many levels of the one before, by the median, and fewer than this share has none, those are another's."""
 
 
-class Fi2010Format(protocol.BookFormat):
+class Fi2010Source(Source):
     """One text file; of its rows the first forty are read (Ntakaris et al. 2018, fairdata.fi 73eb48d7).
 
     These are ask price, ask volume, bid price, bid volume by level. Prices and volumes are normalised: with "DecPre" they are
-    divided by a power of ten, which leaves an order book; by z-score or min-max they no longer are one. There are no times.
+    divided by a power of ten, which leaves an order book; by z-score or min-max they no longer are one. There are no times, and
+    the five stocks and their days lie one after another: a book that has nothing of the one before begins anew (`borders`).
     """
 
-    key, name = "fi2010", "FI-2010"
-    remark = compose("FI-2010 gives no times: each event is given 250 ms, so horizons count events. Sizes and prices are scaled.")
+    form = FI2010
 
-    def recognises(self, files: Mapping[str, Path]) -> bool:
-        return len(files) == 1 and bool(re.match(rb"\s*-?\d\.\d+e[+-]\d+(\s+-?\d\.\d+e[+-]\d+)+", protocol.head(only(files))))
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        super().__init__(files)
+        market = Claim(what="symbol", value="FI-2010", by=compose("the content of {file}", file=self.name))
+        self.claims = {"symbol": market}
 
-    def market(self, files: Mapping[str, Path]) -> str:
-        return "FI-2010"
-
-    def batches(self, files: Mapping[str, Path]) -> Iterator[protocol.BookBatch]:
-        path = only(files)
-        values = self._read(path)
-        if (values[np.isfinite(values)] < 0).any():
-            raise protocol.FormatError(
-                "{file} is normalised by z-score, which leaves no order book: the files named DecPre are right", file=path.name
-            )
-        mid = (values[:, 0] + values[:, 2]) / 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            jumps = np.flatnonzero(np.abs(np.diff(mid) / mid[:-1]) > JUMP) + 1
-        edges = [0, *jumps.tolist(), len(values)]
+    def batches(self) -> Iterator[BookBatch]:
+        values = self._read()
+        edges = [0, *borders(values).tolist(), len(values)]
         for stock, (first, last) in enumerate(pairwise(edges)):
-            for start in range(first, last, protocol.BATCH):
-                end = min(last, start + protocol.BATCH)
-                # A minute between two stocks, so that they are never taken for one.
+            for start in range(first, last, FI_EVENTS):
+                end = min(last, start + FI_EVENTS)
+                # A minute between two stretches, so that they are never taken for one.
                 times = FIRST_DAY + stock * 60_000 + STEP_MS * np.arange(start, end, dtype=np.int64)
-                yield protocol.BookBatch(
-                    timestamps=times,
-                    values=values[start:end],
-                    rows=np.arange(start + 1, end + 1, dtype=np.int64),
-                    fresh=start == first,
-                    done=end / len(values),
-                )
+                rows = np.arange(start + 1, end + 1, dtype=np.int64)
+                fresh = start == first
+                yield BookBatch(timestamps=times, values=values[start:end], rows=rows, fresh=fresh, done=end / len(values))
 
-    def _read(self, path: Path) -> np.ndarray:
+    def _read(self) -> FloatArray:
         """(events, 40); a line is a feature, so that a bad line spoils the file."""
-        rows: list[np.ndarray] = []
-        with closing(protocol.PositionedText(path, longest=FI_LINE)) as file:
-            for number, line in enumerate(iter(file.line, ""), 1):
-                if number > 4 * LEVELS:
-                    break
+        rows: list[FloatArray] = []
+        for block, _ in tables.lines(self.path, self.name, FI_LINE):
+            for line in block[: 4 * LEVELS - len(rows)]:
+                about: dict[str, Any] = {"row": len(rows) + 1, "file": self.name}
                 try:
                     rows.append(np.array(line.split(), dtype=np.float64))
                 except ValueError as error:
-                    what = compose("line {row} of {file} holds something other than numbers", row=number, file=path.name)
-                    raise protocol.FormatError(what) from error
-                if (count := len(rows[-1])) != (right := len(rows[0])):
-                    raise protocol.FormatError(
-                        "line {row} of {file} has {count} values, the first has {right}: all must have as many",
-                        row=number,
-                        file=path.name,
-                        count=count,
-                        right=right,
-                    )
-        if (count := len(rows)) < 4 * LEVELS:
-            raise protocol.FormatError(
-                "{file} has {count} lines: FI-2010 has {right}, a feature each", file=path.name, count=count, right=FI_ROWS
-            )
+                    raise FormatError("line {row} of {file} holds something other than numbers", **about) from error
+                about |= {"count": len(rows[-1]), "right": len(rows[0])}
+                if len(rows[-1]) != len(rows[0]):
+                    raise FormatError("line {row} of {file} has {count} values: {right} are right, as in the first", **about)
+        if len(rows) < 4 * LEVELS:
+            about = {"file": self.name, "count": len(rows), "right": FI_ROWS}
+            raise FormatError("{file} has {count} lines: FI-2010 has {right}, a feature each", **about)
         return np.stack(rows, axis=1)
 
 
-FORMATS: Final[tuple[protocol.BookFormat, ...]] = (*(OwnFormat(), TardisFormat(), Fi2010Format(), LobsterFormat()),)
+def borders(values: FloatArray) -> NDArray[np.intp]:
+    """Indices of the books (n, 40) with which another stock, or another day, begins.
+
+    Ten events lie between two books of the data, so that most levels of one are in the next (of LOBSTER's and Shanghai's books
+    ten events apart 15 of 20, and never none).
+    """
+    if len(values) < 2:
+        return np.zeros(0, np.intp)
+    prices, sizes = values[:, 0::2], values[:, 1::2]
+    same_price, same_level = np.empty(len(values) - 1, np.int64), np.empty(len(values) - 1, np.int64)
+    for start in range(0, len(values) - 1, FI_EVENTS // 4):
+        part = slice(start, min(start + FI_EVENTS // 4, len(values) - 1))
+        after = slice(part.start + 1, part.stop + 1)
+        equal = prices[part, :, None] == prices[after, None, :]
+        same_price[part] = equal.any(axis=2).sum(axis=1)
+        same_level[part] = (equal & (sizes[part, :, None] == sizes[after, None, :])).any(axis=2).sum(axis=1)
+    mids = (prices[:, 0] + prices[:, 1]) / 2
+    moves = np.nan_to_num(np.abs(np.diff(mids)))
+    usual = np.quantile(moves, 0.99, method="lower")
+    border = (same_price == 0) & (moves > FAR * np.abs(mids[:-1])) | (same_level == 0) & (moves > OUTLIER * usual)
+    if np.median(same_level) >= MANY and (same_level == 0).mean() <= SELDOM:
+        border |= same_level == 0
+    return np.flatnonzero(border) + 1

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from core.market.book import LEVELS, STEP_MS
 from core.market.store.places import RecordingFile, files_at, files_below, library_folder
 from core.market.store.writer import POINTS, FileSummary, footer_summary, summary_of
+from core.market.times import UNKNOWN, milliseconds, plausible
 from core.messages import BadValue, Refusal, compose, first_line
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "recordings"
@@ -229,7 +230,7 @@ def _read(one: Recording, files: list[RecordingFile]) -> Recording:
     try:
         parts = sorted(map(_summary, files), key=lambda part: part.start_ms)
     except Exception as error:  # Arrow raises a dozen kinds for a file that is not what its name says
-        why = first_line(error)
+        why = error.args[0] if isinstance(error, BadValue) else first_line(error)
         problem = compose("{name} cannot be read: {reason}", name=one.name, reason=why)
         return replace(one, market=one.market or market_of(one.name), problem=problem)
     mids = [mid for part in parts for mid in part.mids]
@@ -252,16 +253,16 @@ def _summary(file: RecordingFile) -> FileSummary:
 
 
 def _csv_summary(opened: IO[bytes]) -> FileSummary:
-    names = [name.strip().strip('"') for name in opened.readline().decode(errors="replace").split(",")]
-    opened.seek(0)
+    names = [name.strip().strip('"') for name in opened.readline().decode("utf-8-sig", errors="replace").split(",")]
     _need(names)
-    wanted = csv.ConvertOptions(include_columns=NEEDED, column_types=dict.fromkeys(NEEDED, pa.float64()))
-    return _of_columns(names, csv.read_csv(opened, convert_options=wanted))
+    wanted = csv.ConvertOptions(include_columns=NEEDED, column_types=dict.fromkeys(NEEDED[1:], pa.float64()))
+    return _of_columns(names, csv.read_csv(opened, csv.ReadOptions(column_names=names), convert_options=wanted))
 
 
 def _parquet_summary(opened: IO[bytes]) -> FileSummary:
     with pq.ParquetFile(opened) as parquet:
-        if (known := footer_summary(parquet.metadata)) is not None:
+        known = footer_summary(parquet.metadata)
+        if known is not None and plausible(np.array([known.start_ms, known.end_ms])).all():
             return known
         names = parquet.schema_arrow.names
         _need(names)
@@ -274,8 +275,17 @@ def _need(names: Iterable[str]) -> None:
 
 
 def _of_columns(names: list[str], table: pa.Table) -> FileSummary:
-    times, ask, bid = (table[name].cast(pa.float64()).to_numpy() for name in NEEDED)
-    times, mid = np.sort(times[np.isfinite(times)]).astype(np.int64), (ask + bid) / 2
+    """The numbers of a file of another program. Whole numbers are milliseconds here: the door knows other units (D40)."""
+    ask, bid = (table[name].cast(pa.float64()).to_numpy() for name in NEEDED[1:])
+    column, mid = table["timestamp"].to_pandas(), (ask + bid) / 2
+    times, _unit = milliseconds(column, "ms")
+    if (none := (times == UNKNOWN) & column.notna().to_numpy()).any():
+        raise BadValue(
+            "its timestamp {value!r} is no time in milliseconds between 1990 and tomorrow: "
+            "a file in another unit is to be converted",
+            value=str(column[none].iloc[0])[:40],
+        )
+    times = np.sort(times[times != UNKNOWN])
     if not len(times):
         raise ValueError(compose("it has no rows"))
     levels = sum(name.startswith("ask_price_") for name in names)

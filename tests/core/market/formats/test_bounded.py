@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.market.formats import bounded, conversion, protocol
+from core.market.formats import bounded, conversion, tables
 from core.market.formats.bounded import Limits
-from core.market.formats.protocol import FormatError
+from core.market.formats.tables import FormatError
 from tests.core.market.formats.test_conversion import SAMPLE
 
 HEADER = ",".join(["timestamp", *(f"{s}_{w}_{i}" for i in range(1, 11) for s in ("ask", "bid") for w in ("price", "size"))])
-ROW = ",".join(["1723122000000", *(f"{60_000 + side * i},1" for i in range(1, 11) for side in (1, -1))]).encode() + b"\n"
+SLOW = b"1723122000000" + b",x" * 40 + b"\n"
+"""A line whose cells are no numbers takes many times as long."""
 
 
 def packed_csv(path: Path, piece: bytes, times: int, before: bytes = b"") -> dict[str, Path]:
@@ -37,19 +38,19 @@ def test_one_line_without_an_end_is_read_as_far_as_a_line_may_be_long(tmp_path: 
 
 
 def test_what_unpacks_to_far_more_than_it_is_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "MAX_UNPACKED", 1 << 20)
-    monkeypatch.setattr(protocol, "MAX_RATIO", 1)
+    monkeypatch.setattr(tables, "MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr(tables, "MAX_RATIO", 1)
     files = packed_csv(tmp_path / "rows.csv.gz", b"1" * 1023 + b"\n", 2_000, HEADER.encode() + b"\n")
     with pytest.raises(FormatError, match=r"^rows.csv.gz unpacks to more than 1 MiB: split it$"):
         conversion.inspect(files)
 
 
 def test_a_batch_of_long_lines_is_bounded_by_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "BATCH_BYTES", 1000)
+    monkeypatch.setattr(tables, "BLOCK", 1000)
     path = tmp_path / "lines"
     path.write_text(("x" * 99 + "\n") * 25 + "last")
-    batches = list(protocol.PositionedText(path).batches())
-    assert [len(lines) for lines in batches] == [10, 10, 6] and batches[-1][-1] == "last"
+    batches = [batch for batch, _done in tables.lines(path, "lines")]
+    assert [len(lines) for lines in batches] == [10, 10, 5, 1] and batches[-1] == [b"last"]
 
 
 def test_a_good_file_is_inspected_alike_in_a_process_of_its_own() -> None:
@@ -60,7 +61,7 @@ def test_a_good_file_is_inspected_alike_in_a_process_of_its_own() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems know no such limits")
 def test_time_and_memory_end_the_process_and_not_this_one(tmp_path: Path) -> None:
-    files = packed_csv(tmp_path / "rows.csv.gz", ROW, 250_000, HEADER.encode() + b"\n")  # 50 MB unpacked, half a minute and more
+    files = packed_csv(tmp_path / "rows.csv.gz", SLOW, 250_000, HEADER.encode() + b"\n")
     with pytest.raises(FormatError, match=r"^reading rows.csv.gz takes more than 1 s of the processor: split it$"):
         bounded.inspect(files, limits=Limits(seconds=1))
     with pytest.raises(FormatError, match=r"takes more than 32 MiB of memory: split it|takes more memory than it may"):
@@ -72,7 +73,7 @@ def test_a_file_is_converted_alike_in_a_process_of_its_own(tmp_path: Path) -> No
     files, shares = {SAMPLE.name: SAMPLE}, list[float]()
     found = conversion.inspect(files)
     one, other = tmp_path / "one" / SAMPLE.name, tmp_path / "other" / SAMPLE.name
-    here = conversion.convert(files, one, market="BTC/USDT", levels=found.levels, seen=found)
+    here = conversion.convert(files, one, market="BTC/USDT", seen=found)
     assert bounded.convert(files, other, found, market="BTC/USDT", progress=shares.append) == here
     assert [file.read_bytes() for file in written(one.parent)] == [file.read_bytes() for file in written(other.parent)]
     assert shares and max(shares) <= 1.0
@@ -85,7 +86,7 @@ def written(folder: Path) -> list[Path]:
 
 
 def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
-    slow = packed_csv(tmp_path / "rows.csv.gz", ROW, 250_000, HEADER.encode() + b"\n")
+    slow = packed_csv(tmp_path / "rows.csv.gz", SLOW, 250_000, HEADER.encode() + b"\n")
     found = conversion.inspect({SAMPLE.name: SAMPLE})  # says how both are written; what is read ends by its time
     library = tmp_path / "library"
 

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from core.market.book import BookRows, frame_from_rows, read_rows, resample
-from core.market.formats.conversion import Inspection, convert, inspect, recognise
-from core.market.formats.protocol import FormatError
+from core.market.formats.conversion import Inspection, convert, inspect
+from core.market.formats.tables import FormatError
 from core.market.grid import segments
 from core.market.store import index
 from core.market.store.index import list_recordings
+from core.market.times import why_not
 from tests.core.market.helpers import read_trades
 
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
@@ -64,7 +65,8 @@ def lobster(folder: Path, rows: BookRows) -> Files:
         cells[3::4] = np.ceil(levels[3::4]).astype(int).tolist()
         books.append(",".join(map(str, [*cells, 9999999999, 0, -9999999999, 0])))
         kind = 4 if row == 7 else 1
-        messages.append(f"{34200 + row / 4 - 3e-4 * (row > 0):.9f},{kind},{16113575 + row},18,5853300,{-1 if row == 7 else 1}")
+        when, price = 34200 + row / 4 - 3e-4 * (row > 0), cells[0]
+        messages.append(f"{when:.9f},{kind},{16113575 + row},18,{price},{-1 if row == 7 else 1}")
     for name, lines in (("orderbook", books), ("message", messages)):
         (folder / f"{stem}_{name}_11.csv").write_text("\n".join(lines) + "\n")
     return {path.name: path for path in sorted(folder.glob("GOOG*.csv"))}
@@ -80,13 +82,13 @@ def fi2010(folder: Path, rows: BookRows) -> Files:
     return {path.name: path}
 
 
-def converted(files: Files, folder: Path, *, levels: int | None = None) -> tuple[Inspection, BookRows, Path]:
+def converted(files: Files, folder: Path) -> tuple[Inspection, BookRows, Path]:
     found = inspect(files)
     path = folder / "out.parquet"
-    written = convert(files, path, market="BTC/USDT", levels=levels or found.levels)
+    written = convert(files, path, market="BTC/USDT", seen=found)
     made = read_rows(path, deep=True)
     assert written.rows == len(made) and written.market == "BTC/USDT"
-    assert written.gaps == len(segments(made.timestamps)) - 1
+    assert written.gaps == len(segments(made.timestamps)) - 1 == found.gaps
     return found, made, path
 
 
@@ -98,7 +100,7 @@ def test_rows_come_out_as_they_went_in(
     gap[50:60] = False
     files = write(tmp_path, holed := rows.take(gap))
     found, made, _path = converted(files, tmp_path)
-    assert (found.form.key, found.problem_count, found.levels) == (key, 0, 10)
+    assert (found.form, found.problem_count, found.levels) == (key, 0, 10)
     assert (found.start_ms, found.end_ms, found.sampling_ms) == (rows.timestamps[0], rows.timestamps[-1], 250.0)
     np.testing.assert_array_equal(made.timestamps, holed.timestamps)  # the pause stays: nothing is carried into it
     np.testing.assert_allclose(made.levels, holed.levels, rtol=1e-9)
@@ -109,7 +111,7 @@ def test_rows_are_the_same_however_many_are_read_at_once(tmp_path: Path, rows: B
     uneven = BookRows(timestamps=rows.timestamps + 37 * (np.arange(300) % 5), levels=rows.levels)
     files = own_csv(tmp_path, uneven)
     convert(files, tmp_path / "whole.parquet", market="x")
-    monkeypatch.setattr("core.market.formats.protocol.BATCH", 7)
+    monkeypatch.setattr("core.market.formats.tables.BLOCK", 5_000)
     convert(files, tmp_path / "parts.parquet", market="x")
     whole, parts = (read_rows(tmp_path / f"{name}.parquet") for name in ("whole", "parts"))
     np.testing.assert_array_equal(parts.timestamps, whole.timestamps)
@@ -146,13 +148,13 @@ def test_unconnected_windows_stay_apart(tmp_path: Path, rows: BookRows) -> None:
 
 def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: BookRows) -> None:
     found, made, path = converted(lobster(tmp_path, rows), tmp_path)
-    assert (found.form.key, found.market, found.books, found.levels, found.problem_count) == ("lobster", "GOOG", 300, 10, 0)
+    assert (found.form, found.market, found.books, found.levels, found.problem_count) == ("lobster", "GOOG", 300, 10, 0)
     assert datetime.fromtimestamp(found.start_ms / 1e3, UTC) == datetime(2012, 6, 21, 13, 30, tzinfo=UTC)  # 9:30, summer time
     np.testing.assert_allclose(made.levels[:, 0::2], rows.levels[:, 0::2], rtol=1e-9)
     np.testing.assert_array_equal(made.levels[:, 1::2], np.ceil(rows.levels[:, 1::2]))
     (trade,) = read_trades(path)
     assert (trade.price, trade.size, trade.side, trade.exchange_ms) == (
-        585.33,
+        rows.levels[7, 0],
         18.0,
         "buy",
         found.start_ms + 1750,
@@ -161,7 +163,7 @@ def test_lobsters_lines_are_dollars_and_new_yorks_time(tmp_path: Path, rows: Boo
 
 def test_fi2010_is_a_column_an_event_and_its_stocks_are_apart(tmp_path: Path, rows: BookRows) -> None:
     found, made, _path = converted(fi2010(tmp_path, rows), tmp_path)
-    assert (found.form.key, found.books, found.levels, found.problem_count) == ("fi2010", 300, 10, 0)
+    assert (found.form, found.books, found.levels, found.problem_count) == ("fi2010", 300, 10, 0)
     assert [piece.stop - piece.start for piece in segments(made.timestamps)] == [200, 100]
     np.testing.assert_allclose(made.levels[:200], rows.levels[:200] / 1e5, rtol=1e-9)
     np.testing.assert_allclose(made.levels[200:], rows.levels[200:] * 2 / 1e5, rtol=1e-9)
@@ -169,12 +171,13 @@ def test_fi2010_is_a_column_an_event_and_its_stocks_are_apart(tmp_path: Path, ro
 
 BAD_CELLS: list[tuple[dict[str, object], str]] = [
     ({"ask_price_1": 0.0}, "has a price or size of zero or less: all are above 0"),
-    ({"bid_size_4": np.nan}, "has fewer than 10 levels a side: that many are needed"),
+    ({"bid_size_4": np.nan}, "has an empty or NaN cell among its 10 levels a side: all of them must be numbers"),
     ({"ask_size_2": 1e16}, "has a price or size that no market has: less than 1e+15 is right"),
     ({"bid_price_1": 1e6}, "is crossed: the best ask must be above the best bid"),
     ({"ask_price_5": 1e6}, "is unsorted: asks must rise and bids must fall from the best"),
-    ({"timestamp": 5}, "goes back in time: rows must be in time order"),
-    ({"timestamp": 0.5}, "has no whole number of milliseconds in column timestamp"),
+    ({"timestamp": 1.6e12}, "goes back in time: rows must be in time order"),
+    ({"timestamp": 5.0}, why_not(5.0, "timestamp")),
+    ({"timestamp": 1.7e16}, why_not(1.7e16, "timestamp")),
 ]
 WORD: tuple[dict[str, object], str] = ({"ask_size_3": "much"}, "has 'much' in column ask_size_3: a number is right")
 """In a CSV alone: a column of a Parquet file is of one kind."""
@@ -209,7 +212,7 @@ def spoil(path: Path, line: int, text: str) -> None:
     ("write", "file", "line", "text", "what"),
     [
         (tardis, "binance", 8, "a,b,c", "has 3 fields: 104 are right"),
-        (tardis, "binance", 8, ",".join(["x"] * 104), "has 'x' in column local_timestamp: a number is right"),
+        (tardis, "binance", 8, ",".join(["x"] * 104), "has 'x' in column asks[0].price: a number is right"),
         (lobster, "GOOG_2012-06-21_34200000_57600000_orderbook_11", 9, "1,2,3", "has 3 fields: 44 are right"),
         (lobster, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1,2", "of the messages has 2 fields: 6 are right"),
         (lobster, "GOOG_2012-06-21_34200000_57600000_message_11", 9, "1.0,1,1,1,1,1", "goes back in time: messages must be"),
@@ -231,9 +234,9 @@ def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows:
         return {name: tmp_path / name}
 
     with pytest.raises(FormatError, match="notes.txt is of no known format: Attention Observatory, tardis.dev"):
-        recognise(text("notes.txt", "hello"))
-    with pytest.raises(FormatError, match="empty.csv is of no known format"):
-        recognise(text("empty.csv", ""))
+        inspect(text("notes.txt", "hello"))
+    with pytest.raises(FormatError, match="empty.csv is empty: a file with order books is right"):
+        inspect(text("empty.csv", ""))
     with pytest.raises(FormatError, match="lacks the column ask_size_1"):
         inspect(text("few.csv", "timestamp,ask_price_1,bid_price_1\n1,2,1\n"))
     (packed,) = tardis(tmp_path, rows[:40]).values()
@@ -242,9 +245,9 @@ def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows:
     with pytest.raises(FormatError, match="ends early or is damaged"):
         inspect({packed.name: packed})
     header = ",".join(frame_from_rows(rows[:1]).columns)
-    with pytest.raises(FormatError, match="no book of it can be used: it holds none"):
+    with pytest.raises(FormatError, match="none.csv holds no book"):
         inspect(text("none.csv", header + "\n"))
-    with pytest.raises(FormatError, match="no book of it can be used: row 2 has 2 fields: 41 are right"):
+    with pytest.raises(FormatError, match="1 of the 1 books of bad.csv cannot be used: row 2 has 2 fields: 41 are right"):
         inspect(text("bad.csv", header + "\n1,2\n"))
     both = lobster(tmp_path, rows[:20])
     for name, lacking in ((next(iter(both)), "order book"), (list(both)[1], "messages")):
@@ -256,7 +259,7 @@ def test_files_that_cannot_be_used_at_all_are_one_sentence(tmp_path: Path, rows:
     lines = path.read_text().splitlines()
     for changed, why in (
         ([lines[0], lines[1].replace("e-0", "x", 1), *lines[2:]], "line 2 of .* holds something other than numbers"),
-        ([*lines[:4], lines[4].rsplit(None, 1)[0], *lines[5:]], "line 5 of .* has 19 values, the first has 20"),
+        ([*lines[:4], lines[4].rsplit(None, 1)[0], *lines[5:]], "line 5 of .* has 19 values: 20 are right, as in the first"),
         (lines[:20], "has 20 lines: FI-2010 has 149, a feature each"),
         ([line.replace("   ", "  -") for line in lines], "is normalised by z-score"),
     ):
