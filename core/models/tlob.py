@@ -14,10 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from core.messages import BadValue, compose
+from core.models import classes
 from core.models.config import AttentionConfig, check_window
 from core.nn import AttentionMaps, BiN, FeedForward, LearnedPositions, MultiHeadAttention, SinusoidalPositions
 
-CLASSES = ("DOWN", "STATIONARY", "UP")
+CLASSES = classes.BOOK
 """Class order of every output (D3)."""
 
 

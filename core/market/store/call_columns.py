@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core.market.book import BookError, reading
 from core.market.labels import LABEL_KINDS, Head
-from core.models.tlob import CLASSES
+from core.models.classes import BOOK as CLASSES
 
 LINE: Final = pa.schema(
     [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import pytest
 from core.market.formats import bounded, conversion, tables
 from core.market.formats.bounded import Limits
 from core.market.formats.tables import FormatError
+from pages.shared.navigation import ROOT
 from tests.core.market.formats.test_conversion import SAMPLE
 
 HEADER = ",".join(["timestamp", *(f"{s}_{w}_{i}" for i in range(1, 11) for s in ("ask", "bid") for w in ("price", "size"))])
@@ -130,3 +133,9 @@ def test_who_goes_away_ends_the_process_and_a_third_file_waits(tmp_path: Path) -
         bounded.inspect(files, progress=gone)
     assert len(third) == 1
     assert not [child for child in psutil.Process().children() if "core.market.formats.bounded" in child.cmdline()]
+
+
+def test_the_process_loads_no_network() -> None:
+    """Torch takes three seconds and 200 MB to load, at each file."""
+    code = "import sys, core.market.formats.bounded; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
