@@ -160,7 +160,10 @@ def ctc_diagram(lattice: Lattice, names: Sequence[str], *, paths: str, read: str
     """
     frames, labels = lattice.log_probabilities.shape
     target = " ".join(names[label] for label in lattice.target) or "–"
-    counted, states = _("{count} labels").format(count=len(lattice.target)), _("{count} states").format(count=len(lattice.states))
+    counted, states = (
+        _("labels: {count}").format(count=len(lattice.target)),
+        _("states: {count}").format(count=len(lattice.states)),
+    )
     probability = write(float(np.exp(lattice.log_probability)))
     return Diagram(
         title=_("Block diagram of CTC"),

@@ -127,7 +127,7 @@ def metrics_diagram(
             Wire("hypothesis", "grams"),
             Wire("hypothesis", "common", words[1]),
             Wire("edits", "wer", f"{edits} / {words[0]}"),
-            Wire("grams", "bleu", _("{count} matches").format(count=matches)),
+            Wire("grams", "bleu", _("matches: {count}").format(count=matches)),
             Wire("common", "rouge", _("{count} in order").format(count=common)),
         ),
     )

@@ -169,10 +169,9 @@ def rnn_entry(inward: float, back: float, bias: float) -> float:
     return math.tanh(inward + back + bias)
 
 
-def lstm_entry(f: float, before: float, i: float, candidate: float, o: float) -> tuple[float, float]:
-    """One unit's cell c = f c_{t-1} + i c~ and state h = o tanh(c)."""
-    c = f * before + i * candidate
-    return c, lstm_state(o, c)
+def lstm_cell(f: float, before: float, i: float, candidate: float) -> float:
+    """One unit's cell, c = f c_{t-1} + i c~."""
+    return f * before + i * candidate
 
 
 def lstm_state(o: float, c: float) -> float:

@@ -228,15 +228,14 @@ def scores(it: Attended) -> PartView:
     """The scores Q K^T, scaled and masked."""
     steps, i, j, head = it.steps, it.query, it.key, it.of
     raw, q, k = steps.raw[head, i, j], steps.q[head, i], steps.k[head, j]
-    digits = max(
-        digits_needed(dot, *flat(q, k)), digits_needed(attention_steps.scaled_score, raw, steps.temperature, steps.key_width)
-    )
+    of_raw = digits_needed(attention_steps.scaled_score, raw, steps.temperature, steps.key_width)
+    digits = digits_needed(dot, *flat(q, k), result=of_raw)
     pairs = " + ".join(rf"({tex(a, digits)})({tex(b, digits)})" for a, b in zip(q, k, strict=True))
     return PartView(
         equation=Worked(
             r"S = \frac{QK^\top}{\tau\sqrt{d_k}}, \qquad S_{ij} = \frac{Q_i \cdot K_j}{\tau\sqrt{d_k}}",
-            rf"\begin{{aligned}} Q_{{{i + 1}}} \cdot K_{{{j + 1}}} &= {pairs} = {tex(raw, digits)} \\ "
-            rf"S_{{{i + 1},{j + 1}}} &= \frac{{{tex(raw, digits)}}}{{{tex(it.t, 2)} \cdot "
+            rf"\begin{{aligned}} Q_{{{i + 1}}} \cdot K_{{{j + 1}}} &= {pairs} = {tex(raw, of_raw)} \\ "
+            rf"S_{{{i + 1},{j + 1}}} &= \frac{{{tex(raw, of_raw)}}}{{{tex(it.t, 2)} \cdot "
             rf"\sqrt{{{steps.key_width}}}}} = {tex(steps.scaled[head, i, j])} \end{{aligned}}",
             _("Query {query} and the key it looks at most, {key}.").format(query=it.names[i], key=it.names[j]),
         ),

@@ -182,14 +182,12 @@ def _calculation(part: Part, example: Example, name: str) -> str:
     if part == "softmax":
         row = example.inner["A"][0]
         row_sum = backprop.dot(up[0], row)
-        digits = max(
-            digits_needed(dot, *flat(up[0], row), result=4),
-            digits_needed(backprop.softmax_entry, row[0], up[0, 0], row_sum, result=4),
-        )
+        of_sum = digits_needed(backprop.softmax_entry, row[0], up[0, 0], row_sum, result=4)
+        digits = digits_needed(dot, *flat(up[0], row), result=of_sum)
         terms = " + ".join(rf"({tex(float(u), 2)})({tex(float(a), digits)})" for u, a in zip(up[0], row, strict=True))
         return (
-            rf"\begin{{gathered}} \textstyle\sum_k = {terms} = {tex(row_sum, digits)} \\"
-            rf"{target} = {tex(float(row[0]), digits)}\,({tex(float(up[0, 0]), 2)} - ({tex(row_sum, digits)})) = {entry}"
+            rf"\begin{{gathered}} \textstyle\sum_k = {terms} = {tex(row_sum, of_sum)} \\"
+            rf"{target} = {tex(float(row[0]), of_sum)}\,({tex(float(up[0, 0]), 2)} - ({tex(row_sum, of_sum)})) = {entry}"
             rf"\end{{gathered}}"
         )
     if part == "linear" and name in ("x", "W"):

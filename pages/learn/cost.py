@@ -16,7 +16,7 @@ from core.lecture.claims import cost as said
 from core.lecture.claims import told
 from core.lecture.cost import Kind
 from core.lecture.cost_count import Setup
-from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS
+from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS, Layer
 from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
 from pages.learn import frame, questions
@@ -54,9 +54,9 @@ def setup_names() -> dict[str, str]:
     }
 
 
-def drawing(tokens: int = 128, width: int = 40, heads: int = 1) -> Diagram:
-    """The diagram of one layer; TLOB's first one where the part has no layer of its own."""
-    return cost_diagram(_layer(tokens, width, heads), amount=amount, size=size)
+def drawing(layer: Layer | None = None) -> Diagram:
+    """The diagram of one layer, where the part has one."""
+    return cost_diagram(layer, amount=amount, size=size)
 
 
 def numbers(rows: Sequence[Mapping[str, Any]], name: str) -> Item:
@@ -195,7 +195,7 @@ def modules(setup: str, t: int, d: int) -> PartView:
             check((differ if wrong else agree).format(count=len(rows), modules=", ".join(wrong)), not wrong),
         ],
         notes=[passage("cost", "modules"), *told(said.modules(it))],
-        drawing=drawing(t, d),
+        drawing=drawing(),
         question=lambda: questions.costliest_kind(name, {kinds[kind]: macs for kind, macs in sums.items()}, t, d),
         covered=True, spoils=True,
     )  # fmt: skip
@@ -258,7 +258,7 @@ def growth(t: int, d: int, n: int) -> PartView:
             ),
         ],
         notes=[passage("cost", "growth"), *told(said.growth(one))],
-        drawing=drawing(t, d, n),
+        drawing=drawing(one),
         question=lambda: questions.tokens_doubled(t, d, n),
         covered=True,
         taken=lambda: {"T": t, "D": d, **on_screen(
@@ -293,7 +293,7 @@ def memory(t: int, d: int, n: int) -> PartView:
             check(times.format(t=number(t), share=significant(one.maps / one.middle)), True),
         ],
         notes=[passage("cost", "memory")],
-        drawing=drawing(t, d, n),
+        drawing=drawing(one),
         question=lambda: questions.heads_doubled(t, d, n),
         taken=lambda: {"T": t, "D": d, "N": n, **on_screen(shown)},
     )  # fmt: skip

@@ -63,15 +63,18 @@ def _normalised(norm: Norm, cell: norms.NormalisedCell, at: tuple[int, int, int]
     halves = r"y = \tfrac12\,\hat x_{\text{batch}} + \tfrac12\,\hat x_{\text{instance}}"
     formulas = {"none": r"y = x", "bin": halves}
     formulas |= {name: STANDARD + rf",\quad \mu, \sigma^2 \text{{ {axes}}}" for name, axes in over.items()}
-    digits = 3 if norm == "none" else digits_needed(norms.normalised_entry, *cell.numbers)
+    s, t, c = at
+    if norm == "none":
+        where = _("sample {s}, time {t}, channel {c}").format(s=s, t=t, c=c)
+        return Worked(formulas[norm], rf"y = {tex(cell.x)}", where)
+    digits = digits_needed(norms.normalised_entry, *cell.numbers)
     x, *moments = (tex(value, digits) for value in cell.numbers)
     pairs = zip(moments[::2], moments[1::2], strict=True)
     fractions = [rf"\frac{{{x} - ({mean})}}{{\sqrt{{{variance} + 10^{{-5}}}}}}" for mean, variance in pairs]
     if norm == "bin":
         fractions = [rf"\tfrac12 \cdot {fractions[0]} + \tfrac12 \cdot {fractions[-1]}"]
-    s, t, c = at
     note = _("sample {s}, time {t}, channel {c}; {count} numbers share the mean").format(s=s, t=t, c=c, count=cell.count)
-    return Worked(formulas[norm], rf"{(fractions or [x])[0]} = {tex(cell.y)}", note)
+    return Worked(formulas[norm], rf"{fractions[0]} = {tex(cell.y)}", note)
 
 
 def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int) -> PartView:

@@ -26,7 +26,7 @@ from core.market.store.rows import read_market
 from pages.learn import diagram, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render, table, written
-from pages.shared.language import N_, _, number, percent, regional, scientific, significant
+from pages.shared.language import N_, _, ngettext, number, percent, regional, scientific, significant
 
 PEAK: Final = 1e-3
 """Rate at the peak of every schedule."""
@@ -317,7 +317,11 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
     signals = _signals(activation, layers)
     std, sizes = initialisation.weight_std(scheme, 128, 128), [float(one) for one in signals[scheme].sizes]
     drawn = figures.signal_figure({one: it.sizes for one, it in signals.items()}, names=scheme_names(), chosen=scheme)
-    note = _("width 128; after {layers} layers the root mean square is {value}")
+    note = ngettext(
+        "width 128; after {layers} layer the root mean square is {value}",
+        "width 128; after {layers} layers the root mean square is {value}",
+        layers,
+    )
     shown = {"std of a weight": std, "first": sizes[0], "last over first": sizes[-1] / sizes[0]}
     return PartView(
         equation=Worked(

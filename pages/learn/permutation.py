@@ -23,7 +23,7 @@ from pages.learn.frame import Dial, tex, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, table, written
 from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
-from pages.shared.language import _
+from pages.shared.language import _, ngettext, number
 
 WIDTH: Final = 4
 ORDER: Final = "order:kept"
@@ -236,11 +236,12 @@ def pool(it: Shuffled) -> PartView:
     """The mean over rows, before and after."""
     shuffle = it.result
     before, after = permutation.pooled(shuffle.before.joined), permutation.pooled(shuffle.after.joined)
+    count = len(it.names)
     equal = r"\mathbf{1}^\top P = \mathbf{1}^\top \;\Rightarrow\; \bar Z' = \bar Z"
     equation = Worked(
         r"\bar Z = \tfrac{1}{T}\mathbf{1}^\top Z, \qquad " + (equal if shuffle.invariant else r"\bar Z' \neq \bar Z"),
         rf"\begin{{aligned}} \bar Z &= {tex_row(before, 4)} \\ \bar Z' &= {tex_row(after, 4)} \end{{aligned}}",
-        _("Means over {count} words.").format(count=len(it.names)),
+        ngettext("The mean over {count} word.", "The mean over {count} words.", count).format(count=number(count)),
     )
     bars = grouped_bars({_("in order"): before, _("shuffled"): after}, x_title=_("Channel"), y_title=_("Mean output"))
     alt = _("The mean of the outputs in each channel, before and after the shuffle.")

@@ -30,7 +30,7 @@ from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, c
 from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
-from pages.shared.language import _, number, percent, significant
+from pages.shared.language import _, ngettext, number, percent, significant
 from pages.shared.stat_strip import Stat
 
 WIDTHS: Final = (4, 8, 16, 32, 64, 128)
@@ -319,7 +319,11 @@ def turned_pair(it: Encoding, moved: positions.Shift) -> tuple[Worked, Item]:
     digits = digits_needed(positions.turned_pair, *flat(block, here), result=3)
     column = tex_matrix([[value] for value in here], digits)
     result = tex_matrix([[value] for value in moved.turned(it.matrix, it.at)[both]], 3)
-    note = _("Pair {pair} of position {first}, turned by {shift} steps. Position {second} itself has {sine} and {cosine}.")
+    note = ngettext(
+        "Pair {pair} of position {first}, turned by {shift} step. Position {second} itself has {sine} and {cosine}.",
+        "Pair {pair} of position {first}, turned by {shift} steps. Position {second} itself has {sine} and {cosine}.",
+        it.shift,
+    )
     rounding = _("Largest residual over all positions and channels: {value}, which is rounding error.")
     return Worked(
         r"\begin{bmatrix} PE_{pos+k,2i} \\ PE_{pos+k,2i+1} \end{bmatrix} = \begin{bmatrix} \cos k\omega_i & \sin k\omega_i \\ "
@@ -444,9 +448,12 @@ def part(code: str, title: str, first: str) -> Part:
     def view(**values: Any) -> PartView:
         it = Encoding(**values)
         shown, general = VIEWS[code](it), code if it.sinusoidal else f"{code}_learned"
+        entry = it.entry if it.sinusoidal and code in ("matrix", "waves") else None
         drawn = positions_diagram(
-            it.entry if it.sinusoidal else None, pos=it.at, pair=it.pair, size=it.size, scale=it.scale, shift=it.shift,
-            other=it.other, product=float(it.matrix[it.at] @ it.matrix[it.other]), write=diagram.write,
+            entry, size=it.size, write=diagram.write, learned=not it.sinusoidal,
+            pos=it.at if "pos" in values else None, pair=it.pair if "i" in values else None,
+            scale=it.scale if "s" in values else None, shift=it.shift if "k" in values else None,
+            other=(it.other, float(it.matrix[it.at] @ it.matrix[it.other])) if code == "similarity" else None,
         )  # fmt: skip
         notes = [*([passage("positions", general)] if general in PASSAGES else []), *shown.notes]
         return replace(shown, drawing=drawn, notes=notes, question=lambda: question(code, it), covered=code == "similarity")

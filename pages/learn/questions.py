@@ -50,8 +50,7 @@ def projected_rows(x: Any, weights: Any, row: int, name: str) -> Question:
     options = sorted({0, 1, len(x)})
     return _asked(
         "rows", options.index(outcome), (x.tolist(), weights.tolist(), row),
-        _("The first number of “{word}” in X is raised by 1. How many of the {count} rows of Q change?").format(
-            word=name, count=number(len(x))),
+        _("The first number of “{word}” in X is raised by 1. How many rows of Q change?").format(word=name),
         [number(one) for one in options],
         _("Each row of Q is the same row of X times W_Q; no other row of X enters."),
     )  # fmt: skip
@@ -95,12 +94,10 @@ def temperature(steps: Steps, weights: dict[str, Any], *, head: int, query: int,
 
 def doubled_value(steps: Steps, *, head: int, key: int, names: Sequence[str]) -> Question:
     """Asks how many outputs one word's value moves."""
-    count, rows = len(names), predictions.outputs_moved(steps, head=head, key=key)
-    options, answer = predictions.among(rows, (0, 1, count))
+    options, answer = predictions.among(predictions.outputs_moved(steps, head=head, key=key), (0, 1, len(names)))
     return _asked(
         "value", answer, (names, key, head, len(steps.q), steps.temperature, steps.x.tolist(), steps.mask.tolist()),
-        _("The value of “{key}” is doubled, all else stays. How many of the {count} rows of Z change?").format(
-            key=names[key], count=number(count)),
+        _("The value of “{key}” is doubled, all else stays. How many rows of Z change?").format(key=names[key]),
         [number(one) for one in options],
         _("Every query with a weight on “{key}”. No weight changes: values take no part in the scores.").format(key=names[key]),
     )  # fmt: skip
@@ -341,7 +338,7 @@ def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int
 def whole_against_document(frames: int, batch: int, said: float, counted: float) -> Question:
     """Asks whether IIGA's count is what its document says of it."""
     outcome = predictions.against_document(said, counted)
-    text = _("The document gives {said} FLOPs for IIGA in all, {clips} clips of {frames} frames on this page. What is counted?")
+    text = _("The document gives {said} FLOPs for IIGA in all. Clips here: {clips}, frames each: {frames}. What is counted?")
     return _asked(
         "claim", outcome, (frames, batch),
         text.format(said=amount(said), clips=number(batch), frames=number(frames)),
@@ -383,7 +380,7 @@ def paths(target: Sequence[int], frames: int, *, skip: bool) -> Question:
     options, answer = predictions.among(then, (now, now + 1, 2 * now))
     return _asked(
         "paths", answer, (list(target), frames, skip),
-        _("The target has {now} valid paths over {frames} frames. How many over one frame more?").format(
+        _("Frames: {frames}, valid paths of the target: {now}. How many paths over one frame more?").format(
             now=number(now), frames=number(frames)),
         [number(one) for one in options],
         translate(why),

@@ -242,9 +242,10 @@ def lstm(it: Unrolled) -> PartView:
     run, t, k = recurrence.run_lstm(it.x, it.lstm), it.t, it.k
     f, i, o, candidate, c, h = (one[t, k] for one in (run.f, run.i, run.o, run.candidate, run.c, run.h))
     before = run.c[t - 1, k] if t else 0.0
-    digits = digits_needed(recurrence.lstm_entry, f, before, i, candidate, o)
-    digits = max(digits, digits_needed(recurrence.lstm_state, o, c))
-    f_, i_, o_, candidate_, before_, c_ = (tex(value, digits) for value in (f, i, o, candidate, before, c))
+    of_cell = digits_needed(recurrence.lstm_state, o, c)
+    digits = digits_needed(recurrence.lstm_cell, f, before, i, candidate, result=of_cell)
+    f_, i_, candidate_, before_ = (tex(value, digits) for value in (f, i, candidate, before))
+    o_, c_ = (tex(value, of_cell) for value in (o, c))
     bands = [
         Band(name=_("f, forget"), values=run.f, gate=True),
         Band(name=_("i, input"), values=run.i, gate=True),

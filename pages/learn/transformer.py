@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -228,20 +229,13 @@ def inside_dials(text: str) -> dict[str, Dial]:
     return {"side": side, "position": Dial(_("Position"), position), "layer": layer_dial()}
 
 
-def drawing(text: str, *, symbol: int = 0, layer: int = 0) -> Diagram:
-    """The lesson's diagram at one symbol of the answer, counted from 1; the last one and the last layer where 0."""
-    model, reading = reader(), read(text)
-    step = min(symbol or len(reading.characters), len(reading.characters)) - 1
+def drawing(text: str, characters: Sequence[str], *, probability: float | None = None, looked: float | None = None) -> Diagram:
+    """The lesson's diagram at the last of these symbols of the answer."""
+    model = reader()
     return transformer_diagram(
-        model.model.config,
-        text=reading.text,
-        characters=reading.characters,
-        probabilities=reading.symbol_probabilities,
-        step=step,
-        looked=float(reading.trace.maps[f"cross {layer or model.model.config.layers}"].mean(axis=0)[step].max()),
-        parameters=number(model.card["parameters"]),
-        write=diagram.write,
-    )
+        model.model.config, text=text, characters=characters, probability=probability, looked=looked,
+        parameters=number(model.card["parameters"]), write=diagram.write,
+    )  # fmt: skip
 
 
 def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
@@ -293,7 +287,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
             ],
             markdown(passage("transformer", "weights")),
         ],
-        drawing=drawing(text, symbol=symbol, layer=layer),
+        drawing=drawing(reading.text, characters[: step + 1], probability=probability, looked=float(cross[step].max())),
         question=lambda: questions.next_look(cross, step, source, characters[min(step + 1, last)]),
         covered=True,
     )
@@ -323,7 +317,9 @@ def beam(text: str, width: int, symbol: int) -> PartView:
         figure=[plot(kept, "beam_held", _("The sequences the beam holds after this symbol and their probabilities."))],
         notes=[passage("transformer", "beam"), *told(said.beam(final))],
         more=[check(translate(compared), not said.lost(*ends)), table(rows)],
-        drawing=drawing(text, symbol=symbol),
+        drawing=drawing(
+            reading.text, [dates.SYMBOLS[one] for one in held[0].symbols], probability=math.exp(held[0].log_probabilities[-1])
+        ),
     )
 
 
@@ -350,7 +346,7 @@ def nonsense(text: str) -> PartView:
                 _("A date that exists"): [one.is_date for one in rows],
             })
         ],
-        drawing=drawing(text),
+        drawing=drawing(reading.text, reading.characters),
     )  # fmt: skip
 
 
@@ -395,7 +391,7 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
         ],
         notes=[passage("transformer", "layer")],
         more=[encoder_map if encoder else None],
-        drawing=drawing(text, layer=layer),
+        drawing=drawing(reading.text, reading.characters),
         taken=lambda: {
             "STAGES": {name: value for name, value in stages.items() if name[0] in "OF" or name == "input"},
             "NORMS": reader().norms(side, layer),
@@ -441,7 +437,6 @@ def card() -> PartView:
             *tables,
             lambda: st.code(it["command"], language="bash"),
         ],
-        drawing=drawing(EXAMPLES[0]),
     )
 
 
@@ -457,7 +452,7 @@ render(
             }, beam, "beam", above=field),
             Part("nonsense", _("Nonsense"), lambda **_text: {}, nonsense, above=field),
             Part("layer", _("Inside a layer"), inside_dials, layer, "inside", "position", above=field),
-            Part("card", _("How it was trained"), dict, card),
+            Part("card", _("How it was trained"), dict, card, diagram=False),
         ],
         _("vit-report sections 2.1 to 2.6, 2.8 and 2.9; Vaswani et al. 2017; D12, D20, D23"),
         {

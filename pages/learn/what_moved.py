@@ -109,7 +109,7 @@ def say(it: Followed, moved: Moved | None) -> None:
 def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = None, *, still: str = "") -> str:
     """Tells in words what moved: where most, and which rows did not move."""
     if not moved.rows:
-        return still or _("Nothing moved: all {count} rows are as before.").format(count=number(len(rows)))
+        return still or _("Nothing moved: every row is as before.")
     row, column = moved.most
     where = columns[column] if columns is not None else number(column + 1)
     most = _("Most moved {row}, {column}: {before} → {after}.").format(

@@ -267,7 +267,8 @@ def _beta(lattice: Lattice, problem: Problem, t: int, s: int) -> list[str]:
     left, result = rf"{BACKWARD}({t + 1}, {s}) &= ", ctc_lab.probability(float(lattice.beta[t, s]))
     terms = ctc_lab.beta_terms(lattice, t, s)
     if not terms:
-        return [rf"{left}{_tex(result)} \quad \text{{({_('a path ends in one of the last two states')})}}"]
+        why = _("a path ends in one of the last two states")
+        return [rf"{left}{_tex(result)} \quad \text{{({why})}}"]
     values = [each for one in terms for each in (one.value, one.emission)]
     digits = significant_needed(lambda *given: sum(a * b for a, b in zip(given[::2], given[1::2], strict=True)), *values)
     letters = [rf"{BACKWARD}({t + 2}, {one.state}) \cdot {_emitted(lattice, problem, t + 1, one.state)}" for one in terms]
@@ -279,7 +280,8 @@ def _posterior(lattice: Lattice, _problem: Problem, t: int, s: int) -> list[str]
     alpha, beta, whole = (
         ctc_lab.probability(float(one)) for one in (lattice.alpha[t, s], lattice.beta[t, s], lattice.log_probability)
     )
-    left = rf"P(\text{{{_('state')} {s}}} \mid y) &= "
+    state = _("state")
+    left = rf"P(\text{{{state} {s}}} \mid y) &= "
     formula = rf"{left}\frac{{\alpha({t + 1}, {s}) \cdot {BACKWARD}({t + 1}, {s})}}{{P(y)}}"
     if not whole:
         return [formula, r"&= \text{–} \quad P(y) = 0"]

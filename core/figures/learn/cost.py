@@ -124,33 +124,37 @@ def claims_figure(rows: Sequence[tuple[str, float, float]]) -> go.Figure:
                  y={"autorange": "reversed", "automargin": True})  # fmt: skip
 
 
-def cost_diagram(layer: Layer, *, amount: Callable[[float], str], size: Callable[[float], str]) -> Diagram:
-    """Multiply-adds of each step of one layer, and the memory of its maps.
+def cost_diagram(layer: Layer | None, *, amount: Callable[[float], str], size: Callable[[float], str]) -> Diagram:
+    """Multiply-adds of each step of one layer, and the memory of its maps; without numbers where the part has no one layer.
 
     Args:
         amount: writes a count, size: bytes.
     """
-    t, d, n = layer.tokens, layer.width, layer.heads
-    half = layer.scores // 2
+    kinds = ("projections", "feed_forward", "macs")
+    projections, middle, macs = ("" if layer is None else amount(getattr(layer, one)) for one in kinds)
+    half = "" if layer is None else amount(layer.scores / 2)
+    tokens, maps = (
+        ("T×D", "N×T×T") if layer is None else (f"{layer.tokens}×{layer.width}", f"{layer.heads}×{layer.tokens}×{layer.tokens}")
+    )
     return Diagram(
         title=_("Block diagram of what a layer costs"),
         blocks=(
-            Block("x", "X", (0, 0), f"{t}×{d}", "modules", kind="data"),
+            Block("x", "X", (0, 0), tokens, "modules", kind="data"),
             Block("qkv", "Q, K, V, O", (1, 0), "4TD²", "growth"),
             Block("scores", "QKᵀ", (2, 0), "T²D", "growth"),
-            Block("maps", _("maps A"), (3, 0), f"{n}×{t}×{t}", "memory", kind="data"),
+            Block("maps", _("maps A"), (3, 0), maps, "memory", kind="data"),
             Block("mix", "AV", (4, 0), "T²D", "growth"),
             Block("ffn", "FFN", (5, 0), "8TD²", "memory"),
             Block("all", _("all layers"), (6, 0), _("all models"), "models", kind="data"),
             Block("said", _("documents"), (6, 1), _("say"), "claims", kind="data"),
         ),
         wires=(
-            Wire("x", "qkv", amount(layer.projections)),
-            Wire("qkv", "scores", amount(half)),
-            Wire("scores", "maps", size(layer.maps)),
-            Wire("maps", "mix", amount(layer.scores - half)),
-            Wire("mix", "ffn", amount(layer.feed_forward)),
-            Wire("ffn", "all", amount(layer.macs)),
+            Wire("x", "qkv", projections),
+            Wire("qkv", "scores", half),
+            Wire("scores", "maps", "" if layer is None else size(layer.maps)),
+            Wire("maps", "mix", half),
+            Wire("mix", "ffn", middle),
+            Wire("ffn", "all", macs),
             Wire("all", "said"),
         ),
     )

@@ -83,48 +83,53 @@ def balance_figure(content: Array, position: Array) -> go.Figure:
 def positions_diagram(
     entry: EncodingEntry | None,
     *,
-    pos: int,
-    pair: int,
     size: tuple[int, int],
-    scale: float,
-    shift: int,
-    other: int,
-    product: float,
     write: Write,
+    learned: bool = False,
+    pos: int | None = None,
+    pair: int | None = None,
+    scale: float | None = None,
+    shift: int | None = None,
+    other: tuple[int, float] | None = None,
 ) -> Diagram:
-    """From a position to X + s PE.
+    """From a position to X + s PE, with the numbers that a part has.
 
     Args:
-        entry: the chosen pair's numbers; None for positions that were learned.
-        size: positions and channels. shift: k of the rotation.
-        other, product: the position that this one is compared with, and the dot product of both.
+        entry: the chosen pair's numbers. size: positions and channels. shift: k of the rotation.
+        other: the position that this one is compared with, and the dot product of both.
     """
-    shown = "×".join(map(str, size))
-    if entry is None:
+
+    def known(value: Any, text: str) -> str:
+        return "" if value is None else text
+
+    shown, at = "×".join(map(str, size)), known(pos, str(pos))
+    if learned:
         encoding: tuple[Block, ...] = (Block("waves", _("learned"), (2, 1), shown, "waves"),)
-        start: tuple[Wire, ...] = (Wire("pos", "waves", str(pos)), Wire("waves", "pe", shown))
+        start: tuple[Wire, ...] = (Wire("pos", "waves", at), Wire("waves", "pe", shown))
     else:
         encoding = (
-            Block("omega", "ω_i", (1, 1), write(entry.frequency), "exponent"),
-            Block("waves", "sin, cos", (2, 1), f"i = {pair}", "waves"),
+            Block("omega", "ω_i", (1, 1), "" if entry is None else write(entry.frequency), "exponent"),
+            Block("waves", "sin, cos", (2, 1), known(pair, f"i = {pair}"), "waves"),
         )
+        both = entry is not None and pos is not None
         start = (
-            Wire("pos", "omega", str(pos)),
-            Wire("omega", "waves", f"pos·ω_i = {write(entry.angle)}"),
-            Wire("waves", "pe", f"{write(entry.sine)}\u00a0\u00a0{write(entry.cosine)}"),
+            Wire("pos", "omega", at),
+            Wire("omega", "waves", f"pos·ω_i = {write(entry.angle)}" if entry and both else ""),
+            Wire("waves", "pe", f"{write(entry.sine)}\u00a0\u00a0{write(entry.cosine)}" if entry and both else ""),
         )
+    compared = "PE_{pos} · PE_{pos'}" if other is None else f"PE_{{{pos}}} · PE_{{{other[0]}}}"
     return Diagram(
         title=_("Block diagram of positions added to embeddings"),
         blocks=(
-            Block("pos", "pos", (0, 1), str(pos), "matrix", kind="data"),
+            Block("pos", "pos", (0, 1), at, "matrix", kind="data"),
             *encoding,
             Block("pe", "PE", (3, 1), shown, "matrix", kind="data"),
-            Block("scale", "s · PE", (4, 1), f"s = {write(scale)}", "scale"),
+            Block("scale", "s · PE", (4, 1), "" if scale is None else f"s = {write(scale)}", "scale"),
             Block("x", "X", (4, 0), _("content"), "scale", kind="data"),
             Block("sum", "+", (5, 0.5), part="scale", kind="sum"),
             Block("out", "X + s PE", (6, 0.5), _("to attention"), "scale", kind="data"),
-            Block("dot", f"PE_{{{pos}}} · PE_{{{other}}}", (4, 2), write(product), "similarity"),
-            Block("turn", "M_k PE_{pos}", (5, 2), f"k = {shift}", "rotation"),
+            Block("dot", compared, (4, 2), "" if other is None else write(other[1]), "similarity"),
+            Block("turn", "M_k PE_{pos}", (5, 2), known(shift, f"k = {shift}"), "rotation"),
         ),
         wires=(
             *start,

@@ -174,18 +174,18 @@ def transformer_diagram(
     *,
     text: str,
     characters: Sequence[str],
-    probabilities: Sequence[float],
-    step: int,
-    looked: float,
     parameters: str,
     write: Write,
+    probability: float | None = None,
+    looked: float | None = None,
 ) -> Diagram:
-    """One text on its way to the next symbol.
+    """One text on its way to the last of some symbols of its answer.
 
     Args:
-        characters: the answer's symbols, with their probabilities. step: the one decoded, from 0 on.
+        characters: the answer's symbols up to the one decoded, which has this probability.
         looked: the largest cross-attention weight of this step. parameters: how many, written.
     """
+    step, chance = len(characters) - 1, "" if probability is None else write(probability)
     d, s = config.width, len(text)
     so_far = "▷" + "".join(characters[:step])
     layers = f"{config.layers} ×"
@@ -204,7 +204,9 @@ def transformer_diagram(
             Block("cross", _("cross + FFN"), (3, 1), f"{step + 1}×{s}", "decode"),
             Block("out", _("softmax"), (4, 1), _("{count} symbols").format(count=config.vocabulary), "decode"),
             Block("weights", _("training"), (4, 0), parameters, "card", kind="data"),
-            Block("next", f"“{characters[step]}”", (5, 1), write(probabilities[step]), "beam", kind="data"),
+            Block(
+                "next", f"“{characters[step]}”", (5, 1), "" if probability is None else write(probability), "beam", kind="data"
+            ),
         ),
         wires=(
             Wire("text", "embed", str(s)),
@@ -214,8 +216,8 @@ def transformer_diagram(
             Wire("answer", "embed2", str(step + 1)),
             Wire("embed2", "causal"),
             Wire("causal", "cross", "Q"),
-            Wire("cross", "out", _("most {weight}").format(weight=write(looked))),
-            Wire("out", "next", f"P(y) = {write(probabilities[step])}"),
+            Wire("cross", "out", "" if looked is None else _("most {weight}").format(weight=write(looked))),
+            Wire("out", "next", chance and f"P(y) = {chance}"),
             Wire("weights", "out"),
             Wire("next", "answer", _("joins the answer"), "under"),
         ),

@@ -68,7 +68,7 @@ def adam() -> Diagram:
 
 def encoding() -> Diagram:
     entry = positions.entry(5, 2, 32)
-    return positions_diagram(entry, pos=5, pair=2, size=(64, 32), scale=0.1, shift=3, other=2, product=12.5, write=two)
+    return positions_diagram(entry, pos=5, pair=2, size=(64, 32), scale=0.1, shift=3, other=(2, 12.5), write=two)
 
 
 def labels() -> Diagram:
@@ -79,8 +79,8 @@ def labels() -> Diagram:
 def dates() -> Diagram:
     answer = list("1979-05-03■")
     return transformer_diagram(
-        TransformerConfig(vocabulary=47), text="3 de mayo de 1979", characters=answer, probabilities=[0.99] * len(answer), step=5,
-        looked=0.61, parameters="383,087", write=two,
+        TransformerConfig(vocabulary=47), text="3 de mayo de 1979", characters=answer[:6], probability=0.99, looked=0.61,
+        parameters="383,087", write=two,
     )  # fmt: skip
 
 

@@ -1,0 +1,189 @@
+"""Draws a part of a lesson at any state of its dials without a browser or a session, and keeps everything that it draws."""
+
+from __future__ import annotations
+
+import json
+import random
+import runpy
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from typing import Any
+from unittest.mock import patch
+
+import streamlit as st
+
+from core.figures.learn.diagrams.blocks import Diagram
+from core.lecture.course import LESSONS
+from core.lecture.worked import Worked
+from core.messages import translate
+from pages.learn import frame, lesson_page
+from pages.learn.lesson_page import LessonPage, Part, PartView
+from pages.shared.language import speaking
+from pages.shared.navigation import ENTRIES, ROOT
+from pages.shared.stat_strip import Stat
+
+State = dict[str, Any]
+"""A dial's value by its URL parameter."""
+
+SENTENCES = ["a b a", "a", "uno dos tres cuatro cinco seis siete ocho"]
+TEXTS: dict[str, list[str]] = {
+    "words": SENTENCES, "said": SENTENCES, "text": ["aa", "abcdefghijklmnopqrstuvwxyz"], "date": ["May 3 1979", "1", "???"],
+}  # fmt: skip
+"""Other texts than those that the dials open with."""
+WITHOUT_WIDGET: dict[str, dict[str, list[Any]]] = {"permutation": {"order": ["", "5,4,3,2,1", "2,1,3,4,5"]}}
+"""Choices that the session keeps beside the dials, by page."""
+
+
+@dataclass
+class DrawnPart:
+    """What a part draws at one state.
+
+    Attributes:
+        offered: by URL parameter, the ends of each dial, its opening value first. figures: as plotly's JSON has them.
+        tables: matrices and tables. told: sentences, captions and values. checks: claims, and whether they hold.
+    """
+
+    view: PartView
+    offered: dict[str, list[Any]]
+    equations: list[Worked] = field(default_factory=list)
+    figures: list[Any] = field(default_factory=list)
+    tables: list[Any] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    checks: list[tuple[str, bool]] = field(default_factory=list)
+
+    @property
+    def diagram(self) -> Diagram | None:
+        return self.view.drawing
+
+
+@cache
+def pages() -> dict[str, LessonPage]:
+    """The lessons that are data, by their pages' addresses."""
+    files = {entry.url: ROOT / entry.file for entry in ENTRIES}
+    found: dict[str, LessonPage] = {}
+    for url in dict.fromkeys(one.url for one in LESSONS):
+        made: list[LessonPage] = []
+        with patch.object(lesson_page, "render", made.append):
+            if files[url].parent.name == "learn":
+                runpy.run_path(str(files[url]))
+        if made:
+            found[url] = made[0]
+    return found
+
+
+class _Widgets:
+    """Stands for the widgets of dials: each has the state's value, else the one it opens with; remembers what it offers."""
+
+    def __init__(self, state: State) -> None:
+        self.state, self.offered = state, dict[str, list[Any]]()
+
+    def _value(self, key: str, opening: Any, others: list[Any]) -> Any:
+        self.offered[key] = [opening, *(one for one in others if one != opening)]
+        return self.state.get(key, opening)
+
+    def slider(self, _label: str, low: Any, high: Any, *, key: str, default: Any, **_more: Any) -> Any:
+        return min(max(type(low)(self._value(key, default, [low, high])), low), high)
+
+    def choice(self, _widget: Any, _label: str, options: Any, *, key: str, default: str | None = None, **_more: Any) -> str:
+        codes = list(options)
+        chosen = self._value(key, default if default in codes else codes[0], codes)
+        return str(chosen) if chosen in codes else codes[0]
+
+    def text(self, _label: str, *, key: str, default: str, **_more: Any) -> str:
+        return str(self._value(key, default, TEXTS.get(key, [])))
+
+    def text_input(self, label: str, value: str = "", *, key: str, **more: Any) -> str:
+        return self.text(label, key=key, default=value, **more)
+
+    def toggle(self, _label: str, value: bool = False, *, key: str, **_more: Any) -> bool:
+        return bool(self._value(key, value, [not value]))
+
+
+def draw(part: Part, state: State | None = None, language: str = "en") -> DrawnPart:
+    """The part at this state."""
+    widgets, matrices = _Widgets(state or {}), list[Any]()
+    with ExitStack() as stack:
+        stack.enter_context(speaking(language))
+        stack.enter_context(patch.object(st, "session_state", dict(widgets.state)))
+        stack.enter_context(patch.object(st, "query_params", {}))
+        for name in ("slider", "choice", "text"):
+            stack.enter_context(patch.object(frame.url_state, name, getattr(widgets, name)))
+        for name in ("text_input", "toggle"):
+            stack.enter_context(patch.object(st, name, getattr(widgets, name)))
+        for name in ("matrix_html", "matrix_figure"):
+            stack.enter_context(patch.object(lesson_page, name, _kept(getattr(lesson_page, name), matrices)))
+        above = part.above()
+        values: dict[str, Any] = {}
+        for code, dial in part.dials(**above).items():
+            values[code] = dial.draw(values)
+        view = part.view(**above, **values)
+        drawn = DrawnPart(view=view, offered=widgets.offered, equations=list(view.equations()))
+        drawn.told += [translate(one) for one in view.notes]
+        _keep_all(view, drawn, stack)
+    drawn.tables += matrices
+    return drawn
+
+
+def _kept(draws: Callable[..., Any], matrices: list[Any]) -> Callable[..., Any]:
+    """The function, which also keeps the numbers of the matrix that it draws."""
+
+    def keeping(figure: Any, **more: Any) -> Any:
+        matrices.append(figure.values)
+        return draws(figure, **more)
+
+    return keeping
+
+
+def _keep_all(view: PartView, drawn: DrawnPart, stack: ExitStack) -> None:
+    def keep_figure(figure: Any, **more: Any) -> None:
+        drawn.figures.append(json.loads(figure.to_json()))
+        drawn.told += [more["alt"]] if "alt" in more else []
+        if more.get("play") is not None:
+            drawn.told += [one.caption for one in more["play"].frames]
+
+    def keep_table(data: Any, **_more: Any) -> None:
+        drawn.tables.append(data)
+
+    def keep_stats(strip: Any) -> None:
+        drawn.told += [f"{one.name}: {one.value} {one.note or ''}" for one in strip if isinstance(one, Stat)]
+
+    def keep_check(sentence: str, *, holds: bool) -> None:
+        drawn.checks.append((sentence, holds))
+
+    watched: list[tuple[Any, str, Callable[..., Any]]] = [
+        (lesson_page, "static_plot", keep_figure), (lesson_page, "stat_strip", keep_stats), (frame, "check", keep_check),
+        (st, "dataframe", keep_table), (st, "caption", lambda text, **_more: drawn.told.append(text)),
+        (st, "markdown", lambda text, **_more: drawn.told.append(text)), (st, "html", lambda *_given, **_more: None),
+    ]  # fmt: skip
+    for place, name, keeps in watched:
+        stack.enter_context(patch.object(place, name, keeps))
+    for item in [*view.figures(None), *view.more]:
+        for one in lesson_page._flat(item):
+            one()
+
+
+def parts() -> Iterator[tuple[str, Part]]:
+    """Every part of every such lesson, with its page's address."""
+    for url, page in pages().items():
+        for part in page.parts:
+            yield url, part
+
+
+def states(url: str, part: Part, *, pairs: int = 12) -> Iterator[State]:
+    """The opening state, every dial at each of its ends, and some pairs of dials at two of their ends, drawn once for all."""
+    offered = draw(part).offered | WITHOUT_WIDGET.get(url, {})
+    yield {}
+    for key, ends in offered.items():
+        for end in ends[1:]:
+            yield {key: end}
+    keys = [key for key, ends in offered.items() if len(ends) > 1]
+    both = [
+        {one: first, other: second}
+        for at, one in enumerate(keys)
+        for other in keys[at + 1 :]
+        for first, second in product(offered[one][1:], offered[other][1:])
+    ]
+    yield from random.Random(part.code).sample(both, min(pairs, len(both)))
