@@ -195,13 +195,14 @@ export function fittingGroup(rows, tick, count) {
   return niceStep((spans[Math.floor(spans.length / 2)] ?? 0) / count / tick);
 }
 
-// The ladder's middle row: it stands still while the mid is near it, and moves twice a second at most.
+// The ladder's middle row: it stands still while the mid is near it, follows row by row twice a second at most, and jumps to a mid
+// that has left the ladder's middle half.
 export class StillRows {
   place(wanted, count, now, { locked = false, anew = false } = {}) {
     const away = wanted - (this.centre ?? Infinity);
     if (anew || this.centre === undefined) [this.centre, this.shiftedAt] = [wanted, now];
-    else if (!locked && Math.abs(away) > count / 8 && now - this.shiftedAt >= SHIFT_MS) {
-      this.centre = Math.abs(away) > count / 2 ? wanted : this.centre + Math.sign(away);
+    else if (!locked && (Math.abs(away) > count / 4 || (Math.abs(away) > count / 8 && now - this.shiftedAt >= SHIFT_MS))) {
+      this.centre = Math.abs(away) > count / 4 ? wanted : this.centre + Math.sign(away);
       this.shiftedAt = now;
     }
     return this.centre;
