@@ -116,3 +116,13 @@ def test_a_followed_numbers_equation_is_drawn(new_page: NewPage, app: AppServer)
     drawn(page, '[data-key="steps_raw"]')
     page.locator('[data-key="steps_raw"] tbody td').first.click()
     expect(page.locator("#matrix-origin .katex math")).to_have_count(1, timeout=PATIENCE_MS)
+
+
+def test_a_parts_tab_replaces_the_address_and_adds_nothing_to_the_history(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/recurrent")
+    expect(page.locator(".st-key-part button").nth(2)).to_be_visible(timeout=PATIENCE_MS)
+    before = page.evaluate("history.length")
+    for place, code in ((1, "lstm"), (2, "gradient")):
+        page.locator(".st-key-part button").nth(place).click()
+        page.wait_for_url(re.compile(f"part={code}"), timeout=PATIENCE_MS)
+    assert page.evaluate("history.length") == before
