@@ -44,7 +44,7 @@ def run(o: argparse.Namespace) -> None:
 
 
 def as_json(seen: Inspection) -> dict[str, object]:
-    """What is in the files; times in ISO 8601."""
+    """Contents of the files; times in ISO 8601."""
     first, last = (
         datetime.fromtimestamp(when / 1e3, UTC).isoformat(timespec="milliseconds") for when in (seen.start_ms, seen.end_ms)
     )
@@ -52,7 +52,7 @@ def as_json(seen: Inspection) -> dict[str, object]:
 
 
 def said_of(seen: Inspection) -> list[str]:
-    """What is wrong or odd, a sentence each."""
+    """Sentences on what is wrong or odd."""
     rows = [f"row {one.row} {one.what}" for one in seen.problems]
     more = seen.problem_count - len(seen.problems)
     return [*seen.notes, *rows, *([f"{more} more rows are left out"] if more else [])]

@@ -25,7 +25,7 @@ NO_TIME: Final = compose(
 
 
 def plausible(milliseconds: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of these a market may have been open at: from 1990 until tomorrow."""
+    """Mask of the times at which a market may have been open: from 1990 until tomorrow."""
     latest = int(time.time() * 1e3) + DAY_MS
     return (milliseconds >= EARLIEST) & (milliseconds <= latest)
 

@@ -303,7 +303,7 @@ def _shown_size(frame: Any, aspect: Fraction) -> tuple[int, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Way:
-    """How a picture is set upright: left and right exchanged where `mirrored`, then turned clockwise."""
+    """Way to set a picture upright: left and right exchanged where `mirrored`, then turned clockwise."""
 
     mirrored: bool = False
     degrees: int = 0

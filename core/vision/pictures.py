@@ -159,7 +159,7 @@ def _first_frame(opened: Image.Image, data: bytes) -> int:
 
 
 def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
-    """What a browser shows of an opened file, at its page."""
+    """Picture that a browser shows of an opened file, at its page."""
     kind, mode, size, done = str(opened.format), opened.mode, file.size, dict[Done, Message]()
     if file.page.count > 1:
         done["page"] = compose("page {page} of {count} is taken", page=file.page.number + 1, count=file.page.count)

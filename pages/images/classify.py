@@ -149,7 +149,7 @@ def _for_file(rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]]) -> p
 
 
 def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
-    """What lies behind the answer, one view at a time."""
+    """Views of what lies behind the answer, one at a time."""
     views = {
         "ranking": _("All ten kinds"),
         "hide": _("Fool it"),

@@ -39,7 +39,7 @@ def role_names() -> dict[str, str]:
 
 
 def role_dials() -> dict[str, Dial]:
-    """What is multiplied, of which word, and by how much."""
+    """Factors of a product: of which word, and by how much."""
     names = {str(index): name for index, name in enumerate(words())}
     return {
         "role": choice(_("Multiply"), role_names(), key="role"),

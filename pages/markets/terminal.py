@@ -141,7 +141,7 @@ def show(
 
 
 def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str, Any]:
-    """What the screen is told of a session and of the reader's choices, without its stream."""
+    """Configuration of the screen: the session and the reader's choices, without its stream."""
     predictor, entry = session.predictor, session.entry
     palette = PALETTES[choices.palette]
     names = {head: duration(predictor.heads[head][1] * STEP_MS / 1e3) for head in choices.heads}

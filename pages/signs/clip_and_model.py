@@ -29,7 +29,7 @@ SAMPLES: Final = (("digits", "sample", "digits_2026"), ("digits", "sample", "dig
 
 @dataclass(frozen=True, kw_only=True)
 class ClipRequest:
-    """What was asked for: a source, its model (none for the camera), and the visitor's files."""
+    """Choice of the reader: a source, its model (none for the camera), and the visitor's files."""
 
     source: str
     recogniser: Recogniser | None = None

@@ -99,7 +99,7 @@ def _bundled(recogniser: Recogniser, **arguments: Any) -> Clip:
 
 
 def glosses_of(source: str, code: str) -> str:
-    """What is signed in a bundled clip."""
+    """Glosses signed in a bundled clip."""
     if source == "tracks":
         return " ".join(next(one.glosses for one in _sentences() if str(one.video) == code))
     return " ".join(next(one.glosses for one in samples.clip_samples() if one.name == code))

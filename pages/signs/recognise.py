@@ -116,7 +116,7 @@ def below(recogniser: Recogniser, clip: Clip | None, recognition: Recognition | 
 
 
 def reading(recogniser: Recogniser) -> None:
-    """How to read the page, and what the model knows."""
+    """Text on reading the page, and the glosses that the model knows."""
     glosses = in_order(recogniser.vocabulary.glosses)
     st.markdown(prose("recognise_reading"))
     words = _("**It knows {count} glosses**, and reads any other sign as one of these, or as nothing:").format(count=len(glosses))

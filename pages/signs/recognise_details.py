@@ -145,7 +145,7 @@ def truth(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
 
 
 def numbers(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
-    """What the reading took, the model's scores from its card, and the probabilities to take away."""
+    """Time of the reading, the model's scores from its card, and the probabilities to take away."""
     parameters = int(recogniser.card["parameters"])
     rate = len(clip.data) / max(recognition.took_s, 1e-9)
     stat_strip(

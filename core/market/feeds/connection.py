@@ -188,7 +188,7 @@ class Timeouts:
 
 @dataclass
 class FeedMemory:
-    """What outlives a feed's connections.
+    """Memory of a feed that outlives its connections.
 
     Attributes:
         reload_markets: whether the next one asks for the list of markets anew, since the market may be gone.

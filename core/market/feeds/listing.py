@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Listing:
-    """What the list says of one market. It outlives the feed's connections.
+    """Entry of one market in its venue's list. It outlives the feed's connections.
 
     A list that calls a market halted while it is traded is not believed until it calls it traded again: some venues' words for a
     market that takes limit orders alone count as halted.

@@ -139,7 +139,7 @@ class LiveFeed:
 
 @dataclass
 class _Tries:
-    """What came of a feed's connections so far, and what follows from it.
+    """Outcome of a feed's connections so far, and what follows from it.
 
     Attributes:
         failures, doubts, refusals, differences, empty: in a row: all, doubtful ones, final ones, books that differed, lists of

@@ -53,7 +53,7 @@ def _id(trade: Mapping[str, Any]) -> str | None:
 
 @dataclass
 class _Known:
-    """What is remembered of the trades of the same numbers: the connection in which each was sent last.
+    """Memory of the trades of the same numbers: the connection in which each was sent last.
 
     Attributes:
         ids: by id, the one that was sent longest ago first. loose: of those without an id, in the same order.

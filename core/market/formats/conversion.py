@@ -163,7 +163,7 @@ def inspect(files: Mapping[str, Path], *, progress: Progress | None = None) -> I
 
 
 def _together(seen: Sequence[_Seen]) -> Inspection:
-    """What several sources of one market are as one."""
+    """Several sources of one market as one."""
     forms = {one.source.form.key: one.source.form for one in seen}
     if len(forms) > 1:
         names = ", ".join(form.name for form in forms.values())
@@ -199,7 +199,7 @@ def _together(seen: Sequence[_Seen]) -> Inspection:
 
 
 class _Seen:
-    """What was seen of one source's books."""
+    """Facts seen of one source's books."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.times, self.mids = source, list[NDArray[np.int64]](), list[FloatArray]()

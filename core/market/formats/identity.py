@@ -1,4 +1,4 @@
-"""What files say of their market, by their names and columns: exchange, symbol, stream and day (D40)."""
+"""Identity of a market by its files' names and columns: exchange, symbol, stream and day (D40)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Claims = dict[str, Claim]
 
 
 def claims_of_name(name: str) -> Claims:
-    """What a file's name says."""
+    """Statement of a file's name."""
     by = compose("the name of {file}", file=name)
     if match := next((match for pattern in NAMES if (match := pattern.fullmatch(name))), None):
         return {what: Claim(what=what, value=value, by=by) for what, value in match.groupdict().items()}
