@@ -15,8 +15,8 @@ def modules(setup: Setup) -> Said:
     said: Said = {}
     if setup.config.attends_to_channels:
         said["channels too"] = compose(
-            "Half of its layers compare times and half features, and in these T and D change places: what one half's projections "
-            "gain from a larger D, the other half's scores do."
+            "Half of its layers compare times and half features, and in these T and D change places: twice the D makes the "
+            "projections of the first half four times as large, and the scores of the second."
         )
     else:
         said["tokens alone"] = compose(
