@@ -39,7 +39,7 @@ def test_every_model_is_registered_under_the_name_of_its_configuration() -> None
 def test_importing_one_model_imports_no_other() -> None:
     code = "import sys, core.models.tlob; print(sorted(name for name in sys.modules if name.startswith('core.models')))"
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['core.models', 'core.models.config', 'core.models.tlob']"
+    assert done.stdout.strip() == "['core.models', 'core.models.classes', 'core.models.config', 'core.models.tlob']"
 
 
 @pytest.mark.parametrize("config", SMALL, ids=lambda config: type(config).__name__)
