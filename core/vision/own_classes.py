@@ -267,7 +267,7 @@ def read_own_classes(data: bytes) -> OwnClasses:
     rows = (len(names), width)
     shapes = {"mean": (width,), "deviation": (width,), "weights": rows, "bias": (len(names),), "centres": rows}
     fits = all(numbers[name].shape == shape and np.isfinite(numbers[name]).all() for name, shape in shapes.items())
-    fits = fits and math.isfinite(reach) and math.isfinite(typical) and 0 <= typical
+    fits = fits and math.isfinite(reach) and math.isfinite(typical) and typical >= 0
     named = all(0 < len(name) <= LONGEST_NAME for name in names)
     if not (fits and named and 2 <= len(names) <= MAX_CLASSES and len(counts) == len(names) and (numbers["deviation"] > 0).all()):
         raise OwnClassesError(compose("the file holds no classes taught here: its arrays do not fit together"))

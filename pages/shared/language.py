@@ -128,6 +128,7 @@ def switch() -> None:
         LANGUAGES,
         key=PARAMETER,
         default=from_browser(),
+        sticky=True,
         required=True,
         label_visibility="collapsed",
     )

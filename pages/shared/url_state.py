@@ -60,6 +60,7 @@ def choice(
     *,
     key: str,
     default: str | None = None,
+    sticky: bool = False,
     **arguments: Any,
 ) -> str:
     """A single-choice widget over codes, shown by their labels, kept in the URL and across pages.
@@ -69,6 +70,7 @@ def choice(
         options: label by code; codes are what the URL holds.
         key: of the widget and of the URL parameter.
         default: code chosen where the URL names none; the first one where None. The URL leaves it out.
+        sticky: an address without the parameter leaves the choice as it is: for what belongs to the reader and not to a view.
         arguments: for the widget.
 
     Raises:
@@ -78,7 +80,9 @@ def choice(
         raise ValueError(f"the choice {key!r} has no options: give it one or more")
     first = default if default in options else next(iter(options))
     # Set on every run: a widget of the same key on another page is another widget, whose value this one would not take over.
-    st.session_state[key] = _wanted(key, lambda told: told if told in options else None, lambda one: one in options, first)
+    st.session_state[key] = _wanted(
+        key, lambda told: told if told in options else None, lambda one: one in options, first, sticky=sticky
+    )
     if widget in (st.segmented_control, st.pills):
         arguments.setdefault("wrap", True)  # in columns the default is a row that scrolls, which hides options on a phone
     chosen = widget(label, list(options), key=key, format_func=lambda code: options.get(code, str(code)), **arguments)
@@ -87,7 +91,7 @@ def choice(
     return code
 
 
-def _wanted(key: str, read: Callable[[str], Any], fits: Callable[[Any], bool], default: Any) -> Any:
+def _wanted(key: str, read: Callable[[str], Any], fits: Callable[[Any], bool], default: Any, *, sticky: bool = False) -> Any:
     """The value that a widget is to have: that of a link or of the browser's back button, else the session's, else the one kept.
 
     Streamlit forgets the session's where a page in between did not show the widget. Where the widget was there a run ago and its
@@ -99,7 +103,7 @@ def _wanted(key: str, read: Callable[[str], Any], fits: Callable[[Any], bool], d
     state, told = st.session_state, st.query_params.get(key)
     if told is not None and told != state.get(f"{key}:seen") and (linked := read(told)) is not None:
         return linked
-    if told is None and state.get(f"{key}:seen") is not None and key in state:
+    if told is None and not sticky and state.get(f"{key}:seen") is not None and key in state:
         return default
     return next((one for one in (state.get(key), state.get(f"{key}:kept")) if fits(one)), default)
 

@@ -119,7 +119,7 @@ OPTIONS_WITHIN_THEIR_ROWS = """
 
 def test_no_option_of_a_row_is_hidden_on_a_phone(new_page: NewPage, app: AppServer) -> None:
     """Rows of options wrap: each option lies within the 390 pixels, none beyond an edge that scrolls."""
-    for path in ("/attention?second=100&view=inputs&lang=es", "/classify?inside=ranking"):
+    for path in ("/attention?second=100&view=inputs&lang=es", "/classify?inside=tokens"):
         page = new_page(app, path)
         page.set_viewport_size({"width": 390, "height": 844})
         options = page.locator('[data-testid="stMain"] [data-testid="stButtonGroup"] button')

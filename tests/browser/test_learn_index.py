@@ -13,7 +13,7 @@ from tests.browser.server import AppServer
 
 def test_a_search_leads_to_the_page_with_the_numbers(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/equations?lang=en")
-    field = page.get_by_label("Search")
+    field = page.get_by_role("textbox", name="Search")
     field.fill("doubled exponent")
     field.press("Enter")
     expect(page.get_by_text(re.compile("^1 equation of"))).to_be_visible(timeout=PATIENCE_MS)

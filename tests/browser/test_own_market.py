@@ -58,5 +58,5 @@ def test_a_market_is_recorded_found_and_scored(new_page: NewPage, own_app: AppSe
     page.goto(f"{own_app.url}/score?recs={name}&every=16")
     page.get_by_role("button", name="Score these").click()
     expect(page.get_by_text("Outcomes that do not overlap")).to_be_visible(timeout=LONG_MS)
-    expect(page.get_by_text("forward label", exact=False).first).to_be_visible()
+    expect(page.get_by_text("made again, equal", exact=False).first).to_be_visible(timeout=LONG_MS)
     page.close()  # before its server goes
