@@ -19,8 +19,9 @@ import plotly.graph_objects as go
 from PIL import Image
 
 from core import checkpoints
-from core.explain.capture import capture
-from core.explain.scene import AttentionScene, BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
+from core.explain.capture import capture as capture
+from core.explain.scene import AttentionScene as AttentionScene
+from core.explain.scene import BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
 from core.figures.market import horizons_figure
 from core.figures.pictures import ranking_figure
 from core.figures.signs import clip_figure
@@ -38,31 +39,11 @@ from core.vision.pictures import Picture as DecodedPicture
 from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe, is_prepared, model_for
 from core.vision.uprightness import prepare_upright
-from core.words.sentences import ReadSentence, sentence_reader
+from core.words.sentences import ReadSentence as ReadSentence
+from core.words.sentences import sentence_reader
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-__all__ = [
-    "AttentionScene",
-    "Book",
-    "BookPrediction",
-    "Film",
-    "Grid",
-    "Layer",
-    "PhotoAnswer",
-    "Picture",
-    "ReadSentence",
-    "SignReading",
-    "Words",
-    "attention_view",
-    "capture",
-    "classify_photo",
-    "load",
-    "predict_book",
-    "read_signs",
-    "read_words",
-]
 
 File = str | PathLike[str]
 NONE = "none"

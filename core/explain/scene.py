@@ -56,7 +56,7 @@ SENTENCES: Final = {
     "row": N_("Weights of the chosen token"),
     "help": N_("Point: what it looks at. Press: keep. Shift: who looks at it. Esc: let go."),
 }
-"""What the view says, in English; a page passes translations."""
+"""Sentences of the view, in English; a page passes translations."""
 
 
 class MessageParts:

@@ -31,7 +31,7 @@ Fit = Literal["crop", "pad"]
 
 Ended = Literal["", "most", "time", "damaged"]
 Done = Literal["stream", "pixel_shape", "mirrored", "turned", "bits", "header"]
-"""What may be done to a film's pictures before they are seen, and "header": that it does not hold what its header says."""
+"""Steps by which a film's pictures are changed before they are seen, and "header": that it does not hold what its header says."""
 
 SUFFIXES: Final = ("mp4", "mov", "m4v", "webm", "mkv", "avi", "gif")
 MAX_FRAMES: Final = 256

@@ -160,12 +160,12 @@ def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPi
     view = url_state.choice(st.segmented_control, _("Below"), views, key="inside", required=True)
     hidden: frozenset[int] = frozenset()
     if view == "ranking":
-        ranking_panel.show(analysis, chosen, prepared)
+        ranking_panel.draw_ranking(analysis, chosen, prepared)
     elif view == "hide":
         hidden, downloads = fool_it.show(analysis, chosen.name)
         downloads()
     elif view == "tokens":
-        tokens.show(analysis.classifier, prepared.image)
+        tokens.draw_steps(analysis.classifier, prepared.image)
     elif view == "truth":
         faithfulness_view.show(
             "vit",

@@ -21,7 +21,7 @@ SAID = 0.1
 """Probability of "none of these" from which on it stands beside the answer's."""
 
 
-def show(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: PreparedPicture) -> None:
+def draw_ranking(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: PreparedPicture) -> None:
     """The picture with the box that is read, and all ten kinds by their probability."""
     picture, answer = st.columns([2, 3], gap="medium")
     with picture:

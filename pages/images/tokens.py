@@ -339,7 +339,7 @@ def _grid(values: Any, key: str, alt: str, *, grey: bool = False, digits: int = 
     )  # fmt: skip
 
 
-def show(classifier: Classifier, image: Bytes) -> None:
+def draw_steps(classifier: Classifier, image: Bytes) -> None:
     """The steps of the forward pass for one image, one at a time."""
     walk, names = cached_results.walk(classifier, image), _stages()
     titles = {code: title for code, (title, _show) in names.items()}

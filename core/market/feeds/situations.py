@@ -68,7 +68,7 @@ NUMBERS: Final = (
     compose("nine"),
 )
 CLOSED: Final = (Situation.ASKED, Situation.UNTIMED, Situation.ODD_TRADES)
-"""What holds of a feed while its connection is away, too."""
+"""Situations of a feed that hold while its connection is away, too."""
 
 
 @dataclass(frozen=True, kw_only=True)

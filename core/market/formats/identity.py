@@ -24,7 +24,7 @@ WHATS: Final = {
     "hours": N_("seconds of the day"),
 }
 OF_A_FILE: Final = ("day", "hours", "levels")
-"""What may differ between the files of a market."""
+"""Facts that may differ between the files of a market."""
 _DAY: Final = r"(?P<day>\d{4}-\d{2}-\d{2})"
 NAMES: Final = (
     re.compile(rf"(?P<symbol>[^_]+)_{_DAY}_(?P<hours>\d+_\d+)_(?:message|orderbook)_(?P<levels>\d+)\.csv.*"),

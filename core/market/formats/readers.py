@@ -294,7 +294,7 @@ OUTLIER: Final = 5
 of it, price and size, where it moves by more than so many times the 99th percentile of its moves."""
 MANY: Final = 10
 SELDOM: Final = 0.01
-"""Where books have so many levels of the one before, by the median, and fewer than this share has none, those are another's."""
+"""Border of two books: so many levels of the one before, by the median, and fewer than this share with none, are another's."""
 
 
 class Fi2010Source(Source):
