@@ -193,14 +193,16 @@ class EventRecorder:
         self.report()
 
     def write_down(self) -> None:
-        """Write down what came until now.
+        """Write down what came until now; not what comes meanwhile, or a feed faster than the disk would never let it end.
 
         Raises:
             OSError: where the disk refuses.
         """
         with self._working:
-            while self._events:
-                batch = [self._events.popleft() for _ in range(min(BATCH, len(self._events)))]
+            left = len(self._events)
+            while left:
+                batch = [self._events.popleft() for _ in range(min(BATCH, left))]
+                left -= len(batch)
                 answers = [None] * len(batch) if self._caller is None else list(self._caller.answers(batch))
                 for event, answer in zip(batch, answers, strict=True):
                     self._write(event, answer)

@@ -26,13 +26,15 @@ def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
     now = recordings.status(key)
     if not permissions.guard(Action.RECORD):
         return
-    name = f"record:{key}"
-    st.session_state[name] = bool(now and now.running)
+    running = bool(now and now.running)
+    # Each state has a switch of its own. One switch whose value every run sets anew loses a click that comes during a run: the
+    # browser takes the value that the run sends for a second click.
     st.toggle(
         _("Record this market"),
-        key=name,
-        on_change=_switch,
-        args=(key, begin),
+        value=running,
+        key=f"record:{key}:{running}",
+        on_change=_stop if running else _start,
+        args=(key,) if running else (key, begin),
         help=_(
             "Rows, trades, price bands and the model's calls go to the library, and on when this page is closed, until it is off."
         ),
@@ -57,10 +59,7 @@ def show_running() -> None:
                 st.button(_("Stop"), icon=":material/stop:", key=f"record:stop:{key}", on_click=_stop, args=(key,))
 
 
-def _switch(key: str, begin: Callable[[], MarketSession]) -> None:
-    if not st.session_state[f"record:{key}"]:
-        _stop(key)
-        return
+def _start(key: str, begin: Callable[[], MarketSession]) -> None:
     try:
         recordings.start(permissions.visitor(), key, begin)
     except (BookError, OSError, TooManyFeeds) as error:

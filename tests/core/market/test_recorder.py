@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -13,7 +14,7 @@ from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange, Trad
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import MarketProcess, MarketSettings, SimulatedFeed
 from core.market.grid import Row
-from core.market.recorder import RecordingProgress, record
+from core.market.recorder import EventRecorder, RecordingProgress, record
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
@@ -183,3 +184,19 @@ def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_path: Pat
     (file,) = tmp_path.rglob("rows_*.parquet")
     assert [int(time) - START_MS for time in read_rows(file).timestamps] == [0, 250, 500, 60_000]
     assert len(read_trades(file)) == 3
+
+
+def test_a_feed_faster_than_the_disk_lets_writing_end(tmp_path: Path) -> None:
+    class Faster(SegmentWriter):
+        """Of each row written, another comes meanwhile."""
+
+        def add(self, row: Row, *more: Any) -> None:
+            super().add(row, *more)
+            if self.rows < 50:
+                recorder.take(Row(row.timestamp + 250, row.levels))
+
+    with Faster(tmp_path, "x") as writer:
+        recorder = EventRecorder(writer, wall=False)
+        recorder.take(Row(START_MS, books(1)[0]))
+        recorder.write_down()
+        assert (writer.rows, recorder.waiting) == (1, 1)
