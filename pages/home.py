@@ -6,8 +6,9 @@ No feed runs for a visitor here: the answers were computed beforehand (`core.fro
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from importlib import import_module
 from typing import Any, Final
 
 import streamlit as st
@@ -15,23 +16,29 @@ import streamlit as st
 from core import front
 from core.figures import front as figures
 from core.lecture.equations import equations
-from core.messages import translate
-from pages.shared import assets
+from core.messages import Refusal, translate
+from pages.shared import assets, controls
+from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, current, number, percent, regional, significant
 from pages.shared.navigation import ENTRIES
 
 PLAYED: Final = 4
 """Times as fast as it happened the market is shown."""
+MAX_SENT: Final = 6_000_000
+"""Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends."""
+GARMENTS: Final = "pages/images/classify.py"
 
 
 def main() -> None:
-    """The name, four tiles, and a row of scores."""
+    """The name, a picture asked for with its answer, three tiles, and a row of scores."""
     with st.container(key="front"):
         st.title(_("Attention Observatory"), anchor=False)
         with st.container(key="front_lead"):
             st.markdown(
                 _("Attention models think in the open, on markets, clothes and signs: touch them, and check every number.")
             )
+        with st.container(key="front_ask", border=True):
+            _ask()
         with st.container(key="front_tiles"):
             _tiles()
         st.header(_("What is true today"), anchor=False)
@@ -46,7 +53,6 @@ def main() -> None:
 def _tiles() -> None:
     tiles: Sequence[tuple[str, str, str, Callable[[], str]]] = (
         ("pages/markets/live.py", _("Watch a market"), ":material/candlestick_chart:", _market),
-        ("pages/images/classify.py", _("What am I wearing?"), ":material/checkroom:", _photograph),
         ("pages/signs/recognise.py", _("Sign a number"), ":material/sign_language:", _signs),
         ("pages/learn/course.py", _("Open the lecture"), ":material/school:", _lecture),
     )
@@ -92,10 +98,52 @@ def _market() -> str:
     )
 
 
-def _photograph() -> str:
-    shown = front.answers()["photograph"]
-    name = translate(shown["answer"])
-    left = shown["probability"] - shown["loss"]
+def _ask() -> None:
+    """A picture of the visitor's own, answered in place; until it comes, one of the app's."""
+    st.page_link(GARMENTS, label=f"**{_('What am I wearing?')}**", icon=":material/checkroom:")
+    labels = {
+        "choose": _("Choose a picture"),
+        "paste": _("Paste"),
+        "hint": _("or drop it anywhere on this page"),
+        "none": _("There is no picture in the clipboard: copy one first."),
+        "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
+        "damaged": _("This browser cannot read the file as a picture: open Garments, which reads more kinds."),
+    }
+    with st.container(horizontal=True, vertical_alignment="center", key="front_given"):
+        result = browser_component("clipboard")(key="front_picture", data={"labels": labels}, on_picture_change=lambda: None)
+        st.page_link(GARMENTS, label=_("Camera"), icon=":material/photo_camera:", query_params={"from": "camera"})
+    _asked(sent_picture(result.get("picture"), max_bytes=MAX_SENT))
+
+
+def _asked(data: bytes | None) -> None:
+    """The answer on a picture, or on the app's where none was given."""
+    shown, query = front.answers()["photograph"], {}
+    if data is not None:
+        try:
+            kept, found = import_module("pages.images.front_answer").answer_of(data)
+        except Refusal as error:
+            controls.error_box(str(error))
+            return
+        if found is None:
+            controls.notice(
+                "empty", _("There is nothing to see in this picture: it has one colour throughout. Give another one.")
+            )
+            return
+        shown, query = vars(found), {"from": "upload", "set": kept}
+    st.html(_photograph(shown))
+    with st.container(horizontal=True, key="front_further"):
+        query = query or {"photo": str(shown["photo"])}
+        st.page_link(GARMENTS, label=_("Fool it"), icon=":material/ink_eraser:", query_params=query | {"inside": "hide"})
+        st.page_link(GARMENTS, label=_("Why?"), icon=":material/lightbulb:", query_params=query)
+
+
+def _photograph(shown: Mapping[str, Any]) -> str:
+    """The picture with its patch, its answer with "none of these" among it, and what the patch counts."""
+    name, left = translate(shown["answer"]), max(shown["probability"] - shown["loss"], 0.0)
+    words = name if shown["garment"] else _("{name}, perhaps").format(name=name)
+    note = _("The marked patch counts most: without it {share}.").format(share=percent(left, 0))
+    if not shown["garment"]:
+        note = f"{_('I am unsure: this may be none of the ten garments I know.')} {note}"
     return _tile(
         "photograph",
         figures.photograph_picture(
@@ -104,8 +152,8 @@ def _photograph() -> str:
             grid=shown["grid"],
             says=_("A photograph of a garment; the patch that counts most is marked."),
         ),
-        f"{escape(name)} · {percent(shown['probability'], 0)}",
-        escape(_("The marked patch counts most: without it {share}.").format(share=percent(left, 0))),
+        f"{escape(words)} · {percent(shown['probability'], 0)}",
+        escape(note),
     )
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from io import BytesIO
+from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
-from PIL import Image
 
 from core.device import use_one_thread
 from core.figures.film import hands_of_frames
@@ -30,6 +29,7 @@ from core.vision.analysis import analyse
 from core.vision.classifier import PHOTOGRAPHS, load_classifier
 from core.vision.evidence import losses_without
 from core.vision.gallery import photograph_gallery
+from core.vision.marked_answer import marked_answer
 from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe
 from core.vision.uprightness import prepare_upright
@@ -81,19 +81,7 @@ def photograph() -> dict[str, Any]:
     prepared = prepare_upright(classifier, decode(row.data, name=row.kind), Recipe(manner=classifier.manner))
     analysis = analyse(classifier, prepared.image, prepared.unturned)
     losses = losses_without(analysis, analysis.likeliest)
-    shown = BytesIO()
-    Image.fromarray(prepared.image).save(shown, "JPEG", quality=90)
-    return {
-        "photo": PHOTOGRAPH,
-        "labelled": row.name,
-        "picture": b64encode(shown.getvalue()).decode(),
-        "answer": classifier.class_names[analysis.likeliest],
-        "probability": round(float(analysis.shares[analysis.likeliest]), 4),
-        "garment": analysis.garment,
-        "grid": analysis.grid,
-        "patch": int(losses.argmax()),
-        "loss": round(float(losses.max()), 4),
-    }
+    return {"photo": PHOTOGRAPH, "labelled": row.name} | asdict(marked_answer(analysis, losses))
 
 
 def signs() -> dict[str, Any]:

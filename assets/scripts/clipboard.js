@@ -1,5 +1,6 @@
 // Pictures from the clipboard: a press of Ctrl+V anywhere on the page, or of the button, sends the picture to the server as a data
-// URL. A picture larger than SIDE is made smaller first.
+// URL. A picture larger than SIDE is made smaller first. Where the page names it, also from
+// a file that is chosen or dropped.
 
 import { element, mounted } from "./dom.js";
 
@@ -10,21 +11,42 @@ export const receive = mounted((parent) => new Paste(parent));
 class Paste {
   constructor(parent) {
     this.root = element("div", "clipboard", parent);
+    this.choose = element("label", "clipboard-file", this.root);
+    this.chooseText = element("span", "", this.choose);
+    this.input = Object.assign(element("input", "", this.choose), { type: "file", accept: "image/*" });
+    this.input.addEventListener("change", () => {
+      if (this.input.files[0]) this.take(this.input.files[0]);
+      this.input.value = ""; // the same file may be chosen again
+    });
     this.button = element("button", "", this.root);
+    this.hint = element("span", "clipboard-hint", this.root);
     this.said = element("span", "", this.root);
     this.said.setAttribute("role", "status");
     this.button.addEventListener("click", () => this.read());
     this.listen = (event) => this.pasted(event);
+    this.over = (event) => this.labels.choose && event.preventDefault();
+    this.drop = (event) => {
+      this.over(event);
+      const file = this.labels.choose && event.dataTransfer?.files[0];
+      if (file) this.take(file);
+    };
     document.addEventListener("paste", this.listen);
+    document.addEventListener("dragover", this.over);
+    document.addEventListener("drop", this.drop);
   }
 
   show({ labels }) {
     this.labels = labels;
     this.button.textContent = labels.paste;
+    this.choose.hidden = !labels.choose;
+    this.chooseText.textContent = labels.choose ?? "";
+    this.hint.textContent = labels.hint ?? "";
   }
 
   close() {
     document.removeEventListener("paste", this.listen);
+    document.removeEventListener("dragover", this.over);
+    document.removeEventListener("drop", this.drop);
     this.root.remove();
   }
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import urllib.request
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 import psutil
 import pytest
 from babel.messages.pofile import read_po
+from PIL import Image
 from playwright.sync_api import Page, WebSocket, expect
 from plotly.offline import get_plotlyjs_version
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+import attention_observatory
+from core.vision.gallery import photograph_gallery
 from pages.shared.assets import PLOTLY
 from pages.shared.navigation import ENTRIES, PageEntry
 from tests.browser.conftest import NewPage, assert_accessible, assert_fits, navigate, settled
@@ -69,7 +73,7 @@ def test_tab_reaches_the_first_tile_soon_and_stops_nowhere_off_the_screen(new_pa
     for _ in range(20):
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.getBoundingClientRect().right") > 0
-        reached.append(page.evaluate("document.activeElement.textContent").endswith("Watch a market"))
+        reached.append(page.evaluate("document.activeElement.textContent").endswith("What am I wearing?"))
     assert any(reached[:12])
 
 
@@ -199,7 +203,8 @@ def test_the_front_page_is_understood_without_scrolling_and_stops_when_touched(n
         page.reload()
         page.wait_for_selector(".front-market img")
         settled(page)
-        for place in range(3):
+        expect(page.locator(".st-key-front_ask .front-picture")).to_be_in_viewport(ratio=1)
+        for place in range(4 if width == 1440 else 0):
             expect(page.locator(f".st-key-front_score_{place}")).to_be_in_viewport(ratio=1)
         assert_fits(page)
         page.wait_for_selector(".front[data-at]", state="attached")
@@ -223,11 +228,33 @@ def test_the_front_page_stands_still_for_who_asked_for_less_motion(new_page: New
 
 @pytest.mark.parametrize(
     ("tile", "title"),
-    [("Watch a market", "Live order book"), ("What am I wearing?", "Garments"), ("Open the lecture", "The course")],
+    [("Watch a market", "Live order book"), ("Sign a number", "Recognise signs"), ("Open the lecture", "The course")],
 )
 def test_each_tile_is_one_click_from_its_page(new_page: NewPage, app: AppServer, tile: str, title: str) -> None:
     page = new_page(app, "/")
-    page.locator(".front-picture").nth(
-        ["Watch a market", "What am I wearing?", "Sign a number", "Open the lecture"].index(tile)
+    page.locator(".st-key-front_tiles .front-picture").nth(
+        ["Watch a market", "Sign a number", "Open the lecture"].index(tile)
     ).click(position={"x": 4, "y": 4}, force=True)  # anywhere on the tile
     expect(page.locator("h1")).to_have_text(title, timeout=30_000)
+
+
+def test_a_picture_is_answered_on_the_front_page_and_its_light_is_one_press_away(
+    new_page: NewPage, app: AppServer, tmp_path: Path
+) -> None:
+    """The library answers the same file; the page's patch is that of its own models (`core.front`'s test)."""
+    row = next(one for one in photograph_gallery() if one.kind == "pants")
+    file = tmp_path / "mine.png"
+    Image.open(BytesIO(row.data)).save(file)  # one whose pixels the browser does not change
+    expected = attention_observatory.classify_photo(file)
+    page = new_page(app, "/")
+    page.set_input_files(".clipboard-file input", file)
+    answer = page.locator(".st-key-front_ask .front-answer")
+    expect(answer).to_have_text(f"{expected.name} · {expected.probability:.0%}", timeout=60_000)
+    page.locator(".st-key-front_further").get_by_text("Why?").click()
+    expect(page.locator("[data-light=picture]")).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-classify_headline")).to_contain_text(expected.name)
+
+    page = new_page(app, "/")
+    page.set_input_files(".clipboard-file input", {"name": "x.png", "mimeType": "image/png", "buffer": b"no picture"})
+    expect(page.get_by_text("cannot read the file as a picture")).to_be_visible(timeout=30_000)
+    expect(page.locator(".st-key-front_ask .front-answer")).to_be_visible()

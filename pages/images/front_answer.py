@@ -1,0 +1,27 @@
+"""The answer on a visitor's picture for the front page, which imports this module with the first of them."""
+
+from __future__ import annotations
+
+from core.vision.marked_answer import MarkedAnswer, marked_answer
+from core.vision.pictures import STORE, decode
+from core.vision.preprocessing import Recipe
+from pages.images import cached_results
+from pages.shared import controls
+from pages.shared.language import _
+
+
+def answer_of(data: bytes) -> tuple[str, MarkedAnswer | None]:
+    """The picture's id in the store, and its answer; None where the picture is of one colour.
+
+    Raises:
+        PictureError: where it cannot be read. CheckpointError: where the model is missing.
+    """
+    picture = decode(data, name=_("Your picture"))
+    classifier = cached_results.photograph_classifier()
+    with controls.progress(_("Running the model once for each patch…")) as told:
+        prepared = cached_results.prepare(classifier, picture, Recipe(manner=classifier.manner))
+        if prepared.empty:
+            return STORE.keep(picture), None
+        analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
+        losses = cached_results.losses(analysis, analysis.likeliest, told=told)
+    return STORE.keep(picture), marked_answer(analysis, losses)
