@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 from typing import Final
 
 import streamlit as st
@@ -24,11 +27,14 @@ from pages.images import cached_results, live_camera, picture_source, sheet
 from pages.images.model_choice import show_if_possible
 from pages.images.sheet import COLUMNS
 from pages.shared import controls
+from pages.shared.browser_component import browser_component
 from pages.shared.language import _, ngettext, number, percent, prose
 from pages.shared.live_plot import live_plot
 
 HEAD: Final = "own:head"
 """The head taught or loaded last, in the session."""
+UNTAUGHT: Final = "own:untaught"
+"""Whether there are pictures that no head was taught with."""
 MAX_PICTURES: Final = 80
 """Of a class; each stays in the session as the model reads it."""
 LARGEST_MB: Final = 30
@@ -59,6 +65,7 @@ def add(classifier: Classifier, pictures: list[Bytes], data: bytes, title: str) 
     image = image_of(classifier, data, title)
     if image is not None and len(pictures) < MAX_PICTURES:
         pictures.append(image)
+        st.session_state[UNTAUGHT] = True
 
 
 def image_of(classifier: Classifier, data: bytes, title: str) -> Bytes | None:
@@ -114,10 +121,33 @@ def teach_them(classifier: Classifier, names: list[str]) -> None:
         st.session_state.pop(HEAD, None)
         try:
             st.session_state[HEAD] = teach(classifier, pictures)
+            st.session_state[UNTAUGHT] = False
         except OwnClassesError as error:
             controls.error_box(str(error))
         else:
             st.rerun()  # the camera answers in them at once
+
+
+def keep() -> None:
+    """Keeps the head in the visitor's own browser over a reload, and takes it from there where the session has none."""
+    state = st.session_state
+    head = state.get(HEAD)
+    value = base64.b64encode(head.to_npz()).decode() if isinstance(head, OwnClasses) else ""
+    digest = hashlib.sha256(value.encode()).hexdigest() if value else ""
+
+    def found() -> None:
+        sent = state["own_kept"].get("found")
+        if isinstance(sent, str) and HEAD not in state:
+            try:
+                state[HEAD] = read_own_classes(base64.b64decode(sent, validate=True))
+            except (OwnClassesError, binascii.Error):
+                state[HEAD] = None  # what another version has kept: it is forgotten
+
+    browser_component("kept_value")(
+        key="own_kept",
+        data={"name": "own-classes", "digest": digest, "value": value, "unsaved": bool(state.get(UNTAUGHT))},
+        on_found_change=found,
+    )
 
 
 def load() -> None:
@@ -165,6 +195,8 @@ def download(classifier: Classifier, head: OwnClasses) -> None:
                 _("Notebook that runs them (.ipynb)"), lambda: notebook(code).encode(), key="own_notebook",
                 filename="own-classes.ipynb", mime="application/x-ipynb+json",
             )  # fmt: skip
+        st.button(_("Forget them"), icon=":material/delete:", key="own_forget", on_click=st.session_state.pop, args=(HEAD,))
+    st.caption(_("Kept in this browser alone, until you forget them."))
 
 
 def ask(classifier: Classifier, head: OwnClasses) -> None:
@@ -237,6 +269,7 @@ def body() -> None:
         else:
             teach_them(classifier, names)
             load()
+    keep()
     head = st.session_state.get(HEAD)
     with left:
         if isinstance(head, OwnClasses):

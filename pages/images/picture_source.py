@@ -34,6 +34,8 @@ PHOTO_SIDE: Final = 64
 PHOTO_SHEET_HEIGHT: Final = 185
 MAX_PASTED: Final = 6_000_000
 """Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends from the clipboard."""
+REFUSED: Final = "classify:refused"
+"""Why files given last could not be read; it goes with the next picture that is given or chosen."""
 SET: Final = "set"
 """Parameter that holds the ids."""
 
@@ -74,6 +76,11 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator) -> ChosenPicture | None:
         url_state.remember("item", None)
     if kind != "photos":
         url_state.remember("photo", None)
+    if kind == "upload":
+        for sentence in st.session_state.get(REFUSED, ()):
+            controls.error_box(sentence)
+    else:
+        st.session_state.pop(REFUSED, None)
     if kind in ("gallery", "photos"):
         url_state.remember(SET, None)
         return _pick_test_image() if kind == "gallery" else _pick_photograph()
@@ -185,6 +192,8 @@ def _pasted() -> list[str] | None:
     result = component(key="classify_pasted", data={"labels": labels}, on_picture_change=lambda: _touch("paste"))
     data = sent_picture(result.get("picture"), max_bytes=MAX_PASTED)
     came = state.get("classify:touched:paste", False)
+    if came:
+        state.pop(REFUSED, None)
     if came and data is not None and (picture := decoded(data, _("Pasted picture"))):
         state["classify:pasted"] = state["picture"] = STORE.keep(picture)
     state.pop("classify:touched:paste", None)  # now, as a press may have stopped the run before it was kept
@@ -224,10 +233,11 @@ def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | No
             results[file_id] = STORE.keep(decode(file.getvalue(), name=name))
         except PictureError as error:
             results[file_id] = error
-    for file_id, name, _file in files:
-        result = results[file_id]
-        if isinstance(result, PictureError):
-            controls.error_box(_("{file}: {why}.").format(file=name, why=translate(str(result))))
+    if new:
+        bad = [(name, error) for one, name, _file in new if isinstance(error := results[one], PictureError)]
+        state[REFUSED] = [_("{file}: {why}.").format(file=name, why=translate(str(error))) for name, error in bad]
+    elif not any(isinstance(results[one], PictureError) for one, _name, _file in files):
+        state.pop(REFUSED, None)
     ids = [result for file_id, _name, _file in files if isinstance(result := results[file_id], str)]
     return list(dict.fromkeys(ids))
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from core.vision.analysis import analyse
 from core.vision.classifier import classifier_names, load_classifier
-from core.vision.gallery import gallery
+from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe, model_for
 from core.vision.uprightness import prepare_upright
@@ -108,3 +108,25 @@ def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:
     click_in(page, ".st-key-tokens_picture .live-plot", 0.5 / 7, 1.5 / 7)
     page.wait_for_url(re.compile("patch=8"), timeout=PATIENCE_MS)
     expect(page.locator(".st-key-tokens_embedded").get_by_text("Embedding of Patch 8")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_taught_classes_stay_in_the_visitors_browser_over_a_reload_until_forgotten(new_page: NewPage, app: AppServer) -> None:
+    """Taught on ten bundled photographs; another visitor's browser has none of it."""
+    rows = {kind: [one.data for one in photograph_gallery() if one.kind == kind] * 2 for kind in ("pants", "shoes")}
+    page = new_page(app, "/own-classes")
+    for place, (kind, pictures) in enumerate(rows.items()):
+        inputs = page.locator("[data-testid=stFileUploaderDropzoneInput]").nth(place)
+        files = [{"name": f"{kind}{at}.jpg", "mimeType": "image/jpeg", "buffer": data} for at, data in enumerate(pictures)]
+        inputs.set_input_files(files[:6])
+        expect(page.get_by_text("6 pictures").nth(place)).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Teach", exact=True).click()
+    expect(page.get_by_role("heading", name="Ask it")).to_be_visible(timeout=60_000)
+    page.wait_for_timeout(1_000)  # written behind the page
+    page.reload()
+    expect(page.get_by_role("heading", name="Ask it")).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Forget them").click()
+    expect(page.get_by_role("heading", name="An example")).to_be_visible(timeout=60_000)
+    page.reload()
+    expect(page.get_by_role("heading", name="An example")).to_be_visible(timeout=60_000)
+    page.wait_for_timeout(1_500)
+    expect(page.get_by_role("heading", name="Ask it")).to_be_hidden()

@@ -210,6 +210,17 @@ def test_bad_uploads_get_a_sentence_each_and_the_good_one_is_read(models: Path) 
     assert app.header[0].value
 
 
+def test_what_is_said_of_a_bad_file_goes_with_the_next_picture(models: Path) -> None:
+    app = upload(opened(**{"from": "upload"}), ("empty.png", b""))
+    assert len(app.error) == 1
+    upload(app, ("boot.png", shop_picture(0)))
+    assert not app.error and app.header[0].value
+    upload(app, ("empty.png", b"?"))
+    assert len(app.error) == 1
+    app.segmented_control(key="from").set_value("gallery").run()
+    assert not app.error and app.header[0].value
+
+
 @pytest.mark.parametrize("size", [(4_000, 40), (4_000, 3), (3, 4_000), (1, 700)])
 def test_a_long_thin_picture_is_shown_and_read(models: Path, size: tuple[int, int]) -> None:
     """Streamlit reduces an image that is wider than its place, and at 4,000 x 3 pixels came to a height of 0."""
