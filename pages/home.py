@@ -189,12 +189,14 @@ def _scores() -> None:
     scores = front.scores()
     shown: Sequence[tuple[str, str, str, str, dict[str, str]]] = (
         (
-            "pages/markets/score.py",
+            "pages/markets/live.py",
             number(scores.tlob, 2),
-            _("TLOB's calls 12.5 seconds ahead; following the last move: {other}").format(other=number(scores.momentum, 2)),
             _(
-                "Matthews correlation, mean over three markets on data that the model did not learn from: 0 guesses, 1 is always "
-                "right. Opens the page that scores recordings."
+                "Matthews correlation of TLOB's calls 12.5 seconds ahead; gradient-boosted trees {trees}, the last move {other}"
+            ).format(trees=number(front.TREES, 2), other=number(scores.momentum, 2)),
+            _(
+                "Mean over three markets on data that the model did not learn from: 0 guesses, 1 is always right. The trees are "
+                "the strongest peer measured. Opens the live page, with the model's card below."
             ),
             {},
         ),
@@ -203,14 +205,14 @@ def _scores() -> None:
             percent(scores.photographs, 0),
             _("of {count} photographs of clothes named rightly").format(count=number(scores.photographs_count)),
             _("Photographs of ten kinds that the model did not learn from. Opens the record of its training."),
-            {},
+            {"run": "cct"},
         ),
         (
             "pages/signs/recognise.py",
             percent(scores.word_errors, 0),
             _("word errors in {count} sentences of real signers").format(count=number(scores.sentences)),
             _("Test sentences of RWTH-BOSTON-104. Opens them one by one, with the model's card below."),
-            {"input": "tracks"},
+            {"input": "tracks", "sview": "numbers"},
         ),
         (
             "pages/learn/equations.py",

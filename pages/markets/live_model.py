@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from dataclasses import replace
+from statistics import StatisticsError
 from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
 
-from core import checkpoints
+from core import checkpoints, front
 from core.market.answers.naive import A_THIRD_EACH
 from core.market.predictor import DEFAULT, POOLED, MarketCard, Predictor
 from core.market.sources import MarketSource
@@ -69,6 +71,12 @@ def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
         with left:
             st.markdown(_("**Test part of each market it was trained on** (the last 20 % of time, not used to choose anything)"))
             st.dataframe(_test_table(predictor.card, choices), hide_index=True, width="stretch")
+            with suppress(KeyError, StatisticsError):
+                tlob, momentum = front.mean_matthews(predictor.card["metrics"], choices.label, choices.horizon)
+                mean = _("Mean of the markets, {horizon} ahead: Matthews correlation {tlob}, momentum {momentum}.")
+                st.markdown(
+                    mean.format(horizon=horizon_name(choices.horizon), tlob=number(tlob, 2), momentum=number(momentum, 2))
+                )
             st.caption(
                 _(
                     "Models that give probabilities call the likeliest class or by a fitted threshold, whichever scores better "

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 from PIL import Image
 
 from core import checkpoints, front
 from core.lecture.attention_steps import scaled_scores
 from core.lecture.tokens import embed, random_numbers
 from core.market.book import STEP_MS
+from core.market.hub import shutdown
 from core.market.predictor import load_predictor
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
@@ -23,8 +25,10 @@ from core.signs.hands import model_files
 from core.signs.samples import clip_samples
 from core.vision.gallery import photograph_gallery
 from pages.markets.toolbar import OPENS_WITH
-from pages.shared.navigation import OF_THE_LIVE_PAGE
+from pages.shared import controls
+from pages.shared.navigation import OF_THE_LIVE_PAGE, ROOT
 from scripts import front_page
+from tests.pages.open_page import open_page, words
 
 
 def test_the_market_is_what_the_model_calls_and_what_came() -> None:
@@ -96,6 +100,44 @@ def test_the_scores_are_the_cards() -> None:
     assert scores.photographs == cards["cct"]["photographs"]["accuracy"]
     assert scores.word_errors == cards["iiga_asl"]["test"]["wer"]
     assert (scores.photographs_count, scores.sentences) == (341, 40)
+
+
+def test_the_strongest_peer_is_the_one_in_the_results() -> None:
+    """Each peer's mean over the three markets, read from the tables of docs/results.md."""
+    text = (Path(front_page.__file__).resolve().parents[1] / "docs" / "results.md").read_text(encoding="utf-8")
+    trees = re.findall(
+        r"\| \**[\d.]+\**¹? / [\d.]+ / ([\d.]+) \|[^|]*\|$", text.split("**Matthews correlation, forward")[1], re.M
+    )[:3]
+    (deep,) = re.findall(r"^\| forward 50 .*$", text, re.M)
+    both = [float(value) for value in re.findall(r"[\d.]+ / ([\d.]+) \|", deep)]
+    assert len(trees) == len(both) == 3
+    assert pytest.approx(np.mean([float(one) for one in trees]), abs=5e-4) == front.TREES
+    assert max(front.TREES, front.scores().momentum) >= np.mean(both)
+
+
+def test_every_number_of_the_front_page_stands_where_its_link_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page behind each link is opened with the link's parameters, and its boxes with it."""
+    links: list[tuple[str, str, dict[str, str]]] = []
+
+    def noted(page: str, *, label: str = "", query_params: dict[str, str] | None = None, **_told: object) -> None:
+        links.append((page, label, query_params or {}))
+
+    monkeypatch.setattr(st, "page_link", noted)  # a page that runs alone knows of no other one
+    monkeypatch.setattr(controls, "opened", lambda label, **_told: st.container())
+    open_page(ROOT / "pages" / "home.py")
+    scores = [
+        (page, re.findall(r"(?<![\w.])\d[\d.]*%?", label), query) for page, label, query in links if re.match(r"\*\*\d", label)
+    ]
+    assert len(scores) == 4 and scores[0][1] == ["0.15", "12.5", "0.14", "0.08"]
+    for page, (value, *others), query in scores:
+        app = open_page(ROOT / page, **query)
+        shutdown()
+        there = " ".join([words(app), *(frame.value.to_string() for frame in app.dataframe)])
+        exact = value if "%" not in value else value[:-1] + r"(\.\d+)?%"
+        if page.endswith("training.py"):
+            exact = r"8[89]\.\d%"
+        assert re.search(rf"(?<![\d.]){exact}(?!\d)", there), (page, value)
+        assert all(other in there for other in others if page.startswith(("pages/images", "pages/signs"))), (page, others)
 
 
 def test_links_that_the_live_page_had_at_the_root_are_known_by_their_parameters() -> None:
