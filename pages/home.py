@@ -100,7 +100,8 @@ def _market() -> str:
 
 def _ask() -> None:
     """A picture of the visitor's own, answered in place; until it comes, one of the app's."""
-    st.page_link(GARMENTS, label=f"**{_('What am I wearing?')}**", icon=":material/checkroom:")
+    title = _("What am I wearing?")
+    st.page_link(GARMENTS, label=f"**{title}**", icon=":material/checkroom:")
     labels = {
         "choose": _("Choose a picture"),
         "paste": _("Paste"),
@@ -139,7 +140,7 @@ def _asked(data: bytes | None) -> None:
 
 def _photograph(shown: Mapping[str, Any]) -> str:
     """The picture with its patch, its answer with "none of these" among it, and what the patch counts."""
-    name, left = translate(shown["answer"]), max(shown["probability"] - shown["loss"], 0.0)
+    name, left = translate(shown["answer"]), shown["left"]
     words = name if shown["garment"] else _("{name}, perhaps").format(name=name)
     note = _("The marked patch counts most: without it {share}.").format(share=percent(left, 0))
     if not shown["garment"]:

@@ -205,7 +205,11 @@ class Classifier:
             ValueError: for images of another size than the model reads.
         """
         self._check_images(images)
-        tokens = self._class_tokens(images)
+        return self.answers_of(self._class_tokens(images))
+
+    @torch.no_grad()
+    def answers_of(self, tokens: Tensor) -> Answers:
+        """The answers of what the head reads, (n, width)."""
         logits = _numbers(self.model.head(tokens))
         if self.model.rejects:
             strangeness = _numbers(self.model.rejection_logit(tokens)) + energy(logits)

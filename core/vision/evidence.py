@@ -89,8 +89,11 @@ def mask_of(numbers: Iterable[int], patches: int) -> Hidden:
 
 
 def hidden_answer(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
-    """(classes,) calibrated probabilities of the image with some patches (patches,) replaced by background."""
-    return hidden_answers(analysis, hidden[None])[0]
+    """(classes,) the probability of each class, that of "none of these" taken out (D37), with some patches (patches,) hidden."""
+    classifier = analysis.classifier
+    with torch.no_grad():
+        tokens = classifier.model.features(_without(analysis, hidden[None]))
+    return classifier.shares(classifier.answers_of(tokens))[0]
 
 
 def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
@@ -126,7 +129,7 @@ def to_npz(
 ) -> bytes:
     """The numbers that a page shows for one image as a file of named arrays (.npz), which numpy opens without this app.
 
-    Its arrays: "image" uint8 (28, 28), or (side, side, 3) in colour; "probabilities" (10,) of "classes"; "layer 1" and so on,
+    Its arrays: "image" uint8 (28, 28), or (side, side, 3) in colour; "probabilities" (10,) of "classes", that of none taken out; "layer 1" and so on,
     (heads, n, n), with n = 1 + patches tokens, 0 being the class token; "rollout" (n, n); "importance attention" and so on,
     (patches,), for the class "explained"; and where patches are hidden "hidden" (patches,) and "probabilities hidden" (10,).
 
@@ -136,7 +139,7 @@ def to_npz(
     """
     arrays: dict[str, Any] = {
         "image": analysis.image,
-        "probabilities": analysis.probabilities,
+        "probabilities": analysis.shares,
         "classes": np.array(analysis.classifier.class_names),
         "explained": np.array(analysis.classifier.class_names[label]),
         **analysis.maps,

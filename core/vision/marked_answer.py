@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from core.vision.analysis import PictureAnalysis
+from core.vision.evidence import hidden_answer, mask_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +23,7 @@ class MarkedAnswer:
         answer: the likeliest class. probability: its probability, "none of these" among the answers (D37). none: that of none.
         garment: whether the picture is as like the training images as the card's threshold asks.
         grid: patches along a side. patch: the one that counts most, from 0, row by row.
-        loss: what the probability loses without it.
+        left: the probability without it.
     """
 
     picture: str
@@ -32,11 +33,13 @@ class MarkedAnswer:
     garment: bool
     grid: int
     patch: int
-    loss: float
+    left: float
 
 
 def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64]) -> MarkedAnswer:
     """The answer of an analysis and its losses without each patch, (patches,)."""
+    patch = int(losses.argmax())
+    without = hidden_answer(analysis, mask_of([patch + 1], analysis.grid**2))
     shown = BytesIO()
     Image.fromarray(analysis.image).save(shown, "JPEG", quality=90)
     return MarkedAnswer(
@@ -46,6 +49,6 @@ def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64]) -> Mar
         none=round(analysis.none, 4),
         garment=analysis.garment,
         grid=analysis.grid,
-        patch=int(losses.argmax()),
-        loss=round(float(losses.max()), 4),
+        patch=patch,
+        left=round(float(without[analysis.likeliest]), 4),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -44,7 +45,7 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
             codes = url_state.several(_("Patches rubbed out"), numbers, key=HIDE, placeholder=_("None"))
             st.caption(_instead(analysis.classifier))
     hidden = frozenset(map(int, codes))
-    after = cached_results.hidden_answer(analysis, hidden)
+    after = cached_results.hidden_answer(analysis, hidden) if hidden else analysis.shares
     said.markdown(_change(analysis, hidden, after))
     with left:
         _eraser(analysis, hidden)
@@ -53,13 +54,14 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
             kwargs={HIDE: []}, disabled=not hidden,
         )  # fmt: skip
     with middle:
-        names = [_(name) for name in analysis.classifier.class_names]
+        names = [*(_(name) for name in analysis.classifier.class_names), _("None of these")]
+        before, left_over = (np.append(shares, 1 - shares.sum()) for shares in (analysis.shares, after))
         live_plot(
-            figures.ranking_change_figure(names, analysis.probabilities, after, write=percent, height=HEIGHT),
+            figures.ranking_change_figure(names, before, left_over, write=percent, height=HEIGHT),
             key="fool_ranking",
             height=HEIGHT,
             filename="ranking-hidden",
-            alt=_("All ten classes by their probability, on the whole picture and with patches hidden."),
+            alt=_("All ten classes and none of them by their probability, on the whole picture and with patches hidden."),
         )
     with right:
         _note_score(analysis, title, hidden, after)
@@ -174,7 +176,7 @@ def _instead(classifier: Classifier) -> str:
 
 def _change(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities) -> str:
     """The change of the answer as a sentence."""
-    old, before = analysis.likeliest, analysis.probabilities
+    old, before = analysis.likeliest, analysis.shares
     new = int(after.argmax())
     names = [_(name) for name in analysis.classifier.class_names]
     if not hidden:
@@ -203,7 +205,7 @@ def _download(analysis: PictureAnalysis, after: Probabilities) -> None:
     controls.download_table(
         _("Ranking"),
         lambda: pd.DataFrame(
-            {"class": analysis.classifier.class_names, "whole picture": analysis.probabilities, "patches hidden": after}
+            {"class": analysis.classifier.class_names, "whole picture": analysis.shares, "patches hidden": after}
         ),
         key="fool_table",
         filename="ranking-hidden",

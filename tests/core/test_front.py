@@ -56,9 +56,9 @@ def test_the_photograph_has_the_models_answer_and_the_patch_it_misses_most() -> 
     for name in ("photo", "labelled", "answer", "patch", "grid", "garment"):
         assert now[name] == shown[name], "run `python -m scripts.front_page`"
     assert now["probability"] == pytest.approx(shown["probability"], abs=0.01)
-    assert now["loss"] == pytest.approx(shown["loss"], abs=0.01)
+    assert now["left"] == pytest.approx(shown["left"], abs=0.01)
     assert shown["labelled"] == photograph_gallery()[shown["photo"]].name
-    assert 0 < shown["loss"] < shown["probability"], "the patch counts"
+    assert 0 < shown["left"] < shown["probability"], "the patch counts"
 
 
 def test_the_signs_are_read_from_the_hands_that_are_drawn() -> None:

@@ -18,7 +18,17 @@ from core.explain.measures import METHODS, part_sums
 from core.models.vit import ViT, ViTConfig
 from core.vision.analysis import analyse
 from core.vision.classifier import Classifier, load_classifier
-from core.vision.evidence import background, evidence, hidden_answer, losses_without, mask_of, patch_numbers, shares_of, to_npz
+from core.vision.evidence import (
+    background,
+    evidence,
+    hidden_answer,
+    hidden_answers,
+    losses_without,
+    mask_of,
+    patch_numbers,
+    shares_of,
+    to_npz,
+)
 from core.vision.gallery import gallery
 from tests.core.vision import tiny_vit
 
@@ -128,9 +138,13 @@ def test_hiding_patches_is_painting_them_grey_0(classifier: Classifier) -> None:
     hidden = mask_of({1, 3 * 7 + 2 + 1, 49}, 49)
     assert hidden.sum() == 3
     reading = analyse(classifier, image)
-    np.testing.assert_allclose(hidden_answer(reading, hidden), classifier.probabilities(painted[None])[0], atol=1e-5)
-    np.testing.assert_allclose(hidden_answer(reading, mask_of((), 49)), reading.probabilities, atol=1e-5)
-    nothing = classifier.probabilities(np.zeros((1, 28, 28), np.uint8))[0]
+
+    def shares(image: Any) -> Any:
+        return classifier.shares(classifier.answers(image[None]))[0]
+
+    np.testing.assert_allclose(hidden_answer(reading, hidden), shares(painted), atol=1e-5)
+    np.testing.assert_allclose(hidden_answer(reading, mask_of((), 49)), reading.shares, atol=1e-5)
+    nothing = shares(np.zeros((28, 28), np.uint8))
     np.testing.assert_allclose(hidden_answer(reading, mask_of(range(1, 50), 49)), nothing, atol=1e-5)
 
 
@@ -139,7 +153,7 @@ def test_occlusion_is_what_hiding_each_patch_costs(classifier: Classifier) -> No
     label = reading.ranking[1]
     importance = evidence(reading, label).importance["occlusion"]
     for patch in (1, 25, 40):
-        lost = reading.probabilities[label] - hidden_answer(reading, mask_of({patch}, 49))[label]
+        lost = reading.probabilities[label] - hidden_answers(reading, mask_of({patch}, 49)[None])[0, label]
         assert importance[patch - 1] == pytest.approx(lost, abs=1e-5)
     assert shares_of(importance).patches[3, 2] == importance[3 * 7 + 2]
 
@@ -159,7 +173,7 @@ def test_the_file_holds_what_the_page_shows(classifier: Classifier) -> None:
         np.testing.assert_array_equal(arrays["image"], reading.image)
         np.testing.assert_array_equal(arrays["layer 2"], reading.maps["layer 2"])
         np.testing.assert_allclose(arrays["rollout"][0, 1:], reading.rollout().patches.ravel())
-        np.testing.assert_array_equal(arrays["probabilities"], reading.probabilities)
+        np.testing.assert_array_equal(arrays["probabilities"], reading.shares)
         assert str(arrays["explained"]) == classifier.class_names[reading.likeliest]
         assert {f"importance {method}" for method in METHODS} <= set(arrays.files)
         assert arrays["hidden"].sum() == 1 and arrays["probabilities hidden"].shape == (10,)
