@@ -7,6 +7,7 @@
 //   step(kind, token, dx, dy)  the token that an arrow key leads to
 // `shares` are 0 to `most`; `most` is full light. `shares` of a book may have a row of 40 a moment.
 
+export const SMALL = 112; // side of a square that shows the picture, pixels
 export const NIGHT = "#0e1319";
 const WARM = [250, 200, 60];
 const MARK = "#ff8a2a";
@@ -34,11 +35,11 @@ class Shade {
     this.image = this.context.createImageData(columns, rows);
     for (let i = 0; i < columns * rows; i++) this.image.data.set([14, 19, 25, 0], 4 * i);
   }
-  draw(context, dark, box, smooth) {
+  draw(context, dark, box, smooth, quality = "high") {
     for (let i = 0; i < dark.length; i++) this.image.data[4 * i + 3] = dark[i];
     this.context.putImageData(this.image, 0, 0);
     context.imageSmoothingEnabled = smooth;
-    context.imageSmoothingQuality = "high";
+    context.imageSmoothingQuality = quality;
     context.drawImage(this.canvas, ...box);
     context.imageSmoothingEnabled = true;
   }
@@ -204,6 +205,10 @@ class PictureStage {
     this.aspect = scene.stage.aspect;
     this.picture = picture;
     this.shade = new Shade(this.columns, this.rows);
+    this.reduced = sheet(SMALL, SMALL);
+    const context = this.reduced.getContext("2d");
+    context.imageSmoothingEnabled = picture.width > 64;
+    context.drawImage(picture, 0, 0, SMALL, SMALL);
   }
   size(width, height) {
     const wide = Math.min(width, height * this.aspect);
@@ -242,14 +247,17 @@ function outline(context, x, y, w, h, reverse) {
 
 // A picture under its light; a small square of a head is drawn by the same.
 export function paintPicture(context, stage, light, box = stage.box) {
-  context.fillStyle = NIGHT;
-  context.fillRect(box[0] - 2, box[1] - 2, box[2] + 4, box[3] + 4);
+  const small = box[2] === SMALL;
+  if (!small) {
+    context.fillStyle = NIGHT;
+    context.fillRect(box[0] - 2, box[1] - 2, box[2] + 4, box[3] + 4);
+  }
   context.imageSmoothingEnabled = stage.picture.width > 64;
-  context.drawImage(stage.picture, ...box);
+  context.drawImage(small ? stage.reduced : stage.picture, ...box);
   const cells = stage.rows * stage.columns;
   const dark = new Uint8Array(cells);
   for (let i = 0; i < cells; i++) dark[i] = darkness(glow(light.shares[stage.extra + i], light.most));
-  stage.shade.draw(context, dark, box, true);
+  stage.shade.draw(context, dark, box, true, small ? "low" : "high");
 }
 
 // A strip of frames under the one in play, and beside that one what is read up to it.

@@ -1,7 +1,7 @@
 // The attention view: a stage whose light is attention, every layer and head in small, one row, one sentence.
 //
 // `mount(element, message)` draws one message of `AttentionScene.packed` (core/explain/scene.py); nothing is asked of a server.
-import { STAGES, glow, paintPicture } from "./attention_stages.js";
+import { SMALL, STAGES, glow, paintPicture } from "./attention_stages.js";
 import { npz, page, svg } from "./attention_files.js";
 
 const FRAME_MS = 900;
@@ -257,7 +257,7 @@ class AttentionView {
     small.title = this.name(square);
     square.canvas = small;
     if (this.overPicture(square)) {
-      small.width = small.height = 112;
+      small.width = small.height = SMALL;
       return small;
     }
     const [rows, columns, values] = this.squareValues(square);
@@ -337,11 +337,12 @@ class AttentionView {
   paintSquares(lights) {
     const token = lights.patch.from ?? this.start.patch;
     for (const square of this.squares) {
-      if (!this.overPicture(square)) continue;
+      if (!this.overPicture(square) || (square.m !== undefined && square.painted)) continue; // a measure hangs on no token
+      square.painted = true;
       const columns = this.size("patch");
       const shares = square.m === undefined ? this.map(square).subarray(token * columns, (token + 1) * columns) : this.measures[square.m].values;
       const most = largest(shares.subarray(this.stage.extra));
-      paintPicture(square.canvas.getContext("2d"), this.stage, { shares, most }, [0, 0, 112, 112]);
+      paintPicture(square.canvas.getContext("2d"), this.stage, { shares, most }, [0, 0, SMALL, SMALL]);
     }
   }
 
