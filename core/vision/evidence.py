@@ -129,9 +129,10 @@ def to_npz(
 ) -> bytes:
     """The numbers that a page shows for one image as a file of named arrays (.npz), which numpy opens without this app.
 
-    Its arrays: "image" uint8 (28, 28), or (side, side, 3) in colour; "probabilities" (10,) of "classes", that of none taken out; "layer 1" and so on,
-    (heads, n, n), with n = 1 + patches tokens, 0 being the class token; "rollout" (n, n); "importance attention" and so on,
-    (patches,), for the class "explained"; and where patches are hidden "hidden" (patches,) and "probabilities hidden" (10,).
+    Its arrays: "image" uint8 (28, 28), or (side, side, 3) in colour; "probabilities" (10,) of "classes", that of none of them
+    taken out; "layer 1" and so on, (heads, n, n), with n = 1 + patches tokens, 0 being the class token; "rollout" (n, n);
+    "importance attention" and so on, (patches,), for the class "explained"; and where patches are hidden "hidden" (patches,) and
+    "probabilities hidden" (10,).
 
     Args:
         importance: method -> (patches,). label: the class that the importance is about.
