@@ -2,12 +2,115 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections.abc import Callable
+from copy import deepcopy
+from functools import cache, wraps
+from typing import Any, Final, Generic, Literal, ParamSpec, Protocol, TypeVar, cast
+
 import torch
+from torch import nn
+
+Network = TypeVar("Network", bound=nn.Module)
+Answer = TypeVar("Answer")
+Given = ParamSpec("Given")
+Failure = Literal["", "full", "lost"]
+"""State of a device that a model left: none was left, its memory was full, or it no longer answers."""
+_log: Final = logging.getLogger(__name__)
 
 
 def best_device() -> torch.device:
     """CUDA where there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Tells whether an error is the device's own, which another device would not make."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return "full"
+    return "lost" if isinstance(error, torch.AcceleratorError) or str(error).startswith("CUDA error") else ""
+
+
+class Placement(Generic[Network]):
+    """A network on the best device, and on the processor once that device fails: an answer then takes longer and is the same.
+
+    The processor's network is kept beside the device's, since nothing can be read back from a device that is lost.
+
+    Attributes:
+        model: the network that computes now. device: where it is.
+        failure: why it left its first device, empty while it is there.
+    """
+
+    def __init__(self, model: Network, device: torch.device | None = None) -> None:
+        self._here, self.model, self.device = model, model, torch.device("cpu")
+        self.failure: Failure = ""
+        self._lock = threading.Lock()
+        self._made = cache(lambda make, device: self._place(make(self._here), device))
+        wanted = device or best_device()
+        if wanted.type != "cpu":
+            try:
+                self.model, self.device = deepcopy(model).to(wanted), wanted
+            except RuntimeError as error:
+                if not failure_of(error):
+                    raise
+                self._leave(error)
+
+    @property
+    def where(self) -> Literal["cpu", "gpu"]:
+        """Kind of the device that computes now."""
+        return "cpu" if self.device.type == "cpu" else "gpu"
+
+    def now(self, make: Callable[[Network], Answer]) -> Answer:
+        """A network made of the one that computes now, such as a folded one; made once for each device."""
+        return cast(Answer, self._made(make, self.device))
+
+    def _place(self, made: nn.Module, device: torch.device) -> nn.Module:
+        if made is self._here:
+            return self.model
+        return made if device.type == "cpu" else deepcopy(made).to(device)
+
+    def run(self, compute: Callable[[], Answer]) -> Answer:
+        """The answer of a computation that reads `model` and `device`; a second time, on the processor, where the device fails.
+
+        Raises:
+            RuntimeError: any other than the device's own.
+        """
+        began = self.device
+        try:
+            return compute()
+        except RuntimeError as error:
+            # a thread beside this one may have left the device in the middle of this computation
+            if began.type == "cpu" or not (failure_of(error) or self.device != began):
+                raise
+            self._leave(error)
+        return compute()
+
+    def _leave(self, error: RuntimeError) -> None:
+        with self._lock:
+            if not self.failure:
+                self.failure = failure_of(error) or "lost"
+                _log.warning("the GPU is %s, so the processor computes from now on: %s", self.failure, error)
+            self.model, self.device = self._here, torch.device("cpu")
+
+
+class Placed(Protocol):
+    """Whatever computes by a network that has a place."""
+
+    @property
+    def placement(self) -> Placement[Any]:
+        """The network and its device."""
+        ...
+
+
+def falls_back(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """The function run by the placement of its first argument, a `Placed`: see `Placement.run`."""
+
+    @wraps(function)
+    def run(*args: Given.args, **kwargs: Given.kwargs) -> Answer:
+        return cast(Placed, args[0]).placement.run(lambda: function(*args, **kwargs))
+
+    return run
 
 
 def computes_bfloat16(device: torch.device) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from core import checkpoints
+from core.device import Placement, falls_back
 from core.lecture import dates, decoding
 from core.lecture.decoding import DateHypothesis, Trace
 from core.messages import Refusal, compose
@@ -71,7 +72,12 @@ class DateReader:
     def __init__(self, name: str = NAME, *, folder: Path = checkpoints.FOLDER) -> None:
         checkpoint = checkpoints.load(name, folder=folder)
         self.card: dict[str, Any] = checkpoint.card
-        self.model = checkpoints.build_model(checkpoint, Transformer)
+        self.placement = Placement(checkpoints.build_model(checkpoint, Transformer))
+
+    @property
+    def model(self) -> Transformer:
+        """The network, where it computes now."""
+        return self.placement.model
 
     def source(self, text: str) -> tuple[str, list[int]]:
         """The normalised text and its symbols.
@@ -88,6 +94,7 @@ class DateReader:
             )
         return plain, dates.encode_text(plain)
 
+    @falls_back
     def read(self, text: str) -> DateReading:
         """Decode greedily, keeping maps and probabilities.
 
@@ -95,7 +102,7 @@ class DateReader:
             ReadingError: as `source`.
         """
         plain, symbols = self.source(text)
-        best = decoding.greedy(self.model, torch.tensor([symbols]))[0]
+        best = decoding.greedy(self.model, decoding.symbols_of(self.model, [symbols]))[0]
         return DateReading(
             text=plain,
             unknown=tuple(sorted({mark for mark in plain if mark not in dates.CHARACTERS})),
@@ -104,14 +111,16 @@ class DateReader:
             trace=decoding.trace(self.model, symbols, best.symbols),
         )
 
+    @falls_back
     def beams(self, text: str, width: int) -> list[list[DateHypothesis]]:
         """The beam after each step, best hypothesis first; see `core.lecture.decoding.beam`.
 
         Raises:
             ReadingError: as `source`.
         """
-        return decoding.beam(self.model, torch.tensor([self.source(text)[1]]), width)
+        return decoding.beam(self.model, decoding.symbols_of(self.model, [self.source(text)[1]]), width)
 
+    @falls_back
     def relevance(self, reading: DateReading, step: int) -> NDArray[np.float64]:
         """See `core.lecture.decoding.relevance`."""
         return decoding.relevance(self.model, reading.trace, step)
@@ -124,11 +133,12 @@ class DateReader:
         """
         chosen = (self.model.encoder if side == "encoder" else self.model.decoder)[layer - 1]
         norms = [one for one in chosen.modules() if isinstance(one, nn.LayerNorm)]
-        return [np.stack([one.weight.detach().numpy(), one.bias.detach().numpy()]) for one in norms]
+        return [np.stack([one.weight.detach().cpu().numpy(), one.bias.detach().cpu().numpy()]) for one in norms]
 
+    @falls_back
     def certainty(self, texts: list[str]) -> NDArray[np.float64]:
         """(n,) probability of each text's answer."""
-        sources = torch.tensor(dates.padded([self.source(text)[0] for text in texts]))
+        sources = torch.tensor(dates.padded([self.source(text)[0] for text in texts]), device=self.placement.device)
         return np.array([one.probability for one in decoding.greedy(self.model, sources)])
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,6 +46,11 @@ class DateHypothesis:
     def probability(self) -> float:
         """Probability of the sequence."""
         return math.exp(self.score)
+
+
+def symbols_of(model: Transformer, numbers: Sequence[Any]) -> Tensor:
+    """Numbers of symbols, of any depth, where the model is."""
+    return torch.tensor(numbers, device=next(model.parameters()).device)
 
 
 @torch.no_grad()
@@ -131,16 +137,16 @@ def trace(model: Transformer, source: list[int], answer: tuple[int, ...]) -> Tra
 
     Under the causal mask, one run over the whole answer equals the runs over its prefixes.
     """
-    target = torch.tensor([[BEGIN, *answer[:-1]]])
-    logits, maps = model(torch.tensor([source]), target, return_attention=True)
-    probabilities = logits[0].double().softmax(dim=-1)
+    target = symbols_of(model, [[BEGIN, *answer[:-1]]])
+    logits, maps = model(symbols_of(model, [source]), target, return_attention=True)
+    probabilities = logits[0].cpu().double().softmax(dim=-1)
     entropy = -(probabilities * probabilities.clamp_min(1e-300).log2()).sum(dim=-1)
     return Trace(
         source=tuple(source),
         symbols=answer,
         probabilities=probabilities.numpy(),
         entropy=entropy.numpy(),
-        maps={name: weights[0].numpy() for name, weights in maps.items()},
+        maps={name: weights[0].cpu().numpy() for name, weights in maps.items()},
     )
 
 
@@ -150,17 +156,17 @@ def relevance(model: Transformer, trace: Trace, step: int) -> NDArray[np.float64
     To first order, the loss of log-odds at `step` if that embedding were scaled to zero: a comparison for the attention (D23).
     Log-odds are used because the log-probability is flat where the model is certain.
     """
-    source = torch.tensor([trace.source])
-    target = torch.tensor([[BEGIN, *trace.symbols[:-1]]])[:, : step + 1]
+    source = symbols_of(model, [trace.source])
+    target = symbols_of(model, [[BEGIN, *trace.symbols[:-1]]])[:, : step + 1]
     embedded = model.embedding(source).detach().requires_grad_()
     x, mask = model.positions(embedded), model.source_mask(source)
     for layer in model.encoder:
         x, _weights = layer(x, mask=mask)
     logits, _maps = model.decode(target, x, memory_mask=mask)
     first = logits[0, -1, trace.symbols[step]]
-    others = logits[0, -1].index_fill(0, torch.tensor([trace.symbols[step]]), -torch.inf)
+    others = logits[0, -1].index_fill(0, symbols_of(model, [trace.symbols[step]]), -torch.inf)
     gradient = torch.autograd.grad(first - others.max(), embedded)[0]
-    return (gradient * embedded.detach())[0].sum(dim=-1).double().numpy()
+    return (gradient * embedded.detach())[0].sum(dim=-1).double().cpu().numpy()
 
 
 @torch.no_grad()
@@ -170,7 +176,7 @@ def inside_encoder_layer(model: Transformer, source: list[int], layer: int, posi
     Args:
         layer: from 1 on.
     """
-    symbols = torch.tensor([source])
+    symbols = symbols_of(model, [source])
     x, mask = model.positions(model.embedding(symbols)), model.source_mask(symbols)
     for one in model.encoder[: layer - 1]:
         x, _weights = one(x, mask=mask)
@@ -180,7 +186,7 @@ def inside_encoder_layer(model: Transformer, source: list[int], layer: int, posi
     n1 = chosen.norm1(x + a)
     f = chosen.feed_forward(n1)
     inside = {"input": x, "O": a, "X1": x + a, "N1": n1, "F": f, "X2": n1 + f, "N2": chosen.norm2(n1 + f)}
-    return {name: value[0, position].numpy() for name, value in inside.items()}
+    return {name: value[0, position].cpu().numpy() for name, value in inside.items()}
 
 
 def sublayer_ratios(stages: Mapping[str, NDArray[np.float32]]) -> dict[tuple[str, str], float]:
@@ -205,18 +211,18 @@ def sublayer_ratios(stages: Mapping[str, NDArray[np.float32]]) -> dict[tuple[str
 @torch.no_grad()
 def inside_decoder_layer(model: Transformer, trace: Trace, layer: int, position: int) -> dict[str, NDArray[np.float32]]:
     """One answer symbol's vector through a decoder layer, (vit-report 2.6, its A called O): input, O1, N1, O2, N2, F, N3."""
-    source = torch.tensor([trace.source])
+    source = symbols_of(model, [trace.source])
     memory, _maps = model.encode(source)
     mask = model.source_mask(source)
-    y = model.positions(model.embedding(torch.tensor([[BEGIN, *trace.symbols[:-1]]])))
+    y = model.positions(model.embedding(symbols_of(model, [[BEGIN, *trace.symbols[:-1]]])))
     for one in model.decoder[: layer - 1]:
         y, _own, _cross = one(y, memory, memory_mask=mask)
     chosen = model.decoder[layer - 1]
     assert isinstance(chosen, DecoderLayer)
-    a1, _weights = chosen.self_attention(y, mask=causal_mask(y.shape[1]))
+    a1, _weights = chosen.self_attention(y, mask=causal_mask(y.shape[1]).to(y.device))
     n1 = chosen.norm1(y + a1)
     a2, _weights = chosen.cross_attention(n1, memory, mask=mask)
     n2 = chosen.norm2(n1 + a2)
     f = chosen.feed_forward(n2)
     inside = {"input": y, "O1": a1, "N1": n1, "O2": a2, "N2": n2, "F": f, "N3": chosen.norm3(n2 + f)}
-    return {name: value[0, position].numpy() for name, value in inside.items()}
+    return {name: value[0, position].cpu().numpy() for name, value in inside.items()}

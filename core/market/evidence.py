@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from core.device import falls_back
 from core.explain.attribution import GradientError, class_probability, tlob_baseline
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
@@ -42,6 +43,7 @@ def pooled_rows(rows: NDArray[np.floating], pooling: str) -> NDArray[np.float64]
     return np.asarray(rows[-1] if pooling == "last" else rows.mean(axis=0), dtype=np.float64)
 
 
+@falls_back
 def time_relevance(predictor: Predictor, inputs: Tensor, *, head: int, label: int) -> NDArray[np.float64]:
     """(steps,) gradient relevance of every moment for a class's logit through the time-to-time layers, without the identity.
 
@@ -59,6 +61,7 @@ def time_relevance(predictor: Predictor, inputs: Tensor, *, head: int, label: in
     return pooled_rows(whole - np.eye(len(whole)), predictor.config.pooling)
 
 
+@falls_back
 def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, head: int, label: int) -> Evidence:
     """Importance (steps,) of a window's moments to one head's probability of one class, by every method.
 

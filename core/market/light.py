@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from core.device import falls_back
 from core.explain.attribution import ScalarFunction, class_probability, tlob_baseline
 from core.market.book import FloatArray
 from core.market.calibration import MOVING
@@ -62,6 +63,7 @@ class WindowLight:
         }
 
 
+@falls_back
 def window_light(
     predictor: Predictor, entry: MarketCard, levels: FloatArray, *, head: int, label: int, timestamp: int
 ) -> WindowLight:

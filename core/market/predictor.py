@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core import checkpoints
-from core.device import best_device
+from core.device import Placement, falls_back
 from core.market.book import FloatArray
 from core.market.calibration import CallRule, answers_of
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, input_names, transform
@@ -181,9 +181,8 @@ class Predictor:
             self.transform: TransformKind = card["transform"]
             self.markets = {name: MarketCard.from_dict(name, entry) for name, entry in card["markets"].items()}
             self._check()
-        self.device = best_device()
-        self.model = checkpoints.build_model(checkpoint, TLOB, device=self.device)
-        self._folded = for_prediction(self.model)
+        self.placement = Placement(checkpoints.build_model(checkpoint, TLOB))
+        self.placement.now(for_prediction)  # the first answer would wait for it
         self._passes = SharedPasses(self._forward)
 
     def _check(self) -> None:
@@ -213,6 +212,16 @@ class Predictor:
                 )
 
     @property
+    def model(self) -> TLOB:
+        """The network, where it computes now."""
+        return self.placement.model
+
+    @property
+    def device(self) -> torch.device:
+        """The device that it computes on now."""
+        return self.placement.device
+
+    @property
     def window(self) -> int:
         """Rows that one prediction reads."""
         return self.config.steps
@@ -234,9 +243,10 @@ class Predictor:
 
     @torch.inference_mode()
     def _forward(self, inputs: Tensor) -> NDArray[np.float32]:
-        out = self._folded(inputs)
+        out = self.placement.now(for_prediction)(inputs)
         return out.reshape(len(inputs), len(self.heads), len(CLASSES)).float().cpu().numpy()
 
+    @falls_back
     def predict(self, windows: FloatArray, market: MarketCard, *, batch: int = 16) -> Predictions:
         """Raw windows (n, window, 40), oldest row first -> probabilities and calls, `batch` windows at a time."""
         parts, features_s, model_s = [], 0.0, 0.0
@@ -262,10 +272,11 @@ class Predictor:
         moves = {w: momentum_move(mid, w)[-1] for w in set(steps)}  # most heads share one average
         return classify(np.stack([moves[w] for w in steps], axis=1), np.array(market.alphas)).astype(np.int8)
 
+    @falls_back
     @torch.inference_mode()
     def attention(self, window: FloatArray, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
         """One raw window (window, 40) -> probabilities (heads, 3), and attention weights (attention heads, n, n) by layer."""
-        logits, maps = self._folded(self.inputs(window[None], market), return_attention=True)
+        logits, maps = self.placement.now(for_prediction)(self.inputs(window[None], market), return_attention=True)
         logits = logits.reshape(len(self.heads), len(CLASSES)).float().cpu().numpy()
         probabilities = np.stack([rule.probabilities(logits[i]) for i, rule in enumerate(market.rules)])
         return probabilities.astype(np.float32), {name: weights[0].cpu().numpy() for name, weights in maps.items()}

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from core.device import falls_back
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.relevance import attention_gradients, relevance
@@ -31,6 +32,7 @@ MAX_GLOSSES: Final = 12
 """Of a clip, for which all is measured that takes a pass of the model for each frame."""
 
 
+@falls_back
 def frames_relevance(recogniser: Recogniser, encoded: Tensor, *, frame: int, label: int) -> NDArray[np.float64]:
     """(T',) gradient relevance of each frame for a label's logit at one frame; the identity of that frame is taken off.
 
@@ -42,7 +44,7 @@ def frames_relevance(recogniser: Recogniser, encoded: Tensor, *, frame: int, lab
         logits, maps = recogniser.model.attend(x, return_attention=True)
         return logits[:, frame], maps
 
-    layers, gradients = attention_gradients(scored, encoded, label)
+    layers, gradients = attention_gradients(scored, encoded.to(recogniser.placement.device), label)
     row = relevance(layers, gradients)[frame]
     row[frame] -= 1.0
     return np.asarray(row)
@@ -57,6 +59,7 @@ def clip_relevance(
     return frames_relevance(recogniser, encoded, frame=frame, label=label)
 
 
+@falls_back
 def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: int, speaker: str | None = None) -> Evidence:
     """Importance (T',) of each frame for the probability of a label at one frame, by every method.
 
@@ -66,7 +69,6 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
     Raises:
         ValueError: for a clip that the model does not read, or a frame or a label there is not.
     """
-    model = recogniser.model
     with torch.no_grad():
         inputs = recogniser.inputs(clip, speaker=speaker)
         encoded = recogniser.encode(inputs)
@@ -78,8 +80,9 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
     through_front = recogniser.front == "tracks"  # its convolutions mix neighbours, so a frame is deleted before them
 
     def probability(x: Tensor) -> Tensor:
-        logits = model.attend(model.encode(x) if through_front else x)
-        return logits[:, frame].softmax(dim=-1)[:, label]
+        model, there = recogniser.model, x.to(recogniser.placement.device)
+        logits = model.attend(model.encode(there) if through_front else there)
+        return logits[:, frame].softmax(dim=-1)[:, label].to(x.device)
 
     with torch.no_grad():
         if through_front:
@@ -87,7 +90,7 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
         else:
             mean = inputs.float().mean(dim=1, keepdim=True).round().to(inputs.dtype)
             whole, empty = encoded[0], recogniser.encode(mean)[0].expand_as(encoded[0]).clone()
-        _logits, by_name = model.attend(encoded, return_attention=True)
+        _logits, by_name = recogniser.attend(encoded)
     maps = [weights[0].numpy() for weights in by_name.values()]
     parts = torch.arange(steps)[:, None]
     return evidence_of(

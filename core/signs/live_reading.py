@@ -89,7 +89,7 @@ class LiveReader:
         window = tracks.of_hands(list(self._hands))
         with torch.no_grad():
             encoded = self._recogniser.encode(self._recogniser.landmark_inputs(window))
-            logits, maps = self._recogniser.model.attend(encoded, return_attention=True)
+            logits, maps = self._recogniser.attend(encoded)
         log_probabilities = self._recogniser.silenced(logits[0].log_softmax(dim=-1).numpy(), window)
         self._said = self._updated(log_probabilities)
         label = int(log_probabilities[-1].argmax())

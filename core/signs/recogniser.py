@@ -9,7 +9,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core import checkpoints
-from core.device import use_one_thread
+from core.device import Placement, falls_back, use_one_thread
 from core.messages import BadValue, compose
 from core.models.for_prediction import for_prediction
 from core.models.iiga import IIGA, IIGAConfig
@@ -77,7 +76,7 @@ class Recogniser:
                 count=len(self.vocabulary) - 1,
                 needed=self.config.vocabulary - 1,
             )
-        self.model = checkpoints.build_model(checkpoint, IIGA)
+        self.placement = Placement(checkpoints.build_model(checkpoint, IIGA))
         self._lock = threading.Lock()  # the finder is not for several threads at once
         self._finder: Finder | None = None
         self._followed: OrderedDict[str, HandTracks] = OrderedDict()  # by the frames' digest, the latest last
@@ -86,6 +85,11 @@ class Recogniser:
     def name(self) -> str:
         """The checkpoint's name."""
         return str(self.card["name"])
+
+    @property
+    def model(self) -> IIGA:
+        """The network, where it computes now."""
+        return self.placement.model
 
     @property
     def front(self) -> str:
@@ -141,9 +145,9 @@ class Recogniser:
         with torch.no_grad():
             encoded = self.encode(inputs)
             if attention:
-                logits, maps = self.model.attend(encoded, return_attention=True)
+                logits, maps = self.attend(encoded)
             else:
-                logits = self.model.attend(encoded)
+                logits = self.logits(encoded)
         log_probabilities = logits[0].log_softmax(dim=-1).numpy()
         steps = len(log_probabilities)
         every = np.arange(steps) * self.stride / self.fps if seconds is None else np.asarray(seconds, float)[:: self.stride]
@@ -256,15 +260,24 @@ class Recogniser:
         """(1, T, features) of the hands in a film."""
         return torch.from_numpy(hand_tracks.features(hands.points, hands.seen))[None]
 
-    @cached_property
-    def _folded(self) -> IIGA:
-        return cast(IIGA, for_prediction(self.model))
-
+    @falls_back
     def encode(self, inputs: Tensor) -> Tensor:
-        """(1, T', ...) of `inputs` -> (1, T', D), what attention reads."""
+        """(1, T', ...) of `inputs` -> (1, T', D), what attention reads; both on the processor."""
         # 64 pictures at a time bound the memory; the convolutions over tracks need the whole clip
         parts = inputs.split(64, dim=1) if self.config.front == "frames" else (inputs,)
-        return torch.cat([self._folded.encode(part) for part in parts], dim=1)
+        folded = cast(IIGA, self.placement.now(for_prediction))
+        return torch.cat([folded.encode(part.to(self.placement.device)).cpu() for part in parts], dim=1)
+
+    @falls_back
+    def attend(self, encoded: Tensor) -> tuple[Tensor, AttentionMaps]:
+        """(1, T', D) of `encode` -> logits (1, T', V) and each layer's weights (1, heads, T', T'), on the processor."""
+        logits, maps = self.model.attend(encoded.to(self.placement.device), return_attention=True)
+        return logits.cpu(), {name: weights.cpu() for name, weights in maps.items()}
+
+    @falls_back
+    def logits(self, encoded: Tensor) -> Tensor:
+        """The same without the weights."""
+        return self.model.attend(encoded.to(self.placement.device)).cpu()
 
 
 def silenced(log_probabilities: NDArray[np.float32], seen: NDArray[np.bool_]) -> NDArray[np.float32]:

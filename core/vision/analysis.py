@@ -12,8 +12,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.device import Placement, falls_back
 from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
+from core.models.vit import ViT
 from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes
 
@@ -61,6 +63,11 @@ class PictureAnalysis:
     maps: dict[str, NDArray[np.float32]]
 
     @property
+    def placement(self) -> Placement[ViT]:
+        """The network that answered, and its device."""
+        return self.classifier.placement
+
+    @property
     def ranking(self) -> list[int]:
         """All classes, the most probable first."""
         return [int(label) for label in np.argsort(-self.probabilities, kind="stable")]
@@ -104,6 +111,7 @@ class PictureAnalysis:
         """A token's row of the attention rollout through all layers."""
         return TokenShares.of(rollout(list(self.maps.values()))[token])
 
+    @falls_back
     def relevance(self, label: int) -> TokenShares:
         """Gradient relevance to a class's logit at the class token, which the head reads, without the token's own identity."""
         model = self.classifier.model

@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core import checkpoints
-from core.device import best_device
+from core.device import Placement, falls_back
 from core.messages import BadValue, compose
 from core.models import MODELS
 from core.models.vit import CLASSES, ViT, ViTConfig
@@ -80,7 +80,7 @@ class Classifier:
 
     Attributes:
         card: the checkpoint's card, with metrics, history and command.
-        config: shape of the network. model: the network itself, in evaluation mode, on `device`.
+        config: shape of the network. placement: the network itself, in evaluation mode, and its device.
         class_names: Fashion-MNIST's ten, or the ten kinds of photographs.
         mean, std: of grey levels in [0, 1], on the training images; the model reads (grey - mean) / std.
         temperature: divides the logits; fitted on validation.
@@ -116,8 +116,17 @@ class Classifier:
             photographs = card["metrics"].get("photographs")
             self.benchmark = None if self.manner == "photograph" else benchmark_accuracy(card["metrics"])
             self.photographs = None if photographs is None else PhotographScores.from_dict(photographs)
-        self.device = best_device()
-        self.model: ViT = checkpoints.build_model(checkpoint, kind, device=self.device)
+        self.placement = Placement(checkpoints.build_model(checkpoint, kind))
+
+    @property
+    def model(self) -> ViT:
+        """The network, where it computes now."""
+        return self.placement.model
+
+    @property
+    def device(self) -> torch.device:
+        """The device that it computes on now."""
+        return self.placement.device
 
     def _check(self) -> None:
         """Numbers that would make every answer meaningless.
@@ -150,6 +159,7 @@ class Classifier:
             turns[asked] = np.where(doubt[:, 0] - doubt.min(axis=1) > self.turn_margin, doubt.argmin(axis=1), 0)
         return turns
 
+    @falls_back
     def lying(self, images: Images) -> NDArray[np.float64]:
         """(n,): logarithm of the odds that a garment lies on a side or upside down, where the model `says_lying`."""
         return _numbers(self.model.lying_logit(self._class_tokens(images)))
@@ -198,6 +208,7 @@ class Classifier:
         before = answers.strangeness if unturned is None else self.strangeness(unturned[None])
         return replace(answers, strangeness=np.maximum(answers.strangeness, before))
 
+    @falls_back
     def answers(self, images: Images) -> Answers:
         """Logits, calibrated probabilities and strangeness of uint8 images of the model's size, a batch at a time.
 
@@ -227,6 +238,7 @@ class Classifier:
         parts = [self.model.features(self.normalise(images[at : at + BATCH])) for at in range(0, len(images), BATCH)]
         return torch.cat(parts) if parts else torch.zeros(0, self.config.width, device=self.device)
 
+    @falls_back
     def features(self, images: Images) -> NDArray[np.float64]:
         """(n, width): what the head reads of uint8 images (n, 28, 28), the class token after the last layer."""
         return _numbers(self._class_tokens(images))
@@ -235,6 +247,7 @@ class Classifier:
         """(n, classes), rows summing to 1: softmax of the logits over the card's temperature."""
         return self.answers(images).probabilities
 
+    @falls_back
     @torch.no_grad()
     def attention(self, images: Images) -> dict[str, NDArray[np.float32]]:
         """Every layer's weights by name, all heads (D13): "layer 1" -> (n, heads, 1 + patches, 1 + patches).

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core import npz
+from core.device import falls_back
 from core.explain.attribution import ScalarFunction, Told, class_probability, untold
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
@@ -63,11 +64,13 @@ def _given(analysis: PictureAnalysis, label: int) -> tuple[ScalarFunction, Tenso
     return function, inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device)
 
 
+@falls_back
 def losses_without(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> NDArray[np.float64]:
     """(patches,): what a class's probability loses without each patch alone, the evidence by occlusion."""
     return occlusion(*_given(analysis, label), told=told)
 
 
+@falls_back
 def evidence(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Evidence:
     """Importance of every patch for a class, (patches,), by each method."""
     last = list(analysis.maps)[-1]
@@ -96,6 +99,7 @@ def hidden_answer(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
     return classifier.shares(classifier.answers_of(tokens))[0]
 
 
+@falls_back
 def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
     """(copies, classes) calibrated probabilities of copies of the image, each with some patches (copies, patches) replaced."""
     classifier = analysis.classifier

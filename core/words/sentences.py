@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
 
+from core.device import Placement, falls_back
 from core.explain.scene import AttentionScene, LayerMaps, WordStage
 from core.messages import BadValue, compose
 from core.models.minilm import MiniLM, MiniLMConfig
@@ -64,10 +65,15 @@ class SentenceReader:
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         with torch.device("meta"):
-            self.model = MiniLM(MiniLMConfig())
+            model = MiniLM(MiniLMConfig())
         weights = {name: tensor.float() for name, tensor in load_file(paths[model_files.WEIGHTS]).items()}
-        self.model.load_state_dict(weights, assign=True)
-        self.model.eval()
+        model.load_state_dict(weights, assign=True)
+        self.placement = Placement(model.eval())
+
+    @property
+    def model(self) -> MiniLM:
+        """The network, where it computes now."""
+        return self.placement.model
 
     def read(self, text: str) -> ReadSentence:
         """The sentence with its attention.
@@ -85,17 +91,22 @@ class SentenceReader:
             raise BadValue(
                 "the sentence has {count} pieces of words: at most {most} are read", count=len(coded.ids), most=MAX_PIECES
             )
-        with torch.no_grad():
-            vectors, maps = self.model(torch.tensor([coded.ids]), return_attention=True)
-        weights = np.stack([one[0].numpy() for one in maps.values()])
+        vectors, weights = self._computed(coded.ids)
         return ReadSentence(
             text=clean,
             tokens=list(coded.tokens),
             spans=[(int(a), int(b)) for a, b in coded.offsets],
             weights=weights,
-            vector=_unit(vectors[0].mean(dim=0).numpy()),
-            vectors=vectors[0].numpy(),
+            vector=_unit(vectors.mean(axis=0)),
+            vectors=vectors,
         )
+
+    @falls_back
+    @torch.no_grad()
+    def _computed(self, ids: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """(n, width) vectors and (layers, heads, n, n) weights of n pieces."""
+        vectors, maps = self.model(torch.tensor([ids], device=self.placement.device), return_attention=True)
+        return vectors[0].cpu().numpy(), np.stack([one[0].cpu().numpy() for one in maps.values()])
 
     def likeness_without_words(self, one: ReadSentence, other: ReadSentence) -> list[tuple[str, float]]:
         """Each word of `one` and how much less alike the two are without it: the cosine with it minus that without it."""

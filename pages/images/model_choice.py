@@ -75,7 +75,7 @@ def _ask() -> None:
 def model_line(classifier: Classifier, picture: Picture) -> None:
     """Says which model answered and what the other one says, and asks where the picture does not tell which is right."""
     name = str(classifier.card["name"])
-    sentence = _("Answered by {model}.").format(model=model_name(name))
+    sentence = _("Answered by {model}.").format(model=f"{model_name(name)}, {controls.computed_on(classifier)}")
     for other in (PHOTOGRAPHS, DEFAULT):
         if other == name or other not in cached_results.model_names():
             continue

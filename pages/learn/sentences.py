@@ -113,6 +113,8 @@ if read is not None:
         start=at, choice=f"5.11.{at}", titles={f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
     )
     attention_view(scene, key="light")
+    if read.text not in bundled.sentences() and (mini := reader()) is not None:
+        st.caption(_("Answered by {model}.").format(model=f"MiniLM, {controls.computed_on(mini)}"))
     st.markdown(prose_section("words", "lead"))
     compare(read)
     controls.link_to_view()

@@ -108,10 +108,14 @@ def relevance(text: str, step: int) -> Any:
 @st.cache_data(show_spinner=False, max_entries=256)
 def inside(text: str, side: str, layer: int, position: int) -> dict[str, Any]:
     """The stages of one vector on its way through a layer, by the report's names."""
-    model, trace = reader().model, read(text).trace
-    if side == "encoder":
-        return dict(inside_encoder_layer(model, list(trace.source), layer, position))
-    return dict(inside_decoder_layer(model, trace, layer, position))
+    one, trace = reader(), read(text).trace
+
+    def stages() -> dict[str, Any]:
+        if side == "encoder":
+            return dict(inside_encoder_layer(one.model, list(trace.source), layer, position))
+        return dict(inside_decoder_layer(one.model, trace, layer, position))
+
+    return one.placement.run(stages)
 
 
 @st.cache_data(show_spinner=False)
@@ -177,6 +181,7 @@ def field() -> dict[str, str]:
     if controls.presenting():
         st.markdown(f"## {text}")
     show_answer(reading)
+    st.caption(_("Answered by {model}.").format(model=f"Transformer, {controls.computed_on(reader())}"))
     return {"text": text}
 
 

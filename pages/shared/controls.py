@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from core.device import Placed
 from core.explain.attribution import Told
 from core.messages import translate
 from pages.shared.language import _, current
@@ -59,6 +60,17 @@ def page_header(title: str, lead: str = "") -> None:
     st.title(title, anchor=False)
     if lead:
         st.markdown(lead)
+
+
+def computed_on(placed: Placed) -> str:
+    """Name of the kind of device that a model computes on; a notice where it had to leave the GPU."""
+    reasons = {
+        "full": _("The GPU's memory is full: the processor answers in its place, more slowly, until the app starts again."),
+        "lost": _("The GPU no longer answers: the processor does in its place, more slowly, until the app starts again."),
+    }
+    if placed.placement.failure:
+        notice("stale", reasons[placed.placement.failure])
+    return _("GPU") if placed.placement.where == "gpu" else _("processor")
 
 
 def reserved(key: str) -> DeltaGenerator:

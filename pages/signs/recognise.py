@@ -71,7 +71,8 @@ def answer(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> str:
         words = " ".join(
             f"<b>{escape(recognition.names[one.label])}</b><small>{percent(one.probability)}</small>" for one in glosses
         )
-        who = _("{model}, {time}").format(model=clip_and_model.model_title(recogniser.name), time=duration(recognition.took_s))
+        model = f"{clip_and_model.model_title(recogniser.name)}, {controls.computed_on(recogniser)}"
+        who = _("{model}, {time}").format(model=model, time=duration(recognition.took_s))
         st.html(f'<p class="signs-answer">{words} <span>{escape(who)}</span></p>')
     return " ".join(recognition.greedy) or clip.title
 

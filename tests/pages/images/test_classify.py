@@ -326,6 +326,7 @@ def two_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: Path) ->
     return tmp_path
 
 
+WHERE = "GPU" if torch.cuda.is_available() else "processor"
 OF_VIT, OF_CCT = "the report's ViT, Fashion-MNIST, ten classes", "CCT, photographs, ten kinds"
 
 
@@ -333,24 +334,24 @@ def test_what_looks_like_the_data_set_is_asked_about(two_models: Path) -> None:
     """An image of it, enlarged; one of 28 x 28 pixels is no photograph."""
     enlarged = png(IMAGES[4].repeat(10, axis=0).repeat(10, axis=1))
     upload(app := opened(**{"from": "upload"}), ("boot.png", enlarged))
-    assert "Is it a photograph?" in words(app) and f"Answered by {OF_VIT}." in words(app)
+    assert "Is it a photograph?" in words(app) and f"Answered by {OF_VIT}, {WHERE}." in words(app)
     app.button(key="vit_photograph").click().run()
-    assert f"Answered by {OF_CCT}." in words(app) and "Is it a photograph?" not in words(app)
+    assert f"Answered by {OF_CCT}, {WHERE}." in words(app) and "Is it a photograph?" not in words(app)
     upload(app := opened(**{"from": "upload"}), ("boot.png", png(IMAGES[4])))
     assert "Is it a photograph?" not in words(app)
 
 
 def test_photographs_and_the_data_sets_kind_are_answered_by_the_model_trained_on_them(two_models: Path) -> None:
     app = opened(item="4")
-    assert f"Answered by {OF_VIT}. {OF_CCT} says" in words(app)
+    assert f"Answered by {OF_VIT}, {WHERE}. {OF_CCT} says" in words(app)
     photograph = photograph_gallery()[0].data
     framed = png(np.asarray(ImageOps.expand(Image.fromarray(decode(photograph).rgb), 9, "white")))
     for given in (shop_picture(0), framed):
         upload(app := opened(**{"from": "upload"}), ("given.png", given))
-        assert f"Answered by {OF_CCT}. The report's ViT" in words(app)
+        assert f"Answered by {OF_CCT}, {WHERE}. The report's ViT" in words(app)
     assert "a uniform border cut off" in words(app)
     upload(app := opened(**{"from": "upload"}), ("blouse.jpg", photograph))
-    assert f"Answered by {OF_CCT}." in words(app) and "vit" not in app.query_params
+    assert f"Answered by {OF_CCT}, {WHERE}." in words(app) and "vit" not in app.query_params
     expected = analyse(load_classifier("cct", folder=two_models), prepare(decode(photograph), PHOTOGRAPH, side=128).image)
     assert app.header[0].value.startswith(f"{NAMES[expected.likeliest]}, perhaps ")
     assert "I am unsure: this may be none of the ten garments I know" in words(app)
