@@ -294,12 +294,14 @@ class AttentionView {
   }
 
   layOut() {
-    const width = Math.round(this.canvas.parentElement.clientWidth);
     const narrow = this.root.clientWidth < 760;
-    const height = Math.round(Math.max(220, Math.min(narrow ? innerHeight * 0.42 : innerHeight * 0.62, narrow ? width * 1.05 : 640)));
+    const many = this.squares.length > 40; // small ones: the stage is wider
+    this.root.classList.toggle("narrow", narrow);
+    this.root.classList.toggle("many", many);
+    const width = Math.round(this.canvas.parentElement.clientWidth);
+    const height = Math.round(Math.max(220, Math.min(innerHeight * (narrow ? 0.42 : many ? 0.7 : 0.66), narrow ? width * 1.05 : 660)));
     if (!width || (this.laid === `${width}x${height}` && this.drawn)) return;
     this.laid = `${width}x${height}`;
-    this.root.classList.toggle("narrow", narrow);
     const ratio = Math.min(2, devicePixelRatio || 1);
     Object.assign(this.canvas, { width: width * ratio, height: height * ratio });
     this.canvas.style.height = `${height}px`;

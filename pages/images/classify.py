@@ -203,11 +203,13 @@ def _take_away(analysis: PictureAnalysis, hidden: frozenset[int]) -> None:
 
 def body() -> None:
     """The page where there is a model."""
-    heading, answer, own, others = st.columns([1.3, 1.7, 2, 2.6], vertical_alignment="center")
+    heading, answer, given = st.columns([1.3, 1.7, 4.6], vertical_alignment="center")
     with heading:
         controls.page_header(_("Garments"))
-    with others.container(horizontal=True, vertical_alignment="center"):
-        popover, paste = st.popover(_("Pictures, camera, model"), icon=":material/photo_library:"), st.container(width="content")
+    with given.container(key="classify_given", horizontal=True, vertical_alignment="center"):  # a phone's lower edge
+        own = st.container(width=200)
+        popover = st.popover(_("Pictures, camera, model"), icon=":material/photo_library:", width="content")
+        paste = st.container(width="content", key="classify_paste")
     with popover:
         models = st.container()
         chosen = picture_source.pick(own, paste)
