@@ -10,9 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from core.explain import faithfulness
 from core.explain.faithfulness import deletion_curves
 from core.explain.measures import METHODS
 from core.models.iiga import IIGA, IIGAConfig
+from core.signs import bundled_measures
 from core.signs import evidence as evidences
 from core.signs.decoding import gloss_spans
 from core.signs.evidence import clip_relevance, evidence, frames_relevance
@@ -229,3 +231,17 @@ def test_integrated_gradients_are_complete_on_the_bundled_clips(name):
             assert abs(gap) <= 0.01 * abs(whole - empty), (one, gap, whole, empty)
             seen += 1
     assert seen >= 8
+
+
+def test_measures_that_are_bundled_are_those_that_the_model_makes_and_of_no_other_checkpoint() -> None:
+    """One clip again; `python -m scripts.bundle_measures` writes the file after a checkpoint changed."""
+    reader = load_recogniser(DIGITS)
+    finding = faithfulness.read(DIGITS)
+    assert finding is not None
+    name, (clip, speaker) = next(iter(bundled_measures.clips(reader).items()))
+    kept = bundled_measures.find(reader, name, finding.best)
+    assert kept is not None and kept.shape == (4, len(clip))
+    np.testing.assert_allclose(kept, bundled_measures.measured(reader, clip, speaker, finding.best), rtol=1e-3, atol=1e-3)
+    assert bundled_measures.find(load_recogniser(ASL), bundled_measures.SENTENCES[0], "relevance") is None
+    reader.fingerprint = "of another card"
+    assert bundled_measures.find(reader, name, finding.best) is None

@@ -1,0 +1,70 @@
+"""Measures of the bundled clips, kept in a file so that a page that opens with one is lit at once.
+
+`python -m scripts.bundle_measures` writes it; to compute them takes a pass of the model for each frame, some seconds a clip.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from core.explain import faithfulness
+from core.signs import samples
+from core.signs.evidence import evidence
+from core.signs.recogniser import Recogniser
+from core.signs.video import read_video
+
+FILE: Final = Path(__file__).parents[2] / "assets" / "explain" / "bundled_clips.safetensors"
+SENTENCES: Final = ("7",)
+"""Of RWTH-BOSTON-104, those that a page offers to press."""
+
+
+def clips(recogniser: Recogniser) -> dict[str, tuple[NDArray[Any], str | None]]:
+    """The clips whose measures are kept for a model, by name, each with its speaker where it is of tracks."""
+    if recogniser.front == "tracks":
+        of_tracks = {str(one.video): one for one in samples.track_samples()}
+        return {name: (of_tracks[name].tracks, of_tracks[name].speaker) for name in SENTENCES}
+    films = {one.name: one.path.read_bytes() for one in samples.clip_samples()}
+    return {name: (read_video(film, size=recogniser.image_size, fps=recogniser.fps).frames, None) for name, film in films.items()}
+
+
+def measured(recogniser: Recogniser, clip: NDArray[Any], speaker: str | None, method: str) -> NDArray[np.float16]:
+    """(glosses, T'): how much each frame of the model counts for each gloss that is read of a clip."""
+    glosses = recogniser.answer(clip, speaker=speaker, attention=False).glosses
+    rows = [evidence(recogniser, clip, frame=one.peak, label=one.label, speaker=speaker).importance[method] for one in glosses]
+    return np.array(rows, np.float16)
+
+
+def write(recognisers: list[Recogniser], file: Path = FILE) -> None:
+    """Compute the measure that passed each model's deletion test, for all its clips, and keep them in float16."""
+    tensors, made_by = {}, {}
+    for one in recognisers:
+        finding = faithfulness.read(one.name)
+        if finding is not None:
+            made_by[one.name] = json.dumps([one.fingerprint, finding.best])
+            for name, (clip, speaker) in clips(one).items():
+                tensors[f"{one.name}/{name}"] = measured(one, clip, speaker, finding.best)
+    save_file(tensors, file, metadata=made_by)
+
+
+@cache
+def _read(file: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
+    if not file.exists():
+        return {}, {}
+    with safe_open(file, "np") as kept:
+        return {name: kept.get_tensor(name).astype(np.float64) for name in kept.keys()}, kept.metadata()
+
+
+def find(recogniser: Recogniser, name: str, method: str, *, file: Path = FILE) -> NDArray[np.float64] | None:
+    """(glosses, T') of a bundled clip; None where there is none of this very checkpoint by this method."""
+    tensors, made_by = _read(file)
+    if made_by.get(recogniser.name) != json.dumps([recogniser.fingerprint, method]):
+        return None
+    return tensors.get(f"{recogniser.name}/{name}")
