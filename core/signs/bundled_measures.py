@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from core.explain import faithfulness
 from core.signs import samples
@@ -59,7 +59,8 @@ def _read(file: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
     if not file.exists():
         return {}, {}
     with safe_open(file, "np") as kept:
-        return {name: kept.get_tensor(name).astype(np.float64) for name in kept.keys()}, kept.metadata()
+        made_by = kept.metadata()
+    return {name: values.astype(np.float64) for name, values in load_file(file).items()}, made_by
 
 
 def find(recogniser: Recogniser, name: str, method: str, *, file: Path = FILE) -> NDArray[np.float64] | None:
