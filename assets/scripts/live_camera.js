@@ -6,7 +6,11 @@ import { element } from "./dom.js";
 const SIDE = 480; // pixels of a frame's longer side, as it is sent
 const QUALITY = 0.75;
 const EVERY_MS = 100; // ten frames a second at most
+const RETRY_MS = 2000; // until a lost server is asked again
+const REFUSED = 4400; // from this code on the server itself closed, and says why
 const RATE_OVER = 20; // frames over which the rate shown is measured
+
+const REASONS = { NotAllowedError: "denied", NotReadableError: "inUse", AbortError: "inUse" };
 
 export class LiveCamera {
   constructor(parent) {
@@ -16,14 +20,14 @@ export class LiveCamera {
     this.button = element("button", "live-signs-button", this.keys);
     this.turn = element("button", "live-signs-button", this.keys);
     this.note = element("span", "live-signs-note", this.keys);
-    this.answer = element("p", "live-signs-answer", this.root);
-    this.answer.setAttribute("aria-live", "polite");
     this.notice = element("p", "live-signs-notice", this.root);
     this.notice.setAttribute("role", "status");
     this.stage = element("div", "live-signs-stage", this.root);
     this.video = element("video", "live-signs-video", this.stage);
     this.video.muted = this.video.playsInline = true;
     this.over = element("canvas", "live-signs-over", this.stage);
+    this.answer = element("p", "live-signs-answer", this.stage);
+    this.answer.setAttribute("aria-live", "polite");
     this.sheet = document.createElement("canvas"); // the frame that was sent: kept until its answer comes
     this.facing = "user";
     this.button.addEventListener("click", () => (this.running ? this.stop() : this.start()));
@@ -80,23 +84,34 @@ export class LiveCamera {
       const wanted = { facingMode: this.facing, width: { ideal: 640 }, height: { ideal: 480 } };
       this.media = await navigator.mediaDevices.getUserMedia({ video: wanted, audio: false });
     } catch (error) {
-      return this.fail(error.name === "NotAllowedError" ? this.words.denied : this.words.noCamera);
+      return this.fail(this.words[REASONS[error.name]] ?? this.words.noCamera);
     }
     if (!this.running) return this.release();
     this.stage.classList.toggle("mirrored", this.facing === "user");
     this.video.srcObject = this.media;
     await this.video.play();
     this.say(this.words.connecting);
+    this.connect();
+  }
+
+  connect() {
     const url = new URL(this.address, location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    this.socket = new WebSocket(url);
-    this.socket.binaryType = "arraybuffer";
-    this.socket.onopen = () => {
+    const socket = new WebSocket(url);
+    this.socket = socket;
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => {
       this.wish(this.wanted);
       this.send();
     };
-    this.socket.onmessage = (event) => this.receive(JSON.parse(event.data));
-    this.socket.onclose = () => this.running && this.fail(this.notice.classList.contains("bad") ? this.notice.textContent : this.words.lost);
+    socket.onmessage = (event) => this.receive(JSON.parse(event.data));
+    socket.onclose = ({ code }) => {
+      if (!this.running || this.socket !== socket) return;
+      if (code >= REFUSED) return this.fail(this.notice.textContent);
+      this.say(this.words.lost, true);
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.connect(), RETRY_MS);
+    };
   }
 
   fail(text) {

@@ -6,6 +6,7 @@ import { LiveCamera } from "./live_camera.js";
 
 const FILM_MS = 10_000;
 const BARS = 4;
+const DARKEST = 190; // of 255
 const SHOT_MS = 250; // between two shots while a button is held
 const MAX_SHOTS = 40; // of one press
 
@@ -15,6 +16,7 @@ class LiveGarments extends LiveCamera {
   constructor(parent) {
     super(parent);
     this.facing = "environment";
+    this.stage.dataset.light = "picture";
     const button = (press) => {
       const made = element("button", "live-signs-button", this.keys);
       made.addEventListener("click", press);
@@ -95,13 +97,13 @@ class LiveGarments extends LiveCamera {
     if (!seen.relevance || this.classes.length) return;
     const { width, height } = this.over;
     const whole = Math.max(width, height); // the frame stands in the middle of a square
-    const side = whole / seen.relevance.length;
-    seen.relevance.forEach((row, y) =>
-      row.forEach((value, x) => {
-        context.fillStyle = `rgba(255, 140, 30, ${(0.65 * value).toFixed(2)})`;
-        if (value > 0.1) context.fillRect((width - whole) / 2 + x * side, (height - whole) / 2 + y * side, side, side);
-      }),
-    );
+    const side = seen.relevance.length;
+    const dark = new ImageData(side, side); // what did not speak for the answer stays dark
+    seen.relevance.flat().forEach((value, at) => (dark.data[4 * at + 3] = DARKEST * (1 - Math.sqrt(value))));
+    this.map ??= document.createElement("canvas");
+    this.map.width = this.map.height = side;
+    this.map.getContext("2d").putImageData(dark, 0, 0);
+    context.drawImage(this.map, (width - whole) / 2, (height - whole) / 2, whole, whole);
   }
 
   tell(seen) {

@@ -54,8 +54,9 @@ function drawAttention(canvas, weights, colour) {
 class LiveSigns extends LiveCamera {
   constructor(parent) {
     super(parent);
+    this.stage.dataset.light = "film";
     this.guesses = element("p", "live-signs-guesses", this.root);
-    this.answer.after(this.guesses);
+    this.stage.after(this.guesses);
     this.attention = element("canvas", "live-signs-attention", this.root);
     this.attention.width = 960;
     this.attention.height = 72;
@@ -133,7 +134,8 @@ class LiveSigns extends LiveCamera {
     if (this.game) return this.watch(found);
     const said = found.said.map(([gloss]) => gloss).join(" ");
     this.root.dataset.said = said;
-    this.answer.textContent = said ? words.answer.replace("{glosses}", said) : words.nothing;
+    this.answer.textContent = found.now ?? found.said.at(-1)?.[0] ?? "";
+    this.guesses.textContent = said ? words.answer.replace("{glosses}", said) : words.nothing;
     const share = Math.round(100 * found.probability);
     this.say(!found.hands.length ? words.noHand : found.now ? words.now.replace("{gloss}", found.now).replace("{share}", share) : words.between);
   }

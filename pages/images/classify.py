@@ -203,16 +203,19 @@ def _take_away(analysis: PictureAnalysis, hidden: frozenset[int]) -> None:
 
 def body() -> None:
     """The page where there is a model."""
-    heading, answer, given = st.columns([1.3, 1.7, 4.6], vertical_alignment="center")
+    heading, answer, samples, given = st.columns([1, 1.5, 2.6, 2.6], vertical_alignment="center")
     with heading:
         controls.page_header(_("Garments"))
     with given.container(key="classify_given", horizontal=True, vertical_alignment="center"):  # a phone's lower edge
-        own = st.container(width=200)
-        popover = st.popover(_("Pictures, camera, model"), icon=":material/photo_library:", width="content")
-        paste = st.container(width="content", key="classify_paste")
+        own = st.container(horizontal=True, width="content")
+        popover = st.popover(_("Picture and model"), icon=":material/tune:", width="content")
+    stage = st.container()
     with popover:
-        models = st.container()
-        chosen = picture_source.pick(own, paste)
+        paste, models = st.container(), st.container()
+        chosen = picture_source.pick(own, paste, stage)
+    picture_source.samples(samples.container(horizontal=True, key="classify_samples"))
+    if chosen is None and st.session_state["from"] == "camera":
+        return
     if chosen is None:
         controls.notice("empty", _("No picture is chosen yet: give one above, or take a photograph of the app's."))
         picture_source.link_to_view()

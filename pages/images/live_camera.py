@@ -51,12 +51,18 @@ async def garments_stream(websocket: WebSocket) -> None:
 
 
 def show(
-    *, key: str, on_still: Callable[[], None] = lambda: None, head: OwnClasses | None = None, record: Sequence[str] = ()
+    *,
+    key: str,
+    on_still: Callable[[], None] = lambda: None,
+    head: OwnClasses | None = None,
+    record: Sequence[str] = (),
+    start: bool = False,
 ) -> tuple[bytes | None, tuple[int, list[bytes]] | None]:
     """The camera, which says what it sees.
 
     Args:
         on_still: called before the page is run again because of a still. head: own classes to answer in.
+        start: whether it was just asked for, and starts by itself.
         record: names of classes; each gets a button that takes shots while it is held, in the place of the still's.
 
     Returns:
@@ -69,6 +75,7 @@ def show(
         "words": camera_route.words() | _words(),
         "names": list(names),
         "record": list(record),
+        "start": start,
         "wish": {"head": base64.b64encode(head.to_npz()).decode() if head else None},
     }
     component = browser_component("live_garments")
@@ -92,7 +99,7 @@ def _words() -> dict[str, str]:
         "film": _("Film ten seconds"),
         "filming": _("Filming…"),
         "unsure": _("Nothing that I know"),
-        "told": _("Orange: the patches that spoke for this answer, three times a second."),
+        "told": _("Light: the patches that spoke for this answer, three times a second."),
         "teach": _("Hold a button to take pictures of its class, then press Teach."),
         "hold": _("Hold: {name}"),
         "taken": _("{count} taken"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import streamlit as st
@@ -16,7 +17,7 @@ from core import front
 from core.figures import pictures as figures
 from core.messages import translate
 from core.models.vit import CLASSES
-from core.vision.classifier import PHOTOGRAPHS
+from core.vision.classifier import DEFAULT, PHOTOGRAPHS
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
@@ -36,6 +37,10 @@ MAX_PASTED: Final = 6_000_000
 """Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends from the clipboard."""
 REFUSED: Final = "classify:refused"
 """Why files given last could not be read; it goes with the next picture that is given or chosen."""
+STILL, STARTED = "classify:still", "classify:started"
+"""Session keys: the id of a still that was just taken, and that the camera was just asked for."""
+SAMPLES: Final = (("photos", "photo", "4"), ("photos", "photo", "10"), ("gallery", "item", "55"))
+"""Source, parameter and code of the pictures to press."""
 SET: Final = "set"
 """Parameter that holds the ids."""
 
@@ -55,12 +60,43 @@ class ChosenPicture:
     truth: str | None = None
 
 
-def pick(own: DeltaGenerator, paste: DeltaGenerator) -> ChosenPicture | None:
+def samples(room: DeltaGenerator) -> None:
+    """Three pictures to press: two photographs, and a test image as the report's ViT reads them."""
+    state = st.session_state
+
+    def use(kind: str, key: str, code: str) -> None:
+        state["from"], state[key] = kind, code
+        _forget_box()
+
+    with room:
+        for place, (kind, key, code) in enumerate(SAMPLES):
+            now = state.get("from") == kind and state.get(key) == code
+            name, address = _sample(kind, int(code))
+            st.button(
+                f"![]({address}) {_(name)}", key=f"garments_sample_{place}", type="primary" if now else "secondary",
+                on_click=use, args=(kind, key, code),
+            )  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def _sample(kind: str, item: int) -> tuple[str, str]:
+    """English name and a small picture's address of a bundled picture."""
+    if kind == "gallery":
+        images, labels, _rows = gallery()
+        return CLASSES[labels[item]], figures.data_url(figures.picture_png(images[item], side=56))
+    one = photograph_gallery()[item]
+    return one.name or one.kind, figures.data_url(figures.fitted_png(decode(one.data, name=one.kind).rgb, side=72))
+
+
+def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> ChosenPicture | None:
     """The controls to choose by; None while nothing is chosen.
 
     Args:
-        own, paste: room for files of the reader's own, and for the clipboard's; everything else is drawn where the caller is.
+        own, paste, stage: room for files of the reader's own, for the clipboard's and for the live camera; everything else is
+            drawn where the caller is.
     """
+    if still := st.session_state.pop(STILL, None):
+        st.session_state["from"], st.session_state["classify:ids:upload"] = "upload", [still]
     kinds = {
         "photos": _("Photographs"),
         "gallery": _("Test images"),
@@ -68,9 +104,14 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator) -> ChosenPicture | None:
         "upload": _("Your pictures"),
     }
     photographs = PHOTOGRAPHS in cached_results.model_names() and "item" not in st.query_params
-    default = "photos" if photographs else "gallery"
+    of_the_report = st.query_params.get("vit") == DEFAULT  # the report's ViT opens on what it learnt from
+    default = "photos" if photographs and not of_the_report else "gallery"
     with own:
         given = _uploads(paste)
+        st.button(
+            _("Camera"), icon=":material/videocam:", key="garments_camera",
+            type="primary" if st.session_state.get("from") == "camera" else "secondary", on_click=_film,
+        )  # fmt: skip
     kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default=default, required=True)
     if kind != "gallery":
         url_state.remember("item", None)
@@ -84,7 +125,13 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator) -> ChosenPicture | None:
     if kind in ("gallery", "photos"):
         url_state.remember(SET, None)
         return _pick_test_image() if kind == "gallery" else _pick_photograph()
-    return _pick_kept(kind, given if kind == "upload" else _still())
+    if kind == "camera" and st.session_state.get(STARTED):
+        url_state.remember(SET, None)
+    if kind == "camera" and SET not in st.query_params:  # else the link is to a still that was taken
+        with stage.container(key="garments_stage"):
+            _still()
+        return None
+    return _pick_kept(kind, given)
 
 
 # -- the gallery ------------------------------------------------------------------------------------------------------------
@@ -200,11 +247,18 @@ def _pasted() -> list[str] | None:
     return [state["classify:pasted"]] if "classify:pasted" in state else None
 
 
-def _still() -> list[str] | None:
-    """The id of a still that was just taken of the live camera; None where none was."""
-    st.caption(_("Hold the garment before a plain wall, or lay it on a plain floor"))
-    data, _shots = live_camera.show(key="classify_camera", on_still=_forget_box)
-    return None if data is None else [STORE.keep(decode(data, name=_("Photograph")))]
+def _film() -> None:
+    st.session_state["from"], st.session_state[STARTED] = "camera", True
+    _forget_box()
+
+
+def _still() -> None:
+    """The live camera; a still of it is asked about at once."""
+    start = bool(st.session_state.pop(STARTED, False))
+    data, _shots = live_camera.show(key="classify_camera", on_still=_forget_box, start=start)
+    if data is not None:
+        st.session_state[STILL] = STORE.keep(decode(data, name=_("Photograph")))
+        st.rerun()
 
 
 def _touch(kind: str) -> None:
@@ -234,7 +288,7 @@ def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | No
         except PictureError as error:
             results[file_id] = error
     if new:
-        bad = [(name, error) for one, name, _file in new if isinstance(error := results[one], PictureError)]
+        bad = [(name, why) for one, name, _file in new if isinstance(why := results[one], PictureError)]
         state[REFUSED] = [_("{file}: {why}.").format(file=name, why=translate(str(error))) for name, error in bad]
     elif not any(isinstance(results[one], PictureError) for one, _name, _file in files):
         state.pop(REFUSED, None)

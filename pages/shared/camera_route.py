@@ -50,9 +50,10 @@ def words() -> dict[str, str]:
         "turn": _("Other camera"),
         "idle": _("The camera is off."),
         "connecting": _("Connecting…"),
-        "lost": _("The connection to the app was lost: start again."),
-        "denied": _("The browser may not use the camera: allow it in the address bar and start again."),
-        "noCamera": _("No camera was found that can be used: connect one, or close what else uses it, and start again."),
+        "lost": _("The connection to the app was lost: the camera goes on when it is back."),
+        "denied": _("The browser may not use the camera: allow it in the address bar and start again, or upload a file."),
+        "noCamera": _("No camera was found: connect one and start again, or upload a file."),
+        "inUse": _("Another program uses the camera: close it and start again, or upload a file."),
         "insecure": _("The browser gives the camera only to pages opened by https or on this computer (localhost)."),
         "pace": _("{rate} pictures a second, {ms} ms each"),
     }

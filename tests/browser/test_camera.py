@@ -66,7 +66,6 @@ def test_a_garment_before_the_camera_is_named_live_and_a_still_is_ranked(filming
     trousers = next(one for one in photograph_gallery() if one.kind == "pants")
     film = y4m([Image.fromarray(decode(trousers.data).rgb)] * 5, tmp_path / "film.y4m")
     page = filming(film, "/classify?from=camera")
-    page.get_by_role("button", name="Pictures, camera, model").click(timeout=PATIENCE_MS)
     page.get_by_role("button", name="Start the camera").click(timeout=PATIENCE_MS)
     expect(page.locator(".live-signs-answer")).to_contain_text("Trousers", timeout=PATIENCE_MS)
     expect(page.locator(".live-garments-bars li")).to_have_count(4)

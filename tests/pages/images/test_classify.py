@@ -285,9 +285,14 @@ def test_what_is_strange_to_the_model_is_not_called_a_garment(models: Path) -> N
 
 def test_a_camera_is_offered(models: Path) -> None:
     app = opened(**{"from": "camera"})
-    assert "No picture is chosen yet" in words(app)
+    assert app.button(key="garments_camera").label == "Camera" and not app.header
     picture = STORE.keep(decode(shop_picture(2), name="kept"))
-    assert opened(**{"from": "camera", "set": picture}).header[0].value
+    app = opened(**{"from": "camera", "set": picture})
+    assert app.header[0].value
+    app.button(key="garments_camera").click().run()
+    assert not app.header and "set" not in app.query_params
+    app.button(key="garments_sample_2").click().run()
+    assert app.header[0].value and app.query_params["item"] == "55"
 
 
 @pytest.mark.parametrize(("data", "words"), [
