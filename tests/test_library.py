@@ -104,3 +104,4 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
             exec("".join(cell["source"]), names)
     said = capsys.readouterr().out
     assert "steps: " in said and "labelled: " in said and "3 " in said
+    assert [layer.weights.shape for layer in names["layers"]] == [(3, 50, 50)] * 2  # type: ignore[attr-defined]

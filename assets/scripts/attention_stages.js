@@ -5,6 +5,7 @@
 //   paint(context, lights)     draws everything; `lights` holds, by kind, {shares, most, token} of the light in force
 //   at(x, y)                   [kind, token] under a point, or null
 //   step(kind, token, dx, dy)  the token that an arrow key leads to
+//   erases(token)              whether a token of the first kind can be rubbed out; cover(context, token) draws it so
 // `shares` are 0 to `most`; `most` is full light. `shares` of a book may have a row of 40 a moment.
 
 export const SMALL = 112; // side of a square that shows the picture, pixels
@@ -197,6 +198,18 @@ class BookStage {
   }
 }
 
+// What is rubbed out: night, with a line across.
+function covered(context, x, y, w, h) {
+  context.fillStyle = NIGHT;
+  context.fillRect(x, y, w, h);
+  context.strokeStyle = MARK;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(x, y + h);
+  context.lineTo(x + w, y);
+  context.stroke();
+}
+
 class PictureStage {
   constructor(scene, read, picture) {
     this.kinds = ["patch"];
@@ -223,6 +236,14 @@ class PictureStage {
     const [w, h] = [this.box[2] / this.columns, this.box[3] / this.rows];
     const cell = token - this.extra;
     outline(context, this.box[0] + (cell % this.columns) * w, this.box[1] + Math.floor(cell / this.columns) * h, w, h, reverse);
+  }
+  erases(token) {
+    return token >= this.extra;
+  }
+  cover(context, token) {
+    const [w, h] = [this.box[2] / this.columns, this.box[3] / this.rows];
+    const cell = token - this.extra;
+    covered(context, this.box[0] + (cell % this.columns) * w, this.box[1] + Math.floor(cell / this.columns) * h, w, h);
   }
   at(x, y) {
     const [left, top, w, h] = this.box;

@@ -54,16 +54,17 @@ function element(tag, name, parent) {
 const filled = (template, values) => template.replace(/\{(\w+)\}/g, (gap, name) => values[name] ?? gap);
 
 class AttentionView {
-  constructor(parent, message, { picture, before = null, choice = "", onChoice = null, addresses = [], style = () => "" }) {
+  constructor(parent, message, { picture, before = null, choice = "", onChoice = null, onErase = null, addresses = [], style = () => "" }) {
     const { scene, read, bytes } = unpack(message);
-    Object.assign(this, { parent, message, scene, bytes, onChoice, addresses, style, words: scene.words });
+    Object.assign(this, { parent, message, scene, bytes, onChoice, onErase, addresses, style, words: scene.words });
     this.stage = new STAGES[scene.stage.name](scene, read, picture);
     this.layers = scene.layers.map((layer) => ({ ...layer, values: read(layer.weights), heads: layer.weights.shape[0] }));
     this.measures = scene.measures.map((one) => ({ ...one, values: read(one.shares) }));
     this.kinds = Object.keys(scene.tokens).filter((kind) => scene.tokens[kind].length);
     this.percent = new Intl.NumberFormat(scene.locale, { style: "percent", maximumSignificantDigits: 3 });
     this.number = new Intl.NumberFormat(scene.locale, { maximumSignificantDigits: 3 });
-    this.reverse = this.held = false;
+    this.reverse = this.held = this.erasing = false;
+    this.erased = new Set(scene.erased ?? []);
     this.pointed = this.hovered = this.pinned = null;
     this.kept = {};
     this.listSquares();
@@ -127,6 +128,7 @@ class AttentionView {
     }
     this.reverse = before.reverse;
     if (another) return;
+    this.erasing = before.erasing;
     this.resting = before.resting && this.measures.length > 0;
     this.lit = before.lit;
     this.pinned = before.pinned;
@@ -321,6 +323,7 @@ class AttentionView {
     if (this.pointed && this.inPlay !== undefined) this.inPlay = this.pointed.token;
     lights.inPlay = this.inPlay;
     this.stage.paint(this.context, lights);
+    for (const token of this.erased) this.stage.cover(this.context, token);
     const active = lights[this.activeKind()] ?? lights[this.kinds[0]];
     if (this.scene.stage.name === "picture") this.paintSquares(lights);
     this.paintRow(active);
@@ -435,12 +438,26 @@ class AttentionView {
       if (at) this.lit = at[0];
       this.repaint(begun);
     };
-    this.canvas.addEventListener("pointermove", pointed);
+    const rub = (event) => {
+      const at = place(event);
+      if (at?.[0] === this.kinds[0] && this.stage.erases(at[1])) this.let(() => this.erased[this.rubbing](at[1]));
+    };
+    const ended = () => {
+      if (this.rubbing) this.onErase([...this.erased]);
+      this.rubbing = null;
+    };
+    this.canvas.addEventListener("pointermove", (event) => (this.rubbing ? rub(event) : pointed(event)));
+    this.canvas.addEventListener("pointerup", ended);
+    this.canvas.addEventListener("pointercancel", ended);
     this.canvas.addEventListener("pointerleave", () => this.let(() => (this.pointed = null)));
     this.canvas.addEventListener("pointerdown", (event) => {
       pointed(event);
       const at = place(event);
-      if (at) this.keep(at[0], at[1]);
+      if (this.erasing && at) {
+        this.rubbing = this.erased.has(at[1]) ? "delete" : "add"; // a drag that begins on an erased one brings back
+        this.canvas.setPointerCapture(event.pointerId);
+        rub(event);
+      } else if (at) this.keep(at[0], at[1]);
     });
     this.canvas.addEventListener("keydown", (event) => this.stageKey(event));
     this.canvas.addEventListener("keyup", (event) => event.key === "Shift" && this.let(() => (this.held = false)));
@@ -504,7 +521,12 @@ class AttentionView {
     else if (event.key === " " && this.inPlay !== undefined) this.turn();
     else if (event.key === "Enter" || event.key === " ") {
       const kind = this.pointed?.kind ?? this.activeKind();
-      this.keep(kind, this.tokenOf(kind) ?? this.size(kind) - 1);
+      const token = this.tokenOf(kind) ?? this.size(kind) - 1;
+      if (!this.erasing) this.keep(kind, token);
+      else if (kind === this.kinds[0] && this.stage.erases(token)) {
+        this.let(() => this.erased.delete(token) || this.erased.add(token));
+        this.onErase([...this.erased]);
+      }
     } else if (steps[event.key]) {
       const kind = this.pointed?.kind ?? this.lit ?? this.kinds[0];
       const from = this.tokenOf(kind) ?? this.size(kind) - 1;
@@ -607,6 +629,11 @@ class AttentionView {
       this.let(() => (this.pinned = this.pinned ? null : this.snapshot()));
       button.setAttribute("aria-pressed", Boolean(this.pinned));
     }).setAttribute("aria-pressed", Boolean(this.pinned));
+    if (this.scene.erased && this.onErase)
+      press(this.words.erase, (button) => {
+        this.let(() => (this.erasing = !this.erasing));
+        button.setAttribute("aria-pressed", this.erasing);
+      }).setAttribute("aria-pressed", this.erasing);
     element("span", "attention-help", bar).textContent = this.words.help;
     const name = `attention-${this.scene.stage.name}`;
     press(this.words.png, () => this.canvas.toBlob((blob) => save(blob, `${name}.png`)));
@@ -685,6 +712,7 @@ export class PageView {
       before,
       choice: before ? "" : (new URLSearchParams(location.search).get(key) ?? ""),
       onChoice: (text) => keepInAddress(key, text),
+      onErase: (tokens) => this.component.setTriggerValue("erased", tokens),
       addresses: PARTS.map((name) => new URL(name, import.meta.url).href),
       style: ownStyle,
     });

@@ -46,6 +46,7 @@ SENTENCES: Final = {
     "run": N_("Play"),
     "pause": N_("Pause"),
     "pin": N_("Pin to compare"),
+    "erase": N_("Erase"),
     "stop": N_("Stop"),
     "png": N_("PNG"),
     "svg": N_("SVG"),
@@ -313,11 +314,14 @@ class AttentionScene:
             if len(layers) > 1
         ]
 
-    def packed(self, words: Mapping[str, str] | None = None, *, locale: str = "en", key: str = "") -> bytes:
+    def packed(
+        self, words: Mapping[str, str] | None = None, *, locale: str = "en", key: str = "", erased: Sequence[int] | None = None
+    ) -> bytes:
         """The scene as one message: the length of its head as uint32, the head as JSON, then arrays, 8 bytes aligned.
 
         Args:
             words: `SENTENCES` in the reader's language. locale: of numbers. key: the address's parameter that keeps the choice.
+            erased: tokens of the first kind that are rubbed out; None where the page answers no erasing.
         """
         tokens = self.stage.tokens()
         first = next(iter(tokens))
@@ -346,6 +350,7 @@ class AttentionScene:
             "locale": locale,
             "choice": self.choice,
             "key": key,
+            "erased": None if erased is None else list(erased),
         }
         text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
         text += b" " * (-(len(text) + 4) % 8)

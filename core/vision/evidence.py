@@ -115,14 +115,6 @@ def _without(analysis: PictureAnalysis, hidden: Hidden) -> Tensor:
     return without(inputs, background(analysis.classifier, inputs), numbers, hidden)
 
 
-def ground_colour(analysis: PictureAnalysis) -> tuple[int, int, int]:
-    """Red, green and blue of what the model reads in place of a hidden patch."""
-    if analysis.classifier.manner != "photograph":
-        return 0, 0, 0
-    red, green, blue = analysis.image.reshape(-1, 3).mean(axis=0).round().astype(int).tolist()
-    return red, green, blue
-
-
 def to_npz(
     analysis: PictureAnalysis,
     importance: Mapping[str, NDArray[np.floating]],

@@ -157,7 +157,7 @@ def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPi
         "truth": _("Is it telling the truth?"),
         "reading": _("How to read this page"),
     }
-    view = url_state.choice(st.segmented_control, _("Below"), views, key="inside", required=True)
+    view = url_state.choice(st.segmented_control, _("Below"), views, key=fool_it.INSIDE, required=True)
     hidden: frozenset[int] = frozenset()
     if view == "ranking":
         ranking_panel.draw_ranking(analysis, chosen, prepared)
@@ -228,7 +228,8 @@ def body() -> None:
     if not prepared.empty:
         with answer:
             ranking_panel.headline(analysis, chosen)
-        attention_view(scene_of(analysis, prepared), key="light")
+        hidden = sorted(fool_it.hidden_now(analysis))
+        attention_view(scene_of(analysis, prepared), key="light", erased=hidden, on_erase=fool_it.rub_out)
     ranking_panel.warnings(analysis, prepared)
     model_line(classifier, chosen.picture)
     if chosen.truth is None:

@@ -13,18 +13,31 @@ from core.figures import pictures as figures
 from core.messages import translate
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
-from core.vision.evidence import Probabilities, ground_colour
+from core.vision.evidence import Probabilities
 from core.vision.fooling import Needed
 from pages.images import cached_results
 from pages.shared import controls, url_state
-from pages.shared.browser_component import browser_component
 from pages.shared.language import _, ngettext, number, percent
 from pages.shared.live_plot import live_plot
 
 HIDE: Final = "hide"
 """The hidden patches' numbers, in the session and in the URL."""
+INSIDE: Final = "inside"
+"""Parameter of the page that names its view below the stage."""
 BOARD: Final = "fool:board"
 HEIGHT: Final = 400
+
+
+def hidden_now(analysis: PictureAnalysis) -> frozenset[int]:
+    """Numbers from 1 of the patches that are rubbed out, before the view below is drawn; none where another view is."""
+    codes = url_state.upcoming(HIDE, many=True) if url_state.upcoming(INSIDE) == "hide" else []
+    return frozenset(patch for patch in range(1, analysis.grid**2 + 1) if str(patch) in codes)
+
+
+def rub_out(patches: list[int]) -> None:
+    """Hide patches, by their tokens on the stage (the class token is 0), and open the view that counts them."""
+    st.session_state[HIDE] = [str(one) for one in patches]
+    st.session_state[INSIDE] = "hide"
 
 
 def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callable[[], None]]:
@@ -38,7 +51,7 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
     """
     numbers = {str(i): number(i) for i in range(1, analysis.grid**2 + 1)}
     said = st.container()
-    left, middle, right = st.columns([3, 3, 3], gap="medium")
+    middle, right = st.columns([3, 2], gap="medium")
     with right:
         score = st.container()
         with st.expander(_("By their numbers"), icon=":material/tag:"):
@@ -47,12 +60,6 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
     hidden = frozenset(map(int, codes))
     after = cached_results.hidden_answer(analysis, hidden) if hidden else analysis.shares
     said.markdown(_change(analysis, hidden, after))
-    with left:
-        _eraser(analysis, hidden)
-        st.button(
-            _("Bring all back"), icon=":material/restart_alt:", key="fool_all", on_click=st.session_state.update,
-            kwargs={HIDE: []}, disabled=not hidden,
-        )  # fmt: skip
     with middle:
         names = [*(_(name) for name in analysis.classifier.class_names), _("None of these")]
         before, left_over = (np.append(shares, 1 - shares.sum()) for shares in (analysis.shares, after))
@@ -64,6 +71,10 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
             alt=_("All ten classes and none of them by their probability, on the whole picture and with patches hidden."),
         )
     with right:
+        st.button(
+            _("Bring all back"), icon=":material/restart_alt:", key="fool_all", on_click=st.session_state.update,
+            kwargs={HIDE: []}, disabled=not hidden,
+        )  # fmt: skip
         _note_score(analysis, title, hidden, after)
         with controls.progress(_("Asking what random, attention and occlusion need…")) as told:
             needed = cached_results.needed(analysis, told=told)
@@ -77,27 +88,6 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
     )
     _board()
     return hidden, lambda: _download(analysis, after)
-
-
-def _eraser(analysis: PictureAnalysis, hidden: frozenset[int]) -> None:
-    def rubbed() -> None:
-        given = st.session_state["fool_eraser"].get("hidden")
-        if isinstance(given, list):
-            st.session_state[HIDE] = [str(one) for one in given if isinstance(one, int) and 0 < one <= analysis.grid**2]
-
-    red, green, blue = ground_colour(analysis)
-    png = figures.picture_png(analysis.image, side=max(analysis.image.shape))
-    browser_component("eraser")(
-        key="fool_eraser",
-        data={
-            "image": figures.data_url(png),
-            "grid": analysis.grid,
-            "hidden": sorted(hidden),
-            "ground": f"rgb({red} {green} {blue})",
-            "label": _("The picture in its patches: drag to rub them out, or move by the arrow keys and press the space bar."),
-        },
-        on_hidden_change=rubbed,
-    )
 
 
 def _score(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities, needed: Needed) -> None:

@@ -181,6 +181,13 @@ def several(label: str, options: Mapping[str, str], *, key: str, **arguments: An
     return codes
 
 
+def upcoming(key: str, *, many: bool = False) -> Any:
+    """The code, or the list of codes where `many`, that a widget drawn later in this run starts from; None: its default."""
+    if many:
+        return _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
+    return _wanted(key, str, lambda one: isinstance(one, str), None)
+
+
 def remember(key: str, value: str | None) -> None:
     """Put a value into the URL, or remove it where None. Does nothing where the URL already has it."""
     if value is None:

@@ -15,21 +15,23 @@ from tests.browser.conftest import NewPage
 from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 
-ERASER = "canvas.eraser"
+STAGE = "[data-light=picture][data-value]"
 
 
 def after_bars(page: Page) -> Locator:
     """What stands at the bars of the ranking with patches hidden, the class that was most probable first."""
+    page.locator(".st-key-fool_ranking").scroll_into_view_if_needed()  # a plot is drawn where it is seen
     return page.locator(".st-key-fool_ranking .barlayer .trace").nth(1).locator("text")
 
 
 def rub(page: Page, *cells: tuple[int, int]) -> None:
-    """Drag the eraser over cells (column, row) of a grid of 7."""
-    canvas = page.locator(ERASER)
-    canvas.scroll_into_view_if_needed()
-    box = canvas.bounding_box()
+    """Drag over cells (column, row) of a grid of 7 on the stage, where erasing is on."""
+    stage = page.locator(STAGE)
+    stage.scroll_into_view_if_needed()
+    box = stage.bounding_box()
     assert box is not None
-    points = [(box["x"] + (x + 0.5) * box["width"] / 7, box["y"] + (y + 0.5) * box["height"] / 7) for x, y in cells]
+    left, side = box["x"] + (box["width"] - box["height"]) / 2, box["height"]  # a square in the middle
+    points = [(left + (x + 0.5) * side / 7, box["y"] + (y + 0.5) * side / 7) for x, y in cells]
     page.mouse.move(*points[0])
     page.mouse.down()
     for point in points[1:]:
@@ -41,6 +43,7 @@ def test_patches_rubbed_out_change_the_ranking_and_its_link_opens_the_same_view(
     page = new_page(app, "/garment-attention?item=4&inside=hide")  # where the game was before
     page.wait_for_url(re.compile(r"/classify\?.*item=4"), timeout=PATIENCE_MS)
     page.get_by_text("At random, the median of 5").wait_for(timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Erase", exact=True).click()
     rub(page, (3, 3), (2, 3))
     page.wait_for_url(re.compile("hide=24.25(&|$)"), timeout=PATIENCE_MS)
     reading = analyse(load_classifier(), gallery()[0][4].copy())
@@ -54,5 +57,6 @@ def test_patches_rubbed_out_change_the_ranking_and_its_link_opens_the_same_view(
     expect(other.get_by_text("With 2 patches rubbed out")).to_be_visible(timeout=PATIENCE_MS)
     assert other.url.removeprefix(app.url) == path
     other.get_by_text("At random, the median of 5").wait_for(timeout=PATIENCE_MS)
+    other.get_by_role("button", name="Erase", exact=True).click()
     rub(other, (2, 3))
     other.wait_for_url(re.compile("hide=25(&|$)"), timeout=PATIENCE_MS)
