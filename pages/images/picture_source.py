@@ -289,7 +289,7 @@ def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | No
             results[file_id] = error
     if new:
         bad = [(name, why) for one, name, _file in new if isinstance(why := results[one], PictureError)]
-        state[REFUSED] = [_("{file}: {why}.").format(file=name, why=translate(str(error))) for name, error in bad]
+        state[REFUSED] = [_("{file}: {why}.").format(file=name, why=translate(str(fault))) for name, fault in bad]
     elif not any(isinstance(results[one], PictureError) for one, _name, _file in files):
         state.pop(REFUSED, None)
     ids = [result for file_id, _name, _file in files if isinstance(result := results[file_id], str)]
