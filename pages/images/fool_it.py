@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.figures import pictures as figures
 from core.messages import translate
-from core.vision.analysis import PictureAnalysis
+from core.vision.analysis import PictureAnalysis, with_none
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
 from core.vision.fooling import Needed
@@ -62,7 +61,7 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
     said.markdown(_change(analysis, hidden, after))
     with middle:
         names = [*(_(name) for name in analysis.classifier.class_names), _("None of these")]
-        before, left_over = (np.append(shares, 1 - shares.sum()) for shares in (analysis.shares, after))
+        before, left_over = with_none(analysis.shares), with_none(after)
         live_plot(
             figures.ranking_change_figure(names, before, left_over, write=percent, height=HEIGHT),
             key="fool_ranking",

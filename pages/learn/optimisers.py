@@ -1,4 +1,4 @@
-"""Optimisers on a surface and on a recorded order book, schedules, clipping, and how weights start."""
+"""Optimisers on a surface, schedules, clipping, and how weights start."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import streamlit as st
 from core.figures.learn import optimisers as figures
 from core.figures.learn.diagrams.blocks import Diagram, few
 from core.figures.learn.optimisers import initial_diagram, optimiser_diagram, step_notes
-from core.lecture import activations, book_task, initialisation, optimisers
-from core.lecture.book_task import BookTask
+from core.lecture import activations, initialisation, optimisers
 from core.lecture.claims import optimisers as said
 from core.lecture.claims import told
 from core.lecture.initialisation import Scheme
@@ -20,13 +19,10 @@ from core.lecture.notebooks import on_screen, rounded
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName, constant
 from core.lecture.shown_digits import digits_needed, flat
 from core.lecture.worked import Worked
-from core.market.book import BookError
-from core.market.store.index import RecordingError, recordings
-from core.market.store.rows import read_market
 from pages.learn import diagram, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
-from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render, table, written
-from pages.shared.language import N_, _, ngettext, number, percent, regional, scientific, significant
+from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render, written
+from pages.shared.language import N_, _, ngettext, number, regional, scientific, significant
 
 PEAK: Final = 1e-3
 """Rate at the peak of every schedule."""
@@ -154,82 +150,6 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, adam:
     )
 
 
-def input_names() -> list[str]:
-    """The inputs of the order-book task, in the order of `core.lecture.book_task.INPUTS`."""
-    levels = [_("imbalance, level {n}").format(n=level) for level in range(1, 6)]
-    moves = [_("move of {n} s").format(n=seconds) for seconds in (1, 5, 15)]
-    return [*levels, _("spread"), *moves, _("constant")]
-
-
-@st.cache_data(show_spinner=False)
-def _book(name: str) -> BookTask:
-    """The task on a bundled recording.
-
-    Raises:
-        RecordingError, BookError: where the recording is missing, damaged or too short.
-    """
-    rows = read_market([next(one.path for one in recordings() if one.name == name)])
-    return book_task.book_task(rows.levels, rows.timestamps)
-
-
-@st.cache_data(show_spinner=False, max_entries=64)
-def _learned(recording: str, rate: float, decay: float) -> dict[str, OptimiserWalk]:
-    task = _book(recording)
-    return {name: book_task.learn(task, name, steps=300, rate=constant(rate), decay=decay) for name in optimisers.OPTIMISERS}
-
-
-def book_dials() -> dict[str, Dial]:
-    """Rate, recording and decay."""
-    labels = {one.name: f"{one.market}, {one.venue} {one.kind}" for one in recordings()}
-    first = next((name for name in labels if "nexo" in name), None)
-    recording = choice(_("Recording"), labels, key="book_rec", default=first, widget=st.selectbox)
-    return {"rate": rate_dial("book_lr"), "recording": recording, "decay": decay_dial()}
-
-
-def on_book(rate: float, recording: str, decay: float) -> PartView:
-    """Five optimisers on a logistic regression over a recorded order book."""
-    names, task, walks = optimiser_names(), _book(recording), _learned(recording, rate, decay)
-    rows, up, theta = task.test_inputs, task.test_targets, walks["adam"].points[-1]
-    losses = figures.losses_figure(
-        {name: walk.losses for name, walk in walks.items()}, names=names, log=False, keep="book",
-        title=_("Training loss (nats a row)"),
-    )  # fmt: skip
-    scores = [
-        {
-            _("Optimiser"): names[name],
-            _("Training loss"): number(float(walk.losses[-1]), 4),
-            _("Held-out loss"): number(book_task.loss(walk.points[-1], rows, up), 4),
-            _("Held-out accuracy"): percent(book_task.accuracy(walk.points[-1], rows, up)),
-        }
-        for name, walk in walks.items()
-    ]
-    always = _("Always answering what training saw more often: {share} of the {count} held-out rows.")
-    start, end = float(walks["adam"].losses[0]), float(walks["adam"].losses[-1])
-    return PartView(
-        equation=Worked(
-            r"\begin{gathered} \mathcal{L}(\theta) = \frac1n\sum_i \log(1 + e^{z_i}) - y_i z_i,\quad z = X\theta \\"
-            r"\nabla \mathcal{L} = \frac1n X^{\top}(\mathrm{sigmoid}(z) - y) \end{gathered}",
-            rf"n = {len(task.targets)},\quad \mathcal{{L}}(0) = {tex(start, 4)},\quad "
-            rf"\mathcal{{L}}(\theta_{{300}}) = {tex(end, 4)}",
-            _("Adam; does the mean mid of the next 5 s lie above the mid now, rows where it moves"),
-        ),
-        figure=[plot(losses, "book_losses", _("Training loss of the logistic regression by step, for each optimiser."))],
-        notes=[passage("optimisers", "book"), *told(said.book(walks))],
-        more=[
-            table(scores),
-            caption(always.format(share=percent(task.majority), count=number(len(up)))),
-            plot(
-                figures.weights_figure(input_names(), theta), "book_weights",
-                _("The weight of each input after training with Adam."),
-            ),
-        ],
-        drawing=drawing({"loss": _("{count} rows").format(count=number(book_task.BATCH))}, rate=rate),
-        taken=lambda: {"THETA": theta, "ROWS": rounded(rows), "UP": up.astype(int), **on_screen(
-            {"held-out loss": book_task.loss(theta, rows, up), "held-out accuracy": book_task.accuracy(theta, rows, up)}
-        )},
-    )  # fmt: skip
-
-
 def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -> PartView:
     """Four schedules over one run, read at one step."""
     names = {
@@ -350,7 +270,6 @@ render(
                 "decay": decay_dial(),
                 "adam": choice(_("Optimiser of the numbers"), {code: _(name) for code, name in ADAMS.items()}, key="whose"),
             }, on_surface, "walk_dial"),
-            Part("book", _("On real data"), book_dials, on_book, "book_dial"),
             Part("schedules", _("Schedules"), lambda: {
                 "step": slider(_("Step"), 0, 1000, key="at_step", default=300),
                 "warmup": slider(_("Warm-up steps"), 1, 500, key="warmup", default=100),
@@ -373,6 +292,5 @@ render(
             "vit-report sections 2.2, 2.3, 2.7, 2.8, 3.6 and 4 (listing 1); iiga-equations sections 13 and 16.2; Kingma and Ba "
             "2015; Loshchilov and Hutter 2019; D12"
         ),
-        {BookError: ("", _("Choose another recording.")), RecordingError: ("", _("Choose another recording."))},
     )
 )  # fmt: skip

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few
 from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET
-from core.figures.traces import across, bars, chart, line, marks, upright
+from core.figures.traces import across, chart, line, marks, upright
 from core.lecture.optimisers import AdamStep
 from core.messages import translate as _
 
@@ -142,14 +142,6 @@ def signal_figure(signals: Mapping[str, Array], *, names: Mapping[str, str], cho
                  y={"type": "log", "exponentformat": "power"})  # fmt: skip
 
 
-def weights_figure(inputs: Sequence[str], weights: Array) -> go.Figure:
-    """The weights of a trained logistic regression, one bar per input."""
-    trace = bars(list(inputs), weights, colour=[BLUE if w > 0 else ORANGE for w in weights],
-                 hover="%{x}: %{y:.3f}<extra></extra>")  # fmt: skip
-    return chart([trace], y_title=_("Weight (log-odds a standard deviation)"), keep="weights", legend=False, height=320,
-                 y={"zeroline": True})  # fmt: skip
-
-
 def norms_figure(before: Array, after: Array, largest: float) -> go.Figure:
     """Gradient norm by step, before and after clipping, on a logarithmic axis."""
     traces = [
@@ -178,7 +170,7 @@ def optimiser_diagram(notes: Mapping[str, str], *, t: int | None = None, rate: s
     now, before = ("t", "t−1") if t is None else (str(t), str(t - 1))
     blocks = (
         ("theta", f"θ_{{{before}}}", (0, 1), "init"),
-        ("loss", "∇ℒ(θ)", (1, 1), "book"),
+        ("loss", "∇ℒ(θ)", (1, 1), "surface"),
         ("clip", _("clip"), (2, 1), "clipping"),
         ("m", f"m_{{{now}}}", (3, 0), "surface"),
         ("v", f"v_{{{now}}}", (3, 2), "surface"),

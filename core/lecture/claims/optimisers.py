@@ -34,17 +34,6 @@ def surface(of: Surface, walks: Mapping[OptimiserName, OptimiserWalk], decay: fl
     return said
 
 
-def book(walks: Mapping[str, OptimiserWalk]) -> Said:
-    """Losses at the end of each walk."""
-    said: Said = {}
-    ends = [float(walk.losses[-1]) for walk in walks.values()]
-    said["range"] = compose(
-        "After {steps} steps the training losses lie between {low:.4f} and {high:.4f}; all began at {start:.4f}.",
-        steps=len(walks["adam"].losses) - 1, start=float(walks["adam"].losses[0]), low=min(ends), high=max(ends),
-    )  # fmt: skip
-    return said
-
-
 def clipping(length: float, largest: float, norms: Array) -> Said:
     """A gradient's length, the largest that is let pass, and the gradients' norms on the walk below."""
     said: Said = {}

@@ -61,7 +61,6 @@ def every_figure() -> list[go.Figure]:
         optimiser_figures.clip_figure(*optimisers.clipped((3.0, 4.0), 1.0)[:2], 1.0),
         optimiser_figures.norms_figure(*optimisers.clipped_walk(1.0), 1.0),
         optimiser_figures.signal_figure({"he": np.ones(3)}, names={"he": "He"}, chosen="he"),
-        optimiser_figures.weights_figure(["a", "b"], np.array([1.0, -1.0])),
         matrix_figure(Matrix(values=Z, name="x", top=2.0)),
         transformer.beam_figure(["12", "13"], [0.9, 0.05], finished=[True, False]),
         transformer.training_figure([{"step": 1, "score": 0.5, "loss": 0.1}]),

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from core import schedules
-from core.lecture import book_task, initialisation, optimisers
+from core.lecture import initialisation, optimisers
 from core.lecture.optimisers import SURFACES, Adam, OptimiserName
 
 THEIRS: dict[OptimiserName, tuple[Any, dict[str, Any]]] = {
@@ -159,38 +159,3 @@ def test_he_keeps_the_signal_through_relus_and_one_that_is_too_large_does_not() 
     he, large = (initialisation.signal(scheme, "relu", width=256).sizes for scheme in ("he", "normal"))
     assert 0.5 < he[-1] / he[1] < 2 and large[-1] > 1e6
     assert initialisation.signal("xavier", "relu").kept < 0.1
-
-
-def book(seed: int = 0) -> book_task.BookTask:
-    rng = np.random.default_rng(seed)
-    n = 1500
-    mid = 100 + np.cumsum(rng.choice([-0.01, 0.0, 0.01], n))
-    levels = np.empty((n, 40))
-    for level in range(10):
-        levels[:, 4 * level] = mid + 0.005 + 0.01 * level
-        levels[:, 4 * level + 2] = mid - 0.005 - 0.01 * level
-        levels[:, 4 * level + 1], levels[:, 4 * level + 3] = rng.lognormal(size=(2, n))
-    return book_task.book_task(levels, np.arange(n) * 250)
-
-
-def test_logistic_regression_has_autograds_gradient() -> None:
-    task = book()
-    theta = torch.randn(10, dtype=torch.float64, requires_grad=True)
-    x, y = torch.tensor(task.inputs), torch.tensor(task.targets)
-    loss = torch.nn.functional.binary_cross_entropy_with_logits(x @ theta, y)
-    at = theta.detach().numpy()
-    assert book_task.loss(at, task.inputs, task.targets) == pytest.approx(float(loss.detach()))
-    np.testing.assert_allclose(
-        book_task.gradient(at, task.inputs, task.targets), torch.autograd.grad(loss, theta)[0].numpy(), atol=1e-12
-    )
-    assert 0 <= book_task.accuracy(at, task.test_inputs, task.test_targets) <= 1
-
-
-def test_it_learns_and_the_input_is_standardised() -> None:
-    task = book()
-    np.testing.assert_allclose(task.inputs[:, :-1].mean(axis=0), 0, atol=1e-9)
-    np.testing.assert_allclose(task.inputs[:, -1], 1)
-    found = book_task.learn(task, "adam", steps=120, rate=lambda _step: 0.05)
-    assert found.losses[-1] < found.losses[0] == pytest.approx(np.log(2))
-    with pytest.raises(ValueError, match="too few for the task"):
-        book_task.book_task(np.ones((100, 40)), np.arange(100) * 250)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.lecture import book_task, decoding, gradients, norms, optimisers, recurrence
-from core.lecture.book_task import BookTask
+from core.lecture import decoding, gradients, norms, optimisers, recurrence
 from core.lecture.date_reader import DateReader
 
 TEXT = Path(__file__).resolve().parents[3] / "assets" / "text" / "en"
@@ -75,21 +74,6 @@ def test_adamw_arrives_sooner_in_the_bowl_and_beside_the_minimum_elsewhere() -> 
             assert off["adamw"] < off["adam"] / 10
         elif name != "rosenbrock":  # whose valley takes Adam more than 400 steps
             assert off["adamw"] > 1e-3 > 1e-6 > off["adam"]
-
-
-def test_adamw_settles_where_the_decay_balances_the_gradient() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(600, 3))
-    y = (rng.random(600) < 1 / (1 + np.exp(-x @ np.array([1.5, -1.0, 0.5])))).astype(float)
-    task = BookTask(inputs=x, targets=y, test_inputs=x, test_targets=y)
-    ends = {}
-    for name in ("adam", "adamw"):
-        walk = book_task.learn(task, name, steps=4_000, rate=lambda step: 0.02 * (1 - step / 4_000), decay=0.3)
-        ends[name] = walk.points[-1]
-    size = {name: float(np.linalg.norm(book_task.gradient(theta, x, y))) for name, theta in ends.items()}
-    assert size["adam"] < 0.005 < 0.01 < size["adamw"]
-    assert np.linalg.norm(ends["adamw"]) < 0.95 * np.linalg.norm(ends["adam"])
-    assert book_task.BATCH == 64 and " 64 rows" in passage("optimisers", "book")
 
 
 def test_scaling_a_token_leaves_layer_norms_output_and_divides_its_gradient() -> None:

@@ -21,7 +21,7 @@ FOLDER = ROOT / "pages" / "learn"
 PARTS = {
     "transformer": ("decode", "beam", "nonsense", "layer", "card"),
     "norms": ("norms", "activations", "softmax", "dropout", "depth"),
-    "optimisers": ("surface", "book", "schedules", "clipping", "init"),
+    "optimisers": ("surface", "schedules", "clipping", "init"),
     "backprop": get_args(backprop.Part),
 }
 CASES = [(page, part) for page, parts in PARTS.items() for part in parts]

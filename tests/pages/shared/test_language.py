@@ -287,7 +287,6 @@ SHOWN_ERRORS = {
 """Exceptions of core whose text a page shows."""
 ALSO_SHOWN = (
     "models/*.py",
-    "lecture/book_task.py",
     "market/predictor.py",
     "signs/ctc_lab.py",
     "signs/recogniser.py",

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.lecture import book_task, initialisation, optimisers, predictions
-from core.lecture.book_task import BookTask
+from core.lecture import initialisation, optimisers, predictions
 from core.lecture.claims import optimisers as claims
 from tests.core.lecture.claims.walk import Walk, states
 
@@ -39,25 +38,6 @@ def test_paths_on_a_surface() -> None:
         truth = {"decay": {"steps": 400, **off}} if decay else {"no decay": {}}
         walk.check((surface, walks, decay), truth, state)
         assert decay or (walks["adam"].points == walks["adamw"].points).all()
-    walk.end()
-
-
-def test_losses_on_a_book() -> None:
-    walk, rng = Walk(claims.book), np.random.default_rng(0)
-    x = rng.normal(size=(200, 10))
-    y = (rng.random(200) < 0.5).astype(float)
-    task = BookTask(inputs=x, targets=y, test_inputs=x, test_targets=y)
-    for state in states(rate=[0.03, 0.0001, 1.0], decay=[0.1, 0.0, 0.5]):
-        walks = {
-            name: book_task.learn(task, name, steps=300, rate=optimisers.constant(state["rate"]), decay=state["decay"])
-            for name in optimisers.OPTIMISERS
-        }
-        ends = [
-            float(torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor(x @ one.points[-1]), torch.tensor(y)))
-            for one in walks.values()
-        ]
-        truth = {"range": {"steps": 300, "start": math.log(2), "low": min(ends), "high": max(ends)}}
-        walk.check(walks, truth, state)
     walk.end()
 
 
