@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from importlib import import_module
 from typing import Any, Final
 
 import streamlit as st
@@ -120,8 +119,10 @@ def _asked(data: bytes | None) -> None:
     """The answer on a picture, or on the app's where none was given."""
     shown, query = front.answers()["photograph"], {}
     if data is not None:
+        from pages.images import front_answer  # torch, which the page does without until somebody gives a picture
+
         try:
-            kept, found = import_module("pages.images.front_answer").answer_of(data)
+            kept, found = front_answer.answer_of(data)
         except Refusal as error:
             controls.error_box(str(error))
             return
