@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from core.device import Placement
 from core.explain import faithfulness
 from core.explain.faithfulness import deletion_curves
 from core.explain.measures import METHODS
@@ -117,7 +118,8 @@ class Planted(Recogniser):
     """A model of ready-made features: the tracks' own hold velocities, which spread a frame over its neighbours."""
 
     def __init__(self, model: IIGA) -> None:
-        self.model, self.config, self.vocabulary, self.reads_hands = model, model.config, Vocabulary(("MINUS", "PLUS")), False
+        self.placement, self.config, self.vocabulary = Placement(model), model.config, Vocabulary(("MINUS", "PLUS"))
+        self.reads_hands = False
         self.stride, self.fps, self.least_probability = 1, 1.0, 0.0
 
     def inputs(self, clip: Array, *, speaker: str | None = None) -> Tensor:
