@@ -203,7 +203,8 @@ def _take_away(analysis: PictureAnalysis, hidden: frozenset[int]) -> None:
 
 def body() -> None:
     """The page where there is a model."""
-    heading, answer, samples, given = st.columns([1, 1.5, 2.6, 2.6], vertical_alignment="center")
+    top = st.container(key="classify_top")
+    heading, answer, samples, given = top.columns([1, 1.5, 2.6, 2.6], vertical_alignment="center")
     with heading:
         controls.page_header(_("Garments"))
     with given.container(key="classify_given", horizontal=True, vertical_alignment="center"):  # a phone's lower edge

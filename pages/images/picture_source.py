@@ -92,8 +92,8 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> C
     """The controls to choose by; None while nothing is chosen.
 
     Args:
-        own, paste, stage: room for files of the reader's own, for the clipboard's and for the live camera; everything else is
-            drawn where the caller is.
+        own, paste, stage: room for files of the reader's own, for the clipboard's, and for the live camera and what was wrong
+            with a file; everything else is drawn where the caller is.
     """
     if still := st.session_state.pop(STILL, None):
         st.session_state["from"], st.session_state["classify:ids:upload"] = "upload", [still]
@@ -118,8 +118,9 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> C
     if kind != "photos":
         url_state.remember("photo", None)
     if kind == "upload":
-        for sentence in st.session_state.get(REFUSED, ()):
-            controls.error_box(sentence)
+        with stage:
+            for sentence in st.session_state.get(REFUSED, ()):
+                controls.error_box(sentence)
     else:
         st.session_state.pop(REFUSED, None)
     if kind in ("gallery", "photos"):

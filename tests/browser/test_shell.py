@@ -221,6 +221,7 @@ def test_the_front_page_is_understood_without_scrolling_and_stops_when_touched(n
 def test_the_front_page_stands_still_for_who_asked_for_less_motion(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/?lang=es")
     page.wait_for_selector(".front[data-started]", state="attached")
+    settled(page)
     words = page.locator(".front").all_inner_texts()
     page.wait_for_timeout(2000)
     assert page.locator(".front").all_inner_texts() == words
@@ -232,6 +233,7 @@ def test_the_front_page_stands_still_for_who_asked_for_less_motion(new_page: New
 )
 def test_each_tile_is_one_click_from_its_page(new_page: NewPage, app: AppServer, tile: str, title: str) -> None:
     page = new_page(app, "/")
+    settled(page)
     page.locator(".st-key-front_tiles .front-picture").nth(
         ["Watch a market", "Sign a number", "Open the lecture"].index(tile)
     ).click(position={"x": 4, "y": 4}, force=True)  # anywhere on the tile
