@@ -327,8 +327,10 @@ def test_playback_belongs_to_a_viewer(new_page: NewPage, app: AppServer) -> None
     wait_for_status(live, "Paused")
     wait_for_steps(other, 4)
     wait_for_status(other, "Replaying")
-    live.wait_for_timeout(500)  # what was under way when the pause came
-    held = step(live)
+    before, held = -1, step(live)
+    while held != before:  # what was under way when the pause came
+        live.wait_for_timeout(1_000)
+        before, held = held, step(live)
     live.get_by_role("button", name="Step", exact=True).click()
     wait_until_step(live, held + 1)
     assert step(live) == held + 1
