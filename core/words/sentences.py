@@ -16,7 +16,7 @@ from core.device import Placement, falls_back
 from core.explain.scene import AttentionScene, LayerMaps, WordStage
 from core.messages import BadValue, compose
 from core.models.minilm import MiniLM, MiniLMConfig
-from core.words import model_files
+from core.words.model_files import TOKENIZER, WEIGHTS, WORD_FILES
 
 MAX_PIECES: Final = 96
 """Pieces of words a sentence may have, [CLS] and [SEP] among them: more would not be legible, and cost grows by their square."""
@@ -57,16 +57,16 @@ class SentenceReader:
         MissingModels: where `make words` has not been run.
     """
 
-    def __init__(self, folder: Path = model_files.FOLDER) -> None:
+    def __init__(self, folder: Path = WORD_FILES.folder) -> None:
         from tokenizers import Tokenizer
 
-        paths = model_files.checked(folder)
-        self.tokenizer = Tokenizer.from_file(str(paths[model_files.TOKENIZER]))
+        paths = WORD_FILES.checked(folder)
+        self.tokenizer = Tokenizer.from_file(str(paths[TOKENIZER]))
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         with torch.device("meta"):
             model = MiniLM(MiniLMConfig())
-        weights = {name: tensor.float() for name, tensor in load_file(paths[model_files.WEIGHTS]).items()}
+        weights = {name: tensor.float() for name, tensor in load_file(paths[WEIGHTS]).items()}
         model.load_state_dict(weights, assign=True)
         self.placement = Placement(model.eval())
 

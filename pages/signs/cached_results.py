@@ -15,7 +15,7 @@ from core.figures import film as films
 from core.figures import strip as strips
 from core.signs import bundled_measures, samples, video
 from core.signs import evidence as evidences
-from core.signs.hands import model_files
+from core.signs.hands.model_files import HAND_FILES
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from core.signs.recognition import Guess, Recognition
 from core.signs.video import Footage
@@ -73,7 +73,7 @@ def model_names(front: str, *, own_film: bool = False) -> list[str]:
     """The shipped checkpoints that read frames, or tracks; the one on landmarks first for a visitor's film, where it can run."""
     folder = checkpoints.FOLDER
     names = [name for name in checkpoints.names("iiga", folder=folder) if _front(name) == front]
-    if own_film and HANDS in names and model_files.available():
+    if own_film and HANDS in names and HAND_FILES.available():
         names.sort(key=lambda name: name != HANDS)
     return names
 

@@ -9,8 +9,8 @@ from starlette.websockets import WebSocket
 
 from core.camera import Picture
 from core.signs.examples import fingers_that_differ
-from core.signs.hands import model_files
 from core.signs.hands.finder import HandFinder
+from core.signs.hands.model_files import HAND_FILES
 from core.signs.live_reading import LiveReader, LiveReading
 from core.signs.recogniser import HANDS
 from pages.shared import camera_route, controls
@@ -61,7 +61,7 @@ def summary(reading: LiveReading) -> dict[str, Any]:
 
 def missing() -> bool:
     """Tells whether the models that find hands are not there, after saying so."""
-    if not model_files.available():
+    if not HAND_FILES.available():
         controls.notice(
             "empty",
             _(
@@ -69,7 +69,7 @@ def missing() -> bool:
                 "Everything else works without them."
             ),
         )
-    return not model_files.available()
+    return not HAND_FILES.available()
 
 
 def show(*, key: str, start: bool = False, game: dict[str, Any] | None = None) -> None:

@@ -18,7 +18,8 @@ from core.signs import samples
 from core.signs.recogniser import ASL, load_recogniser
 from core.vision import analysis, evidence
 from core.vision.classifier import PHOTOGRAPHS, load_classifier
-from core.words import bundled, model_files
+from core.words import bundled
+from core.words.model_files import WORD_FILES
 from core.words.sentences import SentenceReader
 
 Asked = tuple[Any, Callable[[], list[np.ndarray]]]
@@ -53,7 +54,7 @@ def garments(name: str) -> Asked:
 
 
 def words() -> Asked:
-    if not model_files.available():
+    if not WORD_FILES.available():
         pytest.skip("needs `make words`")
     reader = SentenceReader()
 

@@ -21,7 +21,7 @@ from core.market.hub import shutdown
 from core.market.predictor import load_predictor
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
-from core.signs.hands import model_files
+from core.signs.hands.model_files import HAND_FILES
 from core.signs.samples import clip_samples
 from core.vision.gallery import photograph_gallery
 from pages.markets.toolbar import OPENS_WITH
@@ -70,7 +70,7 @@ def test_the_signs_are_read_from_the_hands_that_are_drawn() -> None:
         points = np.array(frame["hands"])
         assert points.shape[1:] == (21, 2) and 0 < points.min() < points.max() < 1
         assert Image.open(io.BytesIO(b64decode(frame["picture"]))).size == (240, 240)
-    if not model_files.available():
+    if not HAND_FILES.available():
         pytest.skip("the hand finder is not there (make hands)")
     now = front_page.signs()
     assert now["read"] == shown["read"], "run `python -m scripts.front_page`"

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import reduce
 from typing import Any, Final
 
 from core.market.book import LARGEST, LEVELS
-from core.messages import Message, compose, sentence
+from core.messages import N_, Message, compose, sentence
 
 
 class Situation(StrEnum):
@@ -44,29 +45,38 @@ class Situation(StrEnum):
 
 
 OF_BOOK: Final = frozenset(
-    {
-        Situation.LOCKED,
-        Situation.CROSSED,
-        Situation.NO_ASKS,
-        Situation.NO_BIDS,
-        Situation.EMPTY,
-        Situation.FEW,
-        Situation.BROKEN,
-    }
+    {Situation.LOCKED, Situation.CROSSED, Situation.NO_ASKS, Situation.NO_BIDS, Situation.EMPTY, Situation.FEW, Situation.BROKEN}
 )
 """Of these a book is in one at most."""
 WITHOUT_ROWS: Final = OF_BOOK | {Situation.HALTED}
 """No row is made while one of these lasts."""
-NUMBERS: Final = (
-    compose("two"),
-    compose("three"),
-    compose("four"),
-    compose("five"),
-    compose("six"),
-    compose("seven"),
-    compose("eight"),
-    compose("nine"),
+CLAUSES: Final = {
+    Situation.LOCKED: N_("locked since {time}"),
+    Situation.CROSSED: N_("crossed since {time}"),
+    Situation.NO_ASKS: N_("no asks since {time}"),
+    Situation.NO_BIDS: N_("no bids since {time}"),
+    Situation.EMPTY: N_("no asks and no bids since {time}"),
+    Situation.FEW: N_("only {count} levels since {time}"),
+    Situation.BROKEN: N_("prices or sizes that no market has since {time}"),
+    Situation.HALTED: N_("halted since {time}"),
+    Situation.LAGGING: N_("lagging by {span} since {time}"),
+    Situation.AHEAD: N_("its clock ahead by {span} since {time}"),
+    Situation.UNCHECKED: N_("not checked since {time}"),
+    Situation.ASKED: N_("books by request since {time}"),
+    Situation.STILL: N_("the same book at each request since {time}"),
+    Situation.UNTIMED: N_("{count:,} trades without a time since {time}"),
+    Situation.ODD_TRADES: N_("{count:,} trades without a price or size since {time}"),
+}
+OF_ONE: Final = {
+    Situation.FEW: N_("only one level since {time}"),
+    Situation.UNTIMED: N_("one trade without a time since {time}"),
+    Situation.ODD_TRADES: N_("one trade without a price or size since {time}"),
+}
+"""Clauses for a count of one."""
+NUMBERS: Final = tuple(
+    map(compose, (N_("two"), N_("three"), N_("four"), N_("five"), N_("six"), N_("seven"), N_("eight"), N_("nine")))
 )
+"""Counts of levels as words, from two on."""
 CLOSED: Final = (Situation.ASKED, Situation.UNTIMED, Situation.ODD_TRADES)
 """Situations of a feed that hold while its connection is away, too."""
 
@@ -91,47 +101,15 @@ class Since:
             time: its beginning, as the reader's clock writes it; None for UTC's.
         """
         since = time or f"{datetime.fromtimestamp(self.since_ms / 1e3, UTC):%H:%M:%S} UTC"
-        match self.kind:
-            case Situation.LOCKED:
-                return compose("locked since {time}", time=since)
-            case Situation.CROSSED:
-                return compose("crossed since {time}", time=since)
-            case Situation.NO_ASKS:
-                return compose("no asks since {time}", time=since)
-            case Situation.NO_BIDS:
-                return compose("no bids since {time}", time=since)
-            case Situation.EMPTY:
-                return compose("no asks and no bids since {time}", time=since)
-            case Situation.BROKEN:
-                return compose("prices or sizes that no market has since {time}", time=since)
-            case Situation.HALTED:
-                return compose("halted since {time}", time=since)
-            case Situation.UNCHECKED:
-                return compose("not checked since {time}", time=since)
-            case Situation.ASKED:
-                return compose("books by request since {time}", time=since)
-            case Situation.STILL:
-                return compose("the same book at each request since {time}", time=since)
-            case _:
-                return self._counted(since)
-
-    def _counted(self, since: str) -> Message:
         count = int(self.amount)
-        if self.kind is Situation.FEW:
-            if count == 1:
-                return compose("only one level since {time}", time=since)
-            return compose("only {count} levels since {time}", count=NUMBERS[count - 2], time=since)
-        if self.kind is Situation.LAGGING:
-            return compose("lagging by {span} since {time}", span=span_of(self.amount), time=since)
-        if self.kind is Situation.AHEAD:
-            return compose("its clock ahead by {span} since {time}", span=span_of(self.amount), time=since)
-        if self.kind is Situation.UNTIMED:
-            if count == 1:
-                return compose("one trade without a time since {time}", time=since)
-            return compose("{count:,} trades without a time since {time}", count=count, time=since)
-        if count == 1:
-            return compose("one trade without a price or size since {time}", time=since)
-        return compose("{count:,} trades without a price or size since {time}", count=count, time=since)
+        if self.kind in OF_ONE and count == 1:
+            return compose(OF_ONE[self.kind], time=since)
+        values: dict[str, Any] = {"time": since}
+        if self.kind in OF_ONE:
+            values["count"] = NUMBERS[count - 2] if self.kind is Situation.FEW else count
+        if self.kind in (Situation.LAGGING, Situation.AHEAD):
+            values["span"] = span_of(self.amount)
+        return compose(CLAUSES[self.kind], **values)
 
 
 def span_of(seconds: float) -> Message:
@@ -148,22 +126,16 @@ def said_of(name: str, states: Sequence[Since]) -> str:
     """One sentence on these states of a venue's market; "" where there are none."""
     if not states:
         return ""
+    still = N_("it has given the same book for {seconds:.0f} s: it is quiet, or its answers are old")
     clauses = [state.words() for state in states if state.kind is not Situation.STILL]
-    for state in states:
-        if state.kind is Situation.STILL:
-            clauses.append(
-                compose(
-                    "it has given the same book for {seconds:.0f} s: it is quiet, or its answers are old", seconds=state.amount
-                )
-            )
-    clause = clauses[0]
-    for another in clauses[1:]:
-        clause = compose("{first}; {second}", first=clause, second=another)
-    if any(state.kind in WITHOUT_ROWS for state in states):
-        return sentence(compose("{name}: {states}; no rows until that is over", name=name, states=clause))
-    if any(state.kind is Situation.UNCHECKED for state in states):
-        return sentence(compose("{name}: {states}; nothing confirms its rows, so that none counts", name=name, states=clause))
-    return sentence(compose("{name}: {states}", name=name, states=clause))
+    clauses += [compose(still, seconds=state.amount) for state in states if state.kind is Situation.STILL]
+    clause = reduce(lambda first, second: compose("{first}; {second}", first=first, second=second), clauses)
+    said = N_("{name}: {states}")
+    if without_rows(states):
+        said = N_("{name}: {states}; no rows until that is over")
+    elif any(state.kind is Situation.UNCHECKED for state in states):
+        said = N_("{name}: {states}; nothing confirms its rows, so that none counts")
+    return sentence(compose(said, name=name, states=clause))
 
 
 def situation_of(book: Mapping[str, Any]) -> tuple[Situation, float]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from core.signs.hands import model_files, palms, regions
+from core.signs.hands import palms, regions
+from core.signs.hands.model_files import HAND_FILES
 from core.signs.hands.palms import Floats
 from core.signs.hands.regions import Region
 from core.signs.hands.tracker import LANDMARKS, MARGINS, SURE, Hand, Window, same_hand
@@ -28,8 +29,8 @@ class HandFinder:
         MissingModels: where the set-up step has not been run.
     """
 
-    def __init__(self, folder: Path = model_files.FOLDER) -> None:
-        paths = model_files.checked(folder)
+    def __init__(self, folder: Path = HAND_FILES.folder) -> None:
+        paths = HAND_FILES.checked(folder)
         self._palm = _Model(paths["palm_detection_full.tflite"])
         self._hand = _Model(paths["hand_landmark_full.tflite"])
 

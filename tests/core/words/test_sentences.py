@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from core.messages import BadValue
-from core.words import bundled, model_files
+from core.words import bundled
+from core.words.model_files import WORD_FILES
 from core.words.sentences import MAX_PIECES, ReadSentence, SentenceReader, likeness
 
-THERE = pytest.mark.skipif(not model_files.available(), reason="needs `make words`")
+THERE = pytest.mark.skipif(not WORD_FILES.available(), reason="needs `make words`")
 TIRED, WIDE, SPANISH = bundled.TEXTS
 
 

@@ -17,7 +17,7 @@ from starlette.websockets import WebSocket
 
 from core import checkpoints
 from core.signs import examples
-from core.signs.hands import model_files
+from core.signs.hands.model_files import HAND_FILES
 from core.signs.live_reading import LiveReading, SaidGloss
 from pages.shared import camera_route
 from pages.shared.navigation import ROOT
@@ -141,10 +141,10 @@ def test_too_many_cameras_are_told_so_in_their_language(reader: None, monkeypatc
 
 
 def test_without_the_models_the_socket_and_the_page_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_camera, "HandFinder", lambda: model_files.checked(tmp_path))
+    monkeypatch.setattr(live_camera, "HandFinder", lambda: HAND_FILES.checked(tmp_path))
     socket = serve(Socket(jpeg(8, 8)))
     assert socket.closed == camera_route.NOT_SET_UP and "run `make hands` once" in socket.got[0]["error"]
-    monkeypatch.setattr(model_files, "available", lambda: False)
+    monkeypatch.setattr(HAND_FILES, "available", lambda: False)
     monkeypatch.setattr(checkpoints, "names", lambda *_args, **_told: ["iiga_hands"])
     app = opened()
     assert not app.exception

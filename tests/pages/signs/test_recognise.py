@@ -18,7 +18,7 @@ from streamlit.testing.v1.element_tree import FileUploader
 from core import checkpoints
 from core.signs import evidence as evidences
 from core.signs.evidence import evidence
-from core.signs.hands import model_files
+from core.signs.hands.model_files import HAND_FILES
 from core.signs.own_clips import STORE
 from core.signs.recogniser import ASL, DIGITS, HANDS, load_recogniser
 from core.signs.samples import clip_samples, track_samples
@@ -108,7 +108,7 @@ def test_the_truth_is_that_of_the_chosen_gloss():
 
 
 def test_samples_and_the_camera_are_a_press(monkeypatch):
-    monkeypatch.setattr(model_files, "available", lambda: False)
+    monkeypatch.setattr(HAND_FILES, "available", lambda: False)
     app = opened(input="pictures")
     app.button(key="signs_sample_1").click().run()
     assert "".join(app.query_params["sample"]) == "digits_314" and "input" not in app.query_params
@@ -273,7 +273,7 @@ def test_the_model_follows_the_source_until_the_reader_chooses_one(tmp_path: Pat
     for digits in (DIGITS, HANDS):
         save_tiny(tmp_path, digits=digits)
     monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
-    monkeypatch.setattr(model_files, "available", lambda: True)
+    monkeypatch.setattr(HAND_FILES, "available", lambda: True)
     app = opened()
     films, hands = "IIGA on pictures", "IIGA on points of the hand"
     for source, best in (("digits", films), ("video", hands), ("pictures", hands), ("digits", films)):
