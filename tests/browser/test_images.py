@@ -110,6 +110,22 @@ def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:
     expect(page.locator(".st-key-tokens_embedded").get_by_text("Embedding of Patch 8")).to_be_visible(timeout=PATIENCE_MS)
 
 
+def until_kept(page: Page, count: int) -> None:
+    """Waits until so many values are in the browser: they are written behind the page."""
+    counts = """() => new Promise(done => {
+        const opening = indexedDB.open("observatory", 1);
+        opening.onsuccess = () => {
+            const count = opening.result.transaction("kept").objectStore("kept").count();
+            count.onsuccess = () => (opening.result.close(), done(count.result));
+        };
+    })"""
+    for _ in range(600):
+        if page.evaluate(counts) == count:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"never {count} kept")
+
+
 def test_taught_classes_stay_in_the_visitors_browser_over_a_reload_until_forgotten(new_page: NewPage, app: AppServer) -> None:
     """Taught on ten bundled photographs; another visitor's browser has none of it."""
     rows = {kind: [one.data for one in photograph_gallery() if one.kind == kind] * 2 for kind in ("pants", "shoes")}
@@ -121,11 +137,12 @@ def test_taught_classes_stay_in_the_visitors_browser_over_a_reload_until_forgott
         expect(page.get_by_text("6 pictures").nth(place)).to_be_visible(timeout=60_000)
     page.get_by_role("button", name="Teach", exact=True).click()
     expect(page.get_by_role("heading", name="Ask it")).to_be_visible(timeout=60_000)
-    page.wait_for_timeout(1_000)  # written behind the page
+    until_kept(page, 1)
     page.reload()
     expect(page.get_by_role("heading", name="Ask it")).to_be_visible(timeout=60_000)
     page.get_by_role("button", name="Forget them").click()
     expect(page.get_by_role("heading", name="An example")).to_be_visible(timeout=60_000)
+    until_kept(page, 0)
     page.reload()
     expect(page.get_by_role("heading", name="An example")).to_be_visible(timeout=60_000)
     page.wait_for_timeout(1_500)
