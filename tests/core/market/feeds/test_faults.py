@@ -318,8 +318,8 @@ def test_the_first_message_does_not_confirm_a_book_asked_for_before_it(tmp_path:
     async def one(make: type[DeltaServer]) -> None:
         async with make() as server:
             server.remember()
-            server.answers_after_s = 2.0
-            timeouts = Timeouts(quiet_s=1.0)
+            server.answers_after_s = 3.0
+            timeouts = Timeouts(quiet_s=1.0, again_s=5.0)
             feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, trades=False, timeouts=timeouts)
             recorded = Recorded(feed, tmp_path / server.exchange)
 
