@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from core.messages import BadValue, compose
+from core.vision.picture_files import MAX_SCANS, jpeg_scans
 
 Picture = NDArray[np.uint8]
 """(H, W, 3) RGB."""
@@ -30,6 +31,8 @@ def decoded(data: bytes) -> Picture:
         with Image.open(io.BytesIO(data), formats=("JPEG",)) as image:
             if max(image.size) > MAX_SIDE:
                 raise BadValue("a frame has more than {most} pixels a side", most=MAX_SIDE)
+            if jpeg_scans(data, most=MAX_SCANS + 1) > MAX_SCANS:
+                raise BadValue("a frame has more than {most} scans", most=MAX_SCANS)
             return np.asarray(image.convert("RGB"))
     except (UnidentifiedImageError, OSError) as error:
         raise ValueError(compose("a frame is no JPEG picture")) from error

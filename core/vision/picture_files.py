@@ -19,6 +19,8 @@ MAX_PROFILE: Final = 16 << 20
 """Bytes of an ICC profile; those of presses take 3 million."""
 MAX_PAGES: Final = 1_000
 """Pages of a TIFF that are looked at."""
+MAX_SCANS: Final = 100
+"""Scans of a JPEG; encoders write ten or so."""
 MAX_FIELDS: Final = 1_000
 """Fields of a page that are looked at."""
 
@@ -74,7 +76,7 @@ class TiffPage:
     """The page of a TIFF that is the picture.
 
     Attributes:
-        data: the file with this page as its first. number: of the page, from 0 on. count: pages.
+        data: the file with this page as its first. number: of the page, from 0 on. count: pages, up to 2.
     """
 
     data: bytes
@@ -90,24 +92,26 @@ def meant_page(data: bytes) -> TiffPage:
     order, large = "<" if data[:2] == b"II" else ">", data[2:4] in (b"+\0", b"\0+")
     link, offset = (8, "Q") if large else (4, "I")
     pages: list[tuple[int, dict[int, int]]] = []
+    aside, most = list[bool](), MAX_PAGES
     try:
         (at,) = struct.unpack_from(order + offset, data, link)
-        while at and len(pages) < MAX_PAGES and all(at != one for one, _tags in pages):
+        while at and len(pages) < most and all(at != one for one, _tags in pages):
             (fields,) = struct.unpack_from(order + ("Q" if large else "H"), data, at)
             first, size = (at + 8, 20) if large else (at + 2, 12)
             starts = range(first, first + size * min(fields, MAX_FIELDS), size)
             tags = dict(_number(data, start, order, value=start + size - (8 if large else 4)) for start in starts)
             pages.append((at, tags))
+            aside.append(bool(tags.get(NEW_SUBFILE_TYPE, 0) & 5 or tags.get(SUBFILE_TYPE) == 2))
+            most = MAX_PAGES if all(aside) else max(2, len(pages))
             (at,) = struct.unpack_from(order + offset, data, first + size * fields)
     except struct.error:
         pass
     if len(pages) < 2:
         return TiffPage(data=data)
-    aside = [bool(tags.get(NEW_SUBFILE_TYPE, 0) & 5 or tags.get(SUBFILE_TYPE) == 2) for _at, tags in pages]
     areas = [tags.get(WIDTH, 0) * tags.get(HEIGHT, 0) for _at, tags in pages]
     number = areas.index(max(areas)) if all(aside) else aside.index(False)
     patched = data[:link] + struct.pack(order + offset, pages[number][0]) + data[link + struct.calcsize(offset) :]
-    return TiffPage(data=patched if number else data, number=number, count=len(pages))
+    return TiffPage(data=patched if number else data, number=number, count=2)
 
 
 def _number(data: bytes, start: int, order: str, *, value: int) -> tuple[int, int]:
@@ -171,6 +175,33 @@ def gamma(parts: PngParts) -> tuple[float | None, tuple[tuple[float, float], ...
     white, *primaries = struct.iter_unpack(">II", colours) if len(colours) == 32 else [()]
     chromaticities = tuple((x / 1e5, y / 1e5) for x, y in [*primaries, white]) if primaries else None
     return (struct.unpack(">I", exponent)[0] / 1e5 if len(exponent) == 4 else None), chromaticities
+
+
+def jpeg_scans(data: bytes, *, most: int) -> int:
+    """Scans of a JPEG's first picture, counted up to `most`."""
+    at, scans = 2, 0
+    while scans < most and (marker := _MARKER.search(data, at)) is not None and marker[1] != b"\xd9":
+        at = marker.end() + (int.from_bytes(data[marker.end() : marker.end() + 2]) if marker[1] != b"\x01" else 0)
+        scans += marker[1] == b"\xda"
+    return scans
+
+
+def webp_size(data: bytes) -> tuple[int, int]:
+    """Width and height by a WebP's header; (0, 0) where it has none. Pillow makes room for the pixels before it says them."""
+    kind = data[12:16]
+    if kind == b"VP8X" and len(data) >= 30:
+        return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
+    if kind == b"VP8L" and len(data) >= 25:
+        packed = int.from_bytes(data[21:25], "little")
+        return 1 + (packed & 0x3FFF), 1 + (packed >> 14 & 0x3FFF)
+    if kind == b"VP8 " and len(data) >= 30:
+        width, height = struct.unpack_from("<HH", data, 26)
+        return width & 0x3FFF, height & 0x3FFF
+    return 0, 0
+
+
+_MARKER: Final = re.compile(rb"\xff+([\x01-\xcf\xd8-\xfe])")
+"""A marker that is no restart among a scan's bits; the picture's end and 01 have no length after them."""
 
 
 def largest_in_icon(image: Image.Image, data: bytes) -> int:

@@ -7,6 +7,7 @@ was done to the pixels is said in `Picture.done`.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Final, Literal
@@ -19,7 +20,7 @@ from pillow_heif import register_heif_opener
 from core.messages import Message, Refusal, compose
 from core.store import BoundedStore
 from core.vision import colours, picture_files
-from core.vision.picture_files import PngParts, TiffPage
+from core.vision.picture_files import MAX_SCANS, PngParts, TiffPage
 
 register_heif_opener()
 Image.init()  # `open` with named formats looks for no others by itself
@@ -29,8 +30,8 @@ Bytes = npt.NDArray[np.uint8]
 KINDS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF", "ICO", "ICNS")
 """Formats that Pillow may recognise a file as; of an icon's sizes it takes the largest."""
 SUFFIXES: Final = ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "heic", "heif", "avif", "ico")
-MAX_PIXELS: Final = 64_000_000
-"""Pixels that may be decoded; 256 MB while they are."""
+MAX_PIXELS: Final = 24_000_000
+"""Pixels that may be decoded; 96 MB of them, and as many again while they are turned or brought to another mode."""
 MAX_JPEG_PIXELS: Final = 220_000_000
 """Pixels of a baseline JPEG, of which an eighth of each side is decoded: above the 108 and 200 megapixels of phones."""
 Image.MAX_IMAGE_PIXELS = MAX_JPEG_PIXELS // 2  # Pillow refuses twice as many, and warns from here on
@@ -72,7 +73,7 @@ class Picture:
         rgb: (height, width, 3). alpha: (height, width), 255 opaque; None where all of it is.
         width, height: of the file, upright, before it was reduced to `WORK_SIDE`.
         kind: such as "JPEG". mode: Pillow's name of how the file keeps its pixels, such as "CMYK".
-        frames: pictures in the file, of which this is one.
+        frames: pictures in the file, of which this is one; counted up to two where each must be read for it (GIF, TIFF).
         done: what was done to its pixels, each as a clause for a person, which keeps its numbers.
     """
 
@@ -93,6 +94,7 @@ def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Pict
 
     Raises:
         PictureError: for an empty file, one of another kind, a damaged or cut one, or more than `max_pixels` pixels to decode.
+        MemoryError: where the process may not take what it needs.
     """
     if not data:
         raise PictureError(compose("the file is empty (0 bytes): choose one with a picture in it"))
@@ -100,19 +102,24 @@ def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Pict
     page = picture_files.meant_page(data) if kind == "TIFF" else TiffPage(data=data)
     parts = picture_files.png_parts(data) if kind == "PNG" else PngParts(data=page.data)
     size: tuple[int, int] | None = None
+    if kind == "WEBP" and math.prod(said := picture_files.webp_size(data)) > max_pixels:
+        raise _too_large(max_pixels, said)
     try:
         with Image.open(BytesIO(parts.data), formats=KINDS) as opened:
             frames = _first_frame(opened, parts.data)
             size = opened.size
             opened.draft(None, (WORK_SIDE, WORK_SIDE))  # a large JPEG is decoded at a half, a quarter or an eighth
-            decoded = size if opened.info.get("progressive") else opened.size  # a progressive one is held whole
+            scans = picture_files.jpeg_scans(data, most=MAX_SCANS + 1) if opened.format in ("JPEG", "MPO") else 1
+            if scans > MAX_SCANS:
+                raise PictureError("the JPEG has more than {most} scans, and each takes as long as a picture", most=MAX_SCANS)
+            decoded = size if scans > 1 else opened.size  # one of several scans is held whole
             pixels = max(decoded[0] * decoded[1], picture_files.largest_in_icon(opened, data))
             if pixels > max_pixels or size[0] * size[1] > MAX_JPEG_PIXELS:
                 raise _too_large(max_pixels, size)
             return _upright(opened, parts, File(data=data, name=name, size=size, page=page, frames=frames))
-    except PictureError:
+    except (PictureError, MemoryError):
         raise
-    except (MemoryError, Image.DecompressionBombError) as error:
+    except Image.DecompressionBombError as error:
         raise _too_large(max_pixels, size) from error
     except UnidentifiedImageError as error:
         raise _not_read(data) from error
@@ -162,9 +169,9 @@ def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
     """Picture that a browser shows of an opened file, at its page."""
     kind, mode, size, done = str(opened.format), opened.mode, file.size, dict[Done, Message]()
     if file.page.count > 1:
-        done["page"] = compose("page {page} of {count} is taken", page=file.page.number + 1, count=file.page.count)
+        done["page"] = compose("of several pages number {page} is taken", page=file.page.number + 1)
     if file.frames > 1:
-        done["animated"] = compose("animated, {count} frames: the first one is taken", count=file.frames)
+        done["animated"] = compose("animated: the first of its frames is taken")
     bits = picture_files.bits(opened, parts)
     if bits > 8:
         done["bits"] = compose("{bits} bits a level, brought to eight", bits=bits)
@@ -223,10 +230,13 @@ def _in_srgb(image: Image.Image, opened: Image.Image, parts: PngParts, data: byt
 def _frame_count(data: bytes) -> int:
     """Pictures in a file; 1 where the later ones are damaged.
 
-    Counted in a file of its own: counting moves Pillow to the last one.
+    Counted in a file of its own, as counting moves Pillow; of a GIF up to two, as each has to be decoded.
     """
     try:
         with Image.open(BytesIO(data), formats=KINDS) as image:
+            if image.format == "GIF":
+                image.seek(1)
+                return 2
             return int(getattr(image, "n_frames", 1))
     except Exception:  # a decoder that meets damage may raise almost anything
         return 1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from core.vision.marked_answer import MarkedAnswer, marked_answer
-from core.vision.pictures import STORE, decode
+from core.vision.pictures import STORE
 from core.vision.preprocessing import Recipe
 from pages.images import cached_results
-from pages.shared import controls
+from pages.shared import brought, controls
 from pages.shared.language import _
 
 
@@ -16,7 +16,7 @@ def answer_of(data: bytes) -> tuple[str, MarkedAnswer | None]:
     Raises:
         PictureError: where it cannot be read. CheckpointError: where the model is missing.
     """
-    picture = decode(data, name=_("Your picture"))
+    picture = brought.picture(data, _("Your picture"))
     classifier = cached_results.photograph_classifier()
     with controls.progress(_("Running the model once for each patch…")) as told:
         prepared = cached_results.prepare(classifier, picture, Recipe(manner=classifier.manner))

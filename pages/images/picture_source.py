@@ -23,7 +23,7 @@ from core.vision.photographs import KINDS
 from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
 from pages.images import cached_results, live_camera, preparation, sheet
 from pages.images.sheet import COLUMNS
-from pages.shared import controls, url_state
+from pages.shared import brought, controls, url_state
 from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, ngettext, number
 
@@ -221,7 +221,7 @@ def _uploads(paste: DeltaGenerator) -> list[str] | None:
 def decoded(data: bytes, name: str) -> Picture | None:
     """A file's picture; None, after a message, where it cannot be decoded."""
     try:
-        return decode(data, name=name)
+        return brought.picture(data, name)
     except PictureError as error:
         controls.error_box(_("{file}: {why}.").format(file=name, why=translate(str(error))))
         return None
@@ -258,7 +258,7 @@ def _still() -> None:
     start = bool(st.session_state.pop(STARTED, False))
     data, _shots = live_camera.show(key="classify_camera", on_still=_forget_box, start=start)
     if data is not None:
-        st.session_state[STILL] = STORE.keep(decode(data, name=_("Photograph")))
+        st.session_state[STILL] = STORE.keep(brought.picture(data, _("Photograph")))
         st.rerun()
 
 
@@ -285,7 +285,7 @@ def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | No
     new = [one for one in files if _to_decode(results.get(one[0]))]
     for file_id, name, file in controls.counted(new, _("Decoding…")) if new else ():
         try:
-            results[file_id] = STORE.keep(decode(file.getvalue(), name=name))
+            results[file_id] = STORE.keep(brought.picture(file.getvalue(), name))
         except PictureError as error:
             results[file_id] = error
     if new:

@@ -15,8 +15,11 @@ from starlette.datastructures import QueryParams
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
-from core.camera import Picture, decoded
+from core.camera import Picture
 from core.messages import BadValue, compose
+from core.service import decoding
+from core.service.access import Visitor
+from pages.shared import service_routes
 from pages.shared.language import _, translate_to
 
 MAX_VIEWERS: Final = 4
@@ -74,6 +77,7 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
         busy = compose("{most} cameras are being read already: try again later", most=MAX_VIEWERS)
         await _refuse(websocket, language, BUSY, busy)
         return
+    visitor = service_routes.requester(websocket.scope)
     _viewers.add(websocket)  # before the next await, in which others may come
     try:
         try:
@@ -90,7 +94,7 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
                 if message.get("bytes") is None:
                     reader.wish(_wish(message.get("text") or ""))
                     continue
-                answer = await asyncio.to_thread(_read, reader, message["bytes"])
+                answer = await asyncio.to_thread(_read, reader, visitor, message["bytes"])
             except ValueError as error:
                 answer = {"error": translate_to(language, str(error))}
             await websocket.send_text(json.dumps(answer))
@@ -107,8 +111,8 @@ async def _refuse(websocket: WebSocket, language: str, code: int, sentence: str)
     await websocket.close(code=code)
 
 
-def _read(reader: CameraReader, data: bytes) -> dict[str, Any]:
-    return reader.read(decoded(data))
+def _read(reader: CameraReader, by: Visitor, data: bytes) -> dict[str, Any]:
+    return reader.read(decoding.frame(by, data))
 
 
 def _wish(text: str) -> dict[str, Any]:

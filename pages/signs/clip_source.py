@@ -16,8 +16,8 @@ from core.signs.samples import ClipSample
 from core.signs.tracks import FPS, TrackSentence
 from core.signs.video import Fit, Footage, VideoError
 from core.vision.pictures import SUFFIXES as PICTURES
-from core.vision.pictures import PictureError, decode
-from pages.shared import controls, url_state
+from core.vision.pictures import PictureError
+from pages.shared import brought, controls, url_state
 from pages.shared.language import _, duration, number
 from pages.signs import cached_results
 from pages.signs.cached_results import Clip
@@ -190,7 +190,7 @@ def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser) -> Clip
     pictures, unread = [], []
     for name, file in controls.counted(files, _("Decoding…")):
         try:
-            pictures.append(decode(file.getvalue(), name=name).rgb)
+            pictures.append(brought.picture(file.getvalue(), name).rgb)
         except PictureError as error:
             unread.append(_("{file}: {why}.").format(file=name, why=translate(str(error))))
     for sentence in unread:

@@ -162,7 +162,7 @@ def test_of_several_pictures_it_takes_the_first_and_says_so() -> None:
     rest = {"save_all": True, "append_images": frames[1:]}
     for kind, note in (("GIF", "animated"), ("WEBP", "animated"), ("PNG", "animated"), ("TIFF", "page")):
         picture = decode(saved(frames[0], kind, **rest))
-        assert list(picture.done) == [note] and picture.frames == 3
+        assert list(picture.done) == [note] and picture.frames == (3 if kind in ("WEBP", "PNG") else 2)
         assert np.abs(picture.rgb[0, 0].astype(int) - (255, 0, 0)).max() < 12
 
 
@@ -201,7 +201,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "a text": (b"hello, world", "choose a PNG, JPEG"),
     "an SVG": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "not a picture that can be read here"),
     "a ZIP": (b"PK\x03\x04" + b"\0" * 60, "not a picture that can be read here"),
-    "20,000 x 20,000": (huge(), "at most 64 million pixels"),
+    "20,000 x 20,000": (huge(), "at most 24 million pixels"),
     "a film": (b"\0\0\0\x20ftypisom\0\0\2\0isomiso2avc1mp41", "the file is a film"),
     "ten bits a level": (tiff(page(scene()[..., 0].astype(int) * 4, bits=10)), "this TIFF file keeps its pixels in a way"),
     "JPEG 2000 in a TIFF": (tiff(page(scene(), t259=34_712)), "this TIFF file keeps its pixels in a way"),
@@ -234,7 +234,7 @@ def test_a_phones_108_megapixels_are_scaled_down_unless_all_must_be_kept(progres
     large = Image.linear_gradient("L").resize((12_000, 9_000))
     large.save(buffer := io.BytesIO(), "JPEG", quality=50, progressive=progressive)
     if progressive:
-        with pytest.raises(PictureError, match="12,000 x 9,000 pixels: at most 64 million"):
+        with pytest.raises(PictureError, match="12,000 x 9,000 pixels: at most 24 million"):
             decode(buffer.getvalue())
     else:
         picture = decode(buffer.getvalue())
@@ -276,7 +276,7 @@ def test_what_was_done_is_said_with_its_numbers() -> None:
     tags = page(deep, bits=12, t274=6, t34675=profile(None, "linear", 1.0))
     picture = decode(tiff(page(small, t254=1), tags))
     assert {name: clause.values for name, clause in picture.done.items()} == {
-        "page": {"page": 2, "count": 2},
+        "page": {"page": 2},
         "bits": {"bits": 12},
         "turned": {"degrees": 90},
         "profile": {"profile": "linear"},

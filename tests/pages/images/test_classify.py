@@ -27,7 +27,7 @@ from core.vision.photographs import KINDS
 from core.vision.pictures import MAX_PIXELS, STORE, Picture, PictureError, decode, png
 from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
 from pages.images import cached_results, picture_source
-from pages.shared import language
+from pages.shared import brought, language
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
 
@@ -206,7 +206,7 @@ def test_bad_uploads_get_a_sentence_each_and_the_good_one_is_read(models: Path) 
     assert [line.split(":")[0] for line in said] == ["empty.png", "paper.jpg", "cut.png", "notes.gif"]
     for line, expected in zip(said, ("0 bytes", "is a PDF", "damaged or cut short", "choose a PNG"), strict=True):
         assert expected in line
-    assert "animated, 3 frames: the first one is taken" in words(app)
+    assert "animated: the first of its frames is taken" in words(app)
     assert app.header[0].value
 
 
@@ -411,17 +411,17 @@ def test_a_press_while_a_pasted_picture_is_read_does_not_lose_it(monkeypatch: py
     """It stops the run at its next look at the session; the browser tells of a pasted picture once."""
     data, read = shop_picture(0), list[str]()
 
-    def pressed_at_first(given: bytes, **options: str) -> Picture:
-        read.append(options["name"])
+    def pressed_at_first(given: bytes, name: str) -> Picture:
+        read.append(name)
         context = get_script_run_ctx()
         if len(read) == 1 and context is not None and context.script_requests is not None:
             context.script_requests.request_stop()
-        return decode(given, **options)
+        return decode(given, name=name)
 
     app = opened()
     pasted = f"data:image/png;base64,{base64.b64encode(data).decode()}"
     monkeypatch.setattr(picture_source, "browser_component", lambda _name: lambda **_options: {"picture": pasted})
-    monkeypatch.setattr(picture_source, "decode", pressed_at_first)
+    monkeypatch.setattr(brought, "picture", pressed_at_first)
     app.session_state["classify:touched:paste"] = True
     app.run()
     app.run()

@@ -40,6 +40,7 @@ class Socket:
         self.sent, self.got, self.closed = list(sent), list[dict[str, Any]](), 0
         self.query_params = {"lang": lang}
         self.headers = {"origin": origin, "host": "testserver"}
+        self.scope = {"type": "websocket", "headers": [], "client": ("127.0.0.1", 1)}
 
     async def accept(self) -> None:
         return

@@ -1,0 +1,57 @@
+"""Decodes what visitors send (D42): pictures and frames of cameras two at a time, films one at a time, each within its budget."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core import camera
+from core.messages import BadValue, compose
+from core.service.access import Action, Visitor
+from core.vision import pictures
+from core.vision.pictures import Picture, PictureError
+from core.workers import Budget, Pool, Stopped, Told, untold
+
+PICTURE: Final = Budget(seconds=3)
+FRAME: Final = Budget(seconds=0.5)
+_quick: Final = Pool(2, "core.vision.pictures", "core.camera")
+
+
+def picture(by: Visitor, data: bytes, *, name: str = "", told: Told = untold) -> Picture:
+    """As `pictures.decode`.
+
+    Args:
+        told: called with the place in the queue every quarter of a second, with 0 while it is decoded; what it raises ends that.
+
+    Raises:
+        PictureError: also where a bound is reached, or too many wait.
+    """
+    by.require(Action.BRING)
+    try:
+        return Picture(**_quick.run(pictures.decode, data, {"name": name}, PICTURE, by=by.limited_by, told=told))
+    except Stopped as stopped:
+        raise PictureError(_sentence(stopped, PICTURE)) from stopped
+
+
+def frame(by: Visitor, data: bytes) -> camera.Picture:
+    """As `camera.decoded`.
+
+    Raises:
+        BadValue: also where a bound is reached, or too many wait.
+    """
+    by.require(Action.BRING)
+    try:
+        result: camera.Picture = _quick.run(camera.decoded, data, {}, FRAME, by=by.limited_by)
+        return result
+    except Stopped as stopped:
+        raise BadValue(_sentence(stopped, FRAME)) from stopped
+
+
+def _sentence(stopped: Stopped, budget: Budget) -> str:
+    """Why there is no answer, as a clause for a person."""
+    if stopped.reason == "refused":
+        return str(stopped)
+    if stopped.reason == "time":
+        return compose("reading it takes more than {seconds:g} s of the processor", seconds=budget.seconds)
+    if stopped.reason == "busy":
+        return compose("too many files wait here already: try again later")
+    return compose("reading it takes more than {most} MiB of memory, or it is damaged", most=budget.mib)

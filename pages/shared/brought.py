@@ -1,0 +1,39 @@
+"""Files that the visitor brought, decoded for them in their turn; a click anywhere on the page, or a closed tab, ends that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from core.service import decoding
+from core.vision.pictures import Picture
+from core.workers import Told
+from pages.shared import permissions
+from pages.shared.language import _, number
+
+
+def picture(data: bytes, name: str) -> Picture:
+    """A file's picture.
+
+    Raises:
+        PictureError: where it cannot be read.
+    """
+    with _turn() as told:
+        return decoding.picture(permissions.visitor(), data, name=name, told=told)
+
+
+@contextmanager
+def _turn() -> Iterator[Told]:
+    """Says the file's place while others' go first."""
+    place = st.empty()
+
+    def told(before: int) -> None:
+        if before:
+            place.caption(_("Other visitors' files are read first: yours is number {place}.").format(place=number(before)))
+        else:
+            place.empty()
+
+    yield told
+    place.empty()

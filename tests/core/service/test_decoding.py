@@ -1,0 +1,119 @@
+"""What strangers send is decoded to the same pixels as here, and no file takes more than its budget, or others' turns."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+
+import numpy as np
+import psutil
+import pytest
+from PIL import Image
+
+from core import camera
+from core.messages import Message
+from core.service import decoding
+from core.service.access import Role, Visitor
+from core.vision.pictures import Picture, PictureError, decode
+from tests.core import bombs
+
+MIB, SECONDS = 400, 4.0
+"""Most that a file may take: resident memory, and time of the processor."""
+
+
+def stranger(address: str) -> Visitor:
+    return Visitor(id=address, role=Role.STRANGER, address=address)
+
+
+class Taken:
+    """The most that one process beside this one held and worked, by the system's accounts."""
+
+    mib = seconds = 0.0
+
+
+@contextmanager
+def measured() -> Iterator[Taken]:
+    taken, over, before = Taken(), threading.Event(), dict[int, float]()
+
+    def watch() -> None:
+        while not over.wait(0.01):
+            for one in psutil.Process().children():
+                try:
+                    worked = sum(one.cpu_times()[:2])
+                    taken.mib = max(taken.mib, one.memory_info().rss / 2**20)
+                    taken.seconds = max(taken.seconds, worked - before.setdefault(one.pid, worked))
+                except psutil.Error:
+                    continue
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield taken
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", bombs.PICTURES)
+def test_no_picture_takes_more_than_its_budget(name: str) -> None:
+    file, sentence = bombs.PICTURES[name]
+    data = file()
+    with measured() as taken:
+        if sentence:
+            with pytest.raises(PictureError, match=sentence) as refused:
+                decoding.picture(stranger("a"), data)
+            assert isinstance(refused.value.args[0], Message)
+        else:
+            decoding.picture(stranger("a"), data)
+    assert taken.mib < MIB and taken.seconds < SECONDS, (taken.mib, taken.seconds)
+
+
+def test_a_frame_of_many_scans_is_refused_at_once_and_one_of_some_within_its_time() -> None:
+    with pytest.raises(ValueError, match="more than 100 scans"):
+        decoding.frame(stranger("a"), bombs.scans(1280, 5_000))
+    with measured() as taken, suppress(ValueError):  # a slow processor
+        decoding.frame(stranger("a"), bombs.scans(1280, 100))
+    assert taken.seconds < 1.5
+
+
+def test_another_visitors_picture_is_read_before_a_bombers_next() -> None:
+    bomb, times = bombs.scans(4800, 100), dict[str, float]()
+
+    def bring(name: str, address: str, data: bytes) -> None:
+        decoding.picture(stranger(address), data)
+        times[name] = time.monotonic()
+
+    with ThreadPoolExecutor(5) as threads:
+        bombers = [threads.submit(bring, f"bomb {one}", "a", bomb) for one in range(4)]
+        time.sleep(0.3)
+        other = threads.submit(bring, "other", "b", bombs.still(64, "PNG"))
+        wait([*bombers, other])
+    assert sum(times["other"] < ended for name, ended in times.items() if name != "other") >= 2
+
+
+def noise(mode: str, kind: str, **options: object) -> bytes:
+    levels = np.random.default_rng(0).integers(0, 256, (90, 130, len(Image.new(mode, (1, 1)).getbands())), np.uint8)
+    Image.fromarray(levels.squeeze(), mode).save(buffer := io.BytesIO(), kind, **options)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("data", [
+    noise("RGB", "JPEG"), noise("RGBA", "PNG"), noise("L", "TIFF"), noise("RGB", "WEBP"), bombs.moving(3), bombs.pages(3),
+])  # fmt: skip
+def test_a_picture_is_the_same_as_decoded_here(data: bytes) -> None:
+    here, there = decode(data, name="a"), decoding.picture(stranger("a"), data, name="a")
+    for one in fields(Picture):
+        assert np.array_equal(getattr(here, one.name), getattr(there, one.name))
+    assert all(isinstance(clause, Message) and clause.template == here.done[key].template for key, clause in there.done.items())
+
+
+def test_a_frame_is_the_same_as_decoded_here() -> None:
+    data = noise("RGB", "JPEG")
+    assert np.array_equal(decoding.frame(stranger("a"), data), camera.decoded(data))
+    with pytest.raises(ValueError, match="a frame is no JPEG picture"):
+        decoding.frame(stranger("a"), b"no picture")
