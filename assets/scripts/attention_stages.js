@@ -48,6 +48,18 @@ class Shade {
 
 const darkness = (light) => Math.round(232 * (1 - light));
 
+// What is rubbed out: night, with a line across.
+function covered(context, x, y, w, h) {
+  context.fillStyle = NIGHT;
+  context.fillRect(x, y, w, h);
+  context.strokeStyle = MARK;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(x, y + h);
+  context.lineTo(x + w, y);
+  context.stroke();
+}
+
 class BookStage {
   constructor(scene, read) {
     this.kinds = Object.keys(scene.tokens).filter((kind) => scene.tokens[kind].length);
@@ -184,6 +196,12 @@ class BookStage {
     context.strokeRect(x + 1, y + 1, Math.max(3, w - 2), h - 2);
     context.setLineDash([]);
   }
+  erases() {
+    return true;
+  }
+  cover(context, token) {
+    covered(context, (token * this.width) / this.n, 0, this.width / this.n, this.height);
+  }
   at(x, y) {
     if (y < 0 || y >= this.height) return null;
     if (x >= 0 && x < this.width) return ["time", Math.min(this.n - 1, Math.floor((x / this.width) * this.n))];
@@ -196,18 +214,6 @@ class BookStage {
     if (kind === "time") return Math.min(this.n - 1, Math.max(0, token + dx - 10 * dy));
     return Math.min(this.channels - 1, Math.max(0, token + dx + this.columns * dy));
   }
-}
-
-// What is rubbed out: night, with a line across.
-function covered(context, x, y, w, h) {
-  context.fillStyle = NIGHT;
-  context.fillRect(x, y, w, h);
-  context.strokeStyle = MARK;
-  context.lineWidth = 1;
-  context.beginPath();
-  context.moveTo(x, y + h);
-  context.lineTo(x + w, y);
-  context.stroke();
 }
 
 class PictureStage {
@@ -354,6 +360,13 @@ class FilmStage {
     context.fillStyle = PALE;
     context.fillText(this.notes[inPlay] ?? "", left, this.strip - 18, right - left);
   }
+  erases() {
+    return true;
+  }
+  cover(context, token) {
+    const [x, y] = [(token % this.perRow) * this.frameWidth, this.strip + Math.floor(token / this.perRow) * this.frameHeight];
+    covered(context, x, y, this.frameWidth - 1, this.frameHeight - 1);
+  }
   at(x, y) {
     if (y < this.strip || x < 0 || x >= this.perRow * this.frameWidth) return null;
     const i = Math.floor((y - this.strip) / this.frameHeight) * this.perRow + Math.floor(x / this.frameWidth);
@@ -458,6 +471,13 @@ class WordStage {
     context.moveTo(ax, ay - lift);
     context.quadraticCurveTo((ax + bx) / 2, Math.min(ay, by) - lift - rise, bx, by - lift);
     context.stroke();
+  }
+  erases(token) {
+    return token > 0 && token < this.words.length - 1; // all but [CLS] and [SEP]
+  }
+  cover(context, token) {
+    const [x, y, w] = this.boxes[token];
+    covered(context, x - 2, y - this.pixels * 0.8, w + 4, this.pixels * 1.1);
   }
   at(x, y) {
     for (let i = 0; i < this.words.length; i++) {

@@ -20,10 +20,11 @@ from core.device import falls_back
 from core.explain.attribution import GradientError, class_probability, tlob_baseline
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
+from core.explain.occlusion import without
 from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
 from core.market.book import STEP_MS, FloatArray
-from core.market.calibration import MOVING
+from core.market.calibration import MOVING, answers_of
 from core.market.labels import STATIONARY
 from core.market.predictor import MarketCard, Predictor, windows_of
 from core.market.store.index import recordings
@@ -89,6 +90,20 @@ def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, hea
         rollout=pooled_rows(rollout(maps), pooling),
         relevance=time_relevance(predictor, inputs, head=head, label=label),
     )
+
+
+def answers_without(
+    predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Probabilities (copies, heads, 3) and calls (copies, heads) of a window (steps, 40) with moments at the inputs' mean.
+
+    Args:
+        hidden: (copies, steps), the moments of each copy whose inputs are replaced by their mean over the window.
+    """
+    inputs = predictor.inputs(levels[None], entry)[0]
+    parts = torch.arange(len(inputs), device=inputs.device)[:, None]
+    copies = without(inputs, tlob_baseline(inputs, "still"), parts, hidden)
+    return answers_of(entry.rules, predictor.logits(copies))
 
 
 def sample(predictor: Predictor) -> Iterator[Evidence]:

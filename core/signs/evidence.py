@@ -6,7 +6,7 @@ mean: the mean picture, or the mean of each tracked number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -15,19 +15,25 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.device import falls_back
+from core.explain.erasing import Hidden
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
+from core.explain.occlusion import without
 from core.explain.relevance import attention_gradients, relevance
 from core.explain.rollout import fuse_heads, rollout
 from core.nn import AttentionMaps
 from core.signs import samples
 from core.signs.decoding import gloss_spans
+from core.signs.hands.tracks import HandTracks
 from core.signs.recogniser import Recogniser
+from core.signs.recognition import Recognition
 from core.signs.video import read_video
 
 MAX_FRAMES: Final = 200
 """Longest clip whose frames are deleted one by one, frames of the model: 200 take some five seconds a gloss, and the time grows
 with the square."""
+Sentences = Callable[[Hidden], list[tuple[int, ...]]]
+"""(copies, T') frames that are deleted -> the labels that are read of each copy."""
 MAX_GLOSSES: Final = 12
 """Of a clip, for which all is measured that takes a pass of the model for each frame."""
 
@@ -77,31 +83,69 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
         raise ValueError(f"there is no frame {frame}: the model's frames of this clip are 0 to {steps - 1}")
     if not 0 <= label < len(recogniser.vocabulary):
         raise ValueError(f"there is no label {label}: the vocabulary's are 0 to {len(recogniser.vocabulary) - 1}")
-    through_front = recogniser.front == "tracks"  # its convolutions mix neighbours, so a frame is deleted before them
-
-    def probability(x: Tensor) -> Tensor:
-        model, there = recogniser.model, x.to(recogniser.placement.device)
-        logits = model.attend(model.encode(there) if through_front else there)
-        return logits[:, frame].softmax(dim=-1)[:, label].to(x.device)
-
+    whole, empty, logits_of = _deletable(recogniser, inputs, encoded)
     with torch.no_grad():
-        if through_front:
-            whole, empty = inputs[0], inputs.mean(dim=1).expand_as(inputs[0]).clone()
-        else:
-            mean = inputs.float().mean(dim=1, keepdim=True).round().to(inputs.dtype)
-            whole, empty = encoded[0], recogniser.encode(mean)[0].expand_as(encoded[0]).clone()
         _logits, by_name = recogniser.attend(encoded)
     maps = [weights[0].numpy() for weights in by_name.values()]
-    parts = torch.arange(steps)[:, None]
     return evidence_of(
-        probability,
+        lambda x: logits_of(x)[:, frame].softmax(dim=-1)[:, label],
         whole,
         empty,
-        parts,
+        torch.arange(steps)[:, None],
         attention=fuse_heads(maps[-1])[frame],
         rollout=rollout(maps)[frame],
         relevance=frames_relevance(recogniser, encoded, frame=frame, label=label),
     )
+
+
+@torch.no_grad()
+def _deletable(recogniser: Recogniser, inputs: Tensor, encoded: Tensor) -> tuple[Tensor, Tensor, Callable[[Tensor], Tensor]]:
+    """A clip (T', ...) whose frames can be deleted, its mean frame in every place, and the logits (copies, T', V) of copies."""
+    through_front = recogniser.front == "tracks"  # its convolutions mix neighbours, so a frame is deleted before them
+    if through_front:
+        whole, empty = inputs[0], inputs.mean(dim=1).expand_as(inputs[0]).clone()
+    else:
+        mean = inputs.float().mean(dim=1, keepdim=True).round().to(inputs.dtype)
+        whole, empty = encoded[0], recogniser.encode(mean)[0].expand_as(encoded[0]).clone()
+
+    def logits(x: Tensor) -> Tensor:
+        model, there = recogniser.model, x.to(recogniser.placement.device)
+        return model.attend(model.encode(there) if through_front else there).to(x.device)
+
+    return whole, empty, logits
+
+
+@falls_back
+@torch.no_grad()
+def glosses_without(
+    recogniser: Recogniser, clip: NDArray[Any], *, hands: HandTracks | None = None, speaker: str | None = None
+) -> Sentences:
+    """The sentence of labels that is read of copies of a clip, each with some frames deleted.
+
+    Args:
+        clip: as `Recogniser.answer` takes it. hands: what was seen of hands in it, where the model reads these.
+    """
+    inputs = recogniser.inputs(clip, speaker=speaker) if hands is None else recogniser.landmark_inputs(hands)
+    whole, empty, logits = _deletable(recogniser, inputs, recogniser.encode(inputs))
+    parts = torch.arange(len(whole))[:, None]
+
+    @torch.no_grad()
+    def answers(hidden: Hidden) -> list[tuple[int, ...]]:
+        read = logits(without(whole, empty, parts, hidden)).log_softmax(dim=-1).numpy()
+        return [sentence(one) for one in read]
+
+    def sentence(log_probabilities: NDArray[np.float32]) -> tuple[int, ...]:
+        heard = log_probabilities if hands is None else recogniser.silenced(log_probabilities, hands)
+        return tuple(span.label for span in gloss_spans(recogniser.confident(heard)))
+
+    return answers
+
+
+def peak_attention(recognition: Recognition) -> NDArray[np.float64]:
+    """(T',) last layer's mean weights at the surest frames of the glosses, summed; of all frames where there is no gloss."""
+    weights = fuse_heads(list(recognition.attention.values())[-1])
+    peaks = [gloss.peak for gloss in recognition.glosses] or range(len(weights))
+    return np.asarray(weights[list(peaks)].sum(axis=0))
 
 
 def bundled_clips(recogniser: Recogniser) -> list[tuple[NDArray[Any], str | None]]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from core import npz
 from core.device import falls_back
 from core.explain.attribution import ScalarFunction, Told, class_probability, untold
+from core.explain.erasing import Needed, needed
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import occlusion, without
@@ -106,6 +107,18 @@ def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
     with torch.no_grad():
         logits = classifier.model(_without(analysis, hidden))
     return np.asarray((logits / classifier.temperature).softmax(dim=-1).double().cpu().numpy())
+
+
+@falls_back
+def patches_needed(analysis: PictureAnalysis, *, told: Told = untold) -> Needed:
+    """Patches until another class is the likeliest, by occlusion, by the last layer's attention and at random."""
+    losses = losses_without(analysis, analysis.likeliest, told=lambda share: told(0.4 * share))
+    attention = analysis.attention(list(analysis.maps)[-1], None).patches.reshape(-1)
+    return needed(
+        lambda hidden: hidden_answers(analysis, hidden).argmax(axis=1).tolist(),
+        {"occlusion": losses, "attention": attention},
+        told=lambda share: told(0.4 + 0.6 * share),
+    )
 
 
 def _without(analysis: PictureAnalysis, hidden: Hidden) -> Tensor:

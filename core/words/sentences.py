@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 
 from core.device import Placement, falls_back
+from core.explain.erasing import RANDOM_ORDERS
 from core.explain.scene import AttentionScene, LayerMaps, WordStage
 from core.messages import BadValue, compose
 from core.models.minilm import MiniLM, MiniLMConfig
@@ -48,6 +50,21 @@ class ReadSentence:
         joined = [end > 0 and start == end for (start, _end), end in zip(self.spans, ends, strict=False)]
         words = WordStage(words=[token.removeprefix("##") for token in self.tokens], joined=joined)
         return AttentionScene(stage=words, layers=layers, start=start, choice=choice, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remainder:
+    """A sentence's vector beside that of the sentence without some of its pieces.
+
+    Attributes:
+        cosine: of the two. cosine_at_random: the median where as many pieces are drawn at random.
+        most: as many pieces, by their numbers from 0, each of which alone changes the vector most. cosine_without_most: theirs.
+    """
+
+    cosine: float
+    most: tuple[int, ...]
+    cosine_without_most: float
+    cosine_at_random: float
 
 
 class SentenceReader:
@@ -117,6 +134,31 @@ class SentenceReader:
         return [
             (word, whole - likeness(self.read(" ".join([*words[:i], *words[i + 1 :]])), other)) for i, word in enumerate(words)
         ]
+
+    def cosine_without(self, one: ReadSentence, hidden: Collection[int]) -> float:
+        """The cosine of a sentence's vector with that of its pieces but these, by their numbers from 0."""
+        ids = self.tokenizer.encode(one.text).ids
+        vectors, _weights = self._computed([piece for at, piece in enumerate(ids) if at not in hidden])
+        return float(one.vector @ _unit(vectors.mean(axis=0)))
+
+    def remainder(self, one: ReadSentence, hidden: Collection[int], *, seed: int = 0) -> Remainder:
+        """The cosine of a sentence with what stays of it, beside other choices of as many pieces.
+
+        Args:
+            hidden: numbers from 0 of pieces, [CLS] and [SEP] not among them.
+        """
+        inner = np.arange(1, len(one.tokens) - 1)
+        losses = [1.0 - self.cosine_without(one, {int(at)}) for at in inner]
+        order = inner[np.argsort(-np.array(losses), kind="stable")]
+        generator = np.random.default_rng(seed)
+        draws = [generator.permutation(inner)[: len(hidden)].tolist() for _ in range(RANDOM_ORDERS)]
+        most = order[: len(hidden)].tolist()
+        return Remainder(
+            cosine=self.cosine_without(one, hidden),
+            most=tuple(most),
+            cosine_without_most=self.cosine_without(one, most),
+            cosine_at_random=float(np.median([self.cosine_without(one, draw) for draw in draws])),
+        )
 
 
 def likeness(one: ReadSentence, other: ReadSentence) -> float:

@@ -17,7 +17,7 @@ from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
 from core.vision import evidence as evidences
-from core.vision import fooling, photograph_scores, walkthrough
+from core.vision import photograph_scores, walkthrough
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
@@ -91,7 +91,7 @@ evidence = kept(128, HASHES)(evidences.evidence)
 """Some seconds for a photograph."""
 losses = kept(128, HASHES)(evidences.losses_without)
 """A second for a photograph."""
-needed = kept(64, HASHES)(fooling.needed)
+needed = kept(64, HASHES)(evidences.patches_needed)
 prepare = kept(256, HASHES)(prepare_upright)
 
 

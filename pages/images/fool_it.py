@@ -8,14 +8,14 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
+from core.explain.erasing import Needed
 from core.figures import pictures as figures
 from core.messages import translate
 from core.vision.analysis import PictureAnalysis, with_none
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
-from core.vision.fooling import Needed
 from pages.images import cached_results
-from pages.shared import controls, url_state
+from pages.shared import controls, erased, url_state
 from pages.shared.language import _, ngettext, number, percent
 from pages.shared.live_plot import live_plot
 
@@ -35,7 +35,7 @@ def hidden_now(analysis: PictureAnalysis) -> frozenset[int]:
 
 def rub_out(patches: list[int]) -> None:
     """Hide patches, by their tokens on the stage (the class token is 0), and open the view that counts them."""
-    st.session_state[HIDE] = [str(one) for one in patches]
+    erased.keeper(HIDE)(patches)
     st.session_state[INSIDE] = "hide"
 
 
@@ -70,10 +70,7 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
             alt=_("All ten classes and none of them by their probability, on the whole picture and with patches hidden."),
         )
     with right:
-        st.button(
-            _("Bring all back"), icon=":material/restart_alt:", key="fool_all", on_click=st.session_state.update,
-            kwargs={HIDE: []}, disabled=not hidden,
-        )  # fmt: skip
+        erased.bring_back(HIDE)
         _note_score(analysis, title, hidden, after)
         with controls.progress(_("Asking what random, attention and occlusion need…")) as told:
             needed = cached_results.needed(analysis, told=told)
@@ -93,30 +90,9 @@ def _score(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabiliti
     """Patches that the reader took, and that the other ways take."""
     fooled = int(after.argmax()) != analysis.likeliest
     yours = number(len(hidden)) if fooled else _("not yet")
-    rows: list[tuple[str, str, tuple[int, ...] | None]] = [
-        (_("**You**"), f"**{yours}**", None),
-        (_("By occlusion"), _count(needed.occlusion), needed.occlusion),
-        (_("By attention"), _count(needed.attention), needed.attention),
-        (_("At random, the median of {count}").format(count=number(len(needed.random))), _median(needed), None),
-    ]
     st.markdown(_("**Patches until the answer changes**, of {count}").format(count=number(analysis.grid**2)))
-    for place, (who, count, patches) in enumerate(rows):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{who}: {count}")
-            if patches:
-                st.button(
-                    _("Show"), key=f"fool_show_{place}", type="tertiary", on_click=st.session_state.update,
-                    kwargs={HIDE: [str(one) for one in patches]},
-                )  # fmt: skip
-
-
-def _count(patches: tuple[int, ...] | None) -> str:
-    return _("no number of them does") if patches is None else number(len(patches))
-
-
-def _median(needed: Needed) -> str:
-    median = needed.random_median
-    return _("no number of them does") if median == float("inf") else number(median)
+    names = {"occlusion": _("By occlusion"), "attention": _("By attention")}
+    erased.needed_table(needed, names, yours=yours, key=HIDE, first=1)
 
 
 def _note_score(analysis: PictureAnalysis, title: str, hidden: frozenset[int], after: Probabilities) -> None:

@@ -6,17 +6,19 @@ from typing import Final
 
 import streamlit as st
 
+from core.explain.erasing import RANDOM_ORDERS
 from core.messages import BadValue
 from core.package_files import MissingModels
 from core.words import bundled
-from core.words.sentences import MAX_CHARACTERS, ReadSentence, SentenceReader, likeness
-from pages.shared import controls
+from core.words.sentences import MAX_CHARACTERS, ReadSentence, Remainder, SentenceReader, likeness
+from pages.shared import controls, erased
 from pages.shared.attention_view import attention_view
-from pages.shared.language import _, number, prose_section
+from pages.shared.language import _, ngettext, number, prose_section
 from pages.shared.stat_strip import Stat, stat_strip
 
 TEXT: Final = "text"
 OTHER: Final = "other"
+RUBBED_OUT: Final = "hide_words"
 
 
 @st.cache_resource(show_spinner=False)
@@ -78,6 +80,32 @@ def ask() -> str:
         )
 
 
+@st.cache_data(show_spinner=False, max_entries=128)
+def _remainder(_model: SentenceReader, text: str, hidden: tuple[int, ...]) -> Remainder:
+    return _model.remainder(_model.read(text), hidden)
+
+
+def remainder(model: SentenceReader, one: ReadSentence, hidden: list[int]) -> None:
+    """What stays of the sentence's vector without the pieces that are rubbed out."""
+    if not hidden:
+        return
+    left = _remainder(model, one.text, tuple(hidden))
+    line = ngettext(
+        "Without {count} piece the sentence's vector has a cosine of **{cosine}** with that of the whole. Without the one that "
+        "changes it most it has {most}, without one at random {chance} (median of {draws}).",
+        "Without {count} pieces the sentence's vector has a cosine of **{cosine}** with that of the whole. Without the {count} "
+        "that change it most it has {most}, without {count} at random {chance} (median of {draws}).",
+        len(hidden),
+    ).format(
+        count=number(len(hidden)), cosine=number(left.cosine, 3), most=number(left.cosine_without_most, 3),
+        chance=number(left.cosine_at_random, 3), draws=number(RANDOM_ORDERS),
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(line)
+        st.button(_("Those that change it most"), key="words_most", on_click=erased.keeper(RUBBED_OUT), args=(left.most,))
+        erased.bring_back(RUBBED_OUT)
+
+
 def compare(one: ReadSentence) -> None:
     """A second sentence, how alike the two are, and which words made them so."""
     st.header(_("How alike are two sentences?"), anchor=False)
@@ -112,8 +140,14 @@ if read is not None:
     scene = read.scene(
         start=at, choice=f"5.11.{at}", titles={f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
     )
-    attention_view(scene, key="light")
-    if read.text not in bundled.sentences() and (mini := reader()) is not None:
+    mini = reader()
+    if mini is None:
+        attention_view(scene, key="light")
+    else:
+        hidden = erased.rubbed_out(RUBBED_OUT, len(read.tokens), of=read.text)
+        attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
+        remainder(mini, read, hidden)
+    if read.text not in bundled.sentences() and mini is not None:
         st.caption(_("Answered by {model}.").format(model=f"MiniLM, {controls.computed_on(mini)}"))
     st.markdown(prose_section("words", "lead"))
     compare(read)

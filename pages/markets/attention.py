@@ -15,13 +15,14 @@ from core.market import evidence
 from core.market.features import price_columns
 from core.market.windows import FrozenWindow, WindowError, to_npz
 from core.models.tlob import CLASSES
-from pages.markets import attention_inputs, attention_window, cached_results
+from pages.markets import attention_erased, attention_inputs, attention_window, cached_results
+from pages.markets.attention_erased import RUBBED_OUT
 from pages.markets.attention_inputs import Explained
 from pages.markets.attention_window import WindowSource
 from pages.markets.cached_results import FEATURE, TIME, WindowAnswer
 from pages.markets.call_rules import class_names, unknown_market
 from pages.markets.live_controls import horizon_name
-from pages.shared import controls, url_state
+from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.language import _, number, percent, prose
 from pages.shared.load_ahead import load_ahead
@@ -115,10 +116,16 @@ def draw(source: WindowSource) -> None:
         return
     load_ahead(cached_results.predictor_of, cached_results.model_names())
     explained = attention_inputs.pick(answered)
-    scene = scene_of(window, answered, explained, moves=attention_window.every_s(source) is not None)
+    moves = attention_window.every_s(source) is not None
+    scene = scene_of(window, answered, explained, moves=moves)
     line.markdown(f"**{scene.answer}**")
     with stage:
-        attention_view(scene, key="light")
+        if moves:
+            attention_view(scene, key="light")
+        else:
+            hidden = erased.rubbed_out(RUBBED_OUT, len(window), of=window.id)
+            attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
+            attention_erased.draw(window, answered, explained, hidden)
     unknown_market(answered.entry, window.predictor)
     views = {"reading": _("How to read this page"), "inputs": _("Inputs one by one"), "truth": _("Is it telling the truth?")}
     view = url_state.choice(st.segmented_control, _("Below"), views, key="view", required=True)

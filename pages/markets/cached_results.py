@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from core import checkpoints
-from core.explain import attribution, faithfulness
-from core.explain.attribution import Attribution, BaselineKind
-from core.explain.faithfulness import Curves
+from core.explain import attribution, erasing, faithfulness
+from core.explain.attribution import Attribution, BaselineKind, Told
+from core.explain.erasing import Needed
+from core.explain.faithfulness import Curves, Evidence
 from core.explain.rollout import rollout
 from core.market import evidence as evidences
 from core.market import predictor as predictors
@@ -93,15 +94,42 @@ def attribute(window: FrozenWindow, head: int, label: int, baseline: BaselineKin
 
 
 @kept(64, HASHES)
-def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
-    """Deletion curves of one head's probability of one class, moment by moment.
+def evidence(window: FrozenWindow, head: int, label: int) -> Evidence:
+    """Importance of each moment for one head's probability of one class, by every method.
 
     Raises:
         As `answer`.
     """
     predictor = _fitting(window)
-    entry = predictor.market(window.market)
-    return faithfulness.deletion_curves(evidences.evidence(predictor, entry, window.levels, head=head, label=label))
+    return evidences.evidence(predictor, predictor.market(window.market), window.levels, head=head, label=label)
+
+
+@kept(64, HASHES)
+def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
+    """Deletion curves of the same, moment by moment."""
+    return faithfulness.deletion_curves(evidence(window, head, label))
+
+
+@kept(256, HASHES)
+def without_moments(window: FrozenWindow, hidden: tuple[int, ...]) -> tuple[Any, Any]:
+    """Probabilities (heads, 3) and calls (heads,) with the inputs of some moments at their mean over the window."""
+    predictor = _fitting(window)
+    mask = erasing.mask(hidden, len(window))
+    probabilities, calls = evidences.answers_without(predictor, predictor.market(window.market), window.levels, mask)
+    return probabilities[0], calls[0]
+
+
+@kept(64, HASHES)
+def needed(window: FrozenWindow, head: int, label: int, *, told: Told) -> Needed:
+    """Moments that must go until the head's call changes, by occlusion, by rollout and at random."""
+    predictor = _fitting(window)
+    importance = evidence(window, head, label).importance
+
+    def calls(hidden: Any) -> Any:
+        found = evidences.answers_without(predictor, predictor.market(window.market), window.levels, hidden)[1]
+        return found[:, head].tolist()
+
+    return erasing.needed(calls, {name: importance[name] for name in ("occlusion", "rollout")}, told=told)
 
 
 def _fitting(window: FrozenWindow) -> Predictor:

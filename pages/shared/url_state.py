@@ -181,6 +181,18 @@ def several(label: str, options: Mapping[str, str], *, key: str, **arguments: An
     return codes
 
 
+def numbers(key: str, count: int) -> list[int]:
+    """Whole numbers from 0 to `count` without a widget, kept in the URL (`?key=3.17`) and across pages.
+
+    Code moves them by setting `st.session_state[key]` to a list of their texts.
+    """
+    wanted = _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
+    codes = [code for code in map(str, range(count)) if code in wanted]
+    st.session_state[key] = codes
+    _keep(key, codes, ".".join(codes) or None)
+    return [int(code) for code in codes]
+
+
 def upcoming(key: str, *, many: bool = False) -> Any:
     """The code, or the list of codes where `many`, that a widget drawn later in this run starts from; None: its default."""
     if many:

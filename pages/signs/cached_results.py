@@ -9,12 +9,15 @@ from typing import Any, Final
 import streamlit as st
 
 from core import checkpoints
-from core.explain import faithfulness
+from core.explain import erasing, faithfulness
+from core.explain.attribution import Told
+from core.explain.erasing import Needed
 from core.explain.faithfulness import Curves, Evidence
 from core.figures import film as films
 from core.figures import strip as strips
 from core.signs import bundled_measures, samples, video
 from core.signs import evidence as evidences
+from core.signs.evidence import Sentences
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
 from core.signs.recognition import Guess, Recognition
@@ -140,6 +143,28 @@ def counted(recogniser: Recogniser, clip: Clip) -> list[tuple[str, Any]]:
         else ("relevance", relevance(recogniser, clip, frame=one.peak, label=one.label))
         for place, one in enumerate(glosses)
     ]
+
+
+@kept(8, HASHES)
+def _sentences_without(recogniser: Recogniser, clip: Clip) -> Sentences:
+    hands = read(recogniser, clip).hands
+    return evidences.glosses_without(recogniser, clip.data, hands=hands, speaker=clip.speaker)
+
+
+@kept(128, HASHES)
+def without_frames(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...]) -> tuple[str, ...]:
+    """The glosses that are read with some of the model's frames at the clip's mean."""
+    answers = _sentences_without(recogniser, clip)(erasing.mask(hidden, len(read(recogniser, clip).seconds)))
+    return tuple(recogniser.vocabulary.names[label] for label in answers[0])
+
+
+@kept(32, HASHES)
+def needed(recogniser: Recogniser, clip: Clip, *, told: Told) -> Needed:
+    """Frames that must go until other glosses are read, by what counted for them, by attention and at random."""
+    importance = {"attention": evidences.peak_attention(read(recogniser, clip))}
+    if rows := [row for _method, row in counted(recogniser, clip)]:
+        importance = {"counted": sum(rows)} | importance
+    return erasing.needed(_sentences_without(recogniser, clip), importance, told=told)
 
 
 @kept(64, HASHES)

@@ -12,7 +12,7 @@ from core.signs.live_reading import MIN_PROBABILITY
 from core.signs.recogniser import HANDS, Recogniser
 from core.signs.recognition import Recognition
 from core.signs.vocabulary import in_order
-from pages.shared import controls, url_state
+from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.language import _, duration, percent, prose
 from pages.signs import (
@@ -21,6 +21,7 @@ from pages.signs import (
     clip_source,
     live_camera,
     recognise_details,
+    recognise_erased,
     recognise_stage,
     sign_strip,
 )
@@ -54,7 +55,10 @@ def page() -> None:
 def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
     """The answer in one line, the film under its light, and what was read of the file."""
     said = answer(recogniser, clip, recognition)
-    attention_view(recognise_stage.scene_of(recogniser, clip, recognition, answer=said), key="light")
+    scene = recognise_stage.scene_of(recogniser, clip, recognition, answer=said)
+    hidden = erased.rubbed_out(recognise_erased.RUBBED_OUT, len(recognition.seconds), of=f"{recogniser.name} {clip.key}")
+    attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(recognise_erased.RUBBED_OUT))
+    recognise_erased.draw(recogniser, clip, recognition, hidden)
     for warning in clip.warnings:
         controls.notice("stale", warning)
     st.caption(f"**{controls.plain(clip.title)}**. {clip.note} {doubts(recogniser, recognition)}")

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from core.explain.attribution import integrated_gradients, tlob_baseline
 from core.explain.measures import METHODS
 from core.explain.occlusion import occlusion
-from core.market.evidence import evidence, pooled_rows, sample
+from core.market.evidence import answers_without, evidence, pooled_rows, sample
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
 from core.market.store.rows import read_market
@@ -87,6 +87,25 @@ def test_every_method_speaks_of_every_moment_of_a_real_window() -> None:
     with torch.no_grad():
         difference = float(found.function(found.inputs[None]) - found.function(found.baseline[None]))
     assert found.importance["gradients"].sum() == pytest.approx(difference, rel=0.01, abs=1e-4)
+
+
+def test_the_call_without_moments_is_that_of_the_inputs_at_their_mean() -> None:
+    predictor = load_predictor()
+    one = recordings()[0]
+    rows, entry = read_market([one.path]), predictor.market(one.name)
+    levels = rows.levels[400 : 400 + predictor.window]
+    hidden = np.zeros((2, predictor.window), bool)
+    hidden[1, 100:] = True
+    probabilities, calls = answers_without(predictor, entry, levels, hidden)
+    whole = predictor.predict(levels[None], entry)
+    np.testing.assert_allclose(probabilities[0], whole.probabilities[0], atol=1e-5)
+    np.testing.assert_array_equal(calls[0], whole.calls[0])
+    inputs = predictor.inputs(levels[None], entry)
+    inputs[:, 100:] = inputs.mean(dim=1, keepdim=True)
+    with torch.no_grad():
+        logits = predictor.model(inputs).reshape(len(predictor.heads), 3).numpy()  # not folded
+    expected = [rule.probabilities(logits[i]) for i, rule in enumerate(entry.rules)]
+    np.testing.assert_allclose(probabilities[1], expected, atol=1e-5)
 
 
 def test_the_sample_is_of_moving_calls() -> None:

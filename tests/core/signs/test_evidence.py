@@ -18,7 +18,7 @@ from core.models.iiga import IIGA, IIGAConfig
 from core.signs import bundled_measures
 from core.signs import evidence as evidences
 from core.signs.decoding import gloss_spans
-from core.signs.evidence import clip_relevance, evidence, frames_relevance
+from core.signs.evidence import clip_relevance, evidence, frames_relevance, glosses_without
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.video import read_video
@@ -105,6 +105,28 @@ def test_every_method_says_something_of_every_frame(tiny, name):
     for wrong in ({"frame": 9, "label": 1}, {"frame": -1, "label": 1}, {"frame": 0, "label": 999}):
         with pytest.raises(ValueError, match="there is no"):
             evidence(recogniser, clip, **wrong)
+
+
+@pytest.mark.parametrize("name", [DIGITS, ASL])
+def test_glosses_without_frames_are_read_of_the_clip_with_its_mean_in_their_place(tiny, name):
+    recogniser = load_recogniser(name, folder=tiny)
+    rng = np.random.default_rng(1)
+    frames = name == DIGITS
+    clip = rng.integers(0, 255, (9, 32, 32, 3), dtype=np.uint8) if frames else rng.normal(150, 30, (18, 6)).astype(np.float32)
+    hidden = np.zeros((2, 9), bool)
+    hidden[1, [2, 3, 7]] = True
+    whole, some = glosses_without(recogniser, clip)(hidden)
+    assert whole == tuple(span.label for span in recogniser_spans(recogniser, recogniser.log_probabilities(clip)))
+    inputs = recogniser.inputs(clip).clone()
+    mean = inputs.float().mean(dim=1)
+    inputs[:, [2, 3, 7]] = mean.round().to(inputs.dtype)[:, None] if frames else mean[:, None]
+    with torch.no_grad():
+        logits = recogniser.logits(recogniser.encode(inputs))[0]
+    assert some == tuple(span.label for span in recogniser_spans(recogniser, logits.log_softmax(dim=-1).numpy()))
+
+
+def recogniser_spans(recogniser: Recogniser, log_probabilities: Array):
+    return gloss_spans(recogniser.confident(log_probabilities))
 
 
 # -- where the answer is known -------------------------------------------------------------------------------------------------

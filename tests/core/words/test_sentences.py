@@ -109,3 +109,17 @@ def test_pieces_of_one_word_are_joined_on_the_stage() -> None:
     scene = bundled.sentences()[TIRED].scene()
     words = dict(zip(scene.stage.words, scene.stage.joined, strict=True))
     assert words["'"] and words["t"] and words["."] and not words["cross"] and not words["the"]
+
+
+@THERE
+def test_what_stays_of_a_sentence_is_the_sentence_without_the_word(reader: SentenceReader) -> None:
+    read = reader.read(TIRED)
+    words = TIRED.split()
+    at = read.tokens.index("animal")
+    rest = reader.read(" ".join(word for word in words if word != "animal"))
+    assert reader.cosine_without(read, {at}) == pytest.approx(likeness(read, rest), abs=1e-5)
+    assert reader.cosine_without(read, set()) == pytest.approx(1.0, abs=1e-5)
+    alone = {one: reader.cosine_without(read, {one}) for one in range(1, len(read.tokens) - 1)}
+    found = reader.remainder(read, [at])
+    assert found.most == (min(alone, key=alone.__getitem__),) and found.cosine_without_most == pytest.approx(min(alone.values()))
+    assert found.cosine == alone[at] and min(alone.values()) <= found.cosine_at_random <= max(alone.values())

@@ -11,10 +11,9 @@ import pytest
 from core import checkpoints
 from core.explain import faithfulness
 from core.models.vit import CLASSES
-from core.vision import fooling
 from core.vision.analysis import PictureAnalysis, analyse
 from core.vision.classifier import Classifier, load_classifier
-from core.vision.evidence import losses_without
+from core.vision.evidence import losses_without, patches_needed
 from core.vision.gallery import gallery
 from core.vision.pictures import STORE, from_pixels
 from core.vision.preprocessing import Recipe, prepare
@@ -138,7 +137,7 @@ def test_hidden_patches_live_in_the_link(models: Path) -> None:
     assert app.multiselect(key="hide").value == ["12", "13", "20"] and app.query_params["hide"] == "12.13.20"
     app.multiselect(key="hide").set_value(["12"])
     assert ran(app).query_params["hide"] == "12"
-    app.button(key="fool_all").click()
+    app.button(key="hide_back").click()
     assert "hide" not in ran(app).query_params and "Rub out patches until it says something else" in words(app)
 
 
@@ -150,14 +149,14 @@ def test_a_bad_list_of_patches_is_read_as_far_as_it_goes(models: Path, value: st
 
 def test_what_occlusion_needs_is_shown_by_a_button_and_stands_on_the_board(classifier: Classifier) -> None:
     app = opened(item="5", inside="hide")
-    needed = fooling.needed(reading(classifier, 5))
-    assert needed.occlusion is not None and f"By occlusion: {len(needed.occlusion)}" in words(app)
-    app.button(key="fool_show_1").click()
+    occlusion = patches_needed(reading(classifier, 5)).ranked["occlusion"]
+    assert occlusion is not None and f"By occlusion: {len(occlusion)}" in words(app)
+    app.button(key="hide_show_1").click()
     ran(app)
-    assert app.query_params["hide"] == ".".join(map(str, sorted(needed.occlusion)))
-    assert "Fooled with" in words(app) and f"**{len(needed.occlusion)}**" in words(app)
+    assert app.query_params["hide"] == ".".join(str(one + 1) for one in sorted(occlusion))
+    assert "Fooled with" in words(app) and f"**{len(occlusion)}**" in words(app)
     row = app.dataframe[0].value.iloc[0]
-    assert row["patches"] == len(needed.occlusion) and row["link"].endswith(f"hide={app.query_params['hide']}")
+    assert row["patches"] == len(occlusion) and row["link"].endswith(f"hide={app.query_params['hide']}")
 
 
 # -- the test of the measures -------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 
 from core import checkpoints
 from core.explain import faithfulness
+from core.market import evidence
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor, windows_of
 from core.market.store import index
@@ -274,3 +275,18 @@ def test_a_market_that_the_model_was_not_trained_on_is_said_on_the_screen() -> N
     assert "was not trained on this market" in words(opened())
     known = cut(real_rows(1), 200, STEPS, market="live/testville/ABC/USD ABC/USD", predictor="tlob")
     assert "was not trained on this market" not in words(opened(frozen=STORE.keep(known)))
+
+
+def test_moments_that_are_rubbed_out_are_said_with_the_call_until_another_window() -> None:
+    app = opened(hide_moments="3.20.x.99")
+    assert app.query_params["hide_moments"] == "3.20"
+    assert "Without 2 moments the call is" in words(app) and f"of {STEPS}" in words(app)
+    window = attention_window.recorded(RECORDING.name, STEPS).window((STEPS - 1) * 0.25, predictor="tlob")
+    predictor, hidden = load_predictor("tlob", folder=checkpoints.FOLDER), np.zeros((1, STEPS), bool)
+    hidden[0, [3, 20]] = True
+    probabilities, _calls = evidence.answers_without(predictor, predictor.market(window.market), window.levels, hidden)
+    head = predictor.head("forward", 10)
+    called = cached_results.answer(window).calls[head]
+    assert f"{probabilities[0, head, called]:.1%}" in words(app)
+    app.button(key="attention:forward").click().run()
+    assert "hide_moments" not in app.query_params and "Without 2 moments" not in words(app)

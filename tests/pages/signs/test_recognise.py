@@ -282,3 +282,16 @@ def test_the_model_follows_the_source_until_the_reader_chooses_one(tmp_path: Pat
     app.selectbox(key="model").set_value(DIGITS).run()
     app.segmented_control(key="input").set_value("video").run()
     assert app.selectbox(key="model").value == DIGITS == "".join(app.query_params["model"])
+
+
+def test_frames_that_are_rubbed_out_are_said_with_what_is_read_without_them(models):
+    app = opened(hide_frames="0.1.2")
+    recogniser = load_recogniser(DIGITS, folder=models)
+    footage = read_video(clip_samples()[0].path.read_bytes(), size=32, fps=8)
+    hidden = np.zeros((1, len(footage.frames)), bool)
+    hidden[0, :3] = True
+    (labels,) = evidences.glosses_without(recogniser, footage.frames)(hidden)
+    said = " ".join(recogniser.vocabulary.names[label] for label in labels)
+    assert "Without 3 frames it" in text(app) and (f"**{said}**" if said else "nothing") in text(app)
+    app.button(key="hide_frames_back").click().run()
+    assert "Without 3 frames" not in text(app) and "hide_frames" not in app.query_params

@@ -1,0 +1,64 @@
+"""Moments of a window that the reader rubs out of the stage, and what the model calls without them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from core.explain.attribution import GradientError
+from core.market.windows import FrozenWindow
+from core.models.tlob import CLASSES
+from pages.markets import attention_inputs, cached_results
+from pages.markets.attention_inputs import Explained
+from pages.markets.cached_results import WindowAnswer
+from pages.markets.call_rules import class_names
+from pages.shared import controls, erased, faithfulness_view
+from pages.shared.language import _, ngettext, number, percent
+
+RUBBED_OUT: Final = "hide_moments"
+
+
+def draw(window: FrozenWindow, answered: WindowAnswer, explained: Explained, hidden: list[int]) -> None:
+    """The call without the moments that are rubbed out, and how many other ways need until it changes; nothing without any."""
+    if not hidden:
+        return
+    head, called = explained.head, answered.calls[explained.head]
+    probabilities, calls = cached_results.without_moments(window, tuple(hidden))
+    changed = int(calls[head]) != called
+    said, table = st.columns([3, 2], gap="medium")
+    with said:
+        st.markdown(sentence(answered, head, int(calls[head]), probabilities[head].tolist(), len(hidden)))
+        st.caption(_("In place of a moment that is rubbed out the model reads every input's mean over this window."))
+        erased.bring_back(RUBBED_OUT)
+    with table, controls.progress(_("Asking what random, attention and occlusion need…")) as told:
+        try:
+            needed = cached_results.needed(window, head, called, told=told)
+        except GradientError:
+            attention_inputs.no_gradients()
+            return
+        names = faithfulness_view.method_names()
+        st.markdown(_("**Moments until the call changes**, of {count}").format(count=number(len(window))))
+        yours = number(len(hidden)) if changed else _("not yet")
+        erased.needed_table(needed, names, yours=yours, key=RUBBED_OUT)
+
+
+def sentence(answered: WindowAnswer, head: int, call: int, probabilities: list[float], count: int) -> str:
+    """The change of the call in words."""
+    called, names = answered.calls[head], class_names()
+    before, after = float(answered.probabilities[head][called]), probabilities[called]
+    if call == called:
+        line = ngettext(
+            "Without {count} moment the call is still **{name}**: {before} before, {after} now.",
+            "Without {count} moments the call is still **{name}**: {before} before, {after} now.",
+            count,
+        )
+    else:
+        line = ngettext(
+            "Without {count} moment the call is **{other}**: {name} has {after} instead of {before}.",
+            "Without {count} moments the call is **{other}**: {name} has {after} instead of {before}.",
+            count,
+        )
+    return line.format(
+        count=number(count), name=names[CLASSES[called]], other=names[CLASSES[call]], before=percent(before), after=percent(after)
+    )
