@@ -1,4 +1,4 @@
-"""Permissions on a server: the one table of roles and actions, a visitor's role, and the host names that the server answers to.
+"""Permissions on a server: the one table of roles and actions, and a visitor's role.
 
 Whatever changes the machine, or reads what is not a visitor's own, is carried out by a function of `core.service` that asks
 `Visitor.require` first; no page calls what lies below. Whether a visitor stands at the machine itself is decided by `is_local`
@@ -10,7 +10,6 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import os
-import socket
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from urllib.parse import urlsplit
 from core.messages import Message, Refusal, compose
 
 HOSTS_VARIABLE: Final = "OBSERVATORY_HOSTS"
-"""Environment variable: host names the app is reached by, separated by commas; "*" for any."""
+"""Environment variable: host names the app is reached by, separated by commas, each with its port where a proxy asks the app by
+another name (`desk.example:8443`); `*.example` for all below a name, "*" for any."""
 USERS_VARIABLE: Final = "OBSERVATORY_USERS"
 """Environment variable: e-mail addresses of those who count as signed in, separated by commas; empty: all who signed in."""
 OPEN_VARIABLE: Final = "OBSERVATORY_OPEN"
@@ -195,10 +195,17 @@ def client_address(connection: RequestAddress) -> str:
     """
     seen = connection.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
     try:
-        near = not connection.peer or not ipaddress.ip_address(connection.peer).is_global
-        return str(ipaddress.ip_address(seen)) if seen and near else connection.peer
+        return str(ipaddress.ip_address(seen)) if seen and near(connection.peer) else connection.peer
     except ValueError:
         return connection.peer
+
+
+def near(peer: str) -> bool:
+    """Tells whether the other end may be a proxy of this network, whose headers count: its address is no public one."""
+    try:
+        return not peer or not ipaddress.ip_address(peer).is_global
+    except ValueError:
+        return False
 
 
 def is_local(connection: RequestAddress) -> bool:
@@ -214,9 +221,9 @@ def is_local(connection: RequestAddress) -> bool:
         not PROXY_SEEN.is_set()
         and is_loopback(connection.bind)
         and not listed(HOSTS_VARIABLE)
-        and (not connection.public_name or is_loopback(_host_name(connection.public_name.partition("/")[0])))
+        and (not connection.public_name or is_loopback(host_name(connection.public_name.partition("/")[0])))
         and is_loopback(connection.peer)
-        and is_loopback(_host_name(headers.get("host", "")))
+        and is_loopback(host_name(headers.get("host", "")))
         and is_loopback(origin)
     )
 
@@ -272,21 +279,11 @@ def is_loopback(address: str | None) -> bool:
         return address.lower() == "localhost" or address.lower().endswith(".localhost")
 
 
-def host_allowed(host: str) -> bool:
-    """Tells whether a request's `Host` header names this server.
-
-    A page of a stranger's that points its own name at this machine (DNS rebinding) sends that name, and is refused. Addresses
-    in numbers cannot be rebound; localhost, the machine's own name and the names of `OBSERVATORY_HOSTS` are its own.
-    """
-    name = _host_name(host)
-    allowed = listed(HOSTS_VARIABLE)
-    if "*" in allowed or name in allowed or name in ("localhost", socket.gethostname().lower()) or name.endswith(".localhost"):
-        return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+def host_name(host: str) -> str:
+    """Name or address of a `Host` header, in lower case, without the port, a final dot or an IPv6 address's brackets."""
+    host = host.strip().lower()
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    return name.removesuffix(".")
 
 
 def table() -> str:
@@ -297,10 +294,3 @@ def table() -> str:
         cells = ["yes" if role in open_to else "no" for role in Role]
         lines.append(f"| {right.what} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
-
-
-def _host_name(host: str) -> str:
-    """Without the port, lower case, a final dot or an IPv6 address's brackets."""
-    host = host.strip().lower()
-    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    return name.removesuffix(".")

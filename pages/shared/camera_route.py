@@ -13,7 +13,6 @@ from typing import Any, Final, Protocol
 
 from starlette.datastructures import QueryParams
 from starlette.websockets import WebSocket, WebSocketDisconnect
-from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
 
 from core.camera import Picture
 from core.messages import BadValue, compose
@@ -28,7 +27,7 @@ MAX_TEXT: Final = 100_000
 """Characters of a wish."""
 IDLE_S: Final = 30.0
 """Seconds without a frame after which a camera gives its place to another."""
-BUSY, REFUSED, NOT_SET_UP, IDLE = 4429, 4403, 4404, 4408
+BUSY, NOT_SET_UP, IDLE = 4429, 4404, 4408
 """Codes with which the socket is closed."""
 _viewers: set[WebSocket] = set()
 
@@ -69,9 +68,6 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
         make: the reader, by the address's parameters; ValueError says why there can be none. It runs in a thread.
     """
     language = websocket.query_params.get("lang", "en")
-    if not _is_origin_allowed(websocket.headers.get("origin"), websocket.headers.get("host")):
-        await websocket.close(code=REFUSED)
-        return
     await websocket.accept()
     if len(_viewers) >= MAX_VIEWERS:
         busy = compose("{most} cameras are being read already: try again later", most=MAX_VIEWERS)

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from core.service.access import HOSTS_VARIABLE, Action, NotAllowed, Visitor, host_allowed, requester_of
+from core.service.access import HOSTS_VARIABLE, Action, NotAllowed, RequestAddress, Visitor, requester_of
+from core.service.hosts import host_allowed, origin_allowed
 from pages.shared import permissions
 from pages.shared.assets import page_html
 
 STREAMLITS_METRICS = "/_stcore/metrics"
 
 
+def address(scope: Scope) -> RequestAddress:
+    """Everything that is known of how a request came."""
+    request = HTTPConnection(scope)
+    return permissions.connection(dict(request.headers), request.client.host if request.client else "")
+
+
 def requester(scope: Scope) -> Visitor:
     """Visitor who sends a request that is no page's."""
-    request = HTTPConnection(scope)
-    peer = request.client.host if request.client else ""
-    return requester_of(permissions.connection(dict(request.headers), peer))
+    return requester_of(address(scope))
 
 
 async def healthz(request: Request) -> Response:
@@ -48,8 +55,8 @@ async def metrics(request: Request) -> Response:
 class Gate:
     """Refuses what no page decides over, and says that no page stands in another's frame.
 
-    A request whose `Host` is not this server's is refused, pages and sockets alike; so are Streamlit's own metrics, to strangers.
-    What is answered may be framed by the server's own pages alone.
+    A request whose `Host` is not this server's is refused, and one that another's page sends (`Origin`), pages, uploads and
+    sockets alike; so are Streamlit's own metrics, to strangers. What is answered may be framed by the server's own pages alone.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -60,25 +67,40 @@ class Gate:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        if not host_allowed(headers.get("host", "")):
-            if scope["type"] == "websocket":
-                await WebSocketClose(code=4403)(scope, receive, send)
-                return
-            sentence = f"This server does not go by that name: whoever runs it may add the name to {HOSTS_VARIABLE}.\n"
-            await PlainTextResponse(sentence, status_code=421)(scope, receive, send)
-            return
-        who = requester(scope)  # of every request, since one that a proxy passed on closes the machine's doors
-        if scope["path"].rstrip("/").endswith(STREAMLITS_METRICS) and not who.may(Action.READ_METRICS):
-            await PlainTextResponse("Closed here.\n", status_code=403)(scope, receive, send)
-            return
-        if scope["type"] == "websocket":
-            await self.app(scope, receive, send)
-            return
+        refusal = refused(scope)
+        if refusal is not None and scope["type"] == "websocket":
+            await WebSocketClose(code=4403)(scope, receive, send)  # before it is accepted: the handshake is answered 403
+        elif refusal is not None:
+            await refusal(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self.app(_of_one_name(scope), receive, send)
+        else:
 
-        async def framed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).append("Content-Security-Policy", "frame-ancestors 'self'")
-            await send(message)
+            async def framed(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    MutableHeaders(scope=message).append("Content-Security-Policy", "frame-ancestors 'self'")
+                await send(message)
 
-        await self.app(scope, receive, framed)
+            await self.app(scope, receive, framed)
+
+
+def refused(scope: Scope) -> PlainTextResponse | None:
+    """Answer to a request that is not passed on."""
+    came = address(scope)
+    if not host_allowed(came.headers.get("host", ""), came.bind, came.public_name):
+        sentence = f"This server does not go by that name: whoever runs it may add the name to {HOSTS_VARIABLE}.\n"
+        return PlainTextResponse(sentence, status_code=421)
+    if not origin_allowed(came, "https" if scope.get("scheme") in ("https", "wss") else "http"):
+        return PlainTextResponse(f"Another site's page asked: its address may be added to {HOSTS_VARIABLE}.\n", status_code=403)
+    who = requester_of(came)  # of every request, since one that a proxy passed on closes the machine's doors
+    if scope["path"].rstrip("/").endswith(STREAMLITS_METRICS) and not who.may(Action.READ_METRICS):
+        return PlainTextResponse("Closed here.\n", status_code=403)
+    return None
+
+
+def _of_one_name(scope: Scope) -> Scope:
+    """The handshake with the page's own name as `Host`: Streamlit compares the two as text, and looks no further."""
+    headers = MutableHeaders(raw=list(scope["headers"]))
+    if origin := headers.get("origin"):
+        headers["host"] = urlsplit(origin).netloc
+    return {**scope, "headers": headers.raw}

@@ -1,8 +1,7 @@
-"""Host names a server answers to, whose request is the machine's own, and the table of roles and actions."""
+"""Whose request is the machine's own, and the table of roles and actions."""
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -20,7 +19,6 @@ from core.service.access import (
     Role,
     Visitor,
     client_address,
-    host_allowed,
     is_local,
     is_loopback,
     requester_of,
@@ -42,26 +40,6 @@ def came(
     *, bind: str | None = "localhost", peer: str = "127.0.0.1", headers: Mapping[str, str] = AT_HOME, name: str = "localhost"
 ) -> RequestAddress:
     return RequestAddress(bind=bind, peer=peer, headers=headers, public_name=name)
-
-
-@pytest.mark.parametrize(
-    "host",
-    ["localhost", "localhost:8501", "LOCALHOST.", "127.0.0.1:8501", "10.0.0.7", "[::1]:8501", "[fe80::1]", socket.gethostname()],
-)
-def test_its_own_names_and_plain_addresses_are_answered(host: str) -> None:
-    assert host_allowed(host)
-
-
-@pytest.mark.parametrize("host", ["", "evil.example", "localhost.evil.example:8501", "127.0.0.1.nip.io", "[evil]", "10.0.0"])
-def test_names_of_strangers_are_refused(host: str) -> None:
-    assert not host_allowed(host)
-
-
-def test_further_names_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(HOSTS_VARIABLE, "Desk.example , class.example")
-    assert host_allowed("desk.example:443") and host_allowed("class.example") and not host_allowed("evil.example")
-    monkeypatch.setenv(HOSTS_VARIABLE, "*")
-    assert host_allowed("evil.example")
 
 
 @pytest.mark.parametrize(
