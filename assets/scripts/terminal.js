@@ -65,8 +65,8 @@ class Terminal {
       { rootMargin: "-24px" },
     );
     this.seen.observe(this.tape);
-    this.main.append(this.pane, this.ladder, this.side);
-    this.root.append(this.top, this.notice, this.map, this.main, this.tape, this.help, this.spoken);
+    this.main.append(this.pane, this.ladder, this.side, this.tape);
+    this.root.append(this.top, this.notice, this.map, this.main, this.help, this.spoken);
     this.alert = new CallAlert(this.root, (text) => this.sayAlert(text), () => this.buildTools());
     parent.append(this.root);
     this.root.tabIndex = 0;
@@ -293,7 +293,9 @@ class Terminal {
     if (this.fitted?.tick !== tick || (this.fitted.count < count && count === FIT_ROWS)) {
       this.fitted = { tick, count, group: data.fittingGroup(rows.slice(-count), tick, PRICE_ROWS) };
     }
-    return this.fitted.group;
+    // no narrower than a band: every row then has its size
+    const band = Math.round((this.store.fine ?? 0) / tick);
+    return band > 1 ? band * Math.ceil(this.fitted.group / band) : this.fitted.group;
   }
 
   drawStrip(row) {
@@ -402,7 +404,9 @@ class Terminal {
     const anew = this.ladderTick !== tick;
     const centre = this.still.place(Math.round(row.mid / tick), PRICE_ROWS, performance.now(), { locked: this.rowsLocked, anew });
     this.ladderTick = tick;
-    const sizes = data.restingByRow(row, row.bands && this.book.sizes, tick, this.store.fine);
+    const banded = row.bands && data.holdsBands(tick, this.store.fine);
+    const sizes = data.restingByRow(row, banded && this.book.sizes, tick, this.store.fine);
+    const [low, high] = banded ? [this.book.low, this.book.high] : [row.levels[38], row.levels[36]];
     const traded = this.chart.profile?.sizes ?? new Map();
     const [first, half] = [centre - Math.floor(PRICE_ROWS / 2), Math.floor(PRICE_ROWS / 2)];
     const inView = ([price]) => price >= first && price <= centre + half;
@@ -412,6 +416,7 @@ class Terminal {
       const price = centre + half - i;
       const [asks, bids, volume] = [sizes[0].get(price), sizes[1].get(price), traded.get(price)];
       const resting = asks || bids ? (asks ?? bids) : 0;
+      mark(tr, "data-known", (price + 1) * tick > low && price * tick <= high ? "yes" : "no");
       const texts = [volume ? this.format.significant(volume) : "", this.format.price(price * tick), resting ? this.format.significant(resting) : ""];
       const shares = [(volume ?? 0) / most, Math.min(1, resting / largest)];
       this.drawPrice(tr, asks ? "ask" : bids ? "bid" : "none", texts, shares, this.light.at(price, tick, row.levels));

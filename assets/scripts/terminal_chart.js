@@ -48,7 +48,10 @@ export class Chart {
     for (const series of [this.zero, this.delta]) {
       series.createPriceLine({ price: 0, lineWidth: 1, lineStyle: charts.LineStyle.Solid, axisLabelVisible: false, color: "rgba(133,140,150,0.5)" });
     }
-    chart.panes().forEach((pane, i) => pane.setStretchFactor([6, 1.6, 1.4][i]));
+    const narrow = matchMedia("(max-width: 700px)");
+    const share = () => chart.panes().forEach((pane, i) => pane.setStretchFactor((narrow.matches ? [10, 1, 0.8] : [6, 1.6, 1.4])[i]));
+    share();
+    narrow.addEventListener("change", share);
     this.titles = chart.panes().map((pane) => charts.createTextWatermark(pane, { horzAlign: "left", vertAlign: "top" }));
     this.lines = new Map(); // by name or price: the library's price lines
     chart.subscribeCrosshairMove((at) => this.point(at));
@@ -543,7 +546,7 @@ function priceRange(rows, { fine }) {
   const newest = rows.at(-1);
   if (!newest) return undefined;
   if (fine && newest.bands) {
-    const reach = Math.max((high - low) / 2, 60 * fine);
+    const reach = Math.max(0.6 * (high - low), 15 * fine);
     return [Math.max(low - reach, Math.min(low, newest.bands.low)), Math.min(high + reach, Math.max(high, newest.bands.high))];
   }
   return [Math.min(low, newest.levels[38]), Math.max(high, newest.levels[36])];

@@ -209,11 +209,16 @@ export class StillRows {
   }
 }
 
+// Whether price rows of this step hold whole bands.
+export function holdsBands(step, fine) {
+  return Boolean(fine) && step >= fine && Number.isInteger(Number((step / fine).toFixed(6)));
+}
+
 // Resting sizes of one row's book by price row, asks and bids: of its ten levels, or of its bands where a row holds whole ones.
 export function restingByRow(row, bands, step, fine) {
   const sides = [new Map(), new Map()];
   const add = (side, place, size) => sides[side].set(place, (sides[side].get(place) ?? 0) + size);
-  if (bands && fine && step >= fine && Number.isInteger(Number((step / fine).toFixed(6)))) {
+  if (bands && holdsBands(step, fine)) {
     for (const [key, size] of bands) {
       const [side, coarse, index] = [key & 1, key & 2, key >> 2];
       if (!coarse) add(side, priceRow((index + (side ? 0 : 1)) * fine, step, side ? -1 : 1), size);

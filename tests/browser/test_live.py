@@ -173,8 +173,9 @@ def test_price_rows_are_fitted_twice_at_most_while_a_market_warms_up(live: Page)
     """To the first rows there are and to the first whole window, however the books of the rows between lie."""
     groups = live.evaluate(f"""() => {{
         const t = {TERMINAL};
-        const kept = {{ rows: t.store.rows, fitted: t.fitted }};
+        const kept = {{ rows: t.store.rows, fitted: t.fitted, fine: t.store.fine }};
         t.fitted = null;
+        t.store.fine = 0; // a venue without bands
         const groups = [];
         for (let n = 1; n <= 200; n++) {{
             t.store.rows = kept.rows.slice(0, n).map((row, i) => {{
@@ -186,9 +187,13 @@ def test_price_rows_are_fitted_twice_at_most_while_a_market_warms_up(live: Page)
         }}
         t.store.rows = kept.rows;
         t.fitted = kept.fitted;
+        t.store.fine = kept.fine;
+        groups.push(t.grouping(), kept.fine / t.store.tick);
         return groups;
     }}""")
-    assert len(set(groups[:127])) == 1 and len(set(groups[127:])) == 1 and groups[126] != groups[127]
+    banded, band = groups[-2:]
+    assert len(set(groups[:127])) == 1 and len(set(groups[127:200])) == 1 and groups[126] != groups[127]
+    assert band > 1 and banded % round(band) == 0, "a row holds whole bands, and so has its size"
 
 
 def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
@@ -247,7 +252,11 @@ def test_the_first_screen_shows_the_book_in_depth_and_the_crosshair_says_what_re
     live.wait_for_timeout(1_000)  # what was under way when the pause came
     prices = live.evaluate(f"{TERMINAL}.chart.chart.priceScale('right', 0).getVisibleRange()")
     assert prices["to"] - prices["from"] > 100  # of the book, not of ten levels
-    live.mouse.move(*centre(live, ".terminal-plot"))
+    across, _down = centre(live, ".terminal-plot")
+    y = live.evaluate(
+        f"{TERMINAL}.plot.getBoundingClientRect().top + {TERMINAL}.chart.bid.priceToCoordinate({prices['to']} - 15)"
+    )
+    live.mouse.move(across, y)  # in the bands, away from the ten levels, which are drawn finer than a band
     under = live.locator(".terminal-under")
     expect(under).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · 6\d,\d{3}\.\d\d · Resting "))
     place = live.evaluate(f"""() => {{
