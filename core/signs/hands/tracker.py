@@ -75,17 +75,23 @@ class HandTracker:
     Args:
         most: hands at once. every: frames between two searches for a further hand while one is followed.
         tiles: whether a frame without a hand is searched in tiles too.
+        patience: frames in a row without a hand after which only every `every`th is searched; None: all are.
     """
 
-    def __init__(self, finder: Finder, *, most: int = 2, every: int = 4, tiles: bool = False) -> None:
-        self.finder, self.most, self.every = finder, most, every
+    def __init__(
+        self, finder: Finder, *, most: int = 2, every: int = 4, tiles: bool = False, patience: int | None = None
+    ) -> None:
+        self.finder, self.most, self.every, self.patience = finder, most, every, patience
         self.further = TILES if tiles else ()
         self._followed: list[Region] = []
         self._lost: list[tuple[Region, int]] = []
-        self._frame = self._alone = 0
+        self._frame = self._alone = self._empty = 0
 
     def step(self, frame: NDArray[np.uint8]) -> list[Hand]:
         """The hands in the next frame (H, W, 3), the nearest first, else the longest followed."""
+        if self.patience is not None and self._empty >= self.patience and self._empty % self.every:
+            self._empty, self._frame = self._empty + 1, self._frame + 1
+            return []
         picture = self.finder.opened(frame)
         hands: list[Hand] = []
         lost: list[tuple[Region, int]] = []
@@ -117,6 +123,7 @@ class HandTracker:
             hands.reverse()
         self._followed = [regions.of_landmarks(hand.points) for hand in hands]
         self._frame += 1
+        self._empty = 0 if hands else self._empty + 1
         return hands
 
     def _expected(self, picture: Any, frame: NDArray[np.uint8]) -> list[Hand]:

@@ -19,6 +19,8 @@ HANDS: Final = 2
 """Hands that are followed."""
 PALM: Final = (0, 5, 9, 13, 17)
 """Landmarks whose mean is a hand's place, and whose spread its size: they move little as fingers do."""
+PATIENCE: Final = 16
+"""Frames without a hand, two seconds of a film, after which only some are searched, so that "no hand" comes soon."""
 A_HAND: Final = 2 * LANDMARKS + 5
 """Features of a hand: shape, cosine and sine of the tilt, steps right and down since the frame before, and whether it is seen."""
 FEATURES: Final = HANDS * A_HAND + 2
@@ -68,8 +70,11 @@ def follow(
     on_frame: Callable[[int], None] = lambda done: None,
     tiles: bool = False,
 ) -> HandTracks:
-    """Follow the hands of a film's frames (H, W, 3); in tiles too for hands that are small."""
-    tracker = HandTracker(finder, most=HANDS, tiles=tiles)
+    """Follow the hands of a film's frames (H, W, 3); in tiles too for hands that are small.
+
+    After `PATIENCE` frames without a hand the next one is seen up to three frames late.
+    """
+    tracker = HandTracker(finder, most=HANDS, tiles=tiles, patience=PATIENCE)
     hands = []
     for frame in frames:
         hands.append(tracker.step(frame))

@@ -58,6 +58,16 @@ def test_a_hand_that_is_followed_is_not_sought_again() -> None:
     assert finder.searched == 2  # the two frames without a hand: after them it is where it was, or fills the frame
 
 
+def test_after_two_seconds_without_a_hand_a_film_is_searched_less_and_its_hand_is_found_three_frames_late_at_most() -> None:
+    finder = SquareFinder()
+    assert not tracks.follow(finder, film([False] * 48)).visible.any()
+    assert finder.searched == tracks.PATIENCE + (48 - PATIENCE) // 4
+    for empty in (tracks.PATIENCE - 1, tracks.PATIENCE + 2, 33):
+        shown = [False] * empty + [True] * 12
+        late = int(tracks.follow(SquareFinder(), film(shown)).visible.argmax()) - empty
+        assert late == (0 if empty < tracks.PATIENCE else -empty % 4), empty
+
+
 def test_a_frame_without_a_hand_and_without_one_beside_it_is_the_blank() -> None:
     log_probabilities = np.log(np.full((5, 3), [0.1, 0.8, 0.1], np.float32))
     found = silenced(log_probabilities, np.array([True, False, False, False, False]))
