@@ -222,6 +222,9 @@ class AttentionView {
     this.row = element("canvas", "attention-row", right);
     this.row.setAttribute("role", "img");
     this.note = element("p", "attention-note", right);
+    this.formula = element("a", "attention-formula", right);
+    this.formula.textContent = this.words.formula;
+    this.formula.target = "_blank";
     this.buildTools(element("div", "attention-tools", left));
     this.listen();
     this.resized = new ResizeObserver(() => this.layOut());
@@ -404,6 +407,9 @@ class AttentionView {
     const text = sentence[0].toUpperCase() + sentence.slice(1);
     if (this.said.textContent !== text) this.said.textContent = text;
     this.note.textContent = light.measure || light.reverse || light.differs ? "" : this.spread(bars);
+    const id = !light.measure && this.addresses.length ? light.layer?.formula : ""; // a file of its own has no index beside it
+    this.formula.hidden = !id;
+    if (id && this.formula.dataset.id !== id) Object.assign(this.formula, { href: `equations?find=${id}` }).dataset.id = id;
     Object.assign(this.canvas.dataset, {
       layer: light.layer?.name ?? "",
       head: light.measure ? light.measure.name : typeof square?.head === "number" ? square.head + 1 : (square?.head ?? ""),

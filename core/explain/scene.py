@@ -36,6 +36,7 @@ SENTENCES: Final = {
     "seen": N_("{layer}, {head}: {key} is looked at most by {query}, with {share}."),
     "differs": N_("{layer}, {head}: {query} gives {key} {share} more than in the pinned one (less where negative)."),
     "counts": N_("{measure}: {key} counts most for the answer, with {share} of the whole."),
+    "formula": N_("Formula, code and test"),
     "spread": N_("Spread over {effective} of {count} (entropy {entropy} nats, evenly {even})."),
     "head": N_("head {number}"),
     "mean": N_("mean of heads"),
@@ -244,12 +245,14 @@ class LayerMaps:
         name: as the model names it. weights: (heads, queries, keys), rows summing to 1; changed to float16 alone.
         kind: the kind of the stage's tokens that are looked at; the first kind of the stage where empty.
         of: the kind of the tokens that look, where it is another one.
+        formula: id of `core.lecture.equations` that says what the weights are, where they are in code and which test has them.
     """
 
     name: str
     weights: NDArray[np.floating]
     kind: str = ""
     of: str = ""
+    formula: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,6 +339,7 @@ class AttentionScene:
                     "title": self.titles.get(one.name, one.name),
                     "kind": one.kind or first,
                     "of": one.of or one.kind or first,
+                    "formula": one.formula,
                     "weights": add(np.asarray(one.weights, dtype=np.float16)),
                 }
                 for one in [*self.layers, *self.rollouts()]

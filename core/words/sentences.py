@@ -45,7 +45,7 @@ class ReadSentence:
 
     def scene(self, *, start: int | None = None, choice: str = "", **more: Any) -> AttentionScene:
         """The sentence as a scene; see `AttentionScene` for the arguments."""
-        layers = [LayerMaps(name=f"layer {i + 1}", weights=one) for i, one in enumerate(self.weights)]
+        layers = [LayerMaps(name=f"layer {i + 1}", weights=one, formula="nb-attention") for i, one in enumerate(self.weights)]
         ends = [0, *(end for _start, end in self.spans)]
         joined = [end > 0 and start == end for (start, _end), end in zip(self.spans, ends, strict=False)]
         words = WordStage(words=[token.removeprefix("##") for token in self.tokens], joined=joined)

@@ -60,7 +60,7 @@ def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionS
     )
     return AttentionScene(
         stage=stage,
-        layers=[LayerMaps(name=name, weights=weights) for name, weights in analysis.maps.items()],
+        layers=[LayerMaps(name=name, weights=weights, formula="vit-attention") for name, weights in analysis.maps.items()],
         start=CLASS_TOKEN,
         measures={name: found[name].row for name in order},
         titles=titles(analysis),

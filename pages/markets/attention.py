@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import streamlit as st
 
@@ -26,6 +26,8 @@ from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.language import _, number, percent, prose
 from pages.shared.load_ahead import load_ahead
+
+FORMULAS: Final = {TIME: "tlob-time-attention", FEATURE: "tlob-feature-attention"}
 
 
 def answer_of(window: FrozenWindow) -> WindowAnswer | None:
@@ -57,7 +59,7 @@ def scene_of(window: FrozenWindow, answered: WindowAnswer, explained: Explained,
     """
     predictor = answered.predictor
     layers = [
-        LayerMaps(name=name, weights=answered.maps[name], kind="time" if kind == TIME else "channel")
+        LayerMaps(name=name, weights=answered.maps[name], kind="time" if kind == TIME else "channel", formula=FORMULAS[kind])
         for kind in (TIME, FEATURE)
         for name in answered.layers(kind)
     ]

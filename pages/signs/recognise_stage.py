@@ -41,7 +41,10 @@ def scene_of(recogniser: Recogniser, clip: Clip, recognition: Recognition, *, an
         frame=_("frame {number} ({seconds} s)"),
         decimal=number(0.5, 1)[1],
     )
-    layers = [LayerMaps(name=name, weights=weights) for name, weights in recognition.attention.items()]
+    layers = [
+        LayerMaps(name=name, weights=weights, formula=f"iiga-{name.split(' ')[0]}")
+        for name, weights in recognition.attention.items()
+    ]
     return AttentionScene(stage=stage, layers=layers, start=start(recognition), measures=measures, titles=named, answer=answer)
 
 

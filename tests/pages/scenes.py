@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
+from core.lecture.equations import equations
+
 
 def scene_of(app: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The head of the one scene on the page, and its weights and measures by name."""
@@ -16,6 +18,7 @@ def scene_of(app: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     (message,) = [one.bytes for one in protos if "attention_component" in str(getattr(one, "component_name", ""))]
     (length,) = struct.unpack_from("<I", message)
     head = json.loads(message[4 : 4 + length])
+    assert {one["formula"] for one in head["layers"] if one["name"] != "rollout"} <= {entry.id for entry in equations()}
     arrays = {}
     for one in [*head["layers"], *head["measures"]]:
         place = one.get("weights") or one["shares"]

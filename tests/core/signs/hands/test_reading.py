@@ -61,7 +61,7 @@ def test_a_hand_that_is_followed_is_not_sought_again() -> None:
 def test_after_two_seconds_without_a_hand_a_film_is_searched_less_and_its_hand_is_found_three_frames_late_at_most() -> None:
     finder = SquareFinder()
     assert not tracks.follow(finder, film([False] * 48)).visible.any()
-    assert finder.searched == tracks.PATIENCE + (48 - PATIENCE) // 4
+    assert finder.searched == tracks.PATIENCE + (48 - tracks.PATIENCE) // 4
     for empty in (tracks.PATIENCE - 1, tracks.PATIENCE + 2, 33):
         shown = [False] * empty + [True] * 12
         late = int(tracks.follow(SquareFinder(), film(shown)).visible.argmax()) - empty
