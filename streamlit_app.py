@@ -35,12 +35,14 @@ from pages.shared import (
     session_lock,
     upload_caps,
 )
-from pages.shared.assets import Assets, Compressed, page_html
+from pages.shared.assets import Assets, Compressed, Pages, page_html
 from pages.shared.language import _
 
 SWITCH_S = 0.0005
 """Seconds for which a thread that computes may keep others waiting. Each frame to each viewer ends in a system call, after which
 the stream waits so long where a page's script computes: with Python's 5 ms, that adds up over 200 viewers."""
+MAX_SHOWN = 80
+"""Characters of an address that no page has, as the page says it."""
 ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
 
@@ -72,26 +74,30 @@ def later(module: str, name: str) -> Callable[[Any], Awaitable[Any]]:
     return serve
 
 
-def redirected(request: Request, path: str) -> RedirectResponse:
-    """Redirect to another path with the same parameters."""
-    return RedirectResponse(f"{request.scope.get('root_path', '')}{path}?{request.url.query}".rstrip("?"))
-
-
-def to_the_first(request: Request) -> Response:
-    """Redirect the first page's name to the root, which is its address."""
-    return redirected(request, "/")
+def redirected(request: Request, to: str) -> RedirectResponse:
+    """Redirect to another address with the same parameters, relative to the one that was asked."""
+    return RedirectResponse(f"{to}?{request.url.query}".rstrip("?"))
 
 
 def first_page(request: Request) -> Response:
     """The front page; the live page where the link is one of those that it had at this address."""
-    return redirected(request, "/live") if navigation.OF_THE_LIVE_PAGE & request.query_params.keys() else page_html(request)
+    return redirected(request, "live") if navigation.OF_THE_LIVE_PAGE & request.query_params.keys() else page_html(request.scope)
+
+
+def no_page() -> None:
+    """Sentence that stands in the frame at an address that no page has."""
+    address = st.query_params.get("address", "").replace("`", "")[:MAX_SHOWN]
+    st.title(_("No page here"))
+    st.markdown(_("There is no page at `{address}`: the menu leads to all there are.").format(address=address or "…"))
 
 
 def main() -> None:
     """One run: the frame around the page, then the page."""
     # before the navigation, which would have the page's icon fetched from a font service for the tab
     st.set_page_config(page_title="Attention Observatory", page_icon=str(ICON), layout="wide")
-    page = st.navigation(navigation.sections(), position="top")
+    sections = navigation.sections()
+    sections[""].append(st.Page(no_page, title=_("No page here"), url_path=navigation.NO_PAGE, visibility="hidden"))
+    page = st.navigation(sections, position="top")
     st.set_page_config(page_title=navigation.tab_title(page.title))
     body, frame = (
         st.container(),
@@ -127,24 +133,28 @@ if get_script_run_ctx(suppress_warning=True) is None:
     PagesManager.uses_pages_directory = False
     session_lock.share_locks()
     sys.setswitchinterval(SWITCH_S)
-    first, *others = (f"/{entry.url}" for entry in navigation.ENTRIES)
+    base = navigation.base_path()
     routes = [
-        Mount("/assets", Assets()),
-        WebSocketRoute(navigation.MARKET_STREAM, later("pages.markets.stream_route", "market_stream")),
-        WebSocketRoute(navigation.HANDS_STREAM, later("pages.signs.live_camera", "hands_stream")),
-        WebSocketRoute(navigation.GARMENTS_STREAM, later("pages.images.live_camera", "garments_stream")),
-        Route("/healthz", service_routes.healthz),
-        Route("/metrics", service_routes.metrics),
-        Route("/", first_page),
-        Route(first, to_the_first),
-        *(Route(f"/{url}", partial(redirected, path=f"/{near}")) for url, near in navigation.MOVED.items()),
-        *(Route(url, page_html) for url in others),
+        Mount(f"{base}/assets", Assets()),
+        WebSocketRoute(f"{base}/{navigation.MARKET_STREAM}", later("pages.markets.stream_route", "market_stream")),
+        WebSocketRoute(f"{base}/{navigation.HANDS_STREAM}", later("pages.signs.live_camera", "hands_stream")),
+        WebSocketRoute(f"{base}/{navigation.GARMENTS_STREAM}", later("pages.images.live_camera", "garments_stream")),
+        Route(f"{base}/healthz", service_routes.healthz),
+        Route(f"{base}/metrics", service_routes.metrics),
+        Route(f"{base}/", first_page),
+        Route(f"{base}/{navigation.ENTRIES[0].url}", partial(redirected, to="./")),
+        *(
+            Route(f"{base}/{url}", partial(redirected, to="../" * url.count("/") + near))
+            for url, near in navigation.MOVED.items()
+        ),
     ]
+    if base:
+        routes.append(Route(base, partial(redirected, to=f"{base.rpartition('/')[2]}/")))
     app = st.App(
         __file__,
         routes=routes,
         lifespan=lifespan,
-        middleware=[Middleware(service_routes.Gate), Middleware(Compressed), Middleware(upload_caps.UploadCheck)],
+        middleware=[Middleware(one) for one in (service_routes.Gate, Compressed, upload_caps.UploadCheck, Pages)],
     )
 else:
     main()

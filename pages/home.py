@@ -44,7 +44,7 @@ def main() -> None:
         with st.container(key="front_scores"):
             _scores()
     st.html(
-        f'<script>import(new URL("{assets.script("home.js")}", location.origin).href).then((home) => home.start());</script>',
+        f"<script>{assets.imported('home.js')}.then((home) => home.start());</script>",
         unsafe_allow_javascript=True,
     )
 

@@ -68,7 +68,7 @@ def test_the_container_is_a_plain_user_and_answers_where_it_is_asked() -> None:
     command = json.loads(instructions("CMD")[-1])
     assert command[command.index("--server.port") + 1] == port and (ROOT / command[4]).is_file()
     assert command[command.index("--server.address") + 1] == "0.0.0.0"
-    assert f"localhost:{port}/healthz" in DOCKERFILE
+    assert f"'http://localhost:{port}', base, 'healthz'" in DOCKERFILE
     assert instructions("VOLUME") == ["/data"]
 
 

@@ -182,7 +182,7 @@ class Terminal {
 
   connect() {
     this.socket?.close();
-    const address = new URL(this.config.address, location.href);
+    const address = new URL(this.config.address, window.__streamlit.BACKEND_BASE_URL);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     socket.binaryType = "arraybuffer";
@@ -640,7 +640,7 @@ class Terminal {
 const terminals = new WeakMap();
 
 export async function receive({ data: config, parentElement, setTriggerValue, setStateValue }) {
-  const [charts, { Chart }] = await Promise.all([config.charts, config.chart].map((address) => import(new URL(address, location.origin).href)));
+  const [charts, { Chart }] = await Promise.all([config.charts, config.chart].map((address) => import(new URL(address, window.__streamlit.BACKEND_BASE_URL).href)));
   if (!terminals.has(parentElement)) terminals.set(parentElement, new Terminal(parentElement, charts, Chart));
   const terminal = terminals.get(parentElement);
   terminal.configure(config, { setTriggerValue, setStateValue });

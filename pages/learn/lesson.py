@@ -152,7 +152,7 @@ def _texts(here: Lesson, part: str) -> None:
 def dress() -> None:
     """The style of lessons, that of presentation mode where it is on, and the keys."""
     styles = _asset("styles/lesson_present.css") if controls.presenting() else ""
-    script = f'{_asset("scripts/lesson_keys.js")}import("{assets.script("matrix.js")}");import("{assets.script("recall.js")}");'
+    script = f"{_asset('scripts/lesson_keys.js')}{assets.imported('matrix.js')};{assets.imported('recall.js')};"
     mark = '<i class="lesson-presenting"></i>' if controls.presenting() else ""
     st.html(f"<style>{styles}</style>{mark}<script>{script}</script>", unsafe_allow_javascript=True)
 

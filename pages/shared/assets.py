@@ -1,4 +1,7 @@
-"""Files that the browser fetches besides Streamlit's own: our scripts and plotly.js under `/assets`, and each page's HTML."""
+"""Files that the browser fetches besides Streamlit's own: our scripts and plotly.js under `/assets`, and each page's HTML.
+
+All addresses are relative to the app's own, which may be a path of another server's.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,16 @@ import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.shared.navigation import ENTRIES
+from pages.shared.navigation import ENTRIES, NO_PAGE, base_path
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
 STYLES: Final = SCRIPTS.parent / "styles"
@@ -43,9 +46,10 @@ WIDGETS: Final = (
 widget has its size at once, where it stood in for as a bar of another height until its part was there."""
 FORMULAS: Final = ("katex", "rehype-katex")
 """The same for pages of the lecture."""
+URLS: Final = frozenset(entry.url for entry in ENTRIES) | {NO_PAGE}
 LESSONS: Final = frozenset(entry.url for entry in ENTRIES if entry.section == "Learn")
 STREAMLIT: Final = Path(streamlit.__file__).parent / "static"
-KATEX: Final = "/" + next((STREAMLIT / "static" / "js").glob("katex.*.js")).relative_to(STREAMLIT).as_posix()
+KATEX: Final = next((STREAMLIT / "static" / "js").glob("katex.*.js")).relative_to(STREAMLIT).as_posix()
 """Address of the script that draws formulas for Streamlit, and for ours."""
 COMPRESSIBLE: Final = (".js", ".css", ".svg", ".json")
 MAX_COMPRESSED: Final = 400
@@ -129,14 +133,49 @@ def _never_changes(start: Message) -> bool:
     return start["status"] == 200 and "immutable" in Headers(raw=start["headers"]).get("cache-control", "")
 
 
-def page_html(request: Request) -> HTMLResponse:
-    """Streamlit's HTML with our style sheets, the frame's scripts and the server's address: the folder of the page's address.
+class Pages:
+    """Answers with our HTML wherever Streamlit sends its own: at each page's address, and at those that no page has."""
 
-    Without it, whoever opens a link to `/system` has the browser try `/system/_stcore/health` and `/system/_stcore/host-config`
-    first, and log a 404 for each.
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and put ours in the place of Streamlit's HTML."""
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or "/component/" in scope["path"]:
+            await self.app(scope, receive, send)
+            return
+        ours: Response | None = None
+
+        async def replaced(message: Message) -> None:
+            nonlocal ours
+            if message["type"] == "http.response.start" and _is_page(message):
+                ours = page_html(scope)
+                await ours(scope, receive, send)
+            elif ours is None:
+                await send(message)
+
+        # what a browser has kept of another app at this address counts for nothing
+        headers = [(name, value) for name, value in scope["headers"] if name not in (b"if-none-match", b"if-modified-since")]
+        html = "text/html" in Headers(scope=scope).get("accept", "")
+        await self.app({**scope, "headers": headers} if html else scope, receive, replaced)
+
+
+def _is_page(start: Message) -> bool:
+    return start["status"] == 200 and Headers(raw=start["headers"]).get("content-type", "").startswith("text/html")
+
+
+def page_html(scope: Scope) -> Response:
+    """Streamlit's HTML with our style sheets, the frame's scripts and the app's address: the folder of the page's address.
+
+    Without the address, whoever opens a link to `/system` has the browser try `/system/_stcore/health` and
+    `/system/_stcore/host-config` first, and log a 404 for each. What no page has leads to the page that says so, answered 404.
     """
-    lesson = request.url.path.strip("/").rpartition("/")[2] in LESSONS
-    return HTMLResponse(_page_html(WIDGETS + (FORMULAS if lesson else ())), headers={"Cache-Control": "no-cache"})
+    path = scope["path"].removeprefix(scope.get("root_path", "")).removeprefix(base_path()).removeprefix("/")
+    if path and path not in URLS:
+        query = urlencode([*parse_qsl(scope["query_string"].decode("latin-1")), ("address", path)])
+        return RedirectResponse("../" * path.count("/") + f"{NO_PAGE}?{query}")
+    html = _page_html(WIDGETS + (FORMULAS if path in LESSONS else ()))
+    return HTMLResponse(html, status_code=404 if path == NO_PAGE else 200, headers={"Cache-Control": "no-cache"})
 
 
 @cache
@@ -163,8 +202,13 @@ def style(name: str) -> str:
 
 @cache
 def script(name: str) -> str:
-    """Address of one of our scripts, with its digest as version."""
-    return f"/assets/{name}?v={hashlib.sha256((SCRIPTS / name).read_bytes()).hexdigest()[:12]}"
+    """Address of one of our scripts, relative to the app's, with its digest as version."""
+    return f"assets/{name}?v={hashlib.sha256((SCRIPTS / name).read_bytes()).hexdigest()[:12]}"
+
+
+def imported(name: str) -> str:
+    """JavaScript that imports one of our scripts, wherever the app stands."""
+    return f'import(new URL("{script(name)}", window.__streamlit.BACKEND_BASE_URL).href)'
 
 
 PLOTLY: Final = script("vendor/plotly-cartesian.min.js")

@@ -18,7 +18,7 @@ def browser_component(name: str) -> Callable[..., Any]:
     """The component of the script `name`.js, registered once per process; its styles are in the page's HTML."""
     script = f"""
 export default async function (component) {{
-  const {{ receive }} = await import(new URL("{assets.script(f"{name}.js")}", location.origin).href);
+  const {{ receive }} = await {assets.imported(f"{name}.js")};
   return receive(component);
 }}
 """

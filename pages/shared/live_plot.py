@@ -117,7 +117,7 @@ def _component() -> Callable[..., Any]:
     script = f"""
 export default async function (component) {{
   try {{
-    const {{ receive }} = await import(new URL("{assets.script("live_plot.js")}", location.origin).href);
+    const {{ receive }} = await {assets.imported("live_plot.js")};
     return receive(component);
   }} catch (error) {{
     const frame = JSON.parse(new TextDecoder().decode(component.data));

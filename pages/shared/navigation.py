@@ -12,10 +12,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared.language import N_, _, current
 
-MARKET_STREAM: Final = "/stream/market"
-HANDS_STREAM: Final = "/stream/hands"
-GARMENTS_STREAM: Final = "/stream/garments"
-"""Paths of the three websockets; their modules load torch, which the server does not wait for."""
+MARKET_STREAM: Final = "stream/market"
+HANDS_STREAM: Final = "stream/hands"
+GARMENTS_STREAM: Final = "stream/garments"
+"""Addresses of the three websockets, relative to the app's; their modules load torch, which the server does not wait for."""
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
@@ -101,6 +101,9 @@ MOVED: Final[dict[str, str]] = {
 }
 """Addresses of pages that are gone, each with the nearest page that stays: links lead there still."""
 
+NO_PAGE: Final = "no-page"
+"""Where an address leads that no page has, said in the parameter `address`."""
+
 OF_THE_LIVE_PAGE: Final = frozenset(
     ("at", "colours", "contrast", "cutoff", "ex", "fee", "h", "label", "lines", "model", "moves",
      "pressure", "profile", "rec", "seed", "source", "span", "speed", "spread", "sym", "ticks", "vol", "with", "zone")
@@ -110,6 +113,12 @@ OF_THE_LIVE_PAGE: Final = frozenset(
 
 _MADE: Final[dict[str, dict[str, list[Any]]]] = {}
 """Streamlit's pages by language: to make them looks at every file, which is too much for every run."""
+
+
+def base_path() -> str:
+    """Path that the app stands under (`server.baseUrlPath`), with its first slash and without a last one; "" at the root."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{base}" if base else ""
 
 
 def tab_title(title: str) -> str:

@@ -41,7 +41,7 @@ async def healthz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Prometheus' text format; a browser, which asks for HTML, gets the page of that address, the metrics lab."""
     if "text/html" in request.headers.get("accept", ""):
-        return page_html(request)
+        return page_html(request.scope)
     from prometheus_client import CONTENT_TYPE_LATEST
 
     from core.service.metrics import metrics as current

@@ -52,21 +52,27 @@ class AppServer:
 
 @contextlib.contextmanager
 def serve(
-    script: Path, folder: Path, *, root: Path = ROOT, port: int | None = None, environment: Mapping[str, str] | None = None
+    script: Path,
+    folder: Path,
+    *,
+    root: Path = ROOT,
+    port: int | None = None,
+    environment: Mapping[str, str] | None = None,
+    base: str = "",
 ) -> Iterator[AppServer]:
     """Run a Streamlit script until the block ends; its log is `folder/server.log`.
 
     Args:
         root: working folder, whose `core` and `pages` the script imports. port: a free one where None.
-        environment: variables besides this process's own.
+        environment: variables besides this process's own. base: path that it stands under, with its first slash.
     """
     port = port or free_port()
     log = folder / "server.log"
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.baseUrlPath", base]
     variables = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=root, stdout=out, stderr=subprocess.STDOUT, env=variables)
-    server = AppServer(f"http://localhost:{port}", log, process)
+    server = AppServer(f"http://localhost:{port}{base}", log, process)
     try:
         wait_until_up(server)
         yield server

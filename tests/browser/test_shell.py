@@ -32,7 +32,7 @@ def address(entry: PageEntry) -> str:
 
 
 def test_plotly_is_of_the_version_that_the_installed_package_has(app: AppServer) -> None:
-    with urllib.request.urlopen(app.url + PLOTLY) as answer:
+    with urllib.request.urlopen(f"{app.url}/{PLOTLY}") as answer:
         assert answer.read(80).decode().splitlines()[1] == f"* plotly.js (cartesian - minified) v{get_plotlyjs_version()}"
         assert "immutable" in answer.headers["Cache-Control"]
 

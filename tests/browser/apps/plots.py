@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
-from starlette.routing import Mount, Route
+from starlette.middleware import Middleware
+from starlette.routing import Mount
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from core.figures.style import SEQUENTIAL_CLEAR, base_layout
 from pages.shared import controls, language
-from pages.shared.assets import Assets, page_html
+from pages.shared.assets import Assets, Pages
 from pages.shared.live_plot import live_plot, static_plot
 
 
@@ -59,6 +60,6 @@ def main() -> None:
 
 
 if get_script_run_ctx(suppress_warning=True) is None:
-    app = st.App(__file__, routes=[Mount("/assets", Assets()), Route("/", page_html)])
+    app = st.App(__file__, routes=[Mount("/assets", Assets())], middleware=[Middleware(Pages)])
 else:
     main()

@@ -1,0 +1,70 @@
+"""The app under a path of another server's, as JupyterHub and portals have it (`--server.baseUrlPath`)."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import NewPage, assert_fits, navigate, settled
+from tests.browser.reader import PATIENCE_MS, drawn, stat
+from tests.browser.server import ROOT, AppServer, serve
+
+BASE = "/user/ann/obs"
+
+
+@pytest.fixture(scope="module")
+def under(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    with serve(ROOT / "streamlit_app.py", tmp_path_factory.mktemp("base"), base=BASE) as server:
+        yield server
+
+
+def test_pages_streams_and_scripts_stand_under_the_path(new_page: NewPage, under: AppServer) -> None:
+    """A console error or a 404 of any file fails the test, as everywhere (`Watch`)."""
+    page = new_page(under, "/")
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.st-key-frame_controls').parentElement).position") == "fixed"
+    )  # app.css
+    navigate(page, "Markets", "Live order book")
+    expect(page).to_have_url(f"{under.url}/live", timeout=PATIENCE_MS)
+    expect(page.locator(".terminal-ladder tbody tr").first).to_be_visible(timeout=PATIENCE_MS)  # the stream has sent rows
+    assert stat(page, "Symbol")
+    page.goto(under.url + "/attention-steps?part=scores")
+    settled(page)
+    drawn(page, '[data-key="steps_raw"]')
+    page.locator('[data-key="steps_raw"] tbody td').first.click()
+    expect(page.locator("#matrix-origin .katex math")).to_have_count(1, timeout=PATIENCE_MS)
+    page.goto(under.url + "/optimisers")
+    drawn(page, ".st-key-surface_plot .live-plot")
+
+
+def test_a_phones_front_page_stands_under_the_path(new_page: NewPage, under: AppServer) -> None:
+    page = new_page(under, "/", width=390)
+    assert_fits(page)
+    page.goto(f"{under.url}/train?lang=es")  # a page that is gone leads on, with what its link chose
+    expect(page).to_have_url(f"{under.url}/score?lang=es")
+
+
+def test_an_address_that_no_page_has_shows_the_frame_and_one_sentence(chromium: Browser, under: AppServer) -> None:
+    page = chromium.new_page()
+    try:
+        for address in ("nothing", "a/b"):
+            answer = page.goto(f"{under.url}/{address}?lang=es")
+            assert answer is not None and answer.status == 404
+            expect(page.locator("h1")).to_have_text("Aquí no hay ninguna página", timeout=PATIENCE_MS)
+            expect(page.get_by_test_id("stMain").get_by_test_id("stMarkdown").locator("p")).to_contain_text([address])
+        page.get_by_role("link", name="Attention Observatory").click()
+        expect(page).to_have_url(f"{under.url}/?lang=es", timeout=PATIENCE_MS)
+    finally:
+        page.close()
+
+
+def test_what_is_no_page_answers_under_the_path_too(under: AppServer) -> None:
+    with urllib.request.urlopen(f"{under.url}/healthz") as answer:
+        assert json.load(answer)["live"] is True
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(f"{under.url}/metrics")
