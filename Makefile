@@ -18,6 +18,8 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 
 # Compiled modules are kept, whatever the caller's environment says: every process that a test starts would compile torch again.
 export PYTHONDONTWRITEBYTECODE :=
+# glibc gives each thread a heap of its own and returns little of it: with two, 800 visits end at 665 MiB instead of up to 933.
+export MALLOC_ARENA_MAX := 2
 
 .PHONY: run test numeric ray hands words lint check docs messages
 .DEFAULT_GOAL := run

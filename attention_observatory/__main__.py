@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 import sys
 
@@ -22,6 +23,10 @@ def main(arguments: list[str] | None = None) -> int:
     p.add_argument("--port", type=int, default=8501)
     p.add_argument("--address", default="localhost", help="localhost serves this machine alone, 0.0.0.0 a network")
     o, further = p.parse_known_args(given[1:])
+    if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
+        # read as a process begins: with two heaps glibc gives freed memory back, where each thread's own would keep it
+        os.environ["MALLOC_ARENA_MAX"] = "2"
+        os.execv(sys.executable, [sys.executable, "-m", "attention_observatory", "run", *given[1:]])
     command = ["run", str(APP / "streamlit_app.py"), "--server.port", str(o.port), "--server.address", o.address]
     sys.argv = ["streamlit", *command, *further]
     runpy.run_module("streamlit", run_name="__main__")

@@ -65,9 +65,8 @@ def test_the_image_copies_what_is_in_the_repository_and_all_that_the_app_needs()
 def test_the_container_is_a_plain_user_and_answers_where_it_is_asked() -> None:
     assert instructions("USER") == ["observatory"]
     (port,) = instructions("EXPOSE")
-    command = json.loads(instructions("CMD")[-1])
-    assert command[command.index("--server.port") + 1] == port and (ROOT / command[4]).is_file()
-    assert command[command.index("--server.address") + 1] == "0.0.0.0"
+    assert json.loads(instructions("CMD")[-1]) == ["sh", "start.sh"] and "deploy/start.sh ./" in instructions("COPY")
+    assert f"${{PORT:-{port}}}" in (DEPLOY / "start.sh").read_text(encoding="utf-8")
     assert f"'http://localhost:{port}', base, 'healthz'" in DOCKERFILE
     assert instructions("VOLUME") == ["/data"]
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -47,6 +50,23 @@ def server(hole: Hole, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App
     proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), hole.url) | {"no_proxy": "localhost"}
     with serve(ROOT / "streamlit_app.py", tmp_path_factory.mktemp("door"), environment=proxies) as server:
         yield server
+
+
+def test_hosts_of_demos_are_answered(tmp_path: Path) -> None:
+    """Each is started with its own files and asked by a name of its kind, as its proxy asks."""
+    venv = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    space = {"SPACE_HOST": "ana-attention.hf.space", **venv}
+    cloud = {"STREAMLIT_SECRETS_FILES": str(ROOT / "deploy" / "cloud" / "secrets.toml")}
+    for host, environment, command in (
+        ("ana-attention.hf.space", space, ("sh", "deploy/start.sh")),
+        ("attention.streamlit.app", cloud, ()),
+    ):
+        with serve(ROOT / "streamlit_app.py", tmp_path, environment=environment, command=command) as server:
+            proxy = {"Host": host, "X_Forwarded_For": "203.0.113.9"}
+            assert ask(server, "GET", "/", **proxy) == 200, host
+            assert ask(server, "GET", "/_stcore/stream", **HANDSHAKE, **proxy, Origin=f"https://{host}") == 101, host
+            assert ask(server, "GET", "/_stcore/stream", **HANDSHAKE, **proxy, Origin="https://evil.example") == 403, host
+            assert ask(server, "GET", "/", Host="evil.example") == 421, host
 
 
 def ask(server: AppServer, method: str, path: str, body: bytes = b"", **headers: str) -> int:

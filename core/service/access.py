@@ -22,6 +22,8 @@ from core.messages import Message, Refusal, compose
 HOSTS_VARIABLE: Final = "OBSERVATORY_HOSTS"
 """Environment variable: host names the app is reached by, separated by commas, each with its port where a proxy asks the app by
 another name (`desk.example:8443`); `*.example` for all below a name, "*" for any."""
+FRAMES_VARIABLE: Final = "OBSERVATORY_FRAMES"
+"""Environment variable: sites whose pages may show the app in a frame (`https://portal.example`), separated by commas."""
 USERS_VARIABLE: Final = "OBSERVATORY_USERS"
 """Environment variable: e-mail addresses of those who count as signed in, separated by commas; empty: all who signed in."""
 OPEN_VARIABLE: Final = "OBSERVATORY_OPEN"

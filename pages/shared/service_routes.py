@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -11,7 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from core.service.access import HOSTS_VARIABLE, Action, NotAllowed, RequestAddress, Visitor, requester_of
+from core.service.access import FRAMES_VARIABLE, HOSTS_VARIABLE, Action, NotAllowed, RequestAddress, Visitor, listed, requester_of
 from core.service.hosts import host_allowed, origin_allowed
 from pages.shared import permissions
 from pages.shared.assets import page_html
@@ -56,7 +57,8 @@ class Gate:
     """Refuses what no page decides over, and says that no page stands in another's frame.
 
     A request whose `Host` is not this server's is refused, and one that another's page sends (`Origin`), pages, uploads and
-    sockets alike; so are Streamlit's own metrics, to strangers. What is answered may be framed by the server's own pages alone.
+    sockets alike; so are Streamlit's own metrics, to strangers. What is answered may be framed by the server's own pages, and
+    those of `OBSERVATORY_FRAMES`.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -78,10 +80,16 @@ class Gate:
 
             async def framed(message: Message) -> None:
                 if message["type"] == "http.response.start":
-                    MutableHeaders(scope=message).append("Content-Security-Policy", "frame-ancestors 'self'")
+                    MutableHeaders(scope=message).append("Content-Security-Policy", framed_by())
                 await send(message)
 
             await self.app(scope, receive, framed)
+
+
+def framed_by() -> str:
+    """The header that says whose pages may show the app in a frame: its own, and those of the environment's sites."""
+    sites = sorted(site for site in listed(FRAMES_VARIABLE) if re.fullmatch(r"https?://[\w.*:-]+", site))
+    return " ".join(("frame-ancestors 'self'", *sites))
 
 
 def refused(scope: Scope) -> PlainTextResponse | None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,17 +59,29 @@ def serve(
     port: int | None = None,
     environment: Mapping[str, str] | None = None,
     base: str = "",
+    command: Sequence[str] = (),
 ) -> Iterator[AppServer]:
     """Run a Streamlit script until the block ends; its log is `folder/server.log`.
 
     Args:
         root: working folder, whose `core` and `pages` the script imports. port: a free one where None.
         environment: variables besides this process's own. base: path that it stands under, with its first slash.
+        command: in place of Streamlit's; it takes the port from the variable `PORT`.
     """
     port = port or free_port()
     log = folder / "server.log"
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.baseUrlPath", base]
-    variables = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
+    command = command or [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        str(script),
+        "--server.port",
+        str(port),
+        "--server.baseUrlPath",
+        base,
+    ]
+    variables = {**os.environ, "PYTHONUNBUFFERED": "1", "PORT": str(port), **(environment or {})}
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=root, stdout=out, stderr=subprocess.STDOUT, env=variables)
     server = AppServer(f"http://localhost:{port}{base}", log, process)

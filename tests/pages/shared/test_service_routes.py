@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from core.service import health as health_module
-from core.service.access import PROXY_SEEN, TOKEN_VARIABLE
+from core.service.access import FRAMES_VARIABLE, PROXY_SEEN, TOKEN_VARIABLE
 from pages.shared import service_routes
 
 APP = Starlette(
@@ -117,6 +117,8 @@ def policy(path: str) -> list[bytes]:
     return [value for name, value in ask(path)[0]["headers"] if name == b"content-security-policy"]
 
 
-def test_no_page_stands_in_the_frame_of_anothers() -> None:
+def test_no_page_stands_in_the_frame_of_anothers(monkeypatch: pytest.MonkeyPatch) -> None:
     for path in ("/", "/live", "/live?embed=true", "/cost", "/cost?part=growth&embed=true"):
         assert policy(path) == [b"frame-ancestors 'self'"], path
+    monkeypatch.setenv(FRAMES_VARIABLE, "https://portal.example, evil; script-src *")
+    assert policy("/") == [b"frame-ancestors 'self' https://portal.example"]
