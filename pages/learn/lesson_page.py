@@ -255,13 +255,14 @@ def _body(page: LessonPage, part: Part) -> None:
     """Everything that changes with a dial; a fragment, which runs again on its own."""
     stage = projector.stage()
     in_course = lesson_of(page.url, part.code) is not None
-    place = diagram.place(kept=in_course and part.diagram) if stage is None else stage.diagram
     try:
         with nullcontext() if stage is None else stage.hidden:
             above = part.above()
+        pictured = st.container(key="lesson_figure") if stage is None else None
         with nullcontext() if stage is None else stage.dial:
             turned = frame.draw_dials(part.key, part.dials(**above), first=part.first)
         shown, below = st.container(gap="xsmall"), st.container()
+        place = diagram.place(kept=in_course and part.diagram) if stage is None else stage.diagram
         if part.below is not None and stage is None:
             with below:
                 part.below(**above, **turned.values)
@@ -279,8 +280,9 @@ def _body(page: LessonPage, part: Part) -> None:
         _project(view, turned, stage, moved, bare=bare)
         stage.code()
     else:
+        assert pictured is not None
         with shown:
-            _show(view, turned, moved, seen=seen) if bare else st.caption(_covered())
+            _show(view, turned, moved, pictured, seen=seen) if bare else st.caption(_covered())
     _diagram(page, part, view, place, seen)
     if stage is None:
         _foot(page, part, view if bare else None)
@@ -325,13 +327,19 @@ def _flat(item: Item) -> Iterator[Show]:
             yield from _flat(one)
 
 
-def _show(view: PartView, turned: Turned, moved: Moved | None, *, seen: bool) -> None:
-    """Equations, figure, what moved, what to look for (which may tell the question's answer: once it is `seen`), and the rest."""
+def _show(view: PartView, turned: Turned, moved: Moved | None, pictured: Any, *, seen: bool) -> None:
+    """Equations beside the dials, the figure above them; below, sentences on it, what moved, what to look for, and the rest.
+
+    Args:
+        pictured: the container above the dials.
+        seen: whether the question is answered, which what to look for may tell.
+    """
     with turned.place:
         for worked in view.equations():
             frame.show_equation(worked)
     for item in view.figures(moved):
-        _draw(item)
+        with pictured if any(isinstance(one, Drawn) for one in _flat(item)) else nullcontext():
+            _draw(item)
     if view.followed:
         what_moved.say(view.followed, moved)
     if view.notes and seen:
