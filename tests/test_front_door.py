@@ -98,7 +98,7 @@ def test_a_foreign_page_is_refused_at_once_and_nothing_is_asked_of_the_internet(
         assert ask(server, "PUT", "/_stcore/upload_file/visitor/file", b"x", Origin=origin) == 403
         assert ask(server, "POST", "/_stcore/agent/interact", b"{}", Origin=origin) == 403
     for path in PATHS:
-        assert ask(server, "GET", path, **HANDSHAKE, Host="evil.example", Origin="http://evil.example") == 403, path
+        assert ask(server, "GET", path, **HANDSHAKE, Host="evil.example", Origin="http://evil.example") == 421, path
     assert ask(server, "GET", "/", Host="evil.example") == 421
     assert hole.asked == 0
     assert "external IP" not in server.written()

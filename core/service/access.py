@@ -110,8 +110,14 @@ class Visitor:
 
     @property
     def limited_by(self) -> str:
-        """Address that limits are counted by; "" for who runs the server, and where it is unknown."""
-        return "" if self.role is Role.OPERATOR else self.address
+        """Address that limits are counted by; "" for who runs the server, and where it is unknown.
+
+        Of IPv6 the network, since a house has 2^64 addresses.
+        """
+        if self.role is Role.OPERATOR or ":" not in self.address:
+            return "" if self.role is Role.OPERATOR else self.address
+        known = ipaddress.IPv6Address(self.address.partition("%")[0])
+        return str(known.ipv4_mapped or ipaddress.IPv6Network((int(known) >> 64 << 64, 64)))
 
     def may(self, action: Action, *, own: bool = True) -> bool:
         """Tells whether the table opens an action to this visitor.

@@ -5,54 +5,61 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final
 
 from core.messages import Message, compose
+from core.service.limits import MIB, UPLOADED, UPLOADS, Limit, Places
 
-MIB: Final = 2**20
-MAX_OF_VISITOR: Final = 800 * MIB
-"""Bytes of one visitor's uploads: two of the largest files that a widget takes."""
-MAX_TOTAL: Final = 2_048 * MIB
-"""Bytes of everybody's uploads."""
+Holder = tuple[str, str]
+"""A visitor and the address that limits are counted by."""
 
 
 class UploadCaps:
     """Decides over each upload before it is read. Safe from any thread.
 
     Args:
-        max_of_visitor, max_total: bytes.
+        bytes_of: bytes kept and under way. under_way: uploads.
     """
 
-    def __init__(self, *, max_of_visitor: int = MAX_OF_VISITOR, max_total: int = MAX_TOTAL) -> None:
-        self._max_of_visitor, self._max_total = max_of_visitor, max_total
+    def __init__(self, *, bytes_of: Limit = UPLOADED, under_way: Limit = UPLOADS) -> None:
+        self._limit, self._under_way = bytes_of, Places(under_way)
         self._lock = threading.Lock()
-        self._coming: Counter[str] = Counter()
+        self._coming: Counter[Holder] = Counter()
 
-    def begin(self, visitor: str, size: int, held: Mapping[str, int]) -> Message | None:
+    def begin(self, by: Holder, size: int, held: Mapping[Holder, int]) -> Message | None:
         """Ask for an upload, and count it as under way; a sentence says why it is refused.
 
         Args:
-            size: bytes to come. held: bytes that are kept already, by visitor.
+            size: bytes to come. held: bytes that are kept already.
         """
+        visitor, address = by
         with self._lock:
-            mine = held.get(visitor, 0) + self._coming[visitor] + size
-            if mine > self._max_of_visitor:
+            kept = Counter(held) + self._coming
+            mine = sum(count for (other, _), count in kept.items() if other == visitor) + size
+            near = sum(count for (_, other), count in kept.items() if other == address) + size
+            if self._limit.visitor is not None and mine > self._limit.visitor:
                 return compose(
                     "Your uploads would take {size} MiB, and one visitor may keep {most}: remove some, or close other tabs.",
                     size=-(-mine // MIB),
-                    most=self._max_of_visitor // MIB,
+                    most=self._limit.visitor // MIB,
                 )
-            if sum(held.values()) + self._coming.total() + size > self._max_total:
+            if address and self._limit.address is not None and near > self._limit.address:
+                return compose(
+                    "Uploads of your address would take {size} MiB, and it may keep {most}: remove some, or close other tabs.",
+                    size=-(-near // MIB),
+                    most=self._limit.address // MIB,
+                )
+            if kept.total() + size > self._limit.total:
                 return compose(
                     "All visitors' uploads together take the {most} MiB that this server keeps: try again later.",
-                    most=self._max_total // MIB,
+                    most=self._limit.total // MIB,
                 )
-            self._coming[visitor] += size
+            if self._under_way.take(address) is not None:
+                return compose("Too many uploads are under way: try again once some of them are over.")
+            self._coming[by] += size
             return None
 
-    def end(self, visitor: str, size: int) -> None:
+    def end(self, by: Holder, size: int) -> None:
         """The upload is over: it is kept by now, or it failed."""
         with self._lock:
-            self._coming[visitor] -= size
-            if self._coming[visitor] <= 0:
-                del self._coming[visitor]
+            self._under_way.give_back(by[1])
+            self._coming -= Counter({by: size})

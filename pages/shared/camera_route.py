@@ -18,18 +18,17 @@ from core.camera import Picture
 from core.messages import BadValue, compose
 from core.service import decoding
 from core.service.access import Visitor
+from core.service.limits import CAMERAS, Places
 from pages.shared import service_routes
 from pages.shared.language import _, translate_to
 
-MAX_VIEWERS: Final = 4
-"""Cameras read at once: each takes about a third of a core at ten frames a second."""
 MAX_TEXT: Final = 100_000
 """Characters of a wish."""
-IDLE_S: Final = 30.0
-"""Seconds without a frame after which a camera gives its place to another."""
+IDLE_S: Final = 10.0
+"""Seconds without a frame that can be read after which a camera gives its place to another; wishes hold none."""
 BUSY, NOT_SET_UP, IDLE = 4429, 4404, 4408
 """Codes with which the socket is closed."""
-_viewers: set[WebSocket] = set()
+_places: Final = Places(CAMERAS)
 
 
 class CameraReader(Protocol):
@@ -69,20 +68,26 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
     """
     language = websocket.query_params.get("lang", "en")
     await websocket.accept()
-    if len(_viewers) >= MAX_VIEWERS:
-        busy = compose("{most} cameras are being read already: try again later", most=MAX_VIEWERS)
-        await _refuse(websocket, language, BUSY, busy)
-        return
     visitor = service_routes.requester(websocket.scope)
-    _viewers.add(websocket)  # before the next await, in which others may come
+    full = _places.take(visitor.limited_by)
+    if full == "all":
+        await _refuse(
+            websocket, language, BUSY, compose("{most} cameras are being read already: try again later", most=CAMERAS.total)
+        )
+        return
+    if full == "address":
+        near = compose("{most} cameras of your address are being read already: stop one of them", most=CAMERAS.address)
+        await _refuse(websocket, language, BUSY, near)
+        return
     try:
         try:
             reader = await asyncio.to_thread(make, websocket.query_params)
         except ValueError as error:
             await _refuse(websocket, language, NOT_SET_UP, str(error))
             return
+        due = asyncio.get_running_loop().time() + IDLE_S
         while True:
-            async with asyncio.timeout(IDLE_S):
+            async with asyncio.timeout_at(due):
                 message = await websocket.receive()
             if message["type"] == "websocket.disconnect":
                 return
@@ -91,6 +96,7 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
                     reader.wish(_wish(message.get("text") or ""))
                     continue
                 answer = await asyncio.to_thread(_read, reader, visitor, message["bytes"])
+                due = asyncio.get_running_loop().time() + IDLE_S
             except ValueError as error:
                 answer = {"error": translate_to(language, str(error))}
             await websocket.send_text(json.dumps(answer))
@@ -99,7 +105,7 @@ async def camera_stream(websocket: WebSocket, make: Callable[[QueryParams], Came
     except WebSocketDisconnect:
         return
     finally:
-        _viewers.discard(websocket)
+        _places.give_back(visitor.limited_by)
 
 
 async def _refuse(websocket: WebSocket, language: str, code: int, sentence: str) -> None:

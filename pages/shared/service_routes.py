@@ -10,10 +10,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from starlette.websockets import WebSocketClose
 
 from core.service.access import FRAMES_VARIABLE, HOSTS_VARIABLE, Action, NotAllowed, RequestAddress, Visitor, listed, requester_of
 from core.service.hosts import host_allowed, origin_allowed
+from core.service.limits import SOCKETS, Places
 from pages.shared import permissions
 from pages.shared.assets import page_html
 
@@ -61,21 +61,27 @@ class Gate:
     those of `OBSERVATORY_FRAMES`.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, sockets: Places | None = None) -> None:
+        self.app, self.sockets = app, sockets or Places(SOCKETS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass an allowed request on."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        refusal = refused(scope)
-        if refusal is not None and scope["type"] == "websocket":
-            await WebSocketClose(code=4403)(scope, receive, send)  # before it is accepted: the handshake is answered 403
-        elif refusal is not None:
-            await refusal(scope, receive, send)
+        came = address(scope)
+        refusal = refused(scope, came)
+        if refusal is not None:
+            await refusal(scope, receive, send)  # of a socket too: the handshake is answered so
         elif scope["type"] == "websocket":
-            await self.app(_of_one_name(scope), receive, send)
+            by = requester_of(came).limited_by
+            if self.sockets.take(by) is not None:
+                await PlainTextResponse("Too many sockets are open here: close a tab.\n", status_code=429)(scope, receive, send)
+                return
+            try:
+                await self.app(_of_one_name(scope), receive, send)
+            finally:
+                self.sockets.give_back(by)
         else:
 
             async def framed(message: Message) -> None:
@@ -92,9 +98,8 @@ def framed_by() -> str:
     return " ".join(("frame-ancestors 'self'", *sites))
 
 
-def refused(scope: Scope) -> PlainTextResponse | None:
+def refused(scope: Scope, came: RequestAddress) -> PlainTextResponse | None:
     """Answer to a request that is not passed on."""
-    came = address(scope)
     if not host_allowed(came.headers.get("host", ""), came.bind, came.public_name):
         sentence = f"This server does not go by that name: whoever runs it may add the name to {HOSTS_VARIABLE}.\n"
         return PlainTextResponse(sentence, status_code=421)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import OrderedDict
 from typing import Any, Final
@@ -9,15 +10,19 @@ from typing import Any, Final
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as ReceivedMessage
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.messages import Message, translate
-from core.service.uploads import UploadCaps
-from pages.shared import controls
+from core.service.access import requester_of
+from core.service.uploads import Holder, UploadCaps
+from pages.shared import controls, permissions, service_routes
 
 UPLOAD: Final = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")
 MAX_REFUSALS: Final = 256
+STALLED_S: Final = 30.0
+"""Seconds without a byte after which an upload is given up."""
 
 _refusals: OrderedDict[str, Message] = OrderedDict()
 
@@ -38,24 +43,42 @@ class UploadCheck:
         if not length.isdigit():
             await PlainTextResponse("An upload says its size first (Content-Length).\n", status_code=411)(scope, receive, send)
             return
-        size = int(length)
-        refusal = self.caps.begin(visitor, size, held_uploads())
+        size, by = int(length), (visitor, service_routes.requester(scope).limited_by)
+        refusal = self.caps.begin(by, size, held_uploads())
         if refusal is not None:
             tell(visitor, refusal)
             await PlainTextResponse(f"{refusal}\n", status_code=413)(scope, receive, send)
             return
+
+        async def arriving() -> ReceivedMessage:
+            try:
+                async with asyncio.timeout(STALLED_S):
+                    return await receive()
+            except TimeoutError:
+                return {"type": "http.disconnect"}  # one that stands still holds its place for nobody
+
         try:
-            await self.app(scope, receive, send)
+            await self.app(scope, arriving, send)
         finally:
-            self.caps.end(visitor, size)
+            self.caps.end(by, size)
 
 
-def held_uploads() -> dict[str, int]:
-    """Bytes that Streamlit keeps of each visitor's uploads."""
+def held_uploads() -> dict[Holder, int]:
+    """Bytes that Streamlit keeps of each visitor's uploads; of one whose tab is closed no address is known."""
     if not Runtime.exists():
         return {}
     storage: dict[str, dict[str, Any]] = getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {})
-    return {visitor: sum(len(one.data) for one in list(files.values())) for visitor, files in list(storage.items())}
+    sizes = {visitor: sum(len(one.data) for one in list(files.values())) for visitor, files in list(storage.items())}
+    return {(visitor, _address(visitor)): size for visitor, size in sizes.items()}
+
+
+def _address(visitor: str) -> str:
+    client = Runtime.instance().get_client(visitor)
+    known = client.client_context if client is not None else None
+    if known is None:
+        return ""
+    headers = {name.lower(): value for name, value in known.headers}
+    return requester_of(permissions.connection(headers, known.remote_ip or "")).limited_by
 
 
 def tell(visitor: str, refusal: Message) -> None:

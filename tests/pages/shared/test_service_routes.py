@@ -12,9 +12,11 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from core.service import health as health_module
 from core.service.access import FRAMES_VARIABLE, PROXY_SEEN, TOKEN_VARIABLE
+from core.service.limits import Limit, Places
 from pages.shared import service_routes
 
 APP = Starlette(
@@ -35,7 +37,14 @@ def no_proxy_yet() -> Iterator[None]:
 
 
 def ask(
-    path: str, *, host: str = "localhost:1", accept: str = "*/*", kind: str = "http", peer: str = "127.0.0.1", **headers: str
+    path: str,
+    *,
+    host: str = "localhost:1",
+    accept: str = "*/*",
+    kind: str = "http",
+    peer: str = "127.0.0.1",
+    app: ASGIApp = APP,
+    **headers: str,
 ) -> list[dict[str, Any]]:
     """Messages that the application sends for one request; underscores in headers stand for hyphens."""
     sent: list[dict[str, Any]] = []
@@ -55,7 +64,7 @@ def ask(
         "headers": [(name.encode(), value.encode()) for name, value in named.items()],
         "client": (peer, 1),
     }
-    asyncio.run(APP(scope, receive, send))
+    asyncio.run(app(scope, receive, send))
     return sent
 
 
@@ -82,11 +91,22 @@ def test_metrics_for_prometheus_and_the_lab_for_a_browser(monkeypatch: pytest.Mo
 def test_a_name_that_is_not_the_servers_is_refused_before_any_route() -> None:
     start, body = ask("/healthz", host="evil.example")
     assert start["status"] == 421 and b"OBSERVATORY_HOSTS" in body["body"]
-    assert ask("/stream/market", host="evil.example", kind="websocket")[0] == {
-        "type": "websocket.close",
-        "code": 4403,
-        "reason": "",
-    }
+    refused = ask("/stream/market", host="evil.example", kind="websocket")[0]
+    assert refused["type"] == "websocket.http.response.start" and refused["status"] == 421
+
+
+def test_sockets_of_one_address_are_counted_and_let_go_again() -> None:
+    places = Places(Limit(total=9, address=1))
+
+    async def fails(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        assert places.held == 1
+        raise RuntimeError
+
+    gate = service_routes.Gate(fails, places)
+    with pytest.raises(RuntimeError):
+        ask("/", kind="websocket", app=gate)
+    assert places.take("127.0.0.1") is None
+    assert ask("/", kind="websocket", app=gate)[0]["status"] == 429
 
 
 FAR = {"peer": "203.0.113.9", "host": "203.0.113.7:8501"}

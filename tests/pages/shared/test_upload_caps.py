@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from core.service.limits import Limit
 from core.service.uploads import UploadCaps
 from pages.shared import upload_caps
 from pages.shared.upload_caps import UploadCheck
@@ -38,8 +39,8 @@ async def passed_on(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture
 def check(monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadCheck]:
-    monkeypatch.setattr(upload_caps, "held_uploads", lambda: {"visitor-1": 95})
-    yield UploadCheck(passed_on, UploadCaps(max_of_visitor=100, max_total=1_000))
+    monkeypatch.setattr(upload_caps, "held_uploads", lambda: {("visitor-1", "10.0.0.7"): 95})
+    yield UploadCheck(passed_on, UploadCaps(bytes_of=Limit(total=1_000, visitor=100)))
     upload_caps._refusals.clear()
 
 

@@ -16,6 +16,7 @@ from PIL import Image
 from starlette.websockets import WebSocket
 
 from core import checkpoints
+from core.service.limits import Limit, Places
 from core.signs import examples
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.live_reading import LiveReading, SaidGloss
@@ -104,7 +105,7 @@ def test_each_frame_gets_an_answer_and_a_bad_one_a_sentence(reader: None) -> Non
         "a frame has 500000 bytes: 400000 at most",
     ]
     assert last["frame"] == 1
-    assert not camera_route._viewers
+    assert camera_route._places.held == 0
 
 
 def test_the_fingers_that_differ_from_the_sign_asked_for_are_told(reader: None) -> None:
@@ -119,21 +120,27 @@ def test_the_fingers_that_differ_from_the_sign_asked_for_are_told(reader: None) 
 
 
 def test_a_camera_that_sends_nothing_gives_its_place_to_another(reader: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Silent(Socket):
-        async def receive(self) -> dict[str, Any]:
-            return await super().receive() if self.sent else {"never": await asyncio.Event().wait()}
+    class Wishing(Socket):
+        """Sends a frame, and then wishes without end, as one does that holds its place for nothing."""
 
-    monkeypatch.setattr(camera_route, "IDLE_S", 0.05)
-    socket = serve(Silent(jpeg(8, 8)))
-    assert socket.closed == camera_route.IDLE and not camera_route._viewers
+        async def receive(self) -> dict[str, Any]:
+            await asyncio.sleep(0.005)
+            return await super().receive() if self.sent else {"type": "websocket.receive", "text": "{}"}
+
+    monkeypatch.setattr(camera_route, "IDLE_S", 0.5)
+    socket = serve(Wishing(jpeg(8, 8)))
+    assert socket.closed == camera_route.IDLE and camera_route._places.held == 0
     assert "hands" in socket.got[0] and "no frame came for" in socket.got[-1]["error"]
 
 
 def test_too_many_cameras_are_told_so_in_their_language(reader: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(camera_route, "_viewers", set(range(4)))
-    socket = serve(Socket(jpeg(8, 8), lang="es"))
-    assert socket.closed == camera_route.BUSY
-    assert socket.got == [{"error": "ya se están leyendo 4 cámaras: inténtalo más tarde"}]
+    for limit, sentence in (
+        (Limit(total=0), "ya se están leyendo 4 cámaras: inténtalo más tarde"),
+        (Limit(total=1, address=0), "ya se están leyendo 3 cámaras de tu dirección: detén una de ellas"),
+    ):
+        monkeypatch.setattr(camera_route, "_places", Places(limit))
+        socket = serve(Socket(jpeg(8, 8), lang="es"))
+        assert socket.closed == camera_route.BUSY and socket.got == [{"error": sentence}]
 
 
 def test_without_the_models_the_socket_and_the_page_say_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,40 @@
+"""What may be held at once, by all and by address."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.service import limits
+from core.service.access import Role, Visitor
+from core.service.limits import Limit, Places
+from tests.test_docs import ROOT
+
+
+def test_places_are_counted_by_all_and_by_address() -> None:
+    places = Places(Limit(total=3, address=2))
+    assert [places.take("a") for _ in range(3)] == [None, None, "address"]
+    assert places.take("b") is None and places.take("c") == "all"
+    places.give_back("a")
+    assert places.take("") is None and places.take("") == "all" and places.held == 3
+    for one in ("a", "b", ""):
+        places.give_back(one)
+    assert places.held == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("203.0.113.9", "203.0.113.9"),
+        ("2001:db8:1:2::7", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::8%eth0", "2001:db8:1:2::/64"),
+        ("::ffff:203.0.113.9", "203.0.113.9"),
+        ("", ""),
+    ],
+)
+def test_a_house_of_ipv6_is_one_address(address: str, counted: str) -> None:
+    assert Visitor(id="tab", role=Role.STRANGER, address=address).limited_by == counted
+    assert Visitor(id="tab", role=Role.OPERATOR, address=address).limited_by == ""
+
+
+def test_the_documentation_holds_the_table_as_the_code_has_it() -> None:
+    assert limits.table() in (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8"), f"docs/deploy.md lacks\n{limits.table()}"
