@@ -74,12 +74,6 @@ def normalise_matrix(x: Tensor) -> Tensor:
     return (x - x.mean()) / torch.where(spread > 0, spread, torch.ones_like(spread))
 
 
-def without_root(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(x - mean) / sqrt(variance + epsilon), and the notebook's (x - mean) / (variance + epsilon) (D22)."""
-    centred, variance = x - x.mean(), x.var() + EPSILON
-    return centred / np.sqrt(variance), centred / variance
-
-
 def example_batch(*, level: float = 3.0) -> Tensor:
     """(samples, steps, channels): noisy waves whose level differs by sample and whose size differs by channel.
 

@@ -7,14 +7,13 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures.learn import norms as figures
-from core.figures.learn.attention_steps import grouped_bars
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.norms import norms_diagram
 from core.lecture import activations, norms
 from core.lecture.claims import norms as said
 from core.lecture.claims import told
 from core.lecture.norms import Norm
-from core.lecture.notebooks import on_screen, rounded
+from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
 from core.lecture.worked import Worked
 from pages.learn import diagram, questions
@@ -238,33 +237,6 @@ def depth(layers: int, seed: int) -> PartView:
     )
 
 
-def without_root(scale: float, sample: int) -> PartView:
-    """LayerNorm beside the notebook's formula, which lacks the square root (D22)."""
-    drawn = rounded(norms.example_batch()[sample - 1, 0].numpy(), 2)
-    x = scale * drawn
-    right, written = norms.without_root(x)
-    gap = float(abs(right - written).max())
-    bars = {"x": x, _("with the root"): right, _("without"): written}
-    alt = _("Four features of an item, with LayerNorm and with the formula that lacks the root.")
-    agree = _("Both agree only where the spread is 1; here they differ by {gap} at most.").format(gap=number(gap, 3))
-    shown = {"with the root": right, "without": written, "spread with": right.std(), "spread without": written.std()}
-    return PartView(
-        equation=Worked(
-            rf"{STANDARD} \qquad \text{{D22: }} \frac{{x - \mu}}{{\sigma^2 + \varepsilon}}",
-            rf"\begin{{aligned}} \sigma &= {tex(float(x.std()))},\ \sigma^2 = {tex(float(x.var()))} \\ "
-            rf"\mathrm{{std}}(\hat x) &= {tex(float(right.std()))} \\ "
-            rf"\text{{D22: }} &= {tex(float(written.std()))} \end{{aligned}}",
-            _("without the root the spread is 1 over the spread of the input"),
-        ),
-        figure=[
-            plot(grouped_bars(bars, x_title=_("Feature"), y_title=_("Value")), "root_bars", alt),
-            check(agree, gap < 0.01),
-        ],
-        notes=[passage("norms", "without_root")],
-        taken=lambda: {"X": drawn, "SCALE": scale} | on_screen(shown),
-    )
-
-
 render(
     LessonPage(
         "norms",
@@ -292,10 +264,6 @@ render(
                 "layers": slider(_("Layers"), 2, 16, key="depth_layers", default=8),
                 "seed": slider(_("Draw of the weights"), 1, 10, key="depth_seed", default=1),
             }, depth, "depth_dial"),
-            Part("without_root", _("Without the root"), lambda: {
-                "scale": slider(_("All features times"), 0.1, 10.0, key="root_scale", default=2.0, step=0.1, short=_("Scale")),
-                "sample": slider(_("Item"), 1, 3, key="root_item", default=1),
-            }, without_root, "root_dial", diagram=False),
         ],
         _(
             "vit-report sections 2.3, 2.4, 3.3 to 3.5; iiga-equations sections 3.2, 6, 7, 8.2, 9.1 and 16; tlob-architecture "

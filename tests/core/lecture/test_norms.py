@@ -156,12 +156,3 @@ def test_pre_norm_grows_along_the_stack_and_post_norm_does_not() -> None:
     post, pre = (n.new_stack(8, pre_norm=flag) for flag in (False, True))
     np.testing.assert_allclose(post.activations[1:], 1, rtol=1e-3)
     assert (np.diff(pre.activations) > 0).all()
-
-
-def test_layer_norm_needs_its_root() -> None:
-    x = np.array([1.0, 2.0, 4.0, 9.0])
-    right, written = n.without_root(x)
-    assert np.allclose(right, torch.nn.functional.layer_norm(torch.tensor(x), (4,)))
-    assert np.allclose(n.without_root(10 * x)[0], right, atol=1e-5) and np.allclose(
-        n.without_root(10 * x)[1], written / 10, atol=1e-5
-    )
