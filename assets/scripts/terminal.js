@@ -582,8 +582,8 @@ class Terminal {
     const tell = (name, value) => this.command(name, value);
     const acts = {
       " ": () => tell("play", null),
-      "[": () => tell("slower", null),
-      "]": () => tell("faster", null),
+      "[": () => this.changeSpeed(-1),
+      "]": () => this.changeSpeed(1),
       ArrowLeft: () => this.chart.pan(-0.25),
       ArrowRight: () => this.chart.pan(0.25),
       l: () => this.chart.goLive(),
@@ -598,6 +598,16 @@ class Terminal {
     if (!act) return;
     event.preventDefault();
     act();
+  }
+
+  // Presses that come one soon after another are one command: of several within one run of the page only the last would arrive.
+  changeSpeed(by) {
+    this.speedBy = (this.speedBy ?? 0) + by;
+    clearTimeout(this.speedTimer);
+    this.speedTimer = setTimeout(() => {
+      this.command("speed", this.speedBy);
+      this.speedBy = 0;
+    }, 250);
   }
 
   toggleHelp() {

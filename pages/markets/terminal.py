@@ -121,7 +121,7 @@ def show(
 
     Args:
         viewer: who watches, for the stream's ticket.
-        on_command: called with the name and value of a key the reader pressed ("play", "slower", "faster", "horizon").
+        on_command: called with the name and value of a key the reader pressed ("play", "speed", "horizon").
         on_fallback: called where the browser cannot reach the stream.
         streamed: False puts the newest rows into the component itself, for a browser that cannot reach the stream.
     """

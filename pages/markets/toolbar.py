@@ -128,9 +128,9 @@ def remember_moment(feed: object) -> None:
 
 
 def obey(session: MarketSession, name: str, value: object, heads: tuple[int, ...]) -> None:
-    """A key or a press on the screen: play, slower, faster, horizon, seek, lines, presentation."""
+    """A key or a press on the screen: play, speed, horizon, seek, lines, presentation."""
     feed = session.feed
-    if kind_of(feed.key) == "shared" and name in ("seek", "play", "slower", "faster"):
+    if kind_of(feed.key) == "shared" and name in ("seek", "play", "speed"):
         return
     if name == "lines" and isinstance(value, list):
         prices = [f"{float(price):.10g}" for price in value[:MAX_LINES]]
@@ -144,10 +144,10 @@ def obey(session: MarketSession, name: str, value: object, heads: tuple[int, ...
         st.session_state[controls.PRESENTATION] = bool(value)
     elif name == "play" and isinstance(feed, PlayedFeed):
         set_playing(feed, feed.paused)
-    elif name in ("slower", "faster") and isinstance(feed, PlayedFeed):
+    elif name == "speed" and isinstance(feed, PlayedFeed) and isinstance(value, int):
         speeds: list[float | None] = [*SPEEDS, None]
         at = speeds.index(feed.speed) if feed.speed in speeds else 0
-        wanted = speeds[max(0, min(len(speeds) - 1, at + (1 if name == "faster" else -1)))]
+        wanted = speeds[max(0, min(len(speeds) - 1, at + value))]
         feed.set_speed(wanted)
         st.session_state["speed"] = FASTEST if wanted is None else str(float(wanted))
 
