@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import pandas as pd
 import streamlit as st
 
 from core import checkpoints
@@ -27,7 +26,7 @@ from core.lecture.worked import Worked
 from core.messages import translate
 from pages.learn import diagram, frame, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, markdown, plot, render, stats, table
+from pages.learn.lesson_page import LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
 from pages.shared.stat_strip import Stat, stat_strip
@@ -291,6 +290,8 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
                 plot(read_, "reading", alt, height=330),
             ],
             markdown(passage("transformer", "weights")),
+            caption(scored()),
+            markdown(passage("transformer", "conventions")),
         ],
         drawing=drawing(reading.text, characters[: step + 1], probability=probability, looked=float(cross[step].max())),
         question=lambda: questions.next_look(cross, step, source, characters[min(step + 1, last)]),
@@ -405,43 +406,16 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
     )
 
 
-def card() -> PartView:
-    """The training and the scores on held-out dates and formats."""
-    it = reader().card
-    test, history, validation = it["metrics"].get("test"), it["history"], it["metrics"]["validation"]["score"]
-    strip = [
-        Stat(name=_("Parameters"), value=number(it["parameters"])),
-        Stat(name=_("Exact match, validation"), value=percent(validation, 2)),
-    ]
-    tables: list[Item] = []
-    if test:
-        base, seen = test["baselines"], _("{count} dates, days and formats never seen").format(count=number(test["samples"]))
-        hand, digits = percent(base["rules by hand"], 2), percent(base["copying the digits in order"], 1)
-        strip += [
-            Stat(name=_("Exact match, test"), value=percent(test["exact_match"], 2), note=seen),
-            Stat(name=_("Rules by hand"), value=hand, note=_("twenty lines of code, same dates")),
-            Stat(name=_("Copying the digits in order"), value=digits, note=_("the simplest rule, same dates")),
-        ]
-        exact = [percent(one, 1) for one in test["by_format"].values()]
-        scores = pd.DataFrame({_("Format"): list(test["by_format"]), _("Exact match"): exact})
-        tables = [markdown("**" + _("By held-out format") + "**"), table(scores)]
-        if test["misses"]:
-            names = dict(zip(test["misses"][0], (_("Text"), _("Right"), _("Answer")), strict=True))
-            misses = [{names[key]: value for key, value in miss.items()} for miss in test["misses"]]
-            tables += [markdown("**" + _("Some of its mistakes") + "**"), table(misses)]
-        what, name = _("Scores by format"), "dates-scores"
-        tables.append(lambda: controls.download_table(what, lambda: scores, key="dates_scores", filename=name))
-    return PartView(
-        figure=[
-            stats(*strip),
-            plot(figures.training_figure(history), "dates_training", _("Training loss and validation exact match by step.")),
-        ],
-        notes=[passage("transformer", "card")],
-        more=[
-            markdown(passage("transformer", "conventions")),
-            *tables,
-            lambda: st.code(it["command"], language="bash"),
-        ],
+def scored() -> str:
+    """The score on held-out dates, beside rules written by hand."""
+    test = reader().card["metrics"].get("test")
+    if not test:
+        return _("This model has not been tested.")
+    line = _(
+        "On {count} dates of days and formats never seen it is right on {share}, a page of rules written by hand on {rules}."
+    )
+    return line.format(
+        count=number(test["samples"]), share=percent(test["exact_match"], 2), rules=percent(test["baselines"]["rules by hand"], 2)
     )
 
 
@@ -457,7 +431,6 @@ render(
             }, beam, "beam", above=field),
             Part("nonsense", _("Nonsense"), lambda **_text: {}, nonsense, above=field),
             Part("layer", _("Inside a layer"), inside_dials, layer, "inside", "position", above=field),
-            Part("card", _("How it was trained"), dict, card, diagram=False),
         ],
         _("vit-report sections 2.1 to 2.6, 2.8 and 2.9; Vaswani et al. 2017; D12, D20, D23"),
         {

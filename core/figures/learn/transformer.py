@@ -13,7 +13,7 @@ from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
 from core.figures.matrix import Matrix
 from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, GREEN, GREY, ORANGE
-from core.figures.traces import bars, chart, line, upright
+from core.figures.traces import bars, chart, upright
 from core.messages import translate as _
 from core.models.transformer import TransformerConfig
 
@@ -145,20 +145,6 @@ def beam_figure(names: Sequence[str], probabilities: Sequence[float], *, finishe
     return chart([trace], x_title=_("Probability so far"), keep="beam", legend=False, height=80 + 44 * len(names),
                  x={"type": "log", "range": [low - 0.3, 0.05], "nticks": 6},
                  y={"type": "category", "tickfont": {"family": "monospace", "size": 14}})  # fmt: skip
-
-
-def training_figure(history: Sequence[dict[str, float]]) -> go.Figure:
-    """Loss and validation exact match by step."""
-    steps = [row["step"] for row in history]
-    traces: list[dict[str, Any]] = [
-        line(steps, [row["score"] for row in history], _("Exact match, validation"), BLUE, hover="%{y:.1%}",
-             mode="lines+markers"),
-        line(steps, [row["loss"] for row in history], _("Training loss (nats a symbol)"), ORANGE, hover="%{y:.3~g}",
-             mode="lines+markers", yaxis="y2"),
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Step"), keep="training", hover="x unified", height=340, x={"anchor": "y2"},
-                 yaxis={"title": {"text": _("Exact match")}, "tickformat": ".0%", "range": [0, 1.05], "domain": [0.5, 1]},
-                 yaxis2={"title": {"text": _("Loss")}, "type": "log", "domain": [0, 0.4]})  # fmt: skip
 
 
 def vectors(stages: Mapping[str, NDArray[np.floating]]) -> Matrix:

@@ -63,7 +63,6 @@ def every_figure() -> list[go.Figure]:
         optimiser_figures.signal_figure({"he": np.ones(3)}, names={"he": "He"}, chosen="he"),
         matrix_figure(Matrix(values=Z, name="x", top=2.0)),
         transformer.beam_figure(["12", "13"], [0.9, 0.05], finished=[True, False]),
-        transformer.training_figure([{"step": 1, "score": 0.5, "loss": 0.1}]),
         transformer.reading_figure(np.ones(2), np.array([1.0, -1.0]), ["a", "b"]),
     ]  # fmt: skip
 

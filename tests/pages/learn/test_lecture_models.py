@@ -19,7 +19,7 @@ from tests.pages.open_page import open_page, ran, words
 
 FOLDER = ROOT / "pages" / "learn"
 PARTS = {
-    "transformer": ("decode", "beam", "nonsense", "layer", "card"),
+    "transformer": ("decode", "beam", "nonsense", "layer"),
     "norms": ("norms", "activations", "softmax", "dropout", "depth"),
     "optimisers": ("surface", "schedules", "clipping", "init"),
     "backprop": get_args(backprop.Part),
@@ -114,7 +114,7 @@ def test_without_its_checkpoint_it_says_what_to_do(monkeypatch: pytest.MonkeyPat
 
 def test_the_cards_numbers_are_on_the_page() -> None:
     metrics = checkpoints.read_card("dates")["metrics"]["test"]
-    text = words(page("transformer", part="card"))
+    text = words(page("transformer"))
     assert f"{metrics['exact_match']:.2%}" in text and f"{metrics['samples']:,}" in text
 
 
