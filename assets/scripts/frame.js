@@ -27,6 +27,29 @@ if (!window.observatoryHistory) {
     return window.observatoryHistory(state, title, url);
   };
   opening();
+  // Where no page can speak: the server is lost, or takes longer than five seconds to answer.
+  const WAIT_MS = 5_000;
+  const notice = document.createElement("p");
+  notice.id = "frame-notice";
+  notice.role = "status";
+  document.addEventListener("DOMContentLoaded", () => document.body.append(notice));
+  let answered = performance.now();
+  let met = false;
+  setInterval(() => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    const main = app?.querySelector('[data-testid="stMain"]');
+    const connected = app?.dataset.testConnectionState === "CONNECTED";
+    const stands = main?.querySelector("h1, h2, [data-testid='stElementContainer']") && !main.querySelector('[data-stale="true"] h1');
+    if (connected && stands) answered = performance.now();
+    met ||= connected;
+    const waits = performance.now() - answered > WAIT_MS;
+    const lost = met && !connected;
+    root.classList.toggle("lost", lost);
+    const chosen = new URL(location.href).searchParams.get("lang") ?? navigator.language;
+    const words = window.observatoryWords[chosen.startsWith("es") ? "es" : "en"];
+    const text = !waits ? "" : lost ? words.lost : words.starting;
+    if (notice.textContent !== text) notice.textContent = text;
+  }, 250);
   // A formula that is wider than its place can be scrolled by key, too.
   const scrollable = () => {
     for (const formula of document.querySelectorAll(".katex-display")) {
@@ -38,7 +61,7 @@ if (!window.observatoryHistory) {
   const later = () => (waiting ??= setTimeout(() => ((waiting = null), scrollable()), 300));
   new MutationObserver(later).observe(root, { childList: true, subtree: true });
   window.addEventListener("resize", later);
-  // "/" opens the search, and its line takes what is typed.
+  // "/" opens the search as its button does, and its line takes what is typed.
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.("input, textarea, select, [contenteditable], [role=dialog]")) return;
@@ -46,6 +69,9 @@ if (!window.observatoryHistory) {
     if (!button) return;
     event.preventDefault();
     button.click();
+  });
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.(".st-key-search button")) return;
     let tries = 0;
     const look = setInterval(() => {
       const line = document.querySelector(".st-key-search_for input");

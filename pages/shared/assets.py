@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pages.shared.language import LANGUAGES, N_, translate_to
 from pages.shared.navigation import ENTRIES, NO_PAGE, base_path
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
@@ -51,6 +53,11 @@ LESSONS: Final = frozenset(entry.url for entry in ENTRIES if entry.section == "L
 STREAMLIT: Final = Path(streamlit.__file__).parent / "static"
 KATEX: Final = next((STREAMLIT / "static" / "js").glob("katex.*.js")).relative_to(STREAMLIT).as_posix()
 """Address of the script that draws formulas for Streamlit, and for ours."""
+NOTICES: Final = {
+    "lost": N_("The server is lost: the page goes on by itself when it is back."),
+    "starting": N_("The page is starting: the first one after a start takes a while."),
+}
+"""Sentences of the frame where no page can speak."""
 COMPRESSIBLE: Final = (".js", ".css", ".svg", ".json")
 MAX_COMPRESSED: Final = 400
 """Files kept compressed: more than Streamlit, plotly and we have."""
@@ -185,7 +192,9 @@ def _page_html(widgets: tuple[str, ...]) -> str:
     links = "".join(f'    <link rel="modulepreload" crossorigin href="./{part.as_posix()}">\n' for part in parts)
     imports = "".join(f'import("./{part.as_posix()}");' for part in parts)
     address = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
-    scripts = "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in ("theme.js", "frame.js"))
+    words = {language: {key: translate_to(language, text) for key, text in NOTICES.items()} for language in LANGUAGES}
+    scripts = f"window.observatoryWords = {json.dumps(words, ensure_ascii=False)};\n"
+    scripts += "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in ("theme.js", "frame.js"))
     styles = "".join(style(f"{name}.css") for name in OF_EVERY_PAGE)
     html = html.replace("</head>", f"{links}  </head>", 1).replace(
         "<head>", f"<head>\n    {address}\n    <script>\n{scripts}    </script>", 1

@@ -45,8 +45,28 @@ def test_pages_streams_and_scripts_stand_under_the_path(new_page: NewPage, under
 def test_a_phones_front_page_stands_under_the_path(new_page: NewPage, under: AppServer) -> None:
     page = new_page(under, "/", width=390)
     assert_fits(page)
-    page.goto(f"{under.url}/train?lang=es")  # a page that is gone leads on, with what its link chose
-    expect(page).to_have_url(f"{under.url}/score?lang=es")
+    page.goto(f"{under.url}/class/42?lang=es")  # a page that is gone leads on, with what its link chose
+    expect(page).to_have_url(f"{under.url}/learn?lang=es")
+
+
+def test_the_search_takes_what_is_typed_and_says_what_it_found(new_page: NewPage, under: AppServer) -> None:
+    page = new_page(under, "/")
+    page.keyboard.press("/")
+    page.locator(".st-key-search_for input:focus").wait_for()
+    page.keyboard.type("binance")
+    dialog = page.get_by_role("dialog")
+    hit = dialog.get_by_test_id("stPageLink").filter(has_text="Live order book")
+    expect(hit).to_be_visible(timeout=PATIENCE_MS)
+    expect(dialog.get_by_test_id("stCaptionContainer").first).to_have_text("Page")
+    hit.click()
+    expect(page).to_have_url(f"{under.url}/live", timeout=PATIENCE_MS)
+
+
+def test_a_phones_open_menu_can_be_closed(new_page: NewPage, under: AppServer) -> None:
+    page = new_page(under, "/", width=390)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()  # fails where anything lies over it
+    expect(page.get_by_test_id("stSidebarNavLink").first).to_be_hidden()
 
 
 def test_an_address_that_no_page_has_shows_the_frame_and_one_sentence(chromium: Browser, under: AppServer) -> None:
@@ -68,3 +88,23 @@ def test_what_is_no_page_answers_under_the_path_too(under: AppServer) -> None:
         assert json.load(answer)["live"] is True
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen(f"{under.url}/metrics")
+
+
+def test_a_page_that_cannot_speak_is_spoken_for_while_it_starts_and_when_the_server_is_lost(
+    chromium: Browser, under: AppServer
+) -> None:
+    """The last test of this file: it ends the server."""
+    page = chromium.new_page()
+    try:
+        page.route("**/_stcore/host-config", lambda _: None)  # never answered
+        page.goto(f"{under.url}/?lang=es")
+        expect(page.locator("#frame-notice")).to_contain_text("La página está arrancando", timeout=PATIENCE_MS)
+        page.unroute("**/_stcore/host-config")
+        page.goto(under.url)
+        settled(page)
+        expect(page.locator("#frame-notice")).to_be_hidden()
+        under.stop()
+        expect(page.locator("#frame-notice")).to_contain_text("The server is lost", timeout=PATIENCE_MS)
+        expect(page.get_by_text("streamlit run")).to_be_hidden()
+    finally:
+        page.close()
