@@ -18,7 +18,6 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
@@ -32,7 +31,7 @@ from pages.shared import (
     permissions,
     search,
     service_routes,
-    session_lock,
+    streamlit_private,
     upload_caps,
 )
 from pages.shared.assets import Assets, Compressed, Pages, page_html
@@ -128,10 +127,8 @@ if get_script_run_ctx(suppress_warning=True) is None:
     # Whole before any page runs: Plotly takes these from `sys.modules`, even while another visitor's page imports them.
     for name in ("pandas", "PIL.Image"):
         import_module(name)
-    # Because of the folder `pages/` Streamlit treats the app as one without st.navigation until that first runs, and shows the
-    # first visitor after a start that a linked page does not exist.
-    PagesManager.uses_pages_directory = False
-    session_lock.share_locks()
+    streamlit_private.take_pages_from_navigation()
+    streamlit_private.share_locks()
     sys.setswitchinterval(SWITCH_S)
     base = navigation.base_path()
     routes = [

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import streamlit as st
-from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.messages import translate
 from core.service.access import OPEN_VARIABLE, RIGHTS, Action, RequestAddress, Visitor, visitor_of
-from pages.shared import controls
+from pages.shared import controls, streamlit_private
 from pages.shared.language import _
 
 
@@ -23,13 +22,10 @@ def visitor() -> Visitor:
     """Visitor whose page this run draws. Of a run without a connection nothing is known, and so it is a stranger's."""
     context = get_script_run_ctx()
     tab = context.session_id if context else "nobody"
-    client = runtime.get_instance().get_client(tab) if runtime.exists() else None
-    known = client.client_context if client is not None else None
-    headers = {name.lower(): value for name, value in known.headers} if known is not None else {}
-    peer = known.remote_ip if known is not None else None
+    came = streamlit_private.came_by(tab) or ({}, "")
     sign_in = has_sign_in()
     user: Mapping[str, object] | None = dict(st.user) if sign_in and st.user.is_logged_in else None
-    return visitor_of(connection(headers, peer or ""), tab=tab, sign_in=sign_in, user=user)
+    return visitor_of(connection(*came), tab=tab, sign_in=sign_in, user=user)
 
 
 def connection(headers: Mapping[str, str], peer: str) -> RequestAddress:

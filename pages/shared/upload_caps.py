@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import OrderedDict
-from typing import Any, Final
+from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as ReceivedMessage
-from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.messages import Message, translate
 from core.service.access import requester_of
 from core.service.uploads import Holder, UploadCaps
-from pages.shared import controls, permissions, service_routes
+from pages.shared import controls, permissions, service_routes, streamlit_private
 
 UPLOAD: Final = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")
 MAX_REFUSALS: Final = 256
@@ -64,21 +63,13 @@ class UploadCheck:
 
 
 def held_uploads() -> dict[Holder, int]:
-    """Bytes that Streamlit keeps of each visitor's uploads; of one whose tab is closed no address is known."""
-    if not Runtime.exists():
-        return {}
-    storage: dict[str, dict[str, Any]] = getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {})
-    sizes = {visitor: sum(len(one.data) for one in list(files.values())) for visitor, files in list(storage.items())}
-    return {(visitor, _address(visitor)): size for visitor, size in sizes.items()}
+    """Bytes that are kept of each visitor's uploads; of one whose tab is closed no address is known."""
+    return {(visitor, _address(visitor)): size for visitor, size in streamlit_private.held_uploads().items()}
 
 
 def _address(visitor: str) -> str:
-    client = Runtime.instance().get_client(visitor)
-    known = client.client_context if client is not None else None
-    if known is None:
-        return ""
-    headers = {name.lower(): value for name, value in known.headers}
-    return requester_of(permissions.connection(headers, known.remote_ip or "")).limited_by
+    came = streamlit_private.came_by(visitor)
+    return requester_of(permissions.connection(*came)).limited_by if came is not None else ""
 
 
 def tell(visitor: str, refusal: Message) -> None:
@@ -86,10 +77,7 @@ def tell(visitor: str, refusal: Message) -> None:
     _refusals[visitor] = refusal
     while len(_refusals) > MAX_REFUSALS:
         _refusals.popitem(last=False)
-    if Runtime.exists():
-        info = Runtime.instance()._session_mgr.get_active_session_info(visitor)
-        if info is not None:
-            info.session.request_rerun(info.session._client_state)  # of the page it is on, as Streamlit does after a change
+    streamlit_private.run_again(visitor)
 
 
 def show_refusal() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.service.access import OPEN_VARIABLE, PROXY_SEEN, USERS_VARIABLE, Action, Role, Visitor
-from pages.shared import permissions
+from pages.shared import permissions, streamlit_private
 from tests.core.service.test_access import AT_HOME, CLOSED_TO_STRANGERS
 
 REAL = permissions.visitor
@@ -24,10 +22,8 @@ def visitor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def connect(monkeypatch: pytest.MonkeyPatch, headers: dict[str, str] | None) -> None:
     """Have the run's browser connect with these headers; None: be away."""
-    context = None if headers is None else SimpleNamespace(headers=list(headers.items()), remote_ip="127.0.0.1")
-    client = None if context is None else SimpleNamespace(client_context=context)
-    instance = SimpleNamespace(get_client=lambda tab: client)
-    monkeypatch.setattr(permissions, "runtime", SimpleNamespace(exists=lambda: True, get_instance=lambda: instance))
+    came = None if headers is None else ({name.lower(): value for name, value in headers.items()}, "127.0.0.1")
+    monkeypatch.setattr(streamlit_private, "came_by", lambda _tab: came)
     PROXY_SEEN.clear()
 
 

@@ -1,0 +1,76 @@
+"""All that is used of Streamlit besides its documented interface, in one place; a test names a release that breaks it.
+
+Of 1.67. Names of its files and of the parts of its page stand in `assets.py` and the style sheets.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakValueDictionary
+
+from streamlit.runtime import Runtime
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.state import SafeSessionState, SessionState
+
+_plain = SafeSessionState.__init__
+_locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""By the identity of the state, which lives as long as what holds its lock."""
+_finding = threading.Lock()
+
+
+def take_pages_from_navigation() -> None:
+    """Have Streamlit take no page from the folder `pages/`.
+
+    It treats an app with such a folder as one without st.navigation until that first runs, and shows the first visitor after a
+    start that a linked page does not exist.
+    """
+    PagesManager.uses_pages_directory = False
+
+
+def _with_the_sessions_lock(self: SafeSessionState, state: SessionState, yield_callback: Callable[[], None]) -> None:
+    _plain(self, state, yield_callback)
+    with _finding:
+        object.__setattr__(self, "_lock", _locks.setdefault(id(state), threading.RLock()))
+
+
+def share_locks() -> None:
+    """Give the script threads of a session one lock from now on; a second call changes nothing.
+
+    A click starts a session's next run while the run before goes on to its next call of Streamlit (`runner.fastReruns`). Each
+    run's thread has a lock of its own, so one reads the session's values while the other adds to them, and a widget raises
+    "dictionary changed size during iteration".
+    """
+    SafeSessionState.__init__ = _with_the_sessions_lock  # type: ignore[method-assign]
+
+
+def expire_closed_tabs() -> bool:
+    """Drop the sessions of closed tabs whose time to come back is over; tells whether there were any.
+
+    Streamlit drops one that has expired only as the next tab closes, which may be never.
+    """
+    manager: Any = Runtime.instance()._session_mgr
+    return bool(manager._session_storage._cache.expire())
+
+
+def held_uploads() -> dict[str, int]:
+    """Bytes that Streamlit keeps of each tab's uploads; it gives them to the tab's own page alone."""
+    if not Runtime.exists():
+        return {}
+    storage: dict[str, dict[str, Any]] = Runtime.instance().uploaded_file_mgr.file_storage  # type: ignore[attr-defined]
+    return {tab: sum(len(one.data) for one in list(files.values())) for tab, files in list(storage.items())}
+
+
+def run_again(tab: str) -> None:
+    """Run a tab's page again, the one it is on, as after a change of a widget: no documented call does it from outside a run."""
+    info = Runtime.instance()._session_mgr.get_active_session_info(tab) if Runtime.exists() else None
+    if info is not None:
+        info.session.request_rerun(info.session._client_state)
+
+
+def came_by(tab: str) -> tuple[dict[str, str], str] | None:
+    """Headers, by lower-case name, and peer of a tab's connection; None where it has none. `st.context` knows the run's own."""
+    client = Runtime.instance().get_client(tab) if Runtime.exists() else None
+    known = client.client_context if client is not None else None
+    return None if known is None else ({name.lower(): value for name, value in known.headers}, known.remote_ip or "")

@@ -1,0 +1,114 @@
+"""What is used of Streamlit besides its documented interface is there and does as we need; else a test names the release."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+import streamlit
+from streamlit.runtime import Runtime
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.state import SafeSessionState, SessionState
+
+from pages.shared import streamlit_private
+from tests.test_docs import ROOT
+
+
+@pytest.fixture(autouse=True)
+def quick_switches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Threads that take turns every ten microseconds, and Streamlit as it was afterwards."""
+    monkeypatch.setattr(SafeSessionState, "__init__", SafeSessionState.__init__)
+    streamlit_private.share_locks()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+def opened(state: SessionState) -> SafeSessionState:
+    """A run's hold on a session's values."""
+    return SafeSessionState(state, lambda: None)
+
+
+def test_one_run_reads_all_values_while_the_other_adds_some() -> None:
+    state = SessionState()
+    reader, writer = opened(state), opened(state)
+    for number in range(300):
+        writer[f"kept {number}"] = number
+    ended = threading.Event()
+
+    def write() -> None:
+        while not ended.is_set():
+            writer["new"] = 1
+            del writer["new"]
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for _ in range(300):
+            assert len(reader.filtered_state) in (300, 301)
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_each_session_has_its_own_lock() -> None:
+    one, other = SessionState(), SessionState()
+    first, second, elsewhere = opened(one), opened(one), opened(other)
+    locks = [vars(state)["_lock"] for state in (first, second, elsewhere)]
+    assert locks[0] is locks[1] and locks[0] is not locks[2]
+    streamlit_private.share_locks()
+    assert vars(opened(one))["_lock"] is locks[0]
+
+
+BROKEN = f"Streamlit {streamlit.__version__} has changed"
+
+
+def test_its_folder_of_pages_counts_until_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "uses_pages_directory" in vars(PagesManager), f"{BROKEN} PagesManager.uses_pages_directory"
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
+    streamlit_private.take_pages_from_navigation()
+    assert PagesManager.uses_pages_directory is False
+
+
+def test_sessions_uploads_and_connections_are_where_they_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a runtime that does not run; `test_closed_tabs` and `test_sign_in` look at one that does."""
+    monkeypatch.setattr(Runtime, "exists", lambda: True)
+
+    class Session:
+        def __init__(self) -> None:
+            self._client_state, self.again = "the page it is on", list[str]()
+
+        def request_rerun(self, state: str) -> None:
+            self.again.append(state)
+
+    class Context:
+        headers, remote_ip = (("Host", "desk.example"),), "10.0.0.7"
+
+    session = Session()
+    uploads = MemoryUploadedFileManager("/upload")
+    manager = type("Manager", (), {"_session_storage": MemorySessionStorage(), "get_active_session_info": None})()
+    manager.get_active_session_info = {"tab": type("Info", (), {"session": session})}.get
+    running = type("Running", (), {"_session_mgr": manager, "uploaded_file_mgr": uploads, "get_client": None})()
+    running.get_client = {"tab": type("Client", (), {"client_context": Context})}.get
+    monkeypatch.setattr(Runtime, "instance", lambda: running)
+
+    assert streamlit_private.expire_closed_tabs() is False, f"{BROKEN} MemorySessionStorage._cache"
+    assert streamlit_private.held_uploads() == {}, f"{BROKEN} MemoryUploadedFileManager.file_storage"
+    assert streamlit_private.came_by("tab") == ({"host": "desk.example"}, "10.0.0.7") and streamlit_private.came_by("x") is None
+    streamlit_private.run_again("tab")
+    streamlit_private.run_again("another")
+    assert session.again == ["the page it is on"]
+
+
+def test_nothing_private_of_streamlit_stands_elsewhere() -> None:
+    told = re.compile(
+        r"\._(session_mgr|client_state|session_storage)|SafeSessionState|PagesManager|_is_origin_allowed|file_storage"
+    )
+    product = [ROOT / "streamlit_app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "core").rglob("*.py")]
+    assert [path.name for path in product if told.search(path.read_text(encoding="utf-8"))] == ["streamlit_private.py"]
