@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from core import camera
 from core.messages import BadValue, compose
 from core.service.access import Action, Visitor
+from core.signs import video
+from core.signs.video import Footage, VideoError
 from core.vision import pictures
 from core.vision.pictures import Picture, PictureError
 from core.workers import Budget, Pool, Stopped, Told, untold
 
 PICTURE: Final = Budget(seconds=3)
 FRAME: Final = Budget(seconds=0.5)
+FILM: Final = Budget(seconds=30)
 _quick: Final = Pool(2, "core.vision.pictures", "core.camera")
+_films: Final = Pool(1, "core.signs.video", nice=5)
 
 
 def picture(by: Visitor, data: bytes, *, name: str = "", told: Told = untold) -> Picture:
@@ -44,6 +49,23 @@ def frame(by: Visitor, data: bytes) -> camera.Picture:
         return result
     except Stopped as stopped:
         raise BadValue(_sentence(stopped, FRAME)) from stopped
+
+
+def film(by: Visitor, data: bytes, *, told: Told = untold, on_frame: Callable[[int], None] = untold, **options: Any) -> Footage:
+    """As `video.read_video`, whose other options these are.
+
+    Args:
+        told: as of `picture`.
+
+    Raises:
+        VideoError: also where a bound is reached, or too many wait.
+    """
+    by.require(Action.BRING)
+    progress = ("on_frame", on_frame)
+    try:
+        return Footage(**_films.run(video.read_video, data, options, FILM, by=by.limited_by, told=told, progress=progress))
+    except Stopped as stopped:
+        raise VideoError(_sentence(stopped, FILM)) from stopped
 
 
 def _sentence(stopped: Stopped, budget: Budget) -> str:

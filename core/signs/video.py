@@ -35,8 +35,11 @@ Done = Literal["stream", "pixel_shape", "mirrored", "turned", "bits", "header"]
 
 SUFFIXES: Final = ("mp4", "mov", "m4v", "webm", "mkv", "avi", "gif")
 MAX_FRAMES: Final = 256
-PATIENCE_S: Final = 30.0
-MAX_PIXELS: Final = 8192 * 8192
+PATIENCE_S: Final = 25.0
+"""Seconds by the wall and of the processor after which reading ends with what it has."""
+MAX_PIXELS: Final = 24_000_000
+THREADS: Final = 2
+"""Threads that decode a picture's slices: each takes memory of its own."""
 MAX_ASPECT: Final = 20
 MAX_DAMAGE: Final = 200
 """Packets that may fail in a row before the rest of a file is given up."""
@@ -137,7 +140,7 @@ def read_video(
         on_frame: called with the number of frames sampled so far.
 
     Raises:
-        VideoError: for a file without frames.
+        VideoError: for a file without frames. MemoryError: where the process may not take what it needs.
         ValueError: for a size, rate or count that is not above 0.
     """
     if size < 1 or fps <= 0 or most < 1 or start < 0:
@@ -183,14 +186,14 @@ def _sample(sampler: _Sampler, reading: _Reading, container: Any, on_frame: Call
     Raises:
         VideoError: where no frame can be decoded, or the film ends before the start that was asked for.
     """
-    deadline = time.monotonic() + PATIENCE_S
+    deadlines = time.monotonic() + PATIENCE_S, time.process_time() + PATIENCE_S
     held: tuple[Any, float] | None = None  # a frame is shown until the next one, and sampled once that is known
     ended: Ended = ""
     for frame, at in reading.frames(container, sampler.start):
         if held is not None:
             sampler.add(held[0], until=at)
         held = frame, at
-        if sampler.full or time.monotonic() > deadline:
+        if sampler.full or time.monotonic() > deadlines[0] or time.process_time() > deadlines[1]:
             ended = "most" if sampler.full else "time"
             break
         on_frame(len(sampler.frames))
@@ -258,6 +261,8 @@ def _opened(data: bytes) -> Iterator[Any]:
     options = {"format_whitelist": _CONTAINERS, "protocol_whitelist": ""}
     try:
         container = av.open(io.BytesIO(data), mode="r", container_options=options, metadata_errors="replace")
+    except MemoryError:
+        raise
     except (av.error.FFmpegError, ValueError) as error:
         if b"ftyp" in data[:32]:
             why = compose("the file is cut off: its index, which stands at its end, is missing; send the whole file")
@@ -281,7 +286,7 @@ def _picture_stream(container: Any) -> tuple[Any, dict[Done, Message]]:
         raise VideoError(compose("the video's codec is not known here: send H.264, HEVC, VP8, VP9, AV1 or gif"))
     _check_size(context.width, context.height)
     # Frame threads would hold a 4K picture each; slice threads of H.264 do not say that a picture is garbled.
-    context.thread_type = "NONE" if context.name == "h264" else "SLICE"
+    context.thread_type, context.thread_count = ("NONE" if context.name == "h264" else "SLICE"), THREADS
     if len(streams) == 1:
         return stream, {}
     clause = compose("picture stream {number} of {count}", number=streams.index(stream) + 1, count=len(streams))
@@ -340,7 +345,12 @@ def _said_of(frame: Any, way: _Way, aspect: Fraction) -> dict[Done, Message]:
 
 def _check_size(width: int, height: int) -> None:
     if width * height > MAX_PIXELS:
-        raise VideoError("a picture has {width} x {height} pixels: up to 8192 x 8192 can be read", width=width, height=height)
+        raise VideoError(
+            "a picture has {width} x {height} pixels: up to {most} million can be read",
+            width=width,
+            height=height,
+            most=MAX_PIXELS // 1_000_000,
+        )
     if width and height and max(width, height) > MAX_ASPECT * min(width, height):
         raise VideoError(
             "a picture of {width} x {height} shows no hand: its sides may differ up to 20-fold", width=width, height=height
@@ -386,6 +396,8 @@ class _Reading:
                 garbled = bool(packet.is_corrupt)
             except (StopIteration, av.error.EOFError):
                 return
+            except MemoryError:
+                raise
             except av.error.FFmpegError:
                 self.broken = garbled = True
                 decoded = []
@@ -414,8 +426,9 @@ def _picture(frame: Any, sampler: _Sampler) -> Frames:
     clear = any(one.is_alpha for one in frame.format.components)
     # A film that does not say by which weights its colours are mixed has those of high definition from 720 lines on.
     weights = "ITU709" if frame.colorspace == _UNSPECIFIED and height >= 720 else None
+    kind = "rgba" if clear else "rgb24"
     small = frame.reformat(
-        width=across, height=down, format="rgba" if clear else "rgb24", interpolation="AREA", src_colorspace=weights
+        width=across, height=down, format=kind, interpolation="AREA", src_colorspace=weights, threads=1
     ).to_ndarray()
     if clear:
         share = small[..., 3:] / 255

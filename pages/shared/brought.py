@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import streamlit as st
 
 from core.service import decoding
+from core.signs.video import Footage
 from core.vision.pictures import Picture
 from core.workers import Told
 from pages.shared import permissions
@@ -22,6 +24,16 @@ def picture(data: bytes, name: str) -> Picture:
     """
     with _turn() as told:
         return decoding.picture(permissions.visitor(), data, name=name, told=told)
+
+
+def film(data: bytes, *, on_frame: Callable[[int], None], **options: Any) -> Footage:
+    """A film's frames; see `core.signs.video.read_video`.
+
+    Raises:
+        VideoError: where it cannot be read.
+    """
+    with _turn() as told:
+        return decoding.film(permissions.visitor(), data, told=told, on_frame=on_frame, **options)
 
 
 @contextmanager

@@ -232,7 +232,7 @@ def _sampled(file: Any, recogniser: Recogniser, *, start: float, fit: Fit) -> Fo
 
     try:
         size, fps = recogniser.image_size, recogniser.fps
-        decoded[key] = video.read_video(file.getvalue(), size=size, fps=fps, start=start, fit=fit, on_frame=tell)
+        decoded[key] = brought.film(file.getvalue(), size=size, fps=fps, start=start, fit=fit, on_frame=tell)
     except VideoError as error:
         place.empty()
         controls.error_box(str(error))

@@ -19,8 +19,11 @@ from core import camera
 from core.messages import Message
 from core.service import decoding
 from core.service.access import Role, Visitor
+from core.signs.samples import clip_samples
+from core.signs.video import VideoError, read_video
 from core.vision.pictures import Picture, PictureError, decode
 from tests.core import bombs
+from tests.core.signs.video_files import film, grey
 
 MIB, SECONDS = 400, 4.0
 """Most that a file may take: resident memory, and time of the processor."""
@@ -117,3 +120,22 @@ def test_a_frame_is_the_same_as_decoded_here() -> None:
     assert np.array_equal(decoding.frame(stranger("a"), data), camera.decoded(data))
     with pytest.raises(ValueError, match="a frame is no JPEG picture"):
         decoding.frame(stranger("a"), b"no picture")
+
+
+def test_films_are_the_same_frames_and_say_how_far_they_are() -> None:
+    sample = clip_samples()[0].path.read_bytes()
+    expected, done = read_video(sample, size=96, fps=8.0), list[int]()
+    found = decoding.film(stranger("1"), sample, size=96, fps=8.0, on_frame=done.append)
+    for one in fields(expected):
+        np.testing.assert_array_equal(getattr(found, one.name), getattr(expected, one.name), err_msg=one.name)
+    assert done and done == sorted(done)
+    with pytest.raises(VideoError, match="not a video"):
+        decoding.film(stranger("1"), b"no film" * 99, size=96, fps=8.0)
+
+
+def test_a_film_of_large_pictures_takes_no_more_than_its_budget() -> None:
+    """Forty pictures of 5,600 x 4,200 in a few kilobytes."""
+    bomb = film([grey(128, 5_600, 4_200)] * 40)
+    with measured() as taken, suppress(VideoError):
+        decoding.film(stranger("1"), bomb, size=96, fps=8.0)
+    assert taken.mib <= MIB and taken.seconds <= decoding.FILM.seconds, vars(taken)
