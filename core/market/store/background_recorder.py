@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
+import os
 import shutil
 import threading
 import time
@@ -23,12 +25,15 @@ from core.market.journal import Caller
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
 from core.market.session_view import Status
+from core.market.store import segments
 from core.market.store.places import library_folder
 from core.market.store.writer import SegmentWriter
 from core.messages import compose
 
 VIEWER: Final = "recorder"
 """Name of the recorder among a feed's viewers."""
+AGAIN_S: Final = 10.0
+"""Seconds between two looks at a disk that refused."""
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +43,7 @@ class RecordingStatus:
     """A recording's rows, bytes, span in seconds, interruptions, and the disk's free bytes.
 
     Attributes:
-        running: whether it still records. problem: why it ended by itself; "" where it did not.
+        running: whether it still records. problem: why it ended by itself, or waits for the disk; "" where it does neither.
     """
 
     rows: int
@@ -99,30 +104,55 @@ class BackgroundRecorder:
 
 class _FeedRecording:
     def __init__(self, key: str, begin: Callable[[], MarketSession], session: MarketSession, folder: Path) -> None:
-        self.key, self._begin, self._session = key, begin, session
+        self.key, self._begin, self._session, self._folder = key, begin, session, folder
         self._wall = session.feed.clock != "event"
-        caller = Caller(session.predictor, session.entry)
-        self._writer = SegmentWriter(folder, session.feed.market, key=key, by=caller.by)
-        self._recorder = EventRecorder(self._writer, caller, wall=self._wall, tick=lambda: session.feed.tick)
+        self._rows = self._size = self._gaps = 0  # of the files before those that are being written
+        self._seconds = 0.0
+        self._writer, self._recorder = self._begun()
         self.stopping = threading.Event()
         self.future: Future[None] | None = None
         self._ended = False
-        self._problem: str = ""
+        self._problem = self._refusal = ""
+
+    def _begun(self) -> tuple[SegmentWriter, EventRecorder]:
+        """New files of the feed."""
+        session = self._session
+        caller = Caller(session.predictor, session.entry)
+        writer = SegmentWriter(self._folder, session.feed.market, key=self.key, by=caller.by)
+        return writer, EventRecorder(writer, caller, wall=self._wall, tick=lambda: self._session.feed.tick)
 
     def status(self) -> RecordingStatus:
         writer = self._writer
         return RecordingStatus(
-            rows=writer.rows,
-            size=writer.size,
-            seconds=writer.seconds,
-            gaps=writer.gaps,
+            rows=self._rows + writer.rows,
+            size=self._size + writer.size,
+            seconds=self._seconds + writer.seconds,
+            gaps=self._gaps + writer.gaps,
             free=shutil.disk_usage(writer.folder).free,
             running=not self._ended,
-            problem=self._problem,
+            problem=self._problem or self._refusal,
         )
 
     async def run(self) -> None:
-        """Record until it is asked to stop, the feed fails or ends, or the disk refuses."""
+        """Record until it is asked to stop, or the feed fails or ends; in new files after a disk that refused takes them."""
+        while (error := await self._recorded()) is not None and not self.stopping.is_set() and not self._problem:
+            log.warning("the recording of %s waits for the disk: %s", self.key, error)
+            self._refusal = compose(
+                "The disk refuses: {reason}. The recording goes on, after a gap, as soon as it does not.",
+                reason=error.strerror or str(error),
+            )
+            while not self.stopping.is_set():
+                await asyncio.sleep(AGAIN_S)
+                with contextlib.suppress(OSError):
+                    await asyncio.to_thread(self._go_on)
+                    break
+        if error is not None:
+            self._problem = self._problem or compose("The recording ended: {reason}.", reason=error.strerror or str(error))
+        self._ended = True
+
+    async def _recorded(self) -> OSError | None:
+        """Record into the files at hand; returns what the disk refused with, None where it did not."""
+        refused: OSError | None = None
         self._session.listeners.append(self._recorder.take)
         due = 0.0
         try:
@@ -132,18 +162,31 @@ class _FeedRecording:
                     due = time.monotonic() + 1.0
                     self._follow_session()
         except OSError as error:
-            self._problem = compose("The recording ended: {reason}.", reason=error.strerror or str(error))
+            refused = error
         finally:
             self._leave()
-            try:
+            for end in (self._recorder.stop, self._writer.close):
                 try:
-                    await asyncio.to_thread(self._recorder.stop)
-                finally:
-                    await asyncio.to_thread(self._writer.close)
-            except OSError as error:
-                log.warning("the recording of %s stays in its journal: %s", self.key, error)
-                self._problem = self._problem or compose("The recording ended: {reason}.", reason=error.strerror or str(error))
-            self._ended = True
+                    await asyncio.to_thread(end)
+                except OSError as error:
+                    log.warning("the recording of %s stays in its journal: %s", self.key, error)
+                    refused = refused or error
+        return refused
+
+    def _go_on(self) -> None:
+        """Write what the disk refused, and begin new files.
+
+        Raises:
+            OSError: where it still refuses.
+        """
+        if segments.is_full(self._folder):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._writer.close()
+        before = self._writer
+        self._writer, self._recorder = self._begun()
+        self._rows, self._size = self._rows + before.rows, self._size + before.size
+        self._seconds, self._gaps = self._seconds + before.seconds, self._gaps + before.gaps + 1
+        self._refusal = ""
 
     def _follow_session(self) -> None:
         """Keep a live feed running, and follow it into a session that replaced this one; end with a feed that is played."""

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import shutil
 import threading
 import time
 from collections import namedtuple
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -158,6 +160,46 @@ def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_pla
         np.testing.assert_array_equal(rows.levels, np.array(books(missed + len(rows), seed=3))[missed:])
         again = make_again("it", sorted(tmp_path.rglob("rows_*.parquet")), known_predictors())
         assert again.equal == again.predictions == 8 * (len(rows) - 127)
+    finally:
+        shutdown()
+        asyncio.set_event_loop(None)
+
+
+def test_a_recording_waits_for_a_full_disk_and_goes_on_after_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from core.market.feeds.simulated import SimulatedFeed
+    from core.market.hub import shutdown
+    from core.market.predictor import load_predictor
+    from core.market.session import MarketSession
+    from core.market.store import background_recorder
+    from core.market.store.background_recorder import BackgroundRecorder, RecordingStatus
+
+    monkeypatch.setattr(background_recorder, "AGAIN_S", 0.05)
+    feed, usage = SimulatedFeed(3, start_ms=START_MS, speed=50.0), shutil.disk_usage
+    recorder = BackgroundRecorder(folder=lambda: tmp_path)
+
+    def until(wanted: Callable[[RecordingStatus], bool]) -> RecordingStatus:
+        end = time.monotonic() + 60
+        while (now := recorder.status(feed.key)) is None or not wanted(now):
+            assert time.monotonic() < end, now
+            time.sleep(0.02)
+        return now
+
+    try:
+        recorder.start(feed.key, lambda: MarketSession(feed, load_predictor()))
+        until(lambda now: now.rows >= 60)
+        monkeypatch.setattr("shutil.disk_usage", lambda _path: namedtuple("Usage", "free")(1_000))
+        full = until(lambda now: bool(now.problem))
+        assert full.running and full.problem.startswith("The disk refuses: ")
+        monkeypatch.setattr("shutil.disk_usage", usage)
+        on = until(lambda now: now.rows >= full.rows + 60)
+        assert on.running and not on.problem and on.gaps == full.gaps + 1
+        recorder.stop(feed.key)
+        ended = until(lambda now: not now.running)
+        rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
+        assert len(rows) == ended.rows and not ended.problem
+        assert (np.diff(rows.timestamps) != 250).sum() == 1
+        at = (rows.timestamps - START_MS) // 250
+        np.testing.assert_array_equal(rows.levels, np.array(books(int(at[-1]) + 1, seed=3))[at])
     finally:
         shutdown()
         asyncio.set_event_loop(None)
