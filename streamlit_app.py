@@ -59,9 +59,9 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def load() -> None:
-    """Import what the first page and its stream need while the browser loads Streamlit's own files: torch takes seconds."""
-    import_module("pages.markets.stream_route")
-    import_module("pages.markets.terminal")
+    """Import what the first pages need while the browser loads Streamlit's own files: torch takes seconds, lessons one more."""
+    for name in ("pages.markets.stream_route", "pages.markets.terminal", "pages.learn.lesson_page", "core.lecture.cost_count"):
+        import_module(name)
 
 
 def later(module: str, name: str) -> Callable[[Any], Awaitable[Any]]:
