@@ -1,4 +1,4 @@
-"""Positional encoding: the matrix, its waves, likeness by distance, a shift as a rotation, scale, the report's listing."""
+"""Positional encoding: the matrix, its waves, likeness by distance, a shift as a rotation, scale."""
 
 from __future__ import annotations
 
@@ -48,11 +48,13 @@ class Encoding:
     """An encoding and where it is read; the fields are the dials, of which each part has some.
 
     Attributes:
-        pe: "sinusoidal" or the name of a checkpoint. n, d: length and channels. pos, i, k: position, pair of channels, shift.
+        pe: "sinusoidal" or the name of a checkpoint. doubled: the report's listing, with 4i in the exponent (D11).
+        n, d: length and channels. pos, i, k: position, pair of channels, shift.
         s: scale. of: content that positions are added to.
     """
 
     pe: str = "sinusoidal"
+    doubled: bool = False
     n: int = LENGTH
     d: int = WIDTH
     base: float = 10_000
@@ -70,7 +72,11 @@ class Encoding:
     @cached_property
     def matrix(self) -> Any:
         """(length, width)."""
-        return self.shipped.matrix if self.shipped else positions.encoding(self.n, self.d, base=float(self.base))
+        return (
+            self.shipped.matrix
+            if self.shipped
+            else positions.encoding(self.n, self.d, base=float(self.base), doubled_exponent=self.doubled)
+        )
 
     @property
     def size(self) -> tuple[int, int]:
@@ -107,19 +113,24 @@ class Encoding:
         """The position that the chosen one is compared with."""
         return max(0, self.at - 3) if self.at >= 3 else min(self.size[0] - 1, self.at + 3)
 
+    @property
+    def squared(self) -> float:
+        """The base of the standard formula that gives this encoding: the listing squares it (D11)."""
+        return float(self.base) ** (2 if self.doubled else 1)
+
     @cached_property
     def entry(self) -> EncodingEntry:
         """The chosen pair of entries at the chosen position, with the numbers in between."""
-        return positions.entry(self.at, self.pair, self.size[1], base=float(self.base), scale=self.scale)
+        return positions.entry(self.at, self.pair, self.size[1], base=self.squared, scale=self.scale)
 
     @property
     def claimed(self) -> tuple[Any, float | None]:
         """Encoding that the claims are about, and the formula's base."""
-        return self.matrix, float(self.base) if self.sinusoidal else None
+        return self.matrix, self.squared if self.sinusoidal else None
 
     def taken(self, shown: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
-        values = {"LENGTH": self.size[0], "WIDTH": self.size[1], "BASE": float(self.base), "SCALE": self.scale}
+        values = {"LENGTH": self.size[0], "WIDTH": self.size[1], "BASE": self.squared, "SCALE": self.scale}
         values |= {"POS": self.at, "PAIR": self.pair, "SHIFT": self.shift}
         return values | ({} if self.sinusoidal else {"LEARNED": self.matrix}) | more | on_screen(shown)
 
@@ -159,6 +170,7 @@ def dials(part: str, pe: str = "sinusoidal") -> dict[str, Dial]:
         "n": frame.slider(_("Length"), 8, 256, key="n", default=LENGTH),
         "d": stops(_("Channels d"), "d", WIDTHS, WIDTH),
         "base": stops(_("Base"), "base", BASES, 10_000),
+        "doubled": frame.switch(_("The report's listing: exponent 2(2i)/D"), key="doubled", short=_("Listing")),
         "k": bounded(_("Shift k"), "k", 1, 3, lambda values: shape(values)[0] // 2),
         "i": bounded(_("Pair of channels i"), "i", 0, 2, lambda values: shape(values)[1] // 2 - 1),
         # the shifted position is in the matrix, too
@@ -168,8 +180,9 @@ def dials(part: str, pe: str = "sinusoidal") -> dict[str, Dial]:
     }
     size = () if shipped else ("n", "d", "base")
     codes = {
-        "matrix": (*size, "pos", "i"), "waves": (*size, "i"), "similarity": (*size, "pos"), "rotation": (*size, "k", "i", "pos"),
-        "scale": ("s", "of"), "exponent": size,
+        "matrix": (*size, *(() if shipped else ("doubled",)), "pos", "i"),
+        "waves": (*size, "i"), "similarity": (*size, "pos"), "rotation": (*size, "k", "i", "pos"),
+        "scale": ("s", "of"),
     }  # fmt: skip
     return {code: offered[code] for code in codes[part]}
 
@@ -192,11 +205,13 @@ def matrix(it: Encoding) -> PartView:
     if it.sinusoidal:
         one, s, pair = it.entry, tex(it.scale, 1) + r"\," if it.scale != 1 else "", 2 * it.pair
         digits = digits_needed(positions.wave_pair, one.angle, it.scale, result=4)
+        power, twice = ("2(2i)", r"2 \cdot ") if it.doubled else ("2i", "")
+        angle = rf"\frac{{pos}}{{\mathrm{{base}}^{{{power}/D}}}}"
         equation = Worked(
-            rf"PE_{{pos,2i}} = {'s' if s else ''}\sin\frac{{pos}}{{\mathrm{{base}}^{{2i/D}}}} \qquad "
-            rf"PE_{{pos,2i+1}} = {'s' if s else ''}\cos\frac{{pos}}{{\mathrm{{base}}^{{2i/D}}}}",
+            (r"\text{listing: }" if it.doubled else "")
+            + rf"PE_{{pos,2i}} = {'s' if s else ''}\sin{angle} \qquad PE_{{pos,2i+1}} = {'s' if s else ''}\cos{angle}",
             rf"\begin{{aligned}} PE_{{{it.at},{pair}}} &= {s}\sin\frac{{{it.at}}}"
-            rf"{{{tex(it.base, 0)}^{{{pair}/{it.size[1]}}}}} "
+            rf"{{{tex(it.base, 0)}^{{{twice}{pair}/{it.size[1]}}}}} "
             rf"= {s}\sin {tex(one.angle, digits)} = {tex(one.sine, 4)} \\ "
             rf"PE_{{{it.at},{pair + 1}}} &= {s}\cos {tex(one.angle, digits)} = {tex(one.cosine, 4)} \end{{aligned}}",
             _("Angles in radians; channels are counted from 0."),
@@ -219,7 +234,7 @@ def matrix(it: Encoding) -> PartView:
     return PartView(
         equation=equation,
         figure=[heat(it.matrix, _("PE"), "pe_matrix", alt, row=it.at, height=430), strip],
-        notes=told(said.matrix(*it.claimed)),
+        notes=told(said.matrix(*it.claimed) | (said.listing(float(it.base)) if it.doubled else {})),
         followed=Followed(name="encoding", values=it.matrix, rows=rows),
         taken=lambda: it.taken(shown),
     )
@@ -406,38 +421,12 @@ def scale(it: Encoding) -> PartView:
     )  # fmt: skip
 
 
-def exponent(it: Encoding) -> PartView:
-    """The standard form and the report's listing side by side (D11)."""
-    last, width, base, forms = it.size[1] // 2 - 1, it.size[1], float(it.base), (False, True)
-    both = [positions.encoding(*it.size, base=base, doubled_exponent=doubled) for doubled in forms]
-    waves = [positions.entry(1, last, width, base=base, doubled_exponent=doubled).wavelength for doubled in forms]
-    still = [positions.still_channels(values) for values in both]
-    alt, hardly = _("The encoding as a heatmap: positions down, channels across."), _("{count} of {all} channels hardly change.")
-
-    def one(form: int, name: str, key: str) -> list[Item]:
-        return [heat(both[form], name, key, alt), caption(hardly.format(count=still[form], all=width))]
-
-    return PartView(
-        equation=Worked(
-            r"\text{standard: } \frac{pos}{\mathrm{base}^{2i/D}} \qquad "
-            r"\text{listing: } \frac{pos}{\mathrm{base}^{2(2i)/D}} = \frac{pos}{(\mathrm{base}^2)^{2i/D}}",
-            rf"\Lambda_{{{last}}} = {tex(waves[0], 0)} \qquad \Lambda'_{{{last}}} = {tex(waves[1], 0)}",
-            _("Wavelength of the last pair, in positions; the sequence has {number}.").format(number=it.size[0]),
-        ),
-        figure=[[one(0, _("Standard"), "pe_standard"), one(1, _("The report's listing"), "pe_doubled")]],
-        notes=told(said.exponent(both[0], both[1], base)),
-        taken=lambda: it.taken({"last wavelengths": waves, "channels that hardly change": still}),
-    )
-
-
-VIEWS: Final = {
-    "matrix": matrix, "waves": waves, "similarity": similarity, "rotation": rotation, "scale": scale, "exponent": exponent,
-}  # fmt: skip
+VIEWS: Final = {"matrix": matrix, "waves": waves, "similarity": similarity, "rotation": rotation, "scale": scale}
 
 
 def question(code: str, it: Encoding) -> Question | None:
     """Asks the question of a part."""
-    if code in ("matrix", "waves", "exponent") and it.shipped is None:
+    if code in ("matrix", "waves") and it.shipped is None and not it.doubled:
         return questions.still(*it.size, float(it.base), positions.still_channels(it.matrix))
     return questions.alike(it.matrix, it.at, it.pe) if code in ("matrix", "waves", "similarity", "rotation") else None
 
@@ -472,7 +461,6 @@ render(
             part("similarity", _("Near and far"), "pos"),
             part("rotation", _("A shift is a rotation"), "k"),
             part("scale", _("Scale"), "s"),
-            part("exponent", _("Doubled exponent"), "base"),
         ],
         _(
             "sequence-modelling (Arquitectura General), attention-notebook (positional encoding), iiga-equations 4, vit-report "

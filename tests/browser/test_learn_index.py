@@ -21,9 +21,9 @@ def test_a_search_leads_to_the_page_with_the_numbers(new_page: NewPage, app: App
     links = page.get_by_role("link", name="With numbers: Positional encoding")
     expect(links).to_have_count(1, timeout=PATIENCE_MS)  # the equations of before go when the page has been drawn to its end
     address = links.get_attribute("href")
-    assert address is not None and address.endswith("positions?part=exponent")
-    shown = new_page(app, "/positions?part=exponent&lang=en")
-    drawn(shown, ".st-key-pe_doubled .live-plot")
+    assert address is not None and address.endswith("positions?part=matrix&doubled=true")
+    shown = new_page(app, "/positions?part=matrix&doubled=true&lang=en")
+    drawn(shown, ".st-key-pe_matrix .live-plot")
 
 
 def test_every_formula_of_the_index_is_drawn(new_page: NewPage, app: AppServer) -> None:

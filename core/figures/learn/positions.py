@@ -108,7 +108,7 @@ def positions_diagram(
         start: tuple[Wire, ...] = (Wire("pos", "waves", at), Wire("waves", "pe", shown))
     else:
         encoding = (
-            Block("omega", "ω_i", (1, 1), "" if entry is None else write(entry.frequency), "exponent"),
+            Block("omega", "ω_i", (1, 1), "" if entry is None else write(entry.frequency), "matrix"),
             Block("waves", "sin, cos", (2, 1), known(pair, f"i = {pair}"), "waves"),
         )
         both = entry is not None and pos is not None

@@ -1,4 +1,4 @@
-"""Claims of the lesson on positions: about an encoding, a shift, a balance and both forms of the exponent."""
+"""Claims of the lesson on positions: about an encoding, a shift, a balance and the report's listing."""
 
 from __future__ import annotations
 
@@ -110,19 +110,9 @@ def scale(without: Balance, added: Balance) -> Said:
     return said
 
 
-def exponent(standard: Array, doubled: Array, base: float) -> Said:
-    """The standard form and the report's listing (D11) with one base."""
+def listing(base: float) -> Said:
+    """The report's listing (D11) with this base."""
     said: Said = {}
-    of_standard, of_doubled = positions.still_channels(standard), positions.still_channels(doubled)
-    if of_doubled > of_standard:
-        said["more still"] = compose(
-            "{doubled} of the listing's {all} channels stand still, against {standard} of the standard form's.",
-            doubled=of_doubled, standard=of_standard, all=doubled.shape[1],
-        )  # fmt: skip
-    elif of_doubled == of_standard:
-        said["as many"] = compose(
-            "Here as many channels stand still in both forms: {count} of {all}.", count=of_doubled, all=doubled.shape[1]
-        )
     said["base squared"] = compose(
         "The listing's waves are the standard ones with the base squared, {squared:,.0f} instead of {base:,.0f}.",
         squared=base**2, base=base,

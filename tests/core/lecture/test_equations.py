@@ -128,7 +128,10 @@ def test_search_finds_words_in_both_languages_and_filters() -> None:
 
 def test_links_carry_the_language_and_the_table_every_column() -> None:
     entry = search("doubled exponent")[0]
-    assert entry.link() == "positions?part=exponent" and entry.link(lang="es") == "positions?part=exponent&lang=es"
+    assert (
+        entry.link() == "positions?part=matrix&doubled=true"
+        and entry.link(lang="es") == "positions?part=matrix&doubled=true&lang=es"
+    )
     columns = [str(index) for index in range(10)]
     rows = table(equations(), "es", columns)
     assert len(rows) == len(equations()) and list(rows[0]) == columns and rows[0]["3"] == equations()[0].title["es"]

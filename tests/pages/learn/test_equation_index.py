@@ -24,7 +24,7 @@ def test_all_are_counted_and_shown_a_page_at_a_time() -> None:
 def test_search_and_filters_live_in_the_link() -> None:
     app = open_page(PAGE, find="doubled exponent")
     assert len(app.latex) == len(search("doubled exponent")) == 1
-    assert any("(positions?part=exponent)" in element.value for element in app.markdown)
+    assert any("(positions?part=matrix&doubled=true)" in element.value for element in app.markdown)
     app = open_page(PAGE, doc="attention-notebook", decided="D22")
     assert len(app.latex) == len(search(document="attention-notebook", decision="D22")) == 2
     app.selectbox(key="decided").set_value("any")
@@ -41,7 +41,7 @@ def test_nothing_found_is_said() -> None:
 def test_spanish_titles_and_links() -> None:
     app = open_page(PAGE, find="exponente duplicado", lang="es")
     shown = " ".join(element.value for element in app.markdown)
-    assert "El exponente duplicado del listado" in shown and "(positions?part=exponent&lang=es)" in shown
+    assert "El exponente duplicado del listado" in shown and "(positions?part=matrix&doubled=true&lang=es)" in shown
 
 
 def test_every_page_that_an_entry_opens_is_there() -> None:

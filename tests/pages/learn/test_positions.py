@@ -10,7 +10,7 @@ from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "positions.py"
-PARTS = ("matrix", "waves", "similarity", "rotation", "scale", "exponent")
+PARTS = ("matrix", "waves", "similarity", "rotation", "scale")
 
 
 @pytest.mark.parametrize("part", PARTS)

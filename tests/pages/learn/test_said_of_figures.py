@@ -27,7 +27,7 @@ def said(page: str, **query: str) -> str:
         ("permutation", {"part": "rows", "places": "true"}, "Z' is not PZ", "Z' no es PZ"),
         ("permutation", {"part": "pool", "causal": "fixed"}, "it depends on the order", "depende del orden"),
         ("permutation", {"part": "table", "order": "1,2,3,4,5"}, "P is the identity", "P es la identidad"),
-        ("positions", {"part": "exponent", "base": "10"}, "100 instead of 10", "100 en vez de 10"),
+        ("positions", {"part": "matrix", "doubled": "true", "base": "10"}, "100 instead of 10", "100 en vez de 10"),
         ("positions", {"part": "matrix", "d": "8", "base": "100"}, "All 8 channels change", "Los 8 canales cambian"),
         ("positions", {"part": "waves", "pe": "tlob"}, "Learned channels are no waves", "no son ondas"),
         ("cost", {"part": "claims", "frames": "1", "batch": "7"}, "take 0.08 G MACs, at most", "suman 0,08 G de MAC, a lo sumo"),
