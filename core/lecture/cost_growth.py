@@ -1,9 +1,9 @@
-"""The growth of a layer's cost with T and D, and the documents' numbers beside counts (iiga-equations section 14)."""
+"""The growth of a layer's cost with T and D (iiga-equations section 14)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from core.lecture import cost, cost_count
 from core.lecture.cost_count import Setup
-from core.models.iiga import DOCUMENT, IIGAConfig
-from core.models.tlob import BTC
 
 Array = NDArray[np.float64]
 TOKENS: Final = (4, 8, 12, 16, 24, 32, 50, 64, 100, 128, 197, 256, 512, 1024, 2048, 4096, 8192)
@@ -96,48 +94,3 @@ def places(setups: Mapping[str, Setup]) -> list[tuple[str, int, int]]:
         if setup.config.attends_to_channels:
             marks.append((code, d, t))
     return marks
-
-
-def token_choices(setup: Setup) -> list[int]:
-    """Values of T that the model takes, the configured one included."""
-    return sorted(setup.config.sequence_lengths(TOKENS) | {cost.tokens_of(setup.config, setup.tokens)})
-
-
-def width_choices(setup: Setup) -> list[int]:
-    """Values of D that the model takes, the configured one included."""
-    config = setup.config
-    return sorted({d for d in WIDTHS if d % config.width_step == 0 and d <= max(512, config.width)} | {config.width})
-
-
-def sized(setup: Setup, tokens: int, width: int) -> Setup:
-    """The setup with another T and D."""
-    if setup.config.sequence_length is None:
-        return replace(setup, config=setup.config.resized(width=width), tokens=tokens)
-    return replace(setup, config=setup.config.resized(length=tokens, width=width))
-
-
-@dataclass(frozen=True)
-class DocumentNumber:
-    """A document's number beside the counted one, parameters, MACs or FLOPs; `code` is that of its label on the page."""
-
-    code: str
-    document: float
-    counted: int
-
-
-def claims(frames: int = 12, batch: int = 2, iiga: IIGAConfig = DOCUMENT) -> list[DocumentNumber]:
-    """The numbers of tlob-architecture 6.1 and 6.3 and iiga-equations 14.3, beside counts of one clip and of a batch (FLOPs)."""
-    lean, listing = cost_count.count(replace(BTC, qkv="single"), 0), cost_count.count(BTC, 0)
-    one, many = cost.iiga_split(iiga, frames), cost.iiga_split(iiga, frames, batch)
-    return [
-        DocumentNumber("tlob_table", 883_275, lean.all_parameters),
-        DocumentNumber("tlob_listing", 883_275, listing.all_parameters),
-        DocumentNumber("tlob_scores", 109e6, cost.tlob_score_product(BTC, 32)),
-        DocumentNumber("tlob_batch", 109e6, 2 * 32 * listing.all_macs),
-        DocumentNumber("iiga_cnn_one", 3.6e9, one["cnn"]),
-        DocumentNumber("iiga_cnn_batch", 3.6e9, 2 * many["cnn"]),
-        DocumentNumber("iiga_layers_one", 0.8e9, one["transformer"]),
-        DocumentNumber("iiga_layers_batch", 0.8e9, 2 * many["transformer"]),
-        DocumentNumber("iiga_total_one", 4.4e9, sum(one.values())),
-        DocumentNumber("iiga_total_batch", 4.4e9, 2 * sum(many.values())),
-    ]

@@ -204,12 +204,6 @@ def largest(amounts: Sequence[float]) -> Outcome:
     return Outcome(answer=places[0], tied=tuple(places[1:]), values=(float(best), float(sum(amounts))))
 
 
-def against_document(said: float, counted: float) -> Outcome:
-    """Tells if a count is below a document's number (0), equal to it within a tenth (1) or above it (2); values: both."""
-    answer = 1 if abs(counted - said) <= 0.1 * said else 0 if counted < said else 2
-    return Outcome(answer=answer, values=(said, counted))
-
-
 def moved_gradient(part: backprop.Part, name: str, *, rows: int, seed: int, first: float, to: float, causal: bool) -> Outcome:
     """Compares the outlined entry of a gradient once the input's first entry moves; values: the entry now and then."""
     now, then = (

@@ -11,7 +11,7 @@ import streamlit as st
 from core.figures.learn import cost as figures
 from core.figures.learn.cost import cost_diagram
 from core.figures.learn.diagrams.blocks import Diagram
-from core.lecture import cost, cost_count, cost_growth, pairs
+from core.lecture import cost, cost_count, cost_growth
 from core.lecture.claims import cost as said
 from core.lecture.claims import told
 from core.lecture.cost import Kind
@@ -21,15 +21,14 @@ from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
 from pages.learn import frame, questions
 from pages.learn.amounts import amount, tex_amount, tex_amounts
-from pages.learn.frame import Dial, choice, passage, slider, tex
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, plot, render, stats, table
+from pages.learn.frame import Dial, choice, passage, tex
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
 from pages.shared import controls
 from pages.shared.language import _, number, percent, significant, size
 from pages.shared.stat_strip import Stat
 
 _rows = st.cache_data(show_spinner=False, max_entries=64)(cost_count.rows)
 _layer = st.cache_data(show_spinner=False, max_entries=512)(cost_growth.layer)
-_claims = st.cache_data(show_spinner=False, max_entries=64)(cost_growth.claims)
 
 
 def kind_names() -> dict[Kind, str]:
@@ -87,25 +86,28 @@ def model_row(name: str, setup: Setup) -> tuple[dict[str, Any], bool]:
     return row, (total.parameters, total.macs, total.maps) == (counted.all_parameters, counted.all_macs, counted.maps)
 
 
-def models() -> PartView:
-    """Every configuration beside the others."""
+def models(setup: str) -> PartView:
+    """Every configuration beside the others, and one of them module by module."""
     setups, names = cost_count.setups(), setup_names()
     counting = controls.counted(setups.items(), _("Counting each model's multiply-adds…"))
-    rows, equal = zip(*(model_row(names[code], setup) for code, setup in counting), strict=True)
+    rows, equal = zip(*(model_row(names[code], one) for code, one in counting), strict=True)
     shares = {
         names[code]: {
-            str(kind): macs for kind, macs in cost.macs_by_kind([row.part for row in _rows(setup.config, setup.tokens)]).items()
+            str(kind): macs for kind, macs in cost.macs_by_kind([row.part for row in _rows(one.config, one.tokens)]).items()
         }
-        for code, setup in setups.items()
+        for code, one in setups.items()
     }
-    own = [row for row, setup in zip(rows, setups.values(), strict=True) if not setup.shipped]
+    own = [row for row, one in zip(rows, setups.values(), strict=True) if not one.shipped]
     kinds = figures.kinds_figure(shares, {str(kind): label for kind, label in kind_names().items()})
     alt = _("For each model the share of attention, feed-forward, convolutions and the rest in its multiply-adds.")
-    lean, listed = (cost.total(cost.parts(setups[code].config, 0)).macs for code in ("tlob-lean", "tlob"))
+    lean, listed = (cost.total(cost.parts(setups[code].config, 0)) for code in ("tlob-lean", "tlob"))
     agree = _("Formula and count agree for all {count} models: parameters, multiply-adds and attention weights.")
     differ = _("Formula and count differ for {count} models.")
     lines = [rf"\text{{{row[_('Model')]}}} &: {tex_amount(row[_('MACs, counted')])}" for row in rows[:6]]
-    weighs = _("The lean TLOB weighs {lean}, the listing {listed} MACs a window (D7).")
+    weighs = _(
+        "TLOB as its document lists it has {parameters} parameters and takes {macs} MACs a window; with one projection each, "
+        "{lean} and {lean_macs} (D4, D7)."
+    )
     note = _("one sample: a window, an image, a clip of {frames} frames, a date of {symbols} symbols")
     return PartView(
         equation=Worked(
@@ -118,9 +120,17 @@ def models() -> PartView:
             plot(kinds, "cost_kinds", alt),
             numbers(rows, "models"),
             check((agree if all(equal) else differ).format(count=len(rows) if all(equal) else equal.count(False)), all(equal)),
-            caption(weighs.format(lean=amount(lean), listed=amount(listed))),
+            caption(
+                weighs.format(
+                    parameters=number(listed.parameters),
+                    macs=amount(listed.macs),
+                    lean=number(lean.parameters),
+                    lean_macs=amount(lean.macs),
+                )
+            ),
         ],
         notes=[passage("cost", "models")],
+        more=modules(names[setup], setups[setup]),
         drawing=drawing(),
         question=lambda: questions.costliest_model(
             [row[_("Model")] for row in own], [int(row[_("MACs, counted")]) for row in own]
@@ -136,30 +146,11 @@ def stops(label: str, short: str, values: Sequence[int], default: int, key: str)
     return choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int, short=short)
 
 
-def module_dials() -> dict[str, Dial]:
-    """A model, and its T and D, whose stops depend on it."""
-    setups = cost_count.setups()
-
-    def tokens(values: Mapping[str, Any]) -> int:
-        code, setup = values["setup"], setups[values["setup"]]
-        default = cost.tokens_of(setup.config, setup.tokens)
-        return int(stops(_("Tokens T"), "T", cost_growth.token_choices(setup), default, f"t_{code}").draw(values))
-
-    def width(values: Mapping[str, Any]) -> int:
-        code, setup = values["setup"], setups[values["setup"]]
-        return int(stops(_("Width D"), "D", cost_growth.width_choices(setup), setup.config.width, f"d_{code}").draw(values))
-
-    model = choice(_("Model"), setup_names(), key="setup", widget=st.selectbox)
-    return {"setup": model, "t": Dial("T", tokens), "d": Dial("D", width)}
-
-
-def modules(setup: str, t: int, d: int) -> PartView:
-    """One model, one row per module, with T and D to move."""
-    it, name, kinds = cost_growth.sized(cost_count.setups()[setup], t, d), setup_names()[setup], kind_names()
-    rows, counted = _rows(it.config, it.tokens), cost_count.count(it.config, it.tokens)
-    total, sums = cost.total([row.part for row in rows]), cost.macs_by_kind([row.part for row in rows])
+def modules(name: str, setup: Setup) -> list[Item]:
+    """One model, one row a module, by formula and by count."""
+    rows, counted = _rows(setup.config, setup.tokens), cost_count.count(setup.config, setup.tokens)
+    total, kinds = cost.total([row.part for row in rows]), kind_names()
     wrong = [row.part.module for row in rows if not row.equal]
-    shares = {name: {str(kind): macs for kind, macs in sums.items()}}
     strip = stats(
         Stat(name=_("Parameters"), value=number(counted.all_parameters), note=size(total.weight_bytes)),
         Stat(name=_("Multiply-adds"), value=amount(counted.all_macs), note=_("one sample; {flops} FLOPs").format(
@@ -183,34 +174,8 @@ def modules(setup: str, t: int, d: int) -> PartView:
         for row in rows
     ]
     agree, differ = _("Formula and count agree in all {count} modules."), _("Formula and count differ in {modules}.")
-    return PartView(
-        equation=module_sum(sums, total.macs, t, d),
-        figure=[
-            strip,
-            plot(
-                figures.kinds_figure(shares, {str(kind): label for kind, label in kinds.items()}), "cost_modules_kinds",
-                _("The share of attention, feed-forward, convolutions and the rest in this model's multiply-adds."),
-            ),
-            numbers(lines, "modules"),
-            check((differ if wrong else agree).format(count=len(rows), modules=", ".join(wrong)), not wrong),
-        ],
-        notes=[passage("cost", "modules"), *told(said.modules(it))],
-        drawing=drawing(),
-        question=lambda: questions.costliest_kind(name, {kinds[kind]: macs for kind, macs in sums.items()}, t, d),
-        covered=True, spoils=True,
-    )  # fmt: skip
-
-
-def module_sum(sums: Mapping[Kind, int], macs: int, t: int, d: int) -> Worked:
-    """The multiply-adds of a model by kind of module."""
-    kinds, (shown, sum_) = kind_names(), tex_amounts(list(sums.values()), macs)
-    parts = " + ".join(rf"\underbrace{{{one}}}_{{\text{{{kinds[kind]}}}}}" for one, kind in zip(shown, sums, strict=True))
-    return Worked(
-        r"\begin{aligned} \text{attention} &: 4TD^2 + 2T^2D \\ \text{feed-forward} &: 2TDD_{ff} \\"
-        r"\text{linear} &: T n_{in} n_{out} \\ \text{convolution} &: H'W'k_{conv}^2\tfrac{c_{in}}{G}c_{out} \end{aligned}",
-        rf"{parts} = {sum_}",
-        _("T = {t}, D = {d}; the sum of the table's formulas").format(t=t, d=d),
-    )
+    verdict = check((differ if wrong else agree).format(count=len(rows), modules=", ".join(wrong)), not wrong)
+    return [markdown(f"**{name}.** {passage('cost', 'modules')}"), strip, numbers(lines, "modules"), verdict]
 
 
 def layer_dials() -> dict[str, Dial]:
@@ -299,93 +264,16 @@ def memory(t: int, d: int, n: int) -> PartView:
     )  # fmt: skip
 
 
-def claim_names() -> dict[str, str]:
-    """Name of each comparison of a document's number with a count."""
-    return {
-        "tlob_table": _("TLOB parameters: table, with its sum corrected"),
-        "tlob_listing": _("TLOB parameters: the listing, built"),
-        "tlob_scores": _("TLOB, 32 windows: QKᵀ alone, MACs"),
-        "tlob_batch": _("TLOB, 32 windows: everything, FLOPs"),
-        "iiga_cnn_one": _("IIGA convolutions: one clip, MACs"),
-        "iiga_cnn_batch": _("IIGA convolutions: the batch, FLOPs"),
-        "iiga_layers_one": _("IIGA attention layers: one clip, MACs"),
-        "iiga_layers_batch": _("IIGA attention layers: the batch, FLOPs"),
-        "iiga_total_one": _("IIGA in all: one clip, MACs"),
-        "iiga_total_batch": _("IIGA in all: the batch, FLOPs"),
-    }
-
-
-def claims(frames: int, batch: int) -> PartView:
-    """The numbers of tlob-architecture 6 and iiga-equations 14.3 beside counts."""
-    measured, names = _claims(frames, batch), claim_names()
-    whole = next(claim for claim in measured if claim.code == "iiga_total_batch")
-    counted = {claim.code: claim.counted for claim in measured}
-    layers, cnn = counted["iiga_layers_one"], counted["iiga_cnn_one"]
-    (one_frame,), all_frames = tex_amounts([cnn // frames], cnn, compute=lambda one: frames * one)
-    bars = figures.claims_figure([(names[claim.code], claim.document, claim.counted) for claim in measured])
-    rows = [
-        {
-            _("Number"): names[claim.code],
-            _("The document says"): round(claim.document),
-            _("Counted"): claim.counted,
-            _("Counted / said"): round(claim.counted / claim.document, 3),
-        }
-        for claim in measured
-    ]
-    return PartView(
-        equation=Worked(
-            r"4\,(12TD^2 + 2T^2D), \qquad T \cdot \text{MobileNetV2}(224^2)",
-            rf"\begin{{aligned}} 4\,(12 \cdot {frames} \cdot 1280^2 + 2 \cdot {frames}^2 \cdot 1280) &= {tex_amount(layers)} \\"
-            rf"{frames} \cdot {one_frame} &= {all_frames} \end{{aligned}}",
-            _("MACs of one clip; L = 2 layers are four attentions (D16)"),
-        ),
-        figure=[
-            plot(bars, "cost_claims", _("What is counted as a multiple of what the documents say, for each of their numbers.")),
-            numbers(rows, "claims"),
-        ],
-        notes=[passage("cost", "claims"), *told(said.documents(measured))],
-        more=pairs_of_layers(),
-        drawing=drawing(),
-        question=lambda: questions.whole_against_document(frames, batch, whole.document, whole.counted),
-        covered=True,
-        taken=lambda: {
-            "FRAMES": frames, "CNN": cnn // frames, "SAID": {claim.code: claim.document for claim in measured},
-            "COUNTED": counted, **on_screen({"attention layers": layers, "convolutions": cnn}),
-        },
-    )  # fmt: skip
-
-
-def pairs_of_layers() -> list[Item]:
-    """Accuracy by TLOB's number of pairs: the document's, and of small networks trained here."""
-    rows = [
-        {
-            _("Pairs of layers"): number(count),
-            _("The document says"): percent(said_accuracy),
-            _("Here, seed by seed"): " · ".join(percent(one) for one in pairs.MEASURED.get(count, ())) or "–",
-        }
-        for count, said_accuracy in pairs.CLAIMED.items()
-    ]
-    note = _(
-        "Accuracy by number of pairs (tlob-architecture 1.2 and 7.3, which name no data, label, seeds or spread). Here: small "
-        "networks on five bundled recordings, {windows} test windows; on the same windows the momentum rule is right on "
-        "{momentum}, more often than any of them. So few seeds show no best number of pairs."
-    )
-    return [table(rows), caption(note.format(windows=number(pairs.WINDOWS), momentum=percent(pairs.MOMENTUM)))]
-
-
 render(
     LessonPage(
         "cost",
         _("Cost"),
         [
-            Part("models", _("All models"), dict, models),
-            Part("modules", _("Module by module"), module_dials, modules, "cost_dial"),
+            Part("models", _("All models"), lambda: {
+                "setup": choice(_("Model"), setup_names(), key="setup", widget=st.selectbox),
+            }, models, "cost_dial"),
             Part("growth", _("T²D and TD²"), layer_dials, growth, "growth_dial"),
             Part("memory", _("Memory"), layer_dials, memory, "memory_dial"),
-            Part("claims", _("The documents' numbers"), lambda: {
-                "frames": slider(_("Frames of a clip"), 1, 48, key="frames", default=12),
-                "batch": slider(_("Clips in the batch"), 1, 8, key="batch", default=2),
-            }, claims, "claims_dial"),
         ],
         _(
             "iiga-equations sections 1 and 14; tlob-architecture sections 6.1 to 6.3; vit-report section 1; "

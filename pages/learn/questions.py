@@ -320,33 +320,6 @@ def costliest_model(names: Sequence[str], macs: Sequence[int]) -> Question:
     )  # fmt: skip
 
 
-def costliest_kind(model: str, kinds: Mapping[str, int], tokens: int, width: int) -> Question | None:
-    """Asks which kind of module has the most multiply-adds in a model of T tokens and width D."""
-    if len(kinds) < 2:
-        return None
-    outcome = predictions.largest(list(kinds.values()))
-    most, whole = outcome.values
-    return _asked(
-        "kinds", outcome, (model, tokens, width),
-        _("T = {t}, D = {d}. Which kind of module takes the most multiply-adds of {model}?").format(
-            t=tokens, d=width, model=model),
-        list(kinds),
-        _("{part} of {whole}, {share}.").format(part=amount(most), whole=amount(whole), share=percent(most / whole)),
-    )  # fmt: skip
-
-
-def whole_against_document(frames: int, batch: int, said: float, counted: float) -> Question:
-    """Asks whether IIGA's count is what its document says of it."""
-    outcome = predictions.against_document(said, counted)
-    text = _("The document gives {said} FLOPs for IIGA in all. Clips here: {clips}, frames each: {frames}. What is counted?")
-    return _asked(
-        "claim", outcome, (frames, batch),
-        text.format(said=amount(said), clips=number(batch), frames=number(frames)),
-        [_("less"), _("the same, within 10 %"), _("more")],
-        _("{counted} FLOPs: {factor} times what it says.").format(counted=amount(counted), factor=significant(counted / said)),
-    )  # fmt: skip
-
-
 def gradient(part: Part, name: str, *, rows: int, seed: int, first: float, causal: bool) -> Question:
     """Asks what moving the input does to the outlined entry."""
     to = -first if first else 1.0

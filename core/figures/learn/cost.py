@@ -1,4 +1,4 @@
-"""Figures of the lesson on cost: multiply-adds by kind, their growth, memory, the documents' numbers, a layer's diagram."""
+"""Figures of the lesson on cost: multiply-adds by kind, their growth, memory, a layer's diagram."""
 
 from __future__ import annotations
 
@@ -105,25 +105,6 @@ def plane_figure(points: Sequence[tuple[str, int, int]], *, chosen: tuple[int, i
                  y={"type": "log", "range": [log10(4), log10(10_000)], "dtick": 1})  # fmt: skip
 
 
-def claims_figure(rows: Sequence[tuple[str, float, float]]) -> go.Figure:
-    """The counted number as a multiple of the document's, one bar per number.
-
-    Args:
-        rows: name, the document's number, the counted one.
-    """
-    names = [name for name, _document, _counted in rows]
-    ratios = [counted / document for _name, document, counted in rows]
-    trace = bars([ratio - 1 for ratio in ratios], names, colour=[GREY if abs(ratio - 1) < 0.02 else ORANGE for ratio in ratios],
-                 hover="%{customdata[0]} → %{customdata[1]}<extra></extra>", orientation="h", base=1,
-                 customdata=[[f"{document:,.0f}", f"{counted:,.0f}"] for _name, document, counted in rows],
-                 text=[f"×{ratio:.3g}" for ratio in ratios], textposition="outside", cliponaxis=False)  # fmt: skip
-    return chart([trace], x_title=_("Counted, as a multiple of what the document says"), keep="claims", legend=False,
-                 height=110 + 34 * len(rows),
-                 x={"type": "log", "range": [-0.3, 1.9], "tickvals": [1, 2, 4, 10, 40],
-                    "ticktext": ["×1", "×2", "×4", "×10", "×40"]},
-                 y={"autorange": "reversed", "automargin": True})  # fmt: skip
-
-
 def cost_diagram(layer: Layer | None, *, amount: Callable[[float], str], size: Callable[[float], str]) -> Diagram:
     """Multiply-adds of each step of one layer, and the memory of its maps; without numbers where the part has no one layer.
 
@@ -139,14 +120,13 @@ def cost_diagram(layer: Layer | None, *, amount: Callable[[float], str], size: C
     return Diagram(
         title=_("Block diagram of what a layer costs"),
         blocks=(
-            Block("x", "X", (0, 0), tokens, "modules", kind="data"),
+            Block("x", "X", (0, 0), tokens, "models", kind="data"),
             Block("qkv", "Q, K, V, O", (1, 0), "4TD²", "growth"),
             Block("scores", "QKᵀ", (2, 0), "T²D", "growth"),
             Block("maps", _("maps A"), (3, 0), maps, "memory", kind="data"),
             Block("mix", "AV", (4, 0), "T²D", "growth"),
             Block("ffn", "FFN", (5, 0), "8TD²", "memory"),
             Block("all", _("all layers"), (6, 0), _("all models"), "models", kind="data"),
-            Block("said", _("documents"), (6, 1), _("say"), "claims", kind="data"),
         ),
         wires=(
             Wire("x", "qkv", projections),
@@ -155,6 +135,5 @@ def cost_diagram(layer: Layer | None, *, amount: Callable[[float], str], size: C
             Wire("maps", "mix", half),
             Wire("mix", "ffn", middle),
             Wire("ffn", "all", macs),
-            Wire("all", "said"),
         ),
     )

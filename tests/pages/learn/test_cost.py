@@ -12,7 +12,7 @@ from tests.pages.open_page import open_page, ran
 PAGE = ROOT / "pages" / "learn" / "cost.py"
 
 
-@pytest.mark.parametrize(("part", "moves"), [("models", 0), ("growth", 6), ("memory", 6), ("claims", 4)])
+@pytest.mark.parametrize(("part", "moves"), [("models", 0), ("growth", 6), ("memory", 6)])
 def test_every_widget_of_a_part_moves(part: str, moves: int) -> None:
     app = open_page(PAGE, part=part)
     assert app.info and app.latex and not app.warning
@@ -29,23 +29,20 @@ def test_all_models_by_formula_and_count() -> None:
     assert {1_173_611, 883_179} <= set(table["Parameters, counted"])
 
 
-def test_a_link_opens_a_model_at_another_size() -> None:
-    app = open_page(PAGE, part="modules", setup="dates", t_dates="8", d_dates="32", cost_dial="t")
-    assert (app.select_slider(key="t_dates").value, app.select_slider(key="d_dates").value) == ("8", "32")
-    assert app.success and not app.warning
-
-
-@pytest.mark.parametrize("setup", ["tlob-fi2010", "vit", "iiga"])
-def test_sizes_of_a_model_move(setup: str) -> None:
-    app = open_page(PAGE, part="modules", setup=setup)
-    for index in range(len(app.select_slider)):
-        app.select_slider[index].set_value(app.select_slider[index].options[0])
-        ran(app)
+@pytest.mark.parametrize("setup", ["tlob-fi2010", "vit", "iiga", "dates"])
+def test_a_link_opens_a_models_modules(setup: str) -> None:
+    app = open_page(PAGE, setup=setup)
+    whole, table = app.dataframe[0].value, app.dataframe[1].value
+    assert (table["MACs, formula"] == table["MACs, counted"]).all() and table["MACs, counted"].sum() in set(
+        whole["MACs, counted"]
+    )
+    assert (table["Parameters, formula"] == table["Parameters, counted"]).all()
+    assert table["Parameters, counted"].sum() in set(whole["Parameters, counted"])
     assert app.success and not app.warning
 
 
 def test_nonsense_in_a_link_is_harmless() -> None:
-    open_page(PAGE, part="modules", setup="?", t_tlob="x", d_tlob="7")
+    open_page(PAGE, part="modules", setup="?")
     open_page(PAGE, part="growth", layer_t="3", layer_d="-1", layer_n="five")
 
 
@@ -61,18 +58,14 @@ def test_amounts_in_a_sum_add_up_in_one_unit() -> None:
     assert tex_amounts([640, 1_199_360], 1_200_000)[0][0] == "640", "too small for the unit"
 
 
-@pytest.mark.parametrize("part", ["models", "modules", "claims"])
-def test_where_the_reader_predicts_first_nothing_tells_the_answer_before(part: str) -> None:
-    app = open_page(PAGE, part=part, ask="true")
+def test_where_the_reader_predicts_first_nothing_tells_the_answer_before() -> None:
+    app = open_page(PAGE, part="models", ask="true")
     assert not (app.latex or app.dataframe or app.success or app.get("download_button"))
     assert app.radio[0].value is None
     app.button(key="predict_reveal").click()
     ran(app)
     assert app.latex and app.dataframe and app.get("download_button")
     answer = app.info[0].value.partition(".**")[0].removeprefix("**")
-    if part == "models":  # the same winner by the table
-        table = app.dataframe[0].value
-        own = table[~table["Model"].str.contains("as shipped")]
-        assert own.loc[own["MACs, counted"].idxmax(), "Model"] == answer
-    if part == "modules":
-        assert app.dataframe[0].value.groupby("Kind")["MACs, counted"].sum().idxmax() == answer
+    table = app.dataframe[0].value  # the same winner by the table
+    own = table[~table["Model"].str.contains("as shipped")]
+    assert own.loc[own["MACs, counted"].idxmax(), "Model"] == answer

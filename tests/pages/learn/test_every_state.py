@@ -19,7 +19,7 @@ PARTS = {f"{url}-{part.code}": (url, part) for url, part in parts()}
 EVERY = pytest.mark.parametrize("name", list(PARTS))
 MOST = 16
 """States of a part with many dials and stops."""
-SLOW = {"cost-modules": 6, "cost-models": 1, "norms-depth": 4}
+SLOW = {"cost-models": 2, "norms-depth": 4}
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+(?:e[-+]?\d+)?")
 
 LEADING = ("attention-steps", "permutation", "recurrent", "cost-growth", "cost-memory", "transformer-beam")

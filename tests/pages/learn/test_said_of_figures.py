@@ -30,8 +30,6 @@ def said(page: str, **query: str) -> str:
         ("positions", {"part": "matrix", "doubled": "true", "base": "10"}, "100 instead of 10", "100 en vez de 10"),
         ("positions", {"part": "matrix", "d": "8", "base": "100"}, "All 8 channels change", "Los 8 canales cambian"),
         ("positions", {"part": "waves", "pe": "tlob"}, "Learned channels are no waves", "no son ondas"),
-        ("cost", {"part": "claims", "frames": "1", "batch": "7"}, "take 0.08 G MACs, at most", "suman 0,08 G de MAC, a lo sumo"),
-        ("cost", {"part": "modules", "setup": "tlob"}, "T and D change places", "T y D cambian de lugar"),
         ("optimisers", {"part": "init", "init_act": "tanh", "scheme": "normal"}, "passes no signal on", "no transmite la señal"),
         ("optimisers", {"part": "clipping", "g1": "0", "g2": "0"}, "ends inside the circle", "dentro del círculo"),
         ("norms", {"part": "norms", "norm": "none"}, "samples' means still lie", "las muestras aún distan"),
