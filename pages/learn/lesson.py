@@ -103,7 +103,7 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
         if here is not None:
             _place(here)
             with st.container(key="lesson_texts", horizontal=True, width="content"):
-                _texts(here, part)
+                _texts(here)
             predict.switch()
 
 
@@ -140,11 +140,7 @@ def _place(here: Lesson) -> None:
             link(after, label=at, help=title_of(after), icon=":material/arrow_forward:", icon_first=False, key="after")
 
 
-def _texts(here: Lesson, part: str) -> None:
-    told = story(here, part)
-    if told:
-        with st.popover(_("Story"), icon=":material/auto_stories:", help=_("This part, told in two minutes.")):
-            st.markdown(told)
+def _texts(here: Lesson) -> None:
     with st.popover(_("For the instructor"), icon=":material/cast_for_education:"):
         notes(here)
 
@@ -180,10 +176,13 @@ def notes(of: Lesson) -> None:
 
 
 def foot(url: str, part: str = "") -> None:
-    """Shows three questions with their answers, those of two lessons before, what to know before, and the next lesson."""
+    """Shows the part's story, three questions with answers, those of two lessons before, what to know before, the next lesson."""
     here = course.lesson_of(url, part)
     if here is None:
         return
+    if told := story(here, part):
+        with st.container(key="learn_controls_story"):
+            st.markdown(told)
     with st.container(key="learn_controls_lesson"):
         st.html(recall(here, _("Three questions"), opened=True))
         if (earlier := course.two_before(here)) is not None:

@@ -189,7 +189,7 @@ def transformer_diagram(
             Block("causal", causal, (2, 1), square, "decode"),
             Block("cross", _("cross + FFN"), (3, 1), f"{step + 1}×{s}", "decode"),
             Block("out", _("softmax"), (4, 1), _("{count} symbols").format(count=config.vocabulary), "decode"),
-            Block("weights", _("training"), (4, 0), parameters, "card", kind="data"),
+            Block("weights", _("training"), (4, 0), parameters, "decode", kind="data"),
             Block(
                 "next", f"“{characters[step]}”", (5, 1), "" if probability is None else write(probability), "beam", kind="data"
             ),
