@@ -98,7 +98,7 @@ class Pool:
         told: Told = untold,
         progress: tuple[str, Callable[[Any], None]] | None = None,
     ) -> Any:
-        """What a function of a module makes of bytes and of options that JSON can hold; a dataclass comes as its fields.
+        """Returns what a function of a module makes of bytes and of options that JSON can hold; a dataclass comes as its fields.
 
         Args:
             by: address whose turn it is. progress: the function's parameter that is called meanwhile, and what is called here.

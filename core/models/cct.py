@@ -10,7 +10,6 @@ weights come with it multiplied in. The class token stays where the paper pools 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Final, cast
@@ -64,10 +63,6 @@ class CCTConfig(ViTConfig):
             or min(self.stem, *self.stages, *self.repeats) < 1
         ):
             raise BadValue("a CCT needs a stem, and {count} stages of one channel and one block at least", count=len(KERNELS))
-
-    def sequence_lengths(self, among: Iterable[int] = ()) -> set[int]:
-        """1 + N of the image's own size alone: the patch is the convolutions'."""
-        return {self.sequence_length}
 
 
 class Padded(nn.Conv2d):

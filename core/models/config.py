@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from torch import Tensor
 
@@ -67,18 +66,6 @@ class AttentionConfig(ModelConfig):
         """Number of which the width must be a multiple."""
         return self.heads
 
-    def sequence_lengths(self, among: Iterable[int]) -> set[int]:
-        """The lengths out of `among` that the network can have; all it can have where only a few are possible."""
-        return {length for length in among if length <= 512}
-
-    def resized(self, *, length: int | None = None, width: int | None = None) -> Self:
-        """The configuration with another T, where it fixes one, and another D.
-
-        Raises:
-            ValueError: for a T or a D that the network cannot have.
-        """
-        return replace(self, width=width or self.width)
-
     def example_inputs(self, length: int) -> tuple[Tensor, ...]:
         """One sample for `forward`: zeros, or ones for symbols; of `length` positions where the configuration fixes none."""
         raise NotImplementedError
@@ -101,10 +88,6 @@ class SymbolsConfig(AttentionConfig):
         super().__post_init__()
         if min(self.vocabulary, self.width, self.heads, self.layers, self.hidden, self.length) < 1:
             raise ValueError(compose("vocabulary, width, heads, layers, hidden and length must each be 1 or more"))
-
-    def sequence_lengths(self, among: Iterable[int]) -> set[int]:
-        """Up to the longest sequence."""
-        return {length for length in among if length <= self.length}
 
 
 def check_window(x: Tensor, *, name: str, steps: int, features: int) -> None:

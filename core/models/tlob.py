@@ -7,8 +7,8 @@ The document calls the two layers of a pair spatial and temporal; here a layer i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self, overload
+from dataclasses import dataclass
+from typing import ClassVar, Literal, overload
 
 import torch
 from torch import Tensor, nn
@@ -82,10 +82,6 @@ class TLOBConfig(AttentionConfig):
     def width_step(self) -> int:
         """Any width: each head is as wide as the layer."""
         return 1
-
-    def resized(self, *, length: int | None = None, width: int | None = None) -> Self:
-        """With windows of another length, and another width."""
-        return replace(self, steps=length or self.steps, width=width or self.width)
 
     def example_inputs(self, length: int) -> tuple[Tensor, ...]:
         """One window."""

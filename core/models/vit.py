@@ -6,9 +6,8 @@ image (batch, 1, 28, 28) -> p x p patches -> Linear -> class token first -> + 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self, cast, overload
+from dataclasses import dataclass
+from typing import ClassVar, Literal, cast, overload
 
 import torch
 from torch import Tensor, nn
@@ -93,28 +92,9 @@ class ViTConfig(AttentionConfig):
         """The class token and the patches."""
         return 1 + self.patches
 
-    def sequence_lengths(self, among: Iterable[int] = ()) -> set[int]:
-        """1 + N of every patch of 2 pixels or more that tiles the image."""
-        return {length for length, patch in self._patch_by_length().items() if patch >= 2}
-
-    def resized(self, *, length: int | None = None, width: int | None = None) -> Self:
-        """With the patch that gives another number of tokens, and another width."""
-        patches = self._patch_by_length()
-        if length is not None and length not in patches:
-            raise BadValue(
-                "no patch gives a ViT of {side} pixels {tokens} tokens: choose one of {choices}",
-                side=self.side,
-                tokens=length,
-                choices=", ".join(map(str, sorted(patches))),
-            )
-        return replace(self, patch=self.patch if length is None else patches[length], width=width or self.width)
-
     def example_inputs(self, length: int) -> tuple[Tensor, ...]:
         """One image."""
         return (torch.zeros(1, self.colours, self.side, self.side),)
-
-    def _patch_by_length(self) -> dict[int, int]:
-        return {1 + (self.side // patch) ** 2: patch for patch in range(1, self.side + 1) if self.side % patch == 0}
 
 
 class ViT(nn.Module):

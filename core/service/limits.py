@@ -1,4 +1,4 @@
-"""What visitors may hold at once: everybody together, those of one address, one visitor; a table.
+"""Amounts that visitors may hold at once: everybody together, those of one address, one visitor; a table.
 
 A school or an office is one address, so these are generous: they stop one that opens without end, not a class.
 """
@@ -15,7 +15,7 @@ MIB: Final = 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """How much of something may be held: by all together, those of one address, one visitor (None: not counted)."""
+    """Most of something that may be held: by all together, those of one address, one visitor (None: not counted)."""
 
     total: int
     address: int | None = None

@@ -86,7 +86,7 @@ def _remainder(_model: SentenceReader, text: str, hidden: tuple[int, ...]) -> Re
 
 
 def remainder(model: SentenceReader, one: ReadSentence, hidden: list[int]) -> None:
-    """What stays of the sentence's vector without the pieces that are rubbed out."""
+    """The rest of the sentence's vector without the pieces that are rubbed out."""
     if not hidden:
         return
     left = _remainder(model, one.text, tuple(hidden))

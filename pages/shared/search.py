@@ -90,7 +90,7 @@ def _hits(language: str, region: str) -> tuple[Hit, ...]:
 
 
 def found(text: str, hits: tuple[Hit, ...]) -> list[Hit]:
-    """What fits each word of a text, the best first and of equals the shorter name, at most `MOST`."""
+    """Entries that fit each word of a text, the best first and of equals the shorter name, at most `MOST`."""
     asked = _words(text)
     scored = [(score, hit) for hit in hits if asked and (score := _fit(asked, hit))]
     return [hit for _score, hit in sorted(scored, key=lambda one: (-one[0], len(one[1].name)))][:MOST]

@@ -113,13 +113,11 @@ def test_the_widest_tensor_is_the_largest_that_a_module_hands_on() -> None:
 
 
 def test_other_sizes() -> None:
-    assert cost.tokens_of(ViTConfig().resized(length=17), 0) == 17
-    assert cost.tokens_of(BTC.resized(length=64, width=24), 0) == 64
+    assert cost.tokens_of(ViTConfig(patch=7), 0) == 17
+    assert cost.tokens_of(replace(BTC, steps=64, width=24), 0) == 64
     assert cost.tokens_of(DOCUMENT, 30) == 30
-    with pytest.raises(ValueError, match="no patch gives"):
-        ViTConfig().resized(length=18)
     with pytest.raises(ValueError, match="equal heads"):
-        DOCUMENT.resized(width=1281)
+        replace(DOCUMENT, width=1281)
 
 
 def test_a_checkpoint_without_formulas_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

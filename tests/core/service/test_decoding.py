@@ -91,8 +91,8 @@ def test_another_visitors_picture_is_read_before_a_bombers_next() -> None:
         decoding.picture(stranger(address), data)
         times[name] = time.monotonic()
 
-    with ThreadPoolExecutor(5) as threads:
-        bombers = [threads.submit(bring, f"bomb {one}", "a", bomb) for one in range(4)]
+    with ThreadPoolExecutor(7) as threads:
+        bombers = [threads.submit(bring, f"bomb {one}", "a", bomb) for one in range(6)]
         time.sleep(0.3)
         other = threads.submit(bring, "other", "b", bombs.still(64, "PNG"))
         wait([*bombers, other])
