@@ -40,7 +40,7 @@ def make_exchange(exchange, symbol=None, configure=None):
 venues.make_exchange = make_exchange
 """
 """`sitecustomize` of the app's process, which leads Bybit's addresses to the loopback."""
-TICKET = re.compile(rb"/stream/market\?ticket=[\w-]+")
+TICKET = re.compile(rb"stream/market\?ticket=[\w-]+")
 NEVER_S: Final = 600.0
 """Seconds after which a page counts as one that never comes; one that a busy machine keeps waiting comes late."""
 SETTLING_LOOKS: Final = 12
@@ -105,7 +105,7 @@ class Visitors:
                 else:
                     raise aiohttp.ClientError("the page named no stream")
             self.waited.append(time.monotonic() - came)
-            async with session.ws_connect(f"{root}{ticket[0].decode()}", max_msg_size=0) as stream:
+            async with session.ws_connect(f"{root}/{ticket[0].decode()}", max_msg_size=0) as stream:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(random.uniform(0.2, 1.0) * self._stay_s):
                         async for message in stream:

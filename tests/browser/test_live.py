@@ -253,9 +253,12 @@ def test_the_first_screen_shows_the_book_in_depth_and_the_crosshair_says_what_re
     prices = live.evaluate(f"{TERMINAL}.chart.chart.priceScale('right', 0).getVisibleRange()")
     assert prices["to"] - prices["from"] > 100  # of the book, not of ten levels
     across, _down = centre(live, ".terminal-plot")
-    y = live.evaluate(
-        f"{TERMINAL}.plot.getBoundingClientRect().top + {TERMINAL}.chart.bid.priceToCoordinate({prices['to']} - 15)"
-    )
+    y = live.evaluate(f"""() => {{
+        const {{ chart, plot, store }} = {TERMINAL};
+        const box = plot.getBoundingClientRect();
+        const slot = store.slots[Math.round(chart.time.coordinateToLogical({across} - box.left))];
+        return box.top + chart.bid.priceToCoordinate(slot.levels[36] + 3.5);
+    }}""")
     live.mouse.move(across, y)  # in the bands, away from the ten levels, which are drawn finer than a band
     under = live.locator(".terminal-under")
     expect(under).to_have_text(re.compile(r"^\d\d:\d\d:\d\d · 6\d,\d{3}\.\d\d · Resting "))
