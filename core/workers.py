@@ -109,7 +109,7 @@ class Pool:
         order = {"call": f"{function.__module__}:{function.__qualname__}", "options": dict(options), **vars(budget)}
         if progress is not None:
             order["progress"] = progress[0]
-        with self._turns.taken(by, told):
+        with self._turns.hold_place(by, told):
             process = self._ready()
             try:
                 answer = process.answer(order, data, told, (lambda _value: None) if progress is None else progress[1])
@@ -148,7 +148,7 @@ class _Turns:
         self._working, self._served, self._number = Counter[str](), dict[str, int](), 0
 
     @contextlib.contextmanager
-    def taken(self, by: str, told: Told) -> Iterator[None]:
+    def hold_place(self, by: str, told: Told) -> Iterator[None]:
         """Hold a place, once it is this order's turn.
 
         Raises:

@@ -50,11 +50,13 @@ def until_it_changes(answers: Answers, order: NDArray[np.integer]) -> int | None
     count = len(order)
     masks = np.zeros((count + 1, count), bool)
     masks[1:, order] = np.tri(count, dtype=bool)  # row k hides the first k
-    whole = answers(masks[:1])[0]
-    for first in range(1, count + 1, AT_ONCE):
-        for at, answer in enumerate(answers(masks[first : first + AT_ONCE])):
-            if answer != whole:
-                return first + at
+    whole: Hashable = None
+    for first in range(0, count + 1, AT_ONCE):
+        for at, answer in enumerate(answers(masks[first : first + AT_ONCE]), start=first):
+            if at == 0:
+                whole = answer
+            elif answer != whole:
+                return at
     return None
 
 

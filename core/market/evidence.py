@@ -92,6 +92,7 @@ def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, hea
     )
 
 
+@falls_back
 def answers_without(
     predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -131,7 +131,7 @@ def glosses_without(
 
     @torch.no_grad()
     def answers(hidden: Hidden) -> list[tuple[int, ...]]:
-        read = logits(without(whole, empty, parts, hidden)).log_softmax(dim=-1).numpy()
+        read = recogniser.placement.run(lambda: logits(without(whole, empty, parts, hidden))).log_softmax(dim=-1).numpy()
         return [sentence(one) for one in read]
 
     def sentence(log_probabilities: NDArray[np.float32]) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -141,21 +141,23 @@ class SentenceReader:
         vectors, _weights = self._computed([piece for at, piece in enumerate(ids) if at not in hidden])
         return float(one.vector @ _unit(vectors.mean(axis=0)))
 
-    def remainder(self, one: ReadSentence, hidden: Collection[int], *, seed: int = 0) -> Remainder:
+    def order_of_change(self, one: ReadSentence) -> tuple[int, ...]:
+        """Numbers of the pieces but [CLS] and [SEP], the one first that changes the vector most where it alone is left out."""
+        return tuple(sorted(range(1, len(one.tokens) - 1), key=lambda at: self.cosine_without(one, {at})))
+
+    def remainder(self, one: ReadSentence, hidden: Collection[int], order: Sequence[int], *, seed: int = 0) -> Remainder:
         """The cosine of a sentence with what stays of it, beside other choices of as many pieces.
 
         Args:
-            hidden: numbers from 0 of pieces, [CLS] and [SEP] not among them.
+            hidden: numbers from 0 of pieces, [CLS] and [SEP] not among them. order: of `order_of_change`.
         """
         inner = np.arange(1, len(one.tokens) - 1)
-        losses = [1.0 - self.cosine_without(one, {int(at)}) for at in inner]
-        order = inner[np.argsort(-np.array(losses), kind="stable")]
         generator = np.random.default_rng(seed)
         draws = [generator.permutation(inner)[: len(hidden)].tolist() for _ in range(RANDOM_ORDERS)]
-        most = order[: len(hidden)].tolist()
+        most = tuple(order[: len(hidden)])
         return Remainder(
             cosine=self.cosine_without(one, hidden),
-            most=tuple(most),
+            most=most,
             cosine_without_most=self.cosine_without(one, most),
             cosine_at_random=float(np.median([self.cosine_without(one, draw) for draw in draws])),
         )

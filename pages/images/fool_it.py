@@ -89,10 +89,9 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
 def _score(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities, needed: Needed) -> None:
     """Patches that the reader took, and that the other ways take."""
     fooled = int(after.argmax()) != analysis.likeliest
-    yours = number(len(hidden)) if fooled else _("not yet")
-    st.markdown(_("**Patches until the answer changes**, of {count}").format(count=number(analysis.grid**2)))
+    title = _("**Patches until the answer changes**, of {count}").format(count=number(analysis.grid**2))
     names = {"occlusion": _("By occlusion"), "attention": _("By attention")}
-    erased.needed_table(needed, names, yours=yours, key=HIDE, first=1)
+    erased.needed_table(title, needed, names, count=len(hidden), changed=fooled, key=HIDE, first=1)
 
 
 def _note_score(analysis: PictureAnalysis, title: str, hidden: frozenset[int], after: Probabilities) -> None:

@@ -81,15 +81,20 @@ def ask() -> str:
 
 
 @st.cache_data(show_spinner=False, max_entries=128)
-def _remainder(_model: SentenceReader, text: str, hidden: tuple[int, ...]) -> Remainder:
-    return _model.remainder(_model.read(text), hidden)
+def _order_of_change(_model: SentenceReader, _one: ReadSentence, text: str) -> tuple[int, ...]:
+    return _model.order_of_change(_one)
+
+
+@st.cache_data(show_spinner=False, max_entries=128)
+def _remainder(_model: SentenceReader, _one: ReadSentence, text: str, hidden: tuple[int, ...]) -> Remainder:
+    return _model.remainder(_one, hidden, _order_of_change(_model, _one, text))
 
 
 def remainder(model: SentenceReader, one: ReadSentence, hidden: list[int]) -> None:
     """The rest of the sentence's vector without the pieces that are rubbed out."""
     if not hidden:
         return
-    left = _remainder(model, one.text, tuple(hidden))
+    left = _remainder(model, one, one.text, tuple(hidden))
     line = ngettext(
         "Without {count} piece the sentence's vector has a cosine of **{cosine}** with that of the whole. Without the one that "
         "changes it most it has {most}, without one at random {chance} (median of {draws}).",
@@ -97,9 +102,12 @@ def remainder(model: SentenceReader, one: ReadSentence, hidden: list[int]) -> No
         "that change it most it has {most}, without {count} at random {chance} (median of {draws}).",
         len(hidden),
     ).format(
-        count=number(len(hidden)), cosine=number(left.cosine, 3), most=number(left.cosine_without_most, 3),
-        chance=number(left.cosine_at_random, 3), draws=number(RANDOM_ORDERS),
-    )  # fmt: skip
+        count=number(len(hidden)),
+        cosine=number(left.cosine, 3),
+        most=number(left.cosine_without_most, 3),
+        chance=number(left.cosine_at_random, 3),
+        draws=number(RANDOM_ORDERS),
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(line)
         st.button(_("Those that change it most"), key="words_most", on_click=erased.keeper(RUBBED_OUT), args=(left.most,))

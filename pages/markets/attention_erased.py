@@ -25,7 +25,6 @@ def draw(window: FrozenWindow, answered: WindowAnswer, explained: Explained, hid
         return
     head, called = explained.head, answered.calls[explained.head]
     probabilities, calls = cached_results.without_moments(window, tuple(hidden))
-    changed = int(calls[head]) != called
     said, table = st.columns([3, 2], gap="medium")
     with said:
         st.markdown(sentence(answered, head, int(calls[head]), probabilities[head].tolist(), len(hidden)))
@@ -37,10 +36,9 @@ def draw(window: FrozenWindow, answered: WindowAnswer, explained: Explained, hid
         except GradientError:
             attention_inputs.no_gradients()
             return
+        title = _("**Moments until the call changes**, of {count}").format(count=number(len(window)))
         names = faithfulness_view.method_names()
-        st.markdown(_("**Moments until the call changes**, of {count}").format(count=number(len(window))))
-        yours = number(len(hidden)) if changed else _("not yet")
-        erased.needed_table(needed, names, yours=yours, key=RUBBED_OUT)
+        erased.needed_table(title, needed, names, count=len(hidden), changed=int(calls[head]) != called, key=RUBBED_OUT)
 
 
 def sentence(answered: WindowAnswer, head: int, call: int, probabilities: list[float], count: int) -> str:

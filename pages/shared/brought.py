@@ -22,8 +22,8 @@ def picture(data: bytes, name: str) -> Picture:
     Raises:
         PictureError: where it cannot be read.
     """
-    with _turn() as told:
-        return decoding.picture(permissions.visitor(), data, name=name, told=told)
+    with _turn() as say_place:
+        return decoding.picture(permissions.visitor(), data, name=name, told=say_place)
 
 
 def film(data: bytes, *, on_frame: Callable[[int], None], **options: Any) -> Footage:
@@ -32,8 +32,8 @@ def film(data: bytes, *, on_frame: Callable[[int], None], **options: Any) -> Foo
     Raises:
         VideoError: where it cannot be read.
     """
-    with _turn() as told:
-        return decoding.film(permissions.visitor(), data, told=told, on_frame=on_frame, **options)
+    with _turn() as say_place:
+        return decoding.film(permissions.visitor(), data, told=say_place, on_frame=on_frame, **options)
 
 
 @contextmanager
@@ -41,11 +41,11 @@ def _turn() -> Iterator[Told]:
     """Says the file's place while others' go first."""
     place = st.empty()
 
-    def told(before: int) -> None:
+    def say_place(before: int) -> None:
         if before:
             place.caption(_("Other visitors' files are read first: yours is number {place}.").format(place=number(before)))
         else:
             place.empty()
 
-    yield told
+    yield say_place
     place.empty()

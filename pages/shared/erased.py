@@ -36,26 +36,34 @@ def keeper(key: str) -> Callable[[Sequence[int]], None]:
 def bring_back(key: str) -> None:
     """The button that brings all of them back."""
     st.button(
-        _("Bring all back"), icon=":material/restart_alt:", key=f"{key}_back", on_click=keeper(key), args=([],),
+        _("Bring all back"),
+        icon=":material/restart_alt:",
+        key=f"{key}_back",
+        on_click=keeper(key),
+        args=([],),
         disabled=not st.session_state.get(key),
-    )  # fmt: skip
+    )
 
 
-def needed_table(needed: Needed, names: Mapping[str, str], *, yours: str, key: str, first: int = 0) -> None:
+def needed_table(
+    title: str, needed: Needed, names: Mapping[str, str], *, count: int, changed: bool, key: str, first: int = 0
+) -> None:
     """Parts that the reader took until the answer changed, and that other ways take, each to be seen on the stage.
 
     Args:
-        names: of the orders of `needed`, for readers. yours: the reader's count, or that the answer stands.
+        names: of the orders of `needed`, for readers. count: parts that the reader has rubbed out; whether it `changed`.
         key: of the session's rubbed out tokens. first: token of the first part.
     """
+    st.markdown(title)
+    yours = number(count) if changed else _("not yet")
     rows: list[tuple[str, str, tuple[int, ...] | None]] = [(_("**You**"), f"**{yours}**", None)]
     rows += [(names[order], _count(parts), parts) for order, parts in needed.ranked.items()]
     median = needed.random_median
     chance = _("no number of them does") if median == float("inf") else number(median)
     rows.append((_("At random, the median of {count}").format(count=number(RANDOM_ORDERS)), chance, None))
-    for place, (who, count, parts) in enumerate(rows):
+    for place, (who, most, parts) in enumerate(rows):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{who}: {count}")
+            st.markdown(f"{who}: {most}")
             if parts:
                 tokens = [part + first for part in parts]
                 st.button(_("Show"), key=f"{key}_show_{place}", type="tertiary", on_click=keeper(key), args=(tokens,))

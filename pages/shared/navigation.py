@@ -102,7 +102,7 @@ MOVED: Final[dict[str, str]] = {
 """Addresses of pages that are gone, each with the nearest page that stays: links lead there still."""
 
 NO_PAGE: Final = "no-page"
-"""Where an address leads that no page has, said in the parameter `address`."""
+"""Page that says of an address, in the parameter `address`, that no page has it."""
 
 OF_THE_LIVE_PAGE: Final = frozenset(
     ("at", "colours", "contrast", "cutoff", "ex", "fee", "h", "label", "lines", "model", "moves",

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 
 import streamlit as st
 from rapidfuzz import fuzz
 
-from core.lecture.equations import equations
+from core.lecture.equations import equations, without_accents
 from core.lecture.glossary import terms
 from pages.shared.language import N_, _, current, regional
 from pages.shared.navigation import ENTRIES
@@ -36,6 +35,8 @@ WORDS: Final[dict[str, str]] = {
 }
 """Words that lead to a page besides its title, by its url: a reader's own, and names of what it handles."""
 MOST: Final = 8
+MAX_TYPED: Final = 80
+"""Characters that are searched for: each word is compared with all there are."""
 NEAR: Final = 84
 """Likeness of two words, of 100, from which one is taken for a slip of the other."""
 SHORT: Final = 4
@@ -57,6 +58,12 @@ class Hit:
     query: Mapping[str, str] = field(default_factory=dict)
     meaning: str = ""
     words: str = ""
+
+    @cached_property
+    def weighted_words(self) -> list[tuple[str, float]]:
+        """Words that lead to it, those of its name first and heaviest."""
+        texts = ((self.name, 1.0), (self.words, 0.9), (self.meaning, 0.6))
+        return [(word, weight) for text, weight in texts for word in _words(text)]
 
 
 @cache
@@ -89,19 +96,16 @@ def _hits(language: str, region: str) -> tuple[Hit, ...]:
     return (*pages, *formulas, *glossary)
 
 
-def found(text: str, hits: tuple[Hit, ...]) -> list[Hit]:
+def matching_hits(text: str, hits: tuple[Hit, ...]) -> list[Hit]:
     """Entries that fit each word of a text, the best first and of equals the shorter name, at most `MOST`."""
     asked = _words(text)
     scored = [(score, hit) for hit in hits if asked and (score := _fit(asked, hit))]
     return [hit for _score, hit in sorted(scored, key=lambda one: (-one[0], len(one[1].name)))][:MOST]
 
 
-def _fit(asked: tuple[str, ...], hit: Hit) -> float:
+def _fit(asked: list[str], hit: Hit) -> float:
     """Mean over the words asked for of the best word of the hit; 0 where one fits none."""
-    of_the_hit = [
-        (word, weight) for text, weight in ((hit.name, 1.0), (hit.words, 0.9), (hit.meaning, 0.6)) for word in _words(text)
-    ]
-    best = [max(weight * _likeness(word, other) for other, weight in of_the_hit) for word in asked]
+    best = [max(weight * _likeness(word, other) for other, weight in hit.weighted_words) for word in asked]
     return sum(best) / len(best) if all(best) else 0
 
 
@@ -112,11 +116,9 @@ def _likeness(typed: str, word: str) -> float:
     return fuzz.ratio(typed, word, score_cutoff=NEAR) if len(typed) > SHORT else 0
 
 
-@cache
-def _words(text: str) -> tuple[str, ...]:
+def _words(text: str) -> list[str]:
     """Words in lower case without accents."""
-    plain = "".join(letter for letter in unicodedata.normalize("NFD", text.lower()) if not unicodedata.combining(letter))
-    return tuple(re.findall(r"\w+", plain))
+    return re.findall(r"\w+", without_accents(text))
 
 
 @st.fragment
@@ -130,10 +132,11 @@ def _dialog() -> None:
     text = st.text_input(
         _("Pages, lessons, equations and terms"),
         key="search_for",
+        max_chars=MAX_TYPED,
         placeholder=_("softmax, spread, Score recordings …"),
         live=True,
     )
-    hits = found(text or "", _hits(current(), regional()))
+    hits = matching_hits(text or "", _hits(current(), regional()))
     if text and not hits:
         st.caption(_("Nothing is called so here: try another word, or the menu."))
     language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}

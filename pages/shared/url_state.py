@@ -173,7 +173,7 @@ def several(label: str, options: Mapping[str, str], *, key: str, **arguments: An
     Returns:
         The codes chosen, in the order of the options.
     """
-    wanted = _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
+    wanted = _wanted_codes(key)
     st.session_state[key] = [code for code in options if code in wanted]
     chosen = st.multiselect(label, list(options), key=key, format_func=lambda code: options[code], **arguments)
     codes = [code for code in options if code in chosen]
@@ -186,17 +186,23 @@ def numbers(key: str, count: int) -> list[int]:
 
     Code moves them by setting `st.session_state[key]` to a list of their texts.
     """
-    wanted = _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
+    wanted = _wanted_codes(key)
     codes = [code for code in map(str, range(count)) if code in wanted]
     st.session_state[key] = codes
     _keep(key, codes, ".".join(codes) or None)
     return [int(code) for code in codes]
 
 
+def _wanted_codes(key: str) -> list[str]:
+    """The codes that a link, the session or an earlier page names, unchecked."""
+    codes: list[str] = _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
+    return codes
+
+
 def upcoming(key: str, *, many: bool = False) -> Any:
     """The code, or the list of codes where `many`, that a widget drawn later in this run starts from; None: its default."""
     if many:
-        return _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
+        return _wanted_codes(key)
     return _wanted(key, str, lambda one: isinstance(one, str), None)
 
 

@@ -21,7 +21,6 @@ def draw(recogniser: Recogniser, clip: Clip, recognition: Recognition, hidden: l
     if not hidden:
         return
     left = cached_results.without_frames(recogniser, clip, tuple(hidden))
-    changed = left != recognition.greedy
     said, table = st.columns([3, 2], gap="medium")
     with said:
         st.markdown(sentence(recognition.greedy, left, len(hidden)))
@@ -30,9 +29,9 @@ def draw(recogniser: Recogniser, clip: Clip, recognition: Recognition, hidden: l
     with table, controls.progress(_("Asking what random orders and the maps need…")) as told:
         needed = cached_results.needed(recogniser, clip, told=told)
         names = {"counted": _("By what lights the stage"), "attention": _("By attention")}
-        st.markdown(_("**Frames until other glosses are read**, of {count}").format(count=number(len(recognition.seconds))))
-        yours = number(len(hidden)) if changed else _("not yet")
-        erased.needed_table(needed, names, yours=yours, key=RUBBED_OUT)
+        title = _("**Frames until other glosses are read**, of {count}").format(count=number(len(recognition.seconds)))
+        changed = left != recognition.greedy
+        erased.needed_table(title, needed, names, count=len(hidden), changed=changed, key=RUBBED_OUT)
 
 
 def sentence(before: tuple[str, ...], after: tuple[str, ...], count: int) -> str:
@@ -40,9 +39,7 @@ def sentence(before: tuple[str, ...], after: tuple[str, ...], count: int) -> str
     nothing = _("nothing")
     old, new = (f"**{' '.join(glosses)}**" if glosses else nothing for glosses in (before, after))
     if before == after:
-        line = ngettext(
-            "Without {count} frame it still reads {old}.", "Without {count} frames it still reads {old}.", count
-        )  # fmt: skip
+        line = ngettext("Without {count} frame it still reads {old}.", "Without {count} frames it still reads {old}.", count)
     else:
         line = ngettext(
             "Without {count} frame it reads {new} instead of {old}.",

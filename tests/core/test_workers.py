@@ -71,7 +71,7 @@ def test_who_waits_is_told_the_place_and_addresses_take_turns(pool: Pool) -> Non
             if len(turns.queue()) == len({waiting for waiting, _place in told}) == 4:
                 all_wait.set()
 
-        with turns.taken(by, tell):
+        with turns.hold_place(by, tell):
             order.append(name)
             began.set()
             assert name != "a1" or first.wait(60)

@@ -106,8 +106,7 @@ class _FeedRecording:
     def __init__(self, key: str, begin: Callable[[], MarketSession], session: MarketSession, folder: Path) -> None:
         self.key, self._begin, self._session, self._folder = key, begin, session, folder
         self._wall = session.feed.clock != "event"
-        self._rows = self._size = self._gaps = 0  # of the files before those that are being written
-        self._seconds = 0.0
+        self._before = list[SegmentWriter]()  # of files that were ended by a disk that refused
         self._writer, self._recorder = self._begun()
         self.stopping = threading.Event()
         self.future: Future[None] | None = None
@@ -122,13 +121,13 @@ class _FeedRecording:
         return writer, EventRecorder(writer, caller, wall=self._wall, tick=lambda: self._session.feed.tick)
 
     def status(self) -> RecordingStatus:
-        writer = self._writer
+        writers = [*self._before, self._writer]
         return RecordingStatus(
-            rows=self._rows + writer.rows,
-            size=self._size + writer.size,
-            seconds=self._seconds + writer.seconds,
-            gaps=self._gaps + writer.gaps,
-            free=shutil.disk_usage(writer.folder).free,
+            rows=sum(one.rows for one in writers),
+            size=sum(one.size for one in writers),
+            seconds=sum(one.seconds for one in writers),
+            gaps=sum(one.gaps for one in writers) + len(self._before),
+            free=shutil.disk_usage(self._folder).free,
             running=not self._ended,
             problem=self._problem or self._refusal,
         )
@@ -182,10 +181,9 @@ class _FeedRecording:
         if segments.is_full(self._folder):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._writer.close()
-        before = self._writer
+        ended = self._writer
         self._writer, self._recorder = self._begun()
-        self._rows, self._size = self._rows + before.rows, self._size + before.size
-        self._seconds, self._gaps = self._seconds + before.seconds, self._gaps + before.gaps + 1
+        self._before.append(ended)
         self._refusal = ""
 
     def _follow_session(self) -> None:

@@ -90,11 +90,13 @@ def test_another_visitors_picture_is_read_before_a_bombers_next() -> None:
     bomb, times = bombs.scans(4800, 100), dict[str, float]()
 
     def bring(name: str, address: str, data: bytes) -> None:
-        decoding.picture(stranger(address), data)
-        times[name] = time.monotonic()
+        try:
+            decoding.picture(stranger(address), data)
+        finally:  # a slow processor stops a bomb, which has had its turn as well
+            times[name] = time.monotonic()
 
-    with ThreadPoolExecutor(7) as threads:
-        bombers = [threads.submit(bring, f"bomb {one}", "a", bomb) for one in range(6)]
+    with ThreadPoolExecutor(5) as threads:
+        bombers = [threads.submit(bring, f"bomb {one}", "a", bomb) for one in range(4)]
         time.sleep(0.3)
         other = threads.submit(bring, "other", "b", bombs.still(64, "PNG"))
         wait([*bombers, other])

@@ -120,6 +120,6 @@ def test_what_stays_of_a_sentence_is_the_sentence_without_the_word(reader: Sente
     assert reader.cosine_without(read, {at}) == pytest.approx(likeness(read, rest), abs=1e-5)
     assert reader.cosine_without(read, set()) == pytest.approx(1.0, abs=1e-5)
     alone = {one: reader.cosine_without(read, {one}) for one in range(1, len(read.tokens) - 1)}
-    found = reader.remainder(read, [at])
+    found = reader.remainder(read, [at], reader.order_of_change(read))
     assert found.most == (min(alone, key=alone.__getitem__),) and found.cosine_without_most == pytest.approx(min(alone.values()))
     assert found.cosine == alone[at] and min(alone.values()) <= found.cosine_at_random <= max(alone.values())
