@@ -265,13 +265,15 @@ def test_the_first_screen_shows_the_book_in_depth_and_the_crosshair_says_what_re
     place = live.evaluate(f"""() => {{
         const {{ chart, store }} = {TERMINAL};
         const {{ slot, price }} = chart.pointer;
-        return [store.slots[Math.round(slot)].time, price, chart.under(chart.pointer).resting];
+        return [store.slots[Math.round(slot)].time, price, chart.under(chart.pointer).resting, chart.depth.place.unit];
     }}""")
     bands = RecordedDepth([find_recording(OPENS_WITH).path]).at(place[0])
     assert bands is not None
     sizes = dict(zip(bands.keys.tolist(), bands.sizes.tolist(), strict=True))
-    band = 4 * math.floor(place[1])
-    assert place[2] == pytest.approx(max(sizes.get(band, 0), sizes.get(band + 1, 0)), rel=1e-5)
+    bands_a_row = max(1, round(place[3]))  # a row of several shows what one of them holds in the mean
+    first = math.floor(place[1] / bands_a_row) * bands_a_row
+    rests = [sum(sizes.get(4 * (first + i) + side, 0) for i in range(bands_a_row)) / bands_a_row for side in (0, 1)]
+    assert place[2] == pytest.approx(max(rests), rel=1e-5)
     live.get_by_role("button", name="Play").click()
     wait_for_status(live, "Replaying")
 
