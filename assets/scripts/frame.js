@@ -70,13 +70,15 @@ if (!window.observatoryHistory) {
     event.preventDefault();
     button.click();
   });
+  let searchOpens = null;
   document.addEventListener("click", (event) => {
     if (!event.target.closest?.(".st-key-search button")) return;
-    let tries = 0;
-    const look = setInterval(() => {
+    clearInterval(searchOpens); // the server may take its time over the dialog
+    searchOpens = setInterval(() => {
       const line = document.querySelector(".st-key-search_for input");
-      if (line) line.focus();
-      if (line || ++tries > 100) clearInterval(look);
+      if (!line) return;
+      line.focus();
+      clearInterval(searchOpens);
     }, 50);
   });
 }

@@ -399,7 +399,8 @@ class Terminal {
   drawLadder(row) {
     if (!this.ladderRows) this.buildLadder();
     this.labelLadder(row);
-    if (!row) return this.ladderRows.forEach((tr) => this.drawPrice(tr, "none", ["", "", ""], [0, 0], 0));
+    this.ladder.tBodies[0].style.visibility = row ? "" : "hidden"; // rows without a price are none, and keep their place
+    if (!row) return;
     const { tick } = this;
     const anew = this.ladderTick !== tick;
     const centre = this.still.place(Math.round(row.mid / tick), PRICE_ROWS, performance.now(), { locked: this.rowsLocked, anew });

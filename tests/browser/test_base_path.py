@@ -51,6 +51,7 @@ def test_a_phones_front_page_stands_under_the_path(new_page: NewPage, under: App
 
 def test_the_search_takes_what_is_typed_and_says_what_it_found(new_page: NewPage, under: AppServer) -> None:
     page = new_page(under, "/")
+    expect(page.locator(".st-key-search button")).to_be_visible(timeout=PATIENCE_MS)
     page.keyboard.press("/")
     page.locator(".st-key-search_for input:focus").wait_for()
     page.keyboard.type("binance")
