@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import platform
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--seconds", type=float, default=None, help="time spent on each comparison: 3 where left out")
     p.add_argument("--threads", type=int, default=1, help="of the processor; the app predicts on one")
     p.add_argument("--against", type=Path, metavar="BASE.json", help="an earlier run's JSON: prints its ratios beside")
+    p.add_argument("--cuda", action="store_true", help="what a CUDA device makes of the networks, beside its own peak")
     options.add_json(p)
-    p.set_defaults(run=_run)
+    p.set_defaults(run=lambda o: (_run_cuda if o.cuda else _run)(o))
 
 
 def _run(o: argparse.Namespace) -> None:
@@ -48,6 +50,21 @@ def _run(o: argparse.Namespace) -> None:
     print(f"{machine['processor']}, {machine['capability']}, {o.threads} thread(s), torch {machine['torch']}")
     for row in rows:
         print(_line(row))
+
+
+def _run_cuda(o: argparse.Namespace) -> None:
+    """Print the device's rows as each is measured."""
+    from core.bench import cuda
+
+    measured = []
+    for row in cuda.rows(o.seconds if o.seconds is not None else 1.0):
+        measured.append(row.as_dict())
+        if not o.json:
+            share = "" if math.isnan(row.share) else f"   {100 * row.share:.1f} % of the peak"
+            print(f"{row.what:<60} {row.value:14,.2f} {row.unit}{share}", flush=True)
+    if o.json:
+        machine = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
+        print(json.dumps({"machine": machine, "rows": measured}))
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -98,3 +98,10 @@ def test_the_command_prints_ratios_beside_an_earlier_runs(tmp_path: Path, capsys
     base.write_text("{}")
     assert main(["bench", "--against", str(base)]) == 2
     assert "is no output of `bench --json`" in capsys.readouterr().err
+
+
+def test_without_a_cuda_device_its_table_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    assert main(["bench", "--cuda"]) == 2
+    assert "no CUDA device" in capsys.readouterr().err
