@@ -44,6 +44,7 @@ def test_logits_and_maps_equal_the_unfolded_networks(config: TLOBConfig) -> None
 def test_the_shipped_network_folded_agrees_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_predictor().model
     x = torch.randn(9, model.config.steps, model.config.features, generator=torch.Generator().manual_seed(1))
+    x = x.to(next(model.parameters()).device)
     monkeypatch.delenv(SWITCH, raising=False)
     folded = for_prediction(model)
     assert isinstance(folded, FoldedTLOB)

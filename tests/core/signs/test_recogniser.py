@@ -49,7 +49,7 @@ def test_frames_in_probabilities_out(folder: Path) -> None:
     np.testing.assert_allclose(np.exp(answer.log_probabilities).sum(axis=1), 1, rtol=1e-5)
     assert {name: maps.shape for name, maps in answer.attention.items()} == {"intra 1": (2, 70, 70), "inter 1": (2, 70, 70)}
     with torch.no_grad():  # in one piece, where the recogniser takes 64 frames at a time
-        whole = recogniser.model(torch.from_numpy(clip)[None])
+        whole = recogniser.model(torch.from_numpy(clip)[None].to(recogniser.placement.device)).cpu()
     np.testing.assert_allclose(answer.log_probabilities, whole[0].log_softmax(-1).numpy(), atol=1e-5)
     np.testing.assert_allclose(recogniser.log_probabilities(clip), answer.log_probabilities, atol=1e-5)
 
@@ -61,7 +61,8 @@ def test_tracks_in_probabilities_out(folder: Path) -> None:
     assert found.shape == (16, 4)
     own = Scale(mean=tuple(SCALES["woman-1"]["mean"]), std=tuple(SCALES["woman-1"]["std"]))
     with torch.no_grad():
-        whole = recogniser.model(torch.from_numpy(features(normalised(clip.astype(np.float32), own)))[None])
+        tracks = torch.from_numpy(features(normalised(clip.astype(np.float32), own)))[None]
+        whole = recogniser.model(tracks.to(recogniser.placement.device)).cpu()
     np.testing.assert_allclose(found, whole[0].log_softmax(-1).numpy(), atol=1e-5)
     stranger = recogniser.log_probabilities(clip, speaker="nobody")
     np.testing.assert_allclose(stranger, recogniser.log_probabilities(clip))

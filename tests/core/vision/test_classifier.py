@@ -51,7 +51,7 @@ def test_it_answers_as_the_model_does_at_the_cards_temperature(classifier: Class
     weights = {name: value.double().numpy() for name, value in model().state_dict().items()}
     logits = torch.tensor(np.stack([numpy_vit.forward(weights, CONFIG, (image / 255 - 0.28) / 0.35)[0] for image in IMAGES]))
     with torch.no_grad():
-        np.testing.assert_allclose(model()(classifier.normalise(IMAGES)), logits, atol=1e-5)
+        np.testing.assert_allclose(model()(classifier.normalise(IMAGES).cpu()), logits, atol=1e-5)
     answers = classifier.answers(IMAGES)
     np.testing.assert_allclose(answers.logits, logits, atol=1e-5)
     np.testing.assert_allclose(answers.probabilities, (logits / 0.7).softmax(dim=1), atol=1e-5)
