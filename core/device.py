@@ -19,6 +19,9 @@ Failure = Literal["", "full", "lost"]
 """State of a device that a model left: none was left, its memory was full, or it no longer answers."""
 _log: Final = logging.getLogger(__name__)
 
+# Convolutions in float32, as on the processor: rounded to TF32, PyTorch's default, the CCT's weights differ by up to .04.
+torch.backends.cudnn.allow_tf32 = False
+
 
 def best_device() -> torch.device:
     """CUDA where there is one, else the CPU."""
