@@ -193,7 +193,6 @@ def equation_here(formula: str, calculation: str, *, note: str = "") -> None:
 
 
 def _formula(lines: list[str]) -> None:
-    st.caption(_("The equation"))
     for line in lines:
         st.latex(line)
 

@@ -90,7 +90,7 @@ def link(
 
 
 def head(url: str, part: str = "", *, title: str = "") -> None:
-    """The first row: the page's title and, of a lesson, its place, its texts and the switch of the question.
+    """The first row: the page's title and, of a lesson, its place and the switch of the question.
 
     Args:
         title: shown in the row; empty where the page has shown it.
@@ -102,8 +102,6 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
             st.title(title, anchor=False, width="content")
         if here is not None:
             _place(here)
-            with st.container(key="lesson_texts", horizontal=True, width="content"):
-                _texts(here)
             predict.switch()
 
 
@@ -140,11 +138,6 @@ def _place(here: Lesson) -> None:
             link(after, label=at, help=title_of(after), icon=":material/arrow_forward:", icon_first=False, key="after")
 
 
-def _texts(here: Lesson) -> None:
-    with st.popover(_("For the instructor"), icon=":material/cast_for_education:"):
-        notes(here)
-
-
 def dress() -> None:
     """The style of lessons, that of presentation mode where it is on, and the keys."""
     styles = _asset("styles/lesson_present.css") if controls.presenting() else ""
@@ -176,7 +169,7 @@ def notes(of: Lesson) -> None:
 
 
 def foot(url: str, part: str = "") -> None:
-    """Shows the part's story, three questions with answers, those of two lessons before, what to know before, the next lesson."""
+    """Shows the part's story, the instructor's notes, its questions and earlier ones, what to know before, the next lesson."""
     here = course.lesson_of(url, part)
     if here is None:
         return
@@ -184,6 +177,8 @@ def foot(url: str, part: str = "") -> None:
         with st.container(key="learn_controls_story"):
             st.markdown(told)
     with st.container(key="learn_controls_lesson"):
+        with st.expander(_("For the instructor"), icon=":material/cast_for_education:"):
+            notes(here)
         st.html(recall(here, _("Three questions"), opened=True))
         if (earlier := course.two_before(here)) is not None:
             again = _("Again: three questions of lesson {n}, {title}")

@@ -22,13 +22,12 @@ from pages.learn import diagram, frame, questions
 from pages.learn.frame import Dial, tex, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, table, written
 from pages.learn.what_moved import Followed
-from pages.shared import controls, url_state
+from pages.shared import url_state
 from pages.shared.language import _, ngettext, number
 
 WIDTH: Final = 4
 ORDER: Final = "order:kept"
 DRAWS: Final = "permutation:draws"
-TYPED: Final = "permutation:typed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +37,6 @@ class Shuffled:
     said: str
     order: list[int]
     heads: int
-    draw: int
     places: bool = False
     causal: Causal = "none"
 
@@ -50,12 +48,12 @@ class Shuffled:
     @cached_property
     def x(self) -> Any:
         """(words, width)."""
-        return tokens.embed(tokens.split_words(self.said), WIDTH, seed=self.draw)
+        return tokens.embed(tokens.split_words(self.said), WIDTH)
 
     @cached_property
     def weights(self) -> dict[str, Any]:
         """By name."""
-        return attention_steps.random_weights(WIDTH, seed=self.draw)
+        return attention_steps.random_weights(WIDTH)
 
     @cached_property
     def result(self) -> Shuffle:
@@ -98,19 +96,10 @@ def reorder(how: str, count: int) -> None:
         chosen = int(state.get("word") or order[0])
         order = permutation.move_token(order, order.index(min(chosen, count - 1)), -1 if how == "earlier" else 1)
     put_order(order)
-    state.pop(TYPED, None)
-
-
-def type_order(count: int) -> None:
-    """Take the typed order, or mark it as refused."""
-    typed = permutation.read_order(st.session_state[TYPED], count)
-    st.session_state["permutation:refused"] = typed is None
-    if typed is not None:
-        put_order(typed)
 
 
 def order_editor(values: Mapping[str, Any]) -> list[int]:
-    """Buttons that change the order, one word to move, and a field for a typed order."""
+    """Buttons that change the order, and one word to move."""
     names = tokens.unique_names(tokens.split_words(values["said"]))
     count, order = len(names), current_order(len(names))
     put_order(order)
@@ -118,19 +107,16 @@ def order_editor(values: Mapping[str, Any]) -> list[int]:
     def offer(how: str, label: str, icon: str) -> None:
         st.button(label, icon=f":material/{icon}:", key=f"permutation_{how}", on_click=reorder, args=(how, count))
 
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="xsmall"):
         offer("shuffle", _("Shuffle"), "shuffle")
         offer("reverse", _("Reverse"), "swap_horiz")
         offer("original", _("Original order"), "undo")
-    with st.container(key="order_by_word", horizontal=True, vertical_alignment="bottom"):
+    with st.container(key="order_by_word", horizontal=True, gap="xsmall"):
         words = {str(index): names[index] for index in order}
-        url_state.choice(st.segmented_control, _("Take a word and move it"), words, key="word", required=True)
+        plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "content", "required": True}
+        url_state.choice(st.segmented_control, _("Take a word and move it"), words, key="word", **plain)
         offer("earlier", _("Earlier"), "arrow_back")
         offer("later", _("Later"), "arrow_forward")
-        st.session_state.setdefault(TYPED, permutation.write_order(order))
-        st.text_input(_("Or type the order"), key=TYPED, on_change=type_order, args=(count,), width=200)
-    if st.session_state.pop("permutation:refused", False):
-        controls.error_box(_("This is no order of {count} words: write each number from 1 to {count} once.").format(count=count))
     return order
 
 
@@ -148,7 +134,6 @@ def dials() -> dict[str, Dial]:
         "places": frame.switch(_("Add positions to the words"), key="places", short=_("Positions")),
         "causal": frame.choice(_("Mask"), masks, key="causal"),
         "heads": frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int),
-        "draw": frame.slider(_("Draw of words and weights"), 0, 20, key="draw", default=0, short=_("Draw")),
     }
 
 

@@ -117,7 +117,6 @@ def _freeze(question: Question) -> None:
 
 def _walk(question: Question) -> None:
     st.session_state.update(question.then)
-    st.session_state.pop("permutation:typed", None)  # the field of a typed order follows the order
 
 
 def _show(question: Question) -> None:

@@ -26,10 +26,10 @@ from core.lecture.worked import Worked
 from core.messages import translate
 from pages.learn import diagram, frame, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
-from pages.learn.lesson_page import LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, Show, caption, check, markdown, plot, render, stats, table
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent
-from pages.shared.stat_strip import Stat, stat_strip
+from pages.shared.stat_strip import Stat
 
 EXAMPLES: Final = ("3 de mayo de 1979", "sábado 3 mayo 1979", "May the 3rd, 1979", "03/04/1979", "Thu 3-may-79")
 NONSENSE: Final = (
@@ -62,6 +62,8 @@ def latex_symbol(character: str) -> str:
     return LATEX_SYMBOLS.get(character, rf"\texttt{{{character}}}") if character.isascii() or character in LATEX_SYMBOLS else "?"
 
 
+MAP: Final[Mapping[str, Any]] = {"height": 476, "proportion": 1.27}
+"""Size of both attention maps: with title and dial they fill a first screen of 1440 by 900, and of 1280 by 720."""
 SAMPLES: Final = 150
 """Texts of each kind in the histogram of certainty."""
 
@@ -141,47 +143,43 @@ def symbol_captions(reading: DateReading, cross: Any) -> list[str]:
     ]
 
 
-def show_answer(reading: DateReading) -> None:
+def answer(reading: DateReading) -> Show:
     """The answer, its probability and its least certain symbol."""
     least = min(range(len(reading.characters)), key=lambda i: reading.symbol_probabilities[i])
-    stat_strip(
-        [
-            Stat(name=_("Answer"), value=reading.answer or "–", note=_("read as: {text}").format(text=reading.text)),
-            Stat(name=_("Probability of the whole"), value=percent(reading.probability, 2)),
-            Stat(
-                name=_("Least sure symbol"),
-                value=figures.visible([reading.characters[least]])[0],
-                note=_("{share}, number {n}").format(share=percent(reading.symbol_probabilities[least], 2), n=least + 1),
-            ),
-            Stat(
-                name=_("A date that exists"),
-                value=_("yes") if reading.is_date else _("no"),
-                tone="good" if reading.is_date else "warning",
-            ),
-        ]
+    share = percent(reading.symbol_probabilities[least], 2)
+    return stats(
+        Stat(name=_("Answer"), value=reading.answer or "–", note=_("read as: {text}").format(text=reading.text)),
+        Stat(name=_("Probability of the whole"), value=percent(reading.probability, 2)),
+        Stat(
+            name=_("Least sure symbol"),
+            value=figures.visible([reading.characters[least]])[0],
+            note=_("{share}, number {n}").format(share=share, n=least + 1),
+        ),
+        Stat(
+            name=_("A date that exists"),
+            value=_("yes") if reading.is_date else _("no"),
+            tone="good" if reading.is_date else "warning",
+        ),
     )
-    if reading.unknown:
-        st.caption(
-            _("The model has no symbol for {characters}: it reads a sign for “unknown” there.").format(
-                characters=" ".join(reading.unknown)
-            )
-        )
 
 
-def field() -> dict[str, str]:
-    """The text field for a date, with examples that fill it, and the answer."""
-    reader()
-    with frame.controls_block("text"):
+def unknown(reading: DateReading) -> Item:
+    """Tells which characters the model does not know, if any."""
+    told_of = _("The model has no symbol for {characters}: it reads a sign for “unknown” there.")
+    return caption(told_of.format(characters=" ".join(reading.unknown))) if reading.unknown else None
+
+
+def text_dial() -> Dial:
+    """The text field for a date, with examples that fill it."""
+
+    def draw(_values: object) -> str:
         text = url_state.text(_("A date, in English or Spanish"), key="date", default=EXAMPLES[0], max_chars=80)
-        with st.container(horizontal=True):
-            for index, example in enumerate(EXAMPLES):
+        with st.container(horizontal=True, gap="xsmall"):
+            for index, example in enumerate(EXAMPLES[1:], 1):
                 st.button(example, key=f"date:example:{index}", on_click=_fill, args=("date", example))
-    reading = read(text)
-    if controls.presenting():
-        st.markdown(f"## {text}")
-    show_answer(reading)
-    st.caption(_("Answered by {model}.").format(model=f"Transformer, {controls.computed_on(reader())}"))
-    return {"text": text}
+        return text
+
+    return Dial(_("Date"), draw)
 
 
 def _fill(key: str, text: str) -> None:
@@ -200,11 +198,11 @@ def _forward(key: str, last: int) -> None:
     st.session_state[key] = 1 if now >= last else now + 1
 
 
-def step_dial(text: str) -> Dial:
+def step_dial() -> Dial:
     """The symbol of the answer being decoded, with a button for the next one."""
-    last = len(read(text).characters)
 
-    def draw(_values: object) -> int:
+    def draw(values: Mapping[str, Any]) -> int:
+        last = len(read(values["text"]).characters)
         left, right = st.columns([5, 2], vertical_alignment="bottom")
         with right:
             st.button(_("Next"), key="next_symbol", icon=":material/skip_next:", on_click=_forward, args=("symbol", last))
@@ -214,23 +212,24 @@ def step_dial(text: str) -> Dial:
     return Dial(_("Symbol"), draw)
 
 
-def decode_dials(text: str) -> dict[str, Dial]:
-    """The symbol, the layer and the head."""
+def decode_dials() -> dict[str, Dial]:
+    """The date, the symbol, the layer and the head."""
     heads = {"mean": _("Mean")} | {str(index): str(index) for index in range(1, reader().model.config.heads + 1)}
-    return {"symbol": step_dial(text), "layer": layer_dial(), "head": choice(_("Head"), heads, key="tf_head")}
+    head = choice(_("Head"), heads, key="tf_head")
+    return {"text": text_dial(), "symbol": step_dial(), "layer": layer_dial(), "head": head}
 
 
-def inside_dials(text: str) -> dict[str, Dial]:
-    """The side, the position on it, whose bound depends on the side, and the layer."""
-    reading = read(text)
+def inside_dials() -> dict[str, Dial]:
+    """The date, the side, the position on it, whose bound depends on the side, and the layer."""
 
     def position(values: Mapping[str, Any]) -> int:
+        reading = read(values["text"])
         count = len(reading.characters) if values["side"] == "decoder" else len(reading.text)
         return url_state.slider(_("Position"), 1, count, key="tf_place", default=1)
 
     sides = {"encoder": _("Encoder"), "decoder": _("Decoder")}
     side = choice(_("Side"), sides, key="tf_side")
-    return {"side": side, "position": Dial(_("Position"), position), "layer": layer_dial()}
+    return {"text": text_dial(), "side": side, "position": Dial(_("Position"), position), "layer": layer_dial()}
 
 
 def drawing(text: str, characters: Sequence[str], *, probability: float | None = None, looked: float | None = None) -> Diagram:
@@ -257,7 +256,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
         figures.decoding_maps(cross, of("decoder"), source=source, target=characters, step=at)[one]
         for one, at in ((0, last), (1, step))
     )
-    seen = matrix_figure(whole, bar=False, keep="decoding")
+    seen, past_map = (matrix_figure(one, bar=False, keep=kind) for one, kind in ((whole, "decoding"), (causal, "causal")))
     play = figures.decoding_play(symbol_captions(reading, cross), start=step)
     looking = said.decode(cross, step, figures.visible(source), reading.answer)
     following = figures.next_figure(chances, dates.SYMBOLS, chosen=reading.trace.symbols[step])
@@ -277,11 +276,13 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
             note.format(bits=number(bits, 3)),
         ),
         figure=[
-            markdown(so_far),
             [
-                plot(seen, "cross_map", _("Which characters of the text each answered symbol looked at."), play=play),
-                plot(causal, "causal_map", _("Which earlier symbols of the answer each answered symbol looked at.")),
+                plot(seen, "cross_map", _("Which characters of the text each answered symbol looked at."), play=play, **MAP),
+                plot(past_map, "causal_map", _("Which earlier symbols of the answer each answered symbol looked at."), **MAP),
             ],
+            answer(reading),
+            unknown(reading),
+            markdown(so_far),
         ],
         notes=[passage("transformer", "decode"), *told(looking)],
         more=[
@@ -290,7 +291,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
                 plot(read_, "reading", alt, height=330),
             ],
             markdown(passage("transformer", "weights")),
-            caption(scored()),
+            caption(_("Answered by {model}.").format(model=f"Transformer, {controls.computed_on(reader())}") + " " + scored()),
             markdown(passage("transformer", "conventions")),
         ],
         drawing=drawing(reading.text, characters[: step + 1], probability=probability, looked=float(cross[step].max())),
@@ -320,7 +321,10 @@ def beam(text: str, width: int, symbol: int) -> PartView:
             rf"{' + '.join(f'({tex(value)})' for value in logs[:3])} + \cdots = {tex(final[0].score)}",
             _("the best of the beam, natural logarithms"),
         ),
-        figure=[plot(kept, "beam_held", _("The sequences the beam holds after this symbol and their probabilities."))],
+        figure=[
+            plot(kept, "beam_held", _("The sequences the beam holds after this symbol and their probabilities.")),
+            answer(reading),
+        ],
         notes=[passage("transformer", "beam"), *told(said.beam(final))],
         more=[check(translate(compared), not said.lost(*ends)), table(rows)],
         drawing=drawing(
@@ -342,7 +346,10 @@ def nonsense(text: str) -> PartView:
             factors + rf" \cdots = {tex(reading.probability, 4)}",
             note.format(count=len(at_random), sure=sure),
         ),
-        figure=[plot(drawn, "certainty", _("How sure the model is of its answers: held-out dates against random characters."))],
+        figure=[
+            plot(drawn, "certainty", _("How sure the model is of its answers: held-out dates against random characters.")),
+            answer(reading),
+        ],
         notes=[passage("transformer", "nonsense")],
         more=[
             table({
@@ -424,13 +431,14 @@ render(
         "transformer",
         _("Encoder and decoder"),
         [
-            Part("decode", _("Token by token"), decode_dials, decode, "decode", above=field),
-            Part("beam", _("Greedy and beam"), lambda text: {
+            Part("decode", _("Token by token"), decode_dials, decode, "decode"),
+            Part("beam", _("Greedy and beam"), lambda: {
+                "text": text_dial(),
                 "width": slider(_("Beam width"), 1, 6, key="beam_width", default=4),
-                "symbol": step_dial(text),
-            }, beam, "beam", above=field),
-            Part("nonsense", _("Nonsense"), lambda **_text: {}, nonsense, above=field),
-            Part("layer", _("Inside a layer"), inside_dials, layer, "inside", "position", above=field),
+                "symbol": step_dial(),
+            }, beam, "beam"),
+            Part("nonsense", _("Nonsense"), lambda: {"text": text_dial()}, nonsense),
+            Part("layer", _("Inside a layer"), inside_dials, layer, "inside", "position"),
         ],
         _("vit-report sections 2.1 to 2.6, 2.8 and 2.9; Vaswani et al. 2017; D12, D20, D23"),
         {

@@ -101,14 +101,15 @@ def static_plot(
     filename: str | None = None,
     height: int | None = None,
     play: Play | None = None,
+    proportion: float | None = None,
 ) -> None:
     """Draw a figure that changes only with the page's choices, with the same look and downloads as a live one.
 
     Args:
-        height: pixels; the figure's own, else 360, where None.
+        height: pixels; the figure's own, else 360, where None. proportion: see `live_plot`.
     """
     given = figure.layout.height if isinstance(figure, go.Figure) else figure.get("layout", {}).get("height")
-    live_plot(figure, key=key, height=height or int(given or 360), alt=alt, filename=filename, play=play)
+    live_plot(figure, key=key, height=height or int(given or 360), alt=alt, filename=filename, play=play, proportion=proportion)
 
 
 @cache

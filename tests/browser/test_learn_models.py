@@ -24,6 +24,7 @@ def test_a_date_is_typed_and_decoded_and_its_link_opens_elsewhere(new_page: NewP
     field.press("Enter")
     answered(page, "1992-10-12")
     page.wait_for_url(re.compile("date=12"), timeout=PATIENCE_MS)
+    page.locator(".st-key-dial_names_decode").get_by_text("Symbol", exact=True).click()
     page.get_by_role("button", name="Next", exact=True).click()
     page.wait_for_url(re.compile("symbol=1"), timeout=PATIENCE_MS)
     expect(page.get_by_text("So far: ")).to_contain_text("▷", timeout=PATIENCE_MS)

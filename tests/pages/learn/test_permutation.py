@@ -35,7 +35,7 @@ def test_the_claims_are_checked(link: dict[str, str], claims: tuple[str, str]) -
     assert all(one.value.startswith(claim) for one, claim in zip(found, claims, strict=True))
 
 
-def test_buttons_and_typing_change_the_order_and_the_link(notebook_code: Callable[[], str]) -> None:
+def test_buttons_change_the_order_and_the_link(notebook_code: Callable[[], str]) -> None:
     app = open_page(PAGE, order="2,1,3,4,5")
     assert "ORDER = [1, 0, 2, 3, 4]" in notebook_code()
     app.button(key="permutation_reverse").click()
@@ -49,16 +49,10 @@ def test_buttons_and_typing_change_the_order_and_the_link(notebook_code: Callabl
     app.button(key="permutation_later").click()
     ran(app)
     assert "ORDER = [1, 0, 2, 3, 4]" in notebook_code()
-    app.text_input(key="permutation:typed").set_value("3 1 2 5 4")
-    ran(app)
-    assert "ORDER = [2, 0, 1, 4, 3]" in notebook_code()
-    app.text_input(key="permutation:typed").set_value("3 3 2 5 4")
-    assert "no order of 5 words" in ran(app).error[0].value
-    assert "ORDER = [2, 0, 1, 4, 3]" in notebook_code()
 
 
 def test_an_order_of_thousands_of_digits_in_the_link_is_the_default(notebook_code: Callable[[], str]) -> None:
-    app = open_page(PAGE, order="9" * 4_400 + ",1,2,3,4", seed="inf", draw="inf")
+    app = open_page(PAGE, order="9" * 4_400 + ",1,2,3,4", seed="inf")
     assert "ORDER = [" in notebook_code() and not app.error
 
 

@@ -107,12 +107,12 @@ def test_undo_takes_back_a_switch_and_nothing_that_was_changed_elsewhere() -> No
     app = open_page(LEARN / "permutation.py")
     app.toggle(key="places").set_value(True)
     ran(app)
-    app.slider(key="draw").set_value(4)
-    assert "**Draw** · Most moved" in " ".join(one.value for one in ran(app).markdown)
-    for expected in ((0, True), (0, False)):
+    app.segmented_control(key="heads").set_value("2")
+    assert "**Heads** · Most moved" in " ".join(one.value for one in ran(app).markdown)
+    for expected in (("1", True), ("1", False)):
         next(button for button in app.button if button.label == "Undo").click()
         ran(app)
-        assert (app.slider(key="draw").value, app.toggle(key="places").value) == expected
+        assert (app.session_state["heads"], app.toggle(key="places").value) == expected
 
 
 def test_reversing_moves_rows_and_says_that_no_output_changed() -> None:
