@@ -91,11 +91,14 @@ def _arrays(tensors: dict[str, Tensor]) -> dict[str, Array]:
     return {name: (one[None] if one.dim() == 1 else one.flatten(0, -2)).numpy() for name, one in tensors.items()}
 
 
-def _softmax(_draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
-    weights = activations.softmax(x)
+def _softmax(_draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Example:
+    hidden = torch.zeros_like(x)
+    if mask is not None:
+        hidden.masked_fill_(~torch.ones_like(x, dtype=torch.bool).tril(), -torch.inf)
+    weights = activations.softmax(x + hidden)
     by_logits = g.cross_entropy_gradient(x, torch.zeros(len(x), dtype=torch.long), smoothing=SMOOTHING)
     return _finish(
-        {"S": x}, upstream, lambda t: t["S"].softmax(dim=-1), {"S": g.softmax_gradient(weights, upstream)},
+        {"S": x}, upstream, lambda t: (t["S"] + hidden).softmax(dim=-1), {"S": g.softmax_gradient(weights, upstream)},
         {"A": weights, "by_logits": by_logits},
     )  # fmt: skip
 

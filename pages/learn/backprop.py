@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 import streamlit as st
 
 from core.figures.learn import backprop as figures
-from core.figures.learn.backprop import backprop_diagram
+from core.figures.learn.backprop import backprop_diagram, plain
 from core.figures.matrix import Matrix, largest_size
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
@@ -21,6 +21,7 @@ from core.lecture.worked import Worked
 from pages.learn import diagram, frame, lesson_page, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex
 from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render, written
+from pages.shared import url_state
 from pages.shared.language import _, ngettext, number, percent, significant
 
 FORMULAS: Final[dict[str, str]] = {
@@ -56,7 +57,13 @@ SUMMED: Final[dict[str, dict[str, str]]] = {
     "multi_head": {"dx_Q": "Q", "dx_K": "K", "dx_V": "V"}, "layer": {"dX1": "x", "dO": "O"},
 }  # fmt: skip
 """Ways by which the gradient by x comes in, where there are several: intermediate value, and the path's name."""
-ATTENTION_PARTS: Final = ("attention", "multi_head", "layer")
+OUTPUTS: Final[Mapping[Part, str]] = {
+    "attention": "Z", "softmax": "A", "multi_head": "O", "ffn": "F", "linear": "y", "gelu": "y", "layer_norm": "y",
+    "layer": "N_2",
+}  # fmt: skip
+"""Name of each operation's output, as its formula has it."""
+SEED: Final = 1
+"""Of all numbers but the input's first one."""
 
 
 def latex_name(name: str) -> str:
@@ -74,18 +81,26 @@ def latex_name(name: str) -> str:
 _example = st.cache_data(show_spinner=False, max_entries=256)(backprop.example)
 
 
-def dials(part: Part) -> dict[str, Dial]:
-    """The numbers of a part, its mask where it attends, and the gradient that is read."""
-    offered = {
-        "first": slider(_("Input, top left"), -3.0, 3.0, key="bp_first", default=0.5, step=0.1),
-        "seed": slider(_("Other numbers"), 1, 20, key="bp_seed", default=1),
-        "rows": slider(_("Tokens"), 2, 6, key="bp_rows", default=4),
-    }
-    if part in ATTENTION_PARTS:
+def dials(operations: Mapping[Part, str], key: str) -> dict[str, Dial]:
+    """The operation, where the part has several, the input, the mask where it attends, and the gradient that is read."""
+    part = next(iter(operations))
+
+    def names(values: Mapping[str, Any]) -> dict[str, str]:
+        written = _example(values.get("operation", part), rows=4, seed=SEED, first=0.5, causal=False).written
+        return {name: plain(name) for name in written}
+
+    def gradient(values: Mapping[str, Any]) -> str:
+        key = f"bp_of_{values.get('operation', part)}"
+        return url_state.choice(st.pills, _("Gradient by"), names(values), key=key, required=True)
+
+    offered: dict[str, Dial] = {}
+    if len(operations) > 1:
+        offered["operation"] = choice(_("Operation"), dict(operations), key=key)
+    offered["name"] = Dial(_("Gradient by"), gradient, lambda name, _values: plain(name))
+    offered["first"] = slider(_("Input, top left"), -3.0, 3.0, key="bp_first", default=0.5, step=0.1)
+    offered["rows"] = slider(_("Tokens"), 2, 6, key="bp_rows", default=4)
+    if part != "ffn":
         offered["causal"] = frame.switch(_("Causal mask"), key="bp_causal")
-    names = {name: name for name in _example(part, rows=4, seed=1, first=0.5, causal=False).written}
-    if len(names) > 1:
-        offered["of"] = choice(_("Gradient by"), names, key=f"bp_of_{part}", widget=st.pills)
     return offered
 
 
@@ -112,19 +127,24 @@ def report_form(example: Example) -> Item:
     return caption(off.format(gap=significant(gap, 2), share=percent(share, 2)))
 
 
-def view(part: Part, first: float, seed: int, rows: int, causal: bool | None = None, of: str = "") -> PartView:
-    """The written gradient beside autograd's, and one entry of it calculated."""
-    given: dict[str, Any] = {"rows": rows, "seed": seed, "first": first, "causal": bool(causal)}
-    example = _example(part, **given)
-    name = of or next(iter(example.written))
-    three = figures.compared(example.written[name], example.autograd[name], name=f"∇{name}", entry=(0, 0))
-    alts = (_("The gradient by the written formulas."), _("The gradient by autograd."), _("Their difference."))
-    ours = replace(three[0], of=example.inputs | {"∇y": example.inputs["upstream"]})
-    keys = (f"bp_{part}_{name}", "bp_autograd", "bp_difference")
-    figure: list[Item] = [[plot(one, key, alt) for one, key, alt in zip((ours, *three[1:]), keys, alts, strict=True)]]
-    if part == "gelu":
-        slopes = figures.slopes_figure(*backprop.gelu_slopes(), example.inputs["x"].ravel())
-        figure.insert(0, plot(slopes, "bp_slopes", _("GELU's derivative, the report's form of it, and the difference.")))
+def view(part: Part, name: str, first: float, rows: int, causal: bool = False, operation: Part | None = None) -> PartView:
+    """An input and its output, the output's gradient and the input's, one entry of which is calculated."""
+    whole, part = part, operation or part
+    given: dict[str, Any] = {"rows": rows, "seed": SEED, "first": first, "causal": causal}
+    example, out = _example(part, **given), OUTPUTS[part]
+    one, upstream, gradient = example.inputs[name], example.inputs["upstream"], example.written[name]
+    ahead, back, at = largest_size([one, example.output]), largest_size([upstream, gradient]), ((0, 0, 0, 0),)
+    (into, out_of), of = (_("{name}, the input"), _("{name}, the output")), example.inputs | {"∇y": upstream}
+    drawn = {
+        "bp_input": Matrix(values=one, name=into.format(name=plain(name)), top=ahead, outlined=at),
+        "bp_output": Matrix(values=example.output, name=out_of.format(name=out), top=ahead),
+        "bp_upstream": Matrix(values=upstream, name=_("∇{name}, given").format(name=out), top=back),
+        f"bp_{part}_{name}": Matrix(
+            values=gradient, name=_("∇{name}, computed").format(name=plain(name)), top=back, outlined=at, of=of
+        ),
+    }
+    alt = _("The matrix {name}.")
+    slopes = figures.slopes_figure(*backprop.gelu_slopes(), example.inputs["x"].ravel()) if part == "gelu" else None
     gap = max(example.gap(each) for each in example.written)
     differ = ngettext(
         "The formula and autograd differ by {gap} at most, for the one gradient of this part (float64).",
@@ -133,17 +153,18 @@ def view(part: Part, first: float, seed: int, rows: int, causal: bool | None = N
     )
     entry = Worked(FORMULAS[part], _calculation(part, example, name), _("one entry, the outlined one: row 1, column 1"))
     return PartView(
-        equation=(entry, under_a_loss(example)) if part == "softmax" else entry,
-        figure=figure,
+        equation=(entry, under_a_loss(example)) if part == "softmax" and not causal else entry,
+        figure=[[plot(matrix, key, alt.format(name=matrix.name)) for key, matrix in drawn.items()]],
         notes=[passage("backprop", part), *(told(said.CLAIMS[part](example)) if part in said.CLAIMS else [])],
         more=[
+            slopes and plot(slopes, "bp_slopes", _("GELU's derivative, the report's form of it, and the difference.")),
             check(differ.format(gap=written(gap, -1), count=number(len(example.written))), gap < 1e-10),
             report_form(example),
             lambda: matrices(example),
         ],
         drawing=backprop_diagram(part, example, name, write=diagram.write),
         question=lambda: questions.gradient(part, name, **given),
-        taken=lambda: _taken(part, example, name) | ({} if causal is None else {"CAUSAL": causal}),
+        taken=(lambda: _taken(part, example, name) | ({"CAUSAL": causal} if part != "ffn" else {})) if part == whole else None,
     )
 
 
@@ -165,13 +186,9 @@ def under_a_loss(example: Example) -> Worked:
 
 def _taken(part: Part, example: Example, name: str) -> dict[str, Any]:
     """Values for a part's notebook: its inputs, the gradient by the output, and the gradient on screen."""
-    shown: dict[str, Any] = {name: example.written[name]}
-    if part == "gelu":
-        shown["report's form is off by"] = backprop.report_gap(example)[0]
     given = {key: value for key, value in example.inputs.items() if key != "upstream"}
-    named = {"b": "B"} | {key: key.upper() for key in given}
-    inputs = {"INPUTS": given} if part in ("multi_head", "ffn", "layer") else {named[key]: value for key, value in given.items()}
-    return {**inputs, "UPSTREAM": example.inputs["upstream"], **on_screen(shown, 4)}
+    inputs = given if part == "attention" else {"INPUTS": given}
+    return {**inputs, "UPSTREAM": example.inputs["upstream"], **on_screen({name: example.written[name]}, 4)}
 
 
 def _calculation(part: Part, example: Example, name: str) -> str:
@@ -238,25 +255,27 @@ def _product(target: str, left: Any, right: Any, entry: str, *, key_width: int |
     return rf"\begin{{gathered}} {target} = {inside} \\ = {entry} \end{{gathered}}"
 
 
-def part(code: Part, title: str) -> lesson_page.Part:
-    """One part of the page."""
-    return lesson_page.Part(code, title, partial(dials, code), partial(view, code), "bp_dial")
+def part(code: Part, title: str, operations: Mapping[Part, str], key: str = "") -> lesson_page.Part:
+    """One part of the page, and its operations; the first is the whole of it."""
+    return lesson_page.Part(code, title, partial(dials, operations, key), partial(view, code), "bp_dial", first="first")
 
+
+ATTENTION: Final[Mapping[Part, str]] = {"attention": _("Attention"), "softmax": "Softmax", "multi_head": _("Heads")}
+FFN: Final[Mapping[Part, str]] = {"ffn": "FFN", "linear": _("Linear"), "gelu": "GELU", "layer_norm": "LayerNorm"}
 
 render(
     LessonPage(
         "backprop",
         _("Backpropagation"),
         [
-            part("softmax", "Softmax"),
-            part("linear", _("Linear")),
-            part("layer_norm", "LayerNorm"),
-            part("gelu", "GELU"),
-            part("attention", _("Attention")),
-            part("multi_head", _("Heads")),
-            part("ffn", "FFN"),
-            part("layer", _("Whole layer")),
+            part("attention", _("Attention"), ATTENTION, "bp_attention"),
+            part("ffn", _("Feed-forward network and norm"), FFN, "bp_ffn"),
+            part("layer", _("Whole layer"), {"layer": _("Whole layer")}),
         ],
         _("vit-report sections 2.2 to 2.5 and 4 (listings 4 and 5); D14, D20"),
+        moved={
+            one: f"part={whole}&bp_{whole}={one}" for whole, of in (("attention", ATTENTION), ("ffn", FFN)) for one in of
+            if one != whole
+        },
     )
-)
+)  # fmt: skip

@@ -25,7 +25,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pandas as pd
 import streamlit as st
@@ -53,6 +53,7 @@ from pages.learn.what_moved import Followed
 from pages.shared import assets, controls, url_state
 from pages.shared.language import _, current, number, scientific, significant
 from pages.shared.live_plot import static_plot
+from pages.shared.navigation import ENTRIES
 from pages.shared.stat_strip import Stat, stat_strip
 
 Show = Callable[[], object]
@@ -142,6 +143,7 @@ class LessonPage:
     Attributes:
         name: of its text and its snippets. title, sources: translated; sources: documents, sections, decisions.
         errors: the sentence and the remedy for what `view` or a dial may raise; the error's own sentence where empty.
+        moved: for the code of a part that is gone, the query of the view that has it now, of another page behind its address.
     """
 
     name: str
@@ -149,6 +151,7 @@ class LessonPage:
     parts: Sequence[Part]
     sources: str
     errors: Mapping[type[Exception], tuple[str, str]] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -236,6 +239,7 @@ def table(rows: Any, filename: str = "", **more: Any) -> Drawn:
 def render(page: LessonPage) -> None:
     """Show a page: title, lead, choice of a part, and the part."""
     use_one_thread()
+    _lead_on(page.moved.get(st.query_params.get("part", ""), ""))
     head = st.container()
     if not controls.presenting():
         with st.container(key="lesson_lead"):
@@ -248,6 +252,16 @@ def render(page: LessonPage) -> None:
     with head:
         lesson.head(page.url, code, title=page.title)
     _body(page, page.part(code))
+
+
+def _lead_on(address: str) -> None:
+    """Go to where a part that is gone stands now, with the link's other choices."""
+    url, _mark, query = address.rpartition("?")
+    chosen = dict(parse_qsl(query))
+    if url:
+        file = next(one.file for one in ENTRIES if one.url == url)
+        st.switch_page(file, query_params=st.query_params.to_dict() | chosen)
+    st.query_params.update(chosen)
 
 
 @st.fragment

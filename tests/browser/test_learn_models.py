@@ -42,8 +42,10 @@ def test_an_example_button_fills_the_field(new_page: NewPage, app: AppServer) ->
 
 
 def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/backprop")
+    page = new_page(app, "/backprop?part=softmax")
     drawn(page, '[data-key="bp_softmax_S"]')
-    page.get_by_role("radio", name="Attention", exact=True).or_(page.get_by_role("button", name="Attention", exact=True)).click()
-    page.wait_for_url(re.compile("part=attention"), timeout=PATIENCE_MS)
-    expect(page.get_by_text(re.compile("over all 3 gradients"))).to_be_visible(timeout=PATIENCE_MS)
+    page.wait_for_url(re.compile("part=attention|bp_attention=softmax"), timeout=PATIENCE_MS)
+    name = "Feed-forward network and norm"
+    page.get_by_role("radio", name=name, exact=True).or_(page.get_by_role("button", name=name, exact=True)).click()
+    page.wait_for_url(re.compile("part=ffn"), timeout=PATIENCE_MS)
+    expect(page.get_by_text(re.compile("over all 5 gradients"))).to_be_visible(timeout=PATIENCE_MS)

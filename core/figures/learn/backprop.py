@@ -1,4 +1,4 @@
-"""Figures of the lesson on backpropagation: the written gradient beside autograd's, and a layer's chain forward and backward.
+"""Figures of the lesson on backpropagation: GELU's derivatives, and a layer's chain forward and backward.
 
 Sources: vit-report 2.5 and 4; D14.
 """
@@ -7,39 +7,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
-from core.figures.matrix import Matrix, largest_size
 from core.figures.style import BLUE, GREY, ORANGE
 from core.figures.traces import chart, line, marks
 from core.lecture.backprop import Example
 from core.messages import translate as _
 
-
-def compared(
-    written: NDArray[np.floating],
-    autograd: NDArray[np.floating],
-    *,
-    name: str,
-    entry: tuple[int, int],
-) -> tuple[Matrix, Matrix, Matrix]:
-    """A gradient by the formulas, by autograd, and their difference on a scale of its own.
-
-    Args:
-        written, autograd: (rows, columns). entry: (row, column) of the entry that is outlined.
-    """
-    top, gap = largest_size([written, autograd]), written - autograd
-    outlined = ((entry[0], entry[0], entry[1], entry[1]),)
-    title = _("difference, largest {value}").format(value=f"{np.abs(gap).max():.2g}")
-    return (
-        Matrix(values=written, name=_("{name}, written").format(name=name), top=top, outlined=outlined),
-        Matrix(values=autograd, name=_("{name}, autograd").format(name=name), top=top, outlined=outlined),
-        Matrix(values=gap, name=title, top=max(float(np.abs(gap).max()), 1e-15), digits=-1),
-    )
+PART_OF: Final = {"softmax": "attention", "multi_head": "attention", "linear": "ffn", "gelu": "ffn", "layer_norm": "ffn"}
+"""The lesson's part that has an operation, where they differ."""
 
 
 def slopes_figure(
@@ -88,7 +69,8 @@ def backprop_diagram(part: str, example: Example, name: str, *, write: Write) ->
         ("loss", "ℒ", (6, 0), "layer"),
     )
     blocks = tuple(
-        Block(code, label, at, part=of, kind="data" if code in ("x", "loss") else "step") for code, label, at, of in chain
+        Block(code, label, at, part=PART_OF.get(of, of), kind="data" if code in ("x", "loss") else "step")
+        for code, label, at, of in chain
     )
     opened = {code: of for code, _label, _at, of in chain}
     wires: list[Wire] = []

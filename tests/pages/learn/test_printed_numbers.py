@@ -30,16 +30,16 @@ def decimals(value: float, digits: int) -> str:
     return f"{value + 0.0:.{digits}f}"
 
 
-@pytest.mark.parametrize(("seed", "first"), [(1, 0.5), (2, -1.5), (5, 2.1), (9, 0.0), (13, 3.0), (20, -3.0)])
-def test_layer_norms_gradient(seed: int, first: float) -> None:
-    shown = latex("backprop", part="layer_norm", bp_seed=str(seed), bp_first=str(first))
+@pytest.mark.parametrize("first", [0.5, -1.5, 2.1, 0.0, 3.0, -3.0])
+def test_layer_norms_gradient(first: float) -> None:
+    shown = latex("backprop", part="layer_norm", bp_first=str(first))
     g, mean, xhat, slope, root, entry = numbers(r"\frac{# - (#) - (#)(#)}{#} \\= #", shown)
     assert decimals((g - mean - xhat * slope) / root, 4) == decimals(entry, 4)
 
 
 @pytest.mark.parametrize(("part", "of"), [("linear", "W"), ("attention", "V"), ("attention", "Q")])
 def test_sums_of_products(part: str, of: str) -> None:
-    shown = latex("backprop", part=part, bp_seed="3", **{f"bp_of_{part}": of})
+    shown = latex("backprop", part=part, **{f"bp_of_{part}": of})
     line = re.search(r"\\begin\{gathered\} \S*nabla[^=]*_\{11\}\)? = (.*?) \\\\ = (\S+) \\end", shown)
     assert line and "cdots" not in line[1]
     terms = re.findall(rf"\({NUMBER}\)\({NUMBER}\)", line[1])
@@ -49,8 +49,8 @@ def test_sums_of_products(part: str, of: str) -> None:
 
 
 def test_softmaxs_gradient() -> None:
-    for seed in ("1", "4", "8"):
-        shown = latex("backprop", part="softmax", bp_seed=seed)
+    for first in ("0.5", "-3", "2.4"):
+        shown = latex("backprop", part="softmax", bp_first=first)
         weight, upstream, total, entry = numbers(r"_{11} = #\,(# - (#)) = #", shown)
         assert decimals(weight * (upstream - total), 4) == decimals(entry, 4)
         weight, wanted, rows, entry = numbers(r"(\nabla z)_{11} = \frac{# - #}{#} = #", shown)
