@@ -23,24 +23,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.market.answers.naive import RunningVwap, vwap_calls
+from core.market.answers.naive import RunningVwap
 from core.market.answers.one_answer import AnswerScore, Shown
 from core.market.answers.predictions import predictions_table
-from core.market.answers.scoreboard import AnswerLog, HeadScores, Scoreboard
+from core.market.answers.scoreboard import DAY, AdaptiveScores, HeadScores, PredictionLog, Scoreboard, head_scores, head_table
+from core.market.answers.table import Table
 from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
 from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange, Trade, TradesBreak
 from core.market.feeds.situations import Since, lag_situation, without_rows
 from core.market.grid import DAY_MS, GRID_ITEMS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, StandStill, next_step
-from core.market.labels import UNKNOWN
 from core.market.light import WindowLight, window_light
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.session_view import LatencyLog, Status, View
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose, sentence
-from core.scores import confusion_matrix
 
 
 class RecentRows:
@@ -165,10 +164,11 @@ class ProvisionalRow:
     shown: Shown
 
     def answered(self) -> tuple[Any, ...] | None:
-        """Its answers as a record of `AnswerLog`; None where none were made."""
+        """Its prediction and answers as a record of `PredictionLog`; None where none were made."""
         if self.predictions is None or self.shown.answers is None:
             return None
-        return AnswerLog.record(self.row.timestamp, self.shown.answers, self.predictions.calls[self.which])
+        where = self.row.timestamp, self.row.mid, self.row.spread, self.stalled
+        return PredictionLog.record(where, self.predictions, self.which, self.shown.answers, self.shown.vwap)
 
 
 class MarketSession:
@@ -355,7 +355,7 @@ class MarketSession:
                     used += whole
             if predictions is not None and fresh is not None:
                 self._time(fresh, predictions, done_ns)
-            self.frames.publish(self._scored, self._board.answer_log.dtype)
+            self.frames.publish(self._scored, self._board.log.dtype)
             self._snapshot = None
 
     def _write(self, row: Row, predictions: Predictions | None, which: int) -> None:
@@ -378,7 +378,7 @@ class MarketSession:
         record = one.answered()
         if not row.provisional:
             self._score(row.timestamp)
-            record = None if predictions is None else self._board.answer_log.tail(1)[0].item()
+            record = None if predictions is None else self._board.log.tail(1)[0].item()
         self._written = None if predictions is None else predictions.probabilities[which]
         self.frames.rows.append((row, record, self._depth.append(row.levels, row.bands, self._price_tick)))
 
@@ -431,9 +431,8 @@ class MarketSession:
     def _view(self, rows: int, **more: Any) -> View:
         tail = self._rows.tail(rows)
         timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
-        predictions = np.concatenate([self._board.log.tail(rows), self._provisional_predictions()])
         waiting = [record for one in self._provisional if (record := one.answered())]
-        answers = np.concatenate([self._board.answer_log.tail(rows), np.array(waiting, dtype=self._board.answer_log.dtype)])
+        predictions = np.concatenate([self._board.log.tail(rows), np.array(waiting, dtype=self._board.log.dtype)])
         first = int(timestamps[0]) if len(timestamps) else 0
         recent = takewhile(lambda trade: trade[0] > first - LATE_TRADES_MS, reversed(self._trades))
         trades = [trade for trade in recent if trade[0] > first - STEP_MS][::-1]
@@ -443,7 +442,6 @@ class MarketSession:
             trades=np.array(trades, dtype=np.float64).reshape(-1, 4),
             breaks=np.array([one for one in self._breaks if one[1] >= first], dtype=np.float64).reshape(-1, 2),
             predictions=predictions[predictions["timestamp"] >= first],
-            answers=answers[answers["timestamp"] >= first],
             **more,
         )
 
@@ -508,12 +506,6 @@ class MarketSession:
     def _age_ms(self) -> float:
         return (CLOCK.now_ns() - self._received_ns) / 1e6 if self._received_ns else math.inf
 
-    def _provisional_predictions(self) -> NDArray[np.void]:
-        log = self._board.log
-        predicted = ((one.row, one.predictions, one.which) for one in self._provisional)
-        rows = [log.record(row.timestamp, row.mid, p, which) for row, p, which in predicted if p]
-        return np.array(rows, dtype=log.dtype)
-
     @property
     def _price_tick(self) -> float:
         return self.feed.tick or self._rows.tick(self.predictor.window)
@@ -538,10 +530,10 @@ class MarketSession:
                 return None
             tail = self._rows.tail(self.predictor.window)
             levels, timestamp = self._rows.levels[tail].copy(), int(self._rows.timestamps[tail][-1])
-            newest = self._view(1).answers
+            newest = self._view(1).predictions
         if not len(newest):
             return None
-        label = int(newest[-1]["probabilities"][head].argmax())
+        label = int(newest[-1]["recalibrated"][head].argmax())
         return window_light(self.predictor, self.entry, levels, head=head, label=label, timestamp=timestamp)
 
     def _status_now(self) -> Status:
@@ -573,33 +565,25 @@ class MarketSession:
         with self._lock:
             return self._board.answers.score(head)
 
+    def table(self, head: int, count: int = DAY) -> Table:
+        """One head's table of the last `count` predictions, a day's at most."""
+        with self._lock:
+            rows = self._board.log.tail(count)
+        return head_table(self.predictor.heads[head], head, rows)  # a second of a day's, for which no step waits
+
     def scores(self, head: int) -> HeadScores:
         """One head's scores."""
-        with self._lock:
-            return self._board.scores(head)
+        return head_scores(self.table(head), self._board.apart[head].copy())
 
-    def read_board(self, read: Callable[[Scoreboard], Any]) -> Any:
-        """Returns what `read` takes from the scoreboard between two steps."""
+    def adaptive(self, head: int) -> AdaptiveScores:
+        """One head's probabilities as written and recalibrated, side by side."""
         with self._lock:
-            return read(self._board)
-
-    def vwap_confusion(self, head: int) -> NDArray[np.int64] | None:
-        """One head's confusion matrix (3, 3) of calls by the distance to the VWAP (`core.market.answers.naive.vwap_calls`).
-
-        Over the rows that are kept; None where no trade is.
-        """
-        with self._lock:
-            view, rows = self._view(KEPT_ROWS), self._board.log.tail(KEPT_ROWS)
-        if not len(view.trades):
-            return None
-        calls = vwap_calls(view.timestamps, view.levels, view.trades)
-        rows = rows[np.isin(rows["timestamp"], view.timestamps) & (rows["truth"][:, head] != UNKNOWN)]
-        return confusion_matrix(rows["truth"][:, head], calls[np.searchsorted(view.timestamps, rows["timestamp"])])
+            return self._board.adaptive(head)
 
     def export(self) -> pd.DataFrame:
         """All confirmed predictions that are kept; see `predictions_table` for the columns."""
         with self._lock:
-            rows = self._board.log.tail(self._board.log.count)
+            rows = self._board.log.tail()
         return predictions_table(self.predictor.heads, rows)  # half a second of a day's, for which no step waits
 
     def freeze(self) -> FrozenWindow | None:

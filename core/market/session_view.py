@@ -47,8 +47,7 @@ class View:
         received_ms: when the newest row's book arrived, milliseconds since the epoch; 0 before the first.
         timestamps: (n,) milliseconds; levels: (n, 40); both oldest first.
         trades: (m, 4) time in ms, price, size, and 1 for an aggressive buy, -1 for a sell, 0 unknown.
-        predictions: structured rows of `core.market.answers.scoreboard.PredictionLog`, oldest first, for any of these timestamps;
-            answers: those of `AnswerLog`, likewise.
+        predictions: structured rows of `core.market.answers.scoreboard.PredictionLog`, oldest first, for any of these timestamps.
         breaks: (b, 2) from when until when trades were not followed, milliseconds.
         age_ms: since the last book arrived; infinite before the first. message: the feed's, or "".
         situations: states of the market and its stream that pass, with their beginnings.
@@ -69,7 +68,6 @@ class View:
     levels: FloatArray
     trades: FloatArray
     predictions: NDArray[np.void]
-    answers: NDArray[np.void]
     age_ms: float = math.inf
     message: str = ""
     situations: tuple[Since, ...] = ()

@@ -7,7 +7,7 @@ the page hands it to the browser with everything else, so that names and places 
     bands (float32)
 
 Levels are the 40 columns of the book. `predicted` is 0 or 1; probabilities are the recalibrated ones, a call is -1 where there is
-no signal, `leans` what the card's rule calls, and the outcome of a head -1 while unknown (`AnswerLog`). A trade's side is 1
+no signal, `leans` what the card's rule calls, and the outcome of a head -1 while unknown (`PredictionLog`). A trade's side is 1
 bought, -1 sold; a break is a time in which trades were not followed. `changes` counts a row's bands that changed
 (`core.market.depth`), -1 for a row without bands; `whole` is 1 where these are all of them. Keys of all rows come first, then
 sizes.
@@ -83,16 +83,16 @@ def encode(content: View, kind: FrameKind) -> bytes:
             row[2 : len(ROW)] = change.low, change.high, change.whole, len(change.keys)
     changes = [change for change in given if change is not None]
     keys, sizes = (np.concatenate([np.zeros(0), *(change[i] for change in changes)]).astype("<f4") for i in (3, 4))
-    if len(content.answers):
-        p = content.answers
+    if len(content.predictions):
+        p = content.predictions
         at = np.searchsorted(content.timestamps, p["timestamp"])
         whole = at < len(content.timestamps)
         at, p = at[whole], p[whole]
         same = content.timestamps[at] == p["timestamp"]
         at, p = at[same], p[same]
         rows[at, 1] = 1
-        rows[at, ROW_FIXED : ROW_FIXED + 3 * heads] = p["probabilities"].reshape(len(p), -1)
-        for i, name in enumerate(("calls", "leans", "truth")):
+        rows[at, ROW_FIXED : ROW_FIXED + 3 * heads] = p["recalibrated"].reshape(len(p), -1)
+        for i, name in enumerate(("answered", "calls", "came")):
             start = ROW_FIXED + (3 + i) * heads
             rows[at, start : start + heads] = p[name]
     header = [
@@ -157,7 +157,7 @@ class StepCollector:
     """Changes since the last frame; a session fills it under its own lock and publishes once a batch.
 
     Attributes:
-        rows: new ones, each with its answers (a record of `AnswerLog`) and the change of its bands, if it has them.
+        rows: new ones, each with its answers (a record of `PredictionLog`) and the change of its bands, if it has them.
         trades: (time, price, size, side). outcomes: of earlier predictions, (timestamp, head, class).
         breaks: (from, until) of the trades.
     """
@@ -188,8 +188,7 @@ class StepCollector:
                 timestamps=np.array([row.timestamp for row, *_ in self.rows], dtype=np.int64),
                 levels=np.array([row.levels[:40] for row, *_ in self.rows]).reshape(-1, 40),
                 bands=[bands for *_, bands in self.rows],
-                predictions=np.zeros(0, dtype=dtype),
-                answers=np.array(answered, dtype=dtype),
+                predictions=np.array(answered, dtype=dtype),
                 trades=np.array(self.trades).reshape(-1, 4),
                 outcomes=np.array(self.outcomes, dtype=np.float64).reshape(-1, 3),
                 breaks=np.array(self.breaks, dtype=np.float64).reshape(-1, 2),

@@ -63,10 +63,10 @@ def wall_row(session: MarketSession, head: int) -> WallRow:
     gaps = np.flatnonzero(np.diff(view.timestamps) > STEP_MS)
     begins = int(gaps[-1]) + 1 if len(gaps) else 0
     call, net = None, math.nan
-    answered = len(view.answers) > 0 and view.answers[-1]["timestamp"] == view.timestamps[-1]
+    answered = len(view.predictions) > 0 and view.predictions[-1]["timestamp"] == view.timestamps[-1]
     if answered and view.status not in LOST:
-        newest = view.answers[-1]
-        call, p = int(newest["calls"][head]), newest["probabilities"][head]
+        newest = view.predictions[-1]
+        call, p = int(newest["answered"][head]), newest["recalibrated"][head]
         net = float(p[UP]) - float(p[DOWN])
     score = session.answer_score(head)
     due = math.isfinite(view.age_ms) and view.status not in WAITING

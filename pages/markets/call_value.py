@@ -14,8 +14,10 @@ import streamlit as st
 
 from core.figures import market as market_figures
 from core.figures import value as figures
+from core.market.answers.naive import CALLERS
 from core.market.answers.one_answer import FEWEST
-from core.market.answers.recalibration import EXPERTS, REFIT_STEPS, SCORED_AFTER, AdaptiveScores
+from core.market.answers.recalibration import EXPERTS, REFIT_STEPS, SCORED_AFTER
+from core.market.answers.scoreboard import VALUED, AdaptiveScores
 from core.market.answers.value import CallRows, CallValue, Estimate, call_value, spaced
 from core.market.book import STEP_MS
 from core.market.labels import UNKNOWN
@@ -38,7 +40,7 @@ USUAL_FEE: Final = 10.0
 def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
     """The chosen head's calls and those of the naive rules; times in this zone."""
     st.header(_("What a call is worth, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    rules: Mapping[str, CallRows] = session.read_board(lambda board: board.call_rows(choices.head))
+    rules = session.table(choices.head, VALUED).call_rows(*CALLERS)
     before = fee_chosen()
     fee = url_state.slider(
         _("Taker's fee of a fill, basis points"), 0.0, MAX_FEE, key=FEE, default=USUAL_FEE, step=0.5, width=260
@@ -138,11 +140,11 @@ def _plots(rules: Mapping[str, CallRows], values: Mapping[str, CallValue], fee: 
 
 def show_recalibrated(session: MarketSession, choices: ViewChoices) -> None:
     """The chosen head's calibration before and after, the newest prediction, and which label threshold is in use."""
-    scores: AdaptiveScores = session.read_board(lambda board: board.adaptive(choices.head))
+    scores = session.adaptive(choices.head)
     st.header(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     _describe_threshold(scores, session.entry.alphas[choices.head])
     st.caption(_describe_weights(scores.weights))
-    if missing := max(0, scores.due + FEWEST * choices.horizon - scores.scored):
+    if missing := max(0, scores.due + FEWEST * choices.horizon - scores.written.samples):
         controls.notice("loading", _("Scores begin in {count} outcomes.").format(count=number(missing)))
         return
     st.dataframe(_recalibrated_table(scores), hide_index=True, width="stretch", height="content")
@@ -151,7 +153,7 @@ def show_recalibrated(session: MarketSession, choices: ViewChoices) -> None:
             "{count} outcomes, the same for both, after the first {first}. Temperature and class rates are fitted every "
             "{time} to outcomes known by then. The answers above are these; the calls in the tables keep the probabilities as "
             "written."
-        ).format(count=number(scores.scored), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
+        ).format(count=number(scores.written.samples), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
     )
     if (box := details("recalibrated")) is not None:
         with box:

@@ -46,13 +46,13 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         controls.notice("loading", too_few(head_scores.independent))
         return
     mine = head_scores.session["tlob"]
-    st.dataframe(_table(head_scores, session.vwap_confusion(choices.head)), hide_index=True, width="stretch", height="content")
+    st.dataframe(_table(head_scores), hide_index=True, width="stretch", height="content")
     if mine.log_loss > A_THIRD_EACH:
         st.markdown(worse_than_nothing(mine.log_loss))
     st.caption(
         _(
             "{count} predictions scored since {time}. Momentum says where the mid stands against its own last ten steps; the "
-            "distance to the VWAP, where it stands against the mean traded price of a minute, over the rows kept alone. "
+            "distance to the VWAP, where it stands against the mean traded price of a minute. "
             "A third each, and how often each class came so far or lately (half of the weight on the last four minutes), "
             "know nothing of the book. Predictions across a gap are not scored."
         ).format(
@@ -113,17 +113,15 @@ def worse_than_nothing(log_loss: float) -> str:
     )
 
 
-def _table(head_scores: HeadScores, vwap: Any) -> pd.DataFrame:
-    """A line per rule and span; of the distance to the VWAP, whose counts are (3, 3) or None, over the rows kept alone."""
-    names = rule_names()
-    over_all = [(names[rule], _("all"), one.confusion, one.log_loss) for rule, one in head_scores.session.items()]
-    latest = _("last {count}").format(count=number(ROLLING))
-    lately = [(names[rule], latest, confusion, math.nan) for rule, confusion in head_scores.rolling.items()]
-    lines = over_all + (lately if head_scores.resolved > ROLLING else [])
-    if vwap is not None:
-        kept = _("last {count}").format(count=number(int(vwap.sum())))
-        lines.append((rival_names()["vwap"], kept, vwap, math.nan))
-    return pd.DataFrame(_line(*line) for line in lines)
+def _table(head_scores: HeadScores) -> pd.DataFrame:
+    """A line per rule and span."""
+    spans = {_("all"): head_scores.session}
+    if head_scores.resolved > ROLLING:
+        spans[_("last {count}").format(count=number(ROLLING))] = head_scores.rolling
+    names = rival_names() | rule_names()
+    return pd.DataFrame(
+        _line(names[rule], span, one.confusion, one.log_loss) for span, rules in spans.items() for rule, one in rules.items()
+    )
 
 
 def _line(name: str, span: str, confusion: Any, log_loss: float) -> dict[str, str]:

@@ -13,9 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.table import Answered, Scores
-from core.market.book import FloatArray
 from core.market.grid import STEP_MS
-from core.market.labels import STATIONARY, UNKNOWN, class_of, classify
+from core.market.labels import STATIONARY, UNKNOWN, class_of
 
 NAIVE: Final = ("momentum", "stationary", "uniform", "frequencies", "decayed")
 """The momentum rule; always STATIONARY; a third each, calling the classes in turn; how often each class came until then; and how
@@ -58,40 +57,25 @@ def naive_answers(
     """
     rates = [base_rates(timestamps, truth, horizon, half_life=half_life) for half_life in (None, HALF_LIFE)]
     return {
-        **plain_answers(momentum),
+        "momentum": plain_answer(momentum),
+        "stationary": plain_answer(np.full(len(momentum), STATIONARY)),
         "uniform": Answered(calls=in_turn(timestamps), probabilities=np.full((len(truth), 3), 1 / 3)),
         "frequencies": Answered(calls=rates[0].argmax(axis=1), probabilities=rates[0]),
         "decayed": Answered(calls=rates[1].argmax(axis=1), probabilities=rates[1]),
     }
 
 
-def plain_answers(momentum: NDArray[np.integer]) -> dict[str, Answered]:
-    """Returns those of them that give no probabilities, from the momentum rule's calls (n,)."""
-    none = np.full((len(momentum), 3), np.nan)
-    calls = {"momentum": np.asarray(momentum, dtype=np.int64), "stationary": np.full(len(momentum), STATIONARY)}
-    return {rule: Answered(calls=one, probabilities=none) for rule, one in calls.items()}
-
-
-def vwap_calls(timestamps: NDArray[np.int64], levels: FloatArray, trades: FloatArray) -> NDArray[np.int64]:
-    """(n,) UP where the mid is further above the mean traded price than `VWAP_FAR` of its last distances, DOWN likewise below it.
-
-    Args:
-        levels: (n, 40) rows of the book. trades: (m, 4) time, price, size, side, in time order.
-    """
-    mid = (levels[:, 0] + levels[:, 2]) / 2
-    at = np.searchsorted(timestamps, trades[:, 0])
-    at, trades = at[at < len(timestamps)], trades[at < len(timestamps)]
-    size, money = (
-        pd.Series(np.bincount(at, weights, len(timestamps))).rolling(VWAP_ROWS, min_periods=1).sum()
-        for weights in (trades[:, 2], trades[:, 1] * trades[:, 2])
-    )
-    distance = np.where(size > 1e-12, mid - (money / size.clip(lower=1e-12)).to_numpy(), 0.0)
-    far = pd.Series(np.abs(distance)).rolling(VWAP_MEMORY, min_periods=VWAP_BEGIN).quantile(VWAP_FAR).shift(1)
-    return classify(distance, far.fillna(np.inf).to_numpy())
+def plain_answer(calls: NDArray[np.integer]) -> Answered:
+    """Returns the answers of a rule that gives no probabilities, from its calls (n,)."""
+    return Answered(calls=np.asarray(calls, dtype=np.int64), probabilities=np.full((len(calls), 3), np.nan))
 
 
 class RunningVwap:
-    """`vwap_calls` as trades and rows come: a trade counts for the first row that is not before it."""
+    """Calls by the mean traded price of the last `VWAP_ROWS`, as trades and rows come.
+
+    UP where the mid is further above it than `VWAP_FAR` of its last distances, DOWN likewise below it. A trade counts for the
+    first row that is not before it.
+    """
 
     def __init__(self) -> None:
         self._waiting: list[tuple[float, float, float]] = []
@@ -156,25 +140,3 @@ def base_rates(
     sums = np.concatenate([np.zeros((1, 3)), counted.to_numpy()]) + PRIOR
     at = np.searchsorted(timestamps[known], timestamps - horizon * STEP_MS, side="right")
     return sums[at] / sums[at].sum(axis=1, keepdims=True)
-
-
-class RunningRates:
-    """`base_rates` of several heads as outcomes arrive, one by one.
-
-    Attributes:
-        counts: (2, heads, 3), of `frequencies` and of `decayed`, `PRIOR` aside.
-    """
-
-    def __init__(self, heads: int) -> None:
-        self.counts = np.zeros((2, heads, 3))
-
-    def learn(self, head: int, truth: int) -> None:
-        """An outcome of one head, in time order."""
-        self.counts[1, head] *= 0.5 ** (1 / HALF_LIFE)
-        self.counts[:, head, truth] += 1
-
-    @property
-    def probabilities(self) -> NDArray[np.float64]:
-        """(2, heads, 3) by the outcomes so far."""
-        counts = self.counts + PRIOR
-        return counts / counts.sum(axis=-1, keepdims=True)

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import scores
-from core.market.answers.naive import NAIVE, RunningRates, in_turn
+from core.market.answers.naive import HALF_LIFE, NAIVE, PRIOR, in_turn
 from core.market.answers.recalibration import FREQUENCIES, AdaptiveHead, Recalibrated, likeliest
 from core.market.answers.table import NO_CALL
-from core.market.answers.value import SpacedCount
+from core.market.book import STEP_MS
 from core.market.labels import STATIONARY, Head, class_of, smoothing_steps
 
 RIVALS: Final = (*NAIVE, "vwap")
@@ -101,8 +101,9 @@ class AnswerBoard:
         self._averages = [smoothing_steps(horizon) for _, horizon in heads]
         self._confusion = np.zeros((len(heads), 1 + len(RIVALS), 3, 3), dtype=np.int64)
         self._since_ms = [0] * len(heads)
-        self._independent = [SpacedCount(horizon) for _, horizon in heads]
-        self._rates = RunningRates(len(heads))
+        self._independent = [0] * len(heads)
+        self._free_ms = [0] * len(heads)  # when an outcome no longer overlaps those that were counted as independent
+        self._lately = np.zeros((len(heads), 3))  # outcomes by class, of which one counts half after `HALF_LIFE`
 
     def answers(self, probabilities: NDArray[np.floating]) -> RowAnswers:
         """Answers to a prediction (heads, 3) with what is known now; nothing comes of it."""
@@ -125,7 +126,7 @@ class AnswerBoard:
             mids: of the rows since the last gap, oldest first. vwap: that rule's call at the last of them.
         """
         moves = {steps: mids[-1] / (sum(mids[-steps:]) / len(mids[-steps:])) - 1 for steps in set(self._averages)}
-        decayed = self._rates.probabilities[1].argmax(axis=1).tolist()
+        decayed = (self._lately + PRIOR).argmax(axis=1).tolist()
         return RuleState([moves[steps] for steps in self._averages], decayed, vwap)
 
     def resolve(self, head: int, when: int, move: float, answer: Recalibrated, rules: RuleState) -> int:
@@ -139,16 +140,18 @@ class AnswerBoard:
         settled = one.settled
         truth = one.resolve(answer, move)
         if one.settled is not settled:  # what was counted by the other threshold does not hold any more
-            self._confusion[head] = self._since_ms[head] = 0
-            self._independent[head].restart()
-            self._rates.counts[:, head] = 0
+            self._confusion[head] = self._lately[head] = 0
+            self._since_ms[head] = self._independent[head] = self._free_ms[head] = 0
             return truth
         momentum, frequencies = class_of(rules.moves[head], one.alpha), likeliest(answer.experts[FREQUENCIES])
         calls = answer.likeliest, momentum, STATIONARY, int(in_turn(when)), frequencies, rules.decayed[head], rules.vwap
         self._confusion[head, range(len(calls)), truth, calls] += 1
-        self._rates.learn(head, truth)
+        self._lately[head] *= 0.5 ** (1 / HALF_LIFE)
+        self._lately[head, truth] += 1
         self._since_ms[head] = self._since_ms[head] or when
-        self._independent[head].add(when)
+        if when >= self._free_ms[head]:
+            self._independent[head] += 1
+            self._free_ms[head] = when + one.horizon * STEP_MS
         return truth
 
     def score(self, head: int) -> AnswerScore:
@@ -158,7 +161,7 @@ class AnswerBoard:
         log_loss, frequencies = self._adaptive[head].log_losses
         return AnswerScore(
             outcomes=int(mine.sum()),
-            independent=self._independent[head].count,
+            independent=self._independent[head],
             since_ms=self._since_ms[head],
             confusion=mine.copy(),
             best=RIVALS[best],

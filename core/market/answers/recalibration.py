@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from core.market.answers.naive import PRIOR
 from core.market.answers.predictions import RowPredictions
-from core.market.answers.table import Answered, Scores
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import fit_class_biases
 from core.market.labels import UNKNOWN, class_of, classify, fit_alpha, moves_after
@@ -40,8 +39,6 @@ THRESHOLD_OUTCOMES: Final = 3_600
 """Outcomes that the label thresholds of an unknown market are fitted to: its first quarter hour."""
 SCORED_AFTER: Final = 1_000
 """Outcomes that are left out of the scores of recalibrated probabilities: those the calibration begins with."""
-FOLDED: Final = 1_000
-"""Outcomes that are added to the scores at once."""
 EXPERTS: Final = ("uniform", "frequencies", "written", "fitted")
 FREQUENCIES: Final = EXPERTS.index("frequencies")
 PACE_OF_WEIGHTS: Final = 0.25
@@ -81,34 +78,8 @@ class Recalibrated:
         return likeliest(self.adapted)
 
 
-@dataclass(frozen=True, kw_only=True)
-class AdaptiveScores:
-    """One head's probabilities as written and recalibrated, over the same outcomes after the first `SCORED_AFTER`.
-
-    Attributes:
-        outcomes: known so far. due: until the scores begin. scored: of those by the threshold in use.
-        own_threshold: whether the market's own past gives the threshold; settled: whether it does so by now (else the card's
-            stands in; scores begin anew when it settles).
-        alpha: the label threshold in use, a fraction of the price.
-        written, adapted: scores of the likeliest class, as written and recalibrated.
-        newest: the newest prediction's recalibrated probabilities; None before the first.
-        weights: of each of `EXPERTS`, now.
-    """
-
-    outcomes: int
-    due: int
-    scored: int
-    own_threshold: bool
-    settled: bool
-    alpha: float
-    written: Scores
-    adapted: Scores
-    newest: Triple | None
-    weights: dict[str, float]
-
-
 class AdaptiveHead:
-    """Recalibration and its scores, of one head of one market. Not safe to call from two threads at once.
+    """Recalibration of one head of one market. Not safe to call from two threads at once.
 
     Args:
         horizon: steps. alpha: the card's label threshold.
@@ -123,7 +94,7 @@ class AdaptiveHead:
 
     def __init__(self, horizon: int, alpha: float, *, own_threshold: bool = False, first_fit: int = REFIT_STEPS) -> None:
         self.horizon = horizon
-        self.alpha, self.settled, self._own_threshold = alpha, not own_threshold, own_threshold
+        self.alpha, self.settled = alpha, not own_threshold
         self._logits = np.zeros((KEPT // STRIDE, 3))
         self._moves = np.zeros(KEPT // STRIDE)
         self._first: list[float] = []  # moves of the first quarter hour
@@ -131,18 +102,14 @@ class AdaptiveHead:
         self._independent = min(1.0, 2 / horizon)  # outcomes overlap: those of half a horizon count as one in a fit
         self._pace = min(1.0, PACE_OF_WEIGHTS / horizon)
         self._until_fit = first_fit
-        self._newest: Recalibrated | None = None
         self._begin()
 
     def _begin(self) -> None:
-        """Nothing is known yet by the threshold in use, nor scored."""
+        """Nothing is known yet by the threshold in use."""
         self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
         self._counts = PRIOR.tolist()
         self._losses, self._lost, self.resolved = [0.0] * len(EXPERTS), 0.0, 0
         self.weights = [1 / len(EXPERTS)] * len(EXPERTS)
-        self._due = SCORED_AFTER  # outcomes until the scores begin
-        self._sums = [Scores.nothing(), Scores.nothing()]  # as written and recalibrated
-        self._fresh: list[tuple[int, Recalibrated]] = []  # outcomes not yet among them
 
     def predict(self, probabilities: Sequence[float]) -> Recalibrated:
         """A prediction with what is known now; every `REFIT_STEPS` predictions the calibration is fitted first."""
@@ -150,8 +117,7 @@ class AdaptiveHead:
         if self._until_fit <= 0:
             self._until_fit = REFIT_STEPS
             self._fit()
-        self._newest = self.recalibrate(probabilities)
-        return self._newest
+        return self.recalibrate(probabilities)
 
     def recalibrate(self, probabilities: Sequence[float]) -> Recalibrated:
         """Probabilities with what is known now; nothing comes of it."""
@@ -195,44 +161,11 @@ class AdaptiveHead:
         least = min(self._losses)
         shares = [math.exp(self._pace * (least - loss)) for loss in self._losses]
         self.weights = [share / sum(shares) for share in shares]
-        self._score(prediction, truth)
         if not self.settled:
             self._first.append(move)
             if len(self._first) == THRESHOLD_OUTCOMES:
                 self._settle()
         return truth
-
-    def _score(self, prediction: Recalibrated, truth: int) -> None:
-        """Count an outcome, unless it is among the first that the calibration begins with."""
-        if self._due:
-            self._due -= 1
-            return
-        self._fresh.append((truth, prediction))
-        if len(self._fresh) == FOLDED:
-            self._fold()
-
-    def _fold(self) -> None:
-        truth = np.array([came for came, _ in self._fresh], dtype=np.int64)
-        for which, given in enumerate(([one.written for _, one in self._fresh], [one.adapted for _, one in self._fresh])):
-            p = np.array(given).reshape(-1, 3)
-            self._sums[which] += Scores.of(truth, Answered(calls=p.argmax(axis=1), probabilities=p))
-        self._fresh.clear()
-
-    def scores(self) -> AdaptiveScores:
-        """The scores so far."""
-        self._fold()
-        return AdaptiveScores(
-            outcomes=self._count,
-            due=self._due,
-            scored=self._sums[0].samples,
-            own_threshold=self._own_threshold,
-            settled=self.settled,
-            alpha=self.alpha,
-            written=self._sums[0],
-            adapted=self._sums[1],
-            newest=self._newest.adapted if self._newest is not None else None,
-            weights=dict(zip(EXPERTS, self.weights, strict=True)),
-        )
 
     def _settle(self) -> None:
         """Go over to the market's own threshold: what was fitted and counted by the other one does not hold any more."""

@@ -38,23 +38,16 @@ class Answered:
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """Counts from which every score follows; leading axes, of labels or forecasters, are kept apart.
+    """Counts from which every score of one forecaster follows.
 
     Attributes:
-        confusion: (..., 3, 3) counts. lost: (...) sum of the log-losses, NaN without probabilities.
-        bins: (..., 2, 3, `CALIBRATION_BINS`) of the likeliest class and of the class called: confidence, hits and rows.
+        confusion: (3, 3) counts. lost: sum of the log-losses, NaN without probabilities.
+        bins: (2, 3, `CALIBRATION_BINS`) of the likeliest class and of the class called: confidence, hits and rows.
     """
 
     confusion: NDArray[np.int64]
-    lost: FloatArray
+    lost: float
     bins: FloatArray
-
-    @classmethod
-    def nothing(cls, *shape: int) -> Scores:
-        """Scores of no row, to be counted on."""
-        return cls(
-            confusion=np.zeros((*shape, 3, 3), np.int64), lost=np.zeros(shape), bins=np.zeros((*shape, 2, 3, CALIBRATION_BINS))
-        )
 
     @classmethod
     def of(cls, truth: NDArray[np.integer], answers: Answered) -> Scores:
@@ -62,7 +55,7 @@ class Scores:
         p = np.asarray(answers.probabilities, dtype=np.float64)
         confusion = scores.confusion_matrix(truth, answers.calls)
         if not np.isfinite(p).all():
-            return replace(cls.nothing(), confusion=confusion, lost=np.array(np.nan))
+            return cls(confusion=confusion, lost=np.nan, bins=np.zeros((2, 3, CALIBRATION_BINS)))
         labels = np.stack([p.argmax(axis=1), answers.calls])
         confidence = p[np.arange(len(p)), labels]
         place = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
@@ -70,39 +63,17 @@ class Scores:
             [np.bincount(at, weights, CALIBRATION_BINS) for weights in (sure, hit, None)]
             for at, sure, hit in zip(place, confidence, labels == truth, strict=True)
         ]
-        return cls(confusion=confusion, lost=losses(p, truth).sum(), bins=np.array(sums, dtype=np.float64))
-
-    def count(self, at: NDArray[np.int64], truth: NDArray[np.int64], calls: NDArray[np.int64], probabilities: FloatArray) -> None:
-        """Count outcomes as they become known, in place: of m different entries of the first axis, with k forecasters each.
-
-        Args:
-            at, truth: (m,). calls: (m, k). probabilities: (m, k, 3), NaN of those that give none.
-        """
-        row, column, came = np.arange(len(at))[:, None], np.arange(calls.shape[1]), truth[:, None]
-        self.confusion[at[:, None], column, came, calls] += 1
-        self.lost[at] -= np.log(np.maximum(probabilities[row, column, came], 1e-12))
-        labels = np.stack([probabilities.argmax(axis=2), calls], axis=2)
-        confidence = np.nan_to_num(np.take_along_axis(probabilities, labels, axis=2))
-        place = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
-        sums = np.stack([confidence, labels == came[..., None], np.ones_like(confidence)], axis=3)
-        self.bins[at[:, None, None], column[:, None], np.arange(2), :, place] += sums
-
-    def __add__(self, other: Scores) -> Scores:
-        return Scores(confusion=self.confusion + other.confusion, lost=self.lost + other.lost, bins=self.bins + other.bins)
-
-    def __getitem__(self, which: Any) -> Scores:
-        """Some of several; arrays are copies."""
-        return Scores(confusion=self.confusion[which].copy(), lost=self.lost[which].copy(), bins=self.bins[which].copy())
+        return cls(confusion=confusion, lost=float(losses(p, truth).sum()), bins=np.array(sums, dtype=np.float64))
 
     @property
     def samples(self) -> int:
-        """Rows counted, of one forecaster."""
+        """Rows counted."""
         return int(self.confusion.sum())
 
     @property
     def log_loss(self) -> float:
-        """Mean log-loss of one forecaster; NaN without rows."""
-        return float(self.lost) / self.samples if self.samples else float("nan")
+        """Mean log-loss; NaN without rows."""
+        return self.lost / self.samples if self.samples else float("nan")
 
     @property
     def reliability(self) -> dict[str, FloatArray]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.market.answers.intervals import block_length, resampled_sums, student
+from core.market.answers.intervals import block_length, resampled_sums
 from core.market.book import STEP_MS, FloatArray
 from core.market.labels import DOWN, UNKNOWN, UP
 
@@ -143,10 +143,19 @@ def _moves(rows: CallRows) -> tuple[FloatArray, NDArray[np.bool_]]:
 
 
 def taker(rows: CallRows) -> Taker:
+    """A taker's `trades` and their mean."""
+    entered, gross = trades(rows)
+    return Taker(entered=entered, gross_bps=gross, mean_bps=_ratio(gross, np.ones(len(gross)), max(1, min(8, len(gross) // 8))))
+
+
+def trades(rows: CallRows) -> tuple[NDArray[np.int64], FloatArray]:
     """Trades of one who takes liquidity: at a call, while holding nothing, in a step later and out a horizon after the call.
 
     UP buys at the best ask of the row after the call and sells at the best bid of the row a horizon after it; DOWN the other way
     round. The size is small enough to be filled there and to move nothing. A trade whose exit is not known is not begun.
+
+    Returns:
+        (k,) index of each trade's call, and its result after the spread and before fees, basis points.
     """
     entry, leave, direction = rows.after(1), rows.after(rows.horizon), rows.direction
     candidates = np.flatnonzero((direction != 0) & (entry >= 0) & (leave >= 0))
@@ -154,9 +163,7 @@ def taker(rows: CallRows) -> Taker:
     side = direction[at]
     paid = rows.mid[entry[at]] + side * rows.spread[entry[at]] / 2
     received = rows.mid[leave[at]] - side * rows.spread[leave[at]] / 2
-    gross = side * (received - paid) / rows.mid[at] * 1e4
-    ones = np.ones(len(gross))
-    return Taker(entered=at, gross_bps=gross, mean_bps=_ratio(gross, ones, max(1, min(8, len(gross) // 8))))
+    return at, side * (received - paid) / rows.mid[at] * 1e4
 
 
 def _ratio(over: NDArray[Any], under: NDArray[Any], block: int) -> Estimate:
@@ -178,77 +185,9 @@ def plain(value: float) -> float | None:
 def spaced(steps: NDArray[np.int64], horizon: int) -> NDArray[np.int64]:
     """Indices of the first of these steps (rising), and of each next one at least a horizon later."""
     kept: list[int] = []
-    values = steps.tolist()
+    following = np.searchsorted(steps, steps + horizon).tolist()
     place = 0
-    while place < len(values):
+    while place < len(following):
         kept.append(place)
-        place = int(np.searchsorted(steps, values[place] + horizon))
+        place = following[place]
     return np.array(kept, dtype=np.int64)
-
-
-class SpacedCount:
-    """Count of the outcomes that do not overlap, as `spaced` keeps them, while they come in time order.
-
-    Attributes:
-        count: so far.
-    """
-
-    def __init__(self, horizon: int) -> None:
-        self._span_ms = horizon * STEP_MS
-        self.restart()
-
-    def restart(self) -> None:
-        """None so far."""
-        self.count, self._free_ms = 0, -math.inf
-
-    def add(self, when_ms: int) -> None:
-        """The outcome of a prediction at this time."""
-        if when_ms >= self._free_ms:
-            self.count += 1
-            self._free_ms = when_ms + self._span_ms
-
-
-class TakerAccount:
-    """The trades of `taker`, as they happen.
-
-    Attributes:
-        trades: closed so far. gross_bps: their sum, after the spread and before fees. squares: the sum of their squares.
-    """
-
-    def __init__(self, horizon: int) -> None:
-        self._horizon = horizon
-        self.trades, self.gross_bps, self.squares = 0, 0.0, 0.0
-        self._side, self._age, self._mid, self._paid = 0, 0, 0.0, 0.0
-
-    @property
-    def mean_bps(self) -> float:
-        """Mean result of a trade; NaN without one."""
-        return self.gross_bps / self.trades if self.trades else math.nan
-
-    @property
-    def reach_bps(self) -> float:
-        """Half of the mean's 95 % interval by Student's t, as trades do not overlap; NaN for fewer than two."""
-        if self.trades < 2:
-            return math.nan
-        variance = max(0.0, self.squares - self.gross_bps**2 / self.trades) / (self.trades - 1)
-        return student(self.trades - 1) * math.sqrt(variance / self.trades)
-
-    def gap(self) -> None:
-        """Drops the position that is held, which counts for nothing."""
-        self._side = 0
-
-    def step(self, mid: float, spread: float, call: int) -> None:
-        """The next row's prices and call; STATIONARY where nothing is called."""
-        if self._side:
-            self._age += 1
-            if self._age == 1:
-                self._paid = mid + self._side * spread / 2
-            if self._age == self._horizon:
-                received = mid - self._side * spread / 2
-                gross_bps = self._side * (received - self._paid) / self._mid * 1e4
-                self.gross_bps += gross_bps
-                self.squares += gross_bps**2
-                self.trades += 1
-                self._side = 0
-        if not self._side and call in (DOWN, UP):
-            self._side, self._age, self._mid = 1 if call == UP else -1, 0, mid

@@ -90,7 +90,9 @@ def test_a_snapshot_and_the_steps_after_it_are_the_later_snapshot(predictor: Pre
     view = session.view()
     assert screen.step == whole.step == 80 + MAX_BEHIND
     np.testing.assert_array_equal(screen.rows[:, len(ROW) : ROW_FIXED], view.levels)
-    np.testing.assert_array_equal(screen.rows[23:, ROW_FIXED : ROW_FIXED + 12].reshape(-1, 4, 3), view.answers["probabilities"])
+    np.testing.assert_array_equal(
+        screen.rows[23:, ROW_FIXED : ROW_FIXED + 12].reshape(-1, 4, 3), view.predictions["recalibrated"]
+    )
     np.testing.assert_array_equal(screen.rows[23:, ROW_FIXED + 16 : ROW_FIXED + 20], view.predictions["calls"])  # leans
     np.testing.assert_allclose(screen.scores[:, -3:], view.predictions["probabilities"][-1])  # as written
     assert len(screen.trades) == MAX_BEHIND
@@ -168,16 +170,16 @@ def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop:
     wait_until(lambda: session.view(1).step == 200)
     screen = Screen.empty()
     screen.take(session.snapshot(10)[0])
-    answers = session.view(200).answers
+    answers = session.view(200).predictions
     for head, ((_, horizon), found) in enumerate(zip(HEADS, screen.scores, strict=True)):
         named = dict(zip(SCORES, found, strict=True))
-        known = answers[answers["truth"][:, head] >= 0]
-        truth, p = known["truth"][:, head], known["probabilities"][:, head]
+        known = answers[answers["came"][:, head] >= 0]
+        truth, p = known["came"][:, head], known["recalibrated"][:, head]
         apart = known["timestamp"] - known["timestamp"][0]
         assert (named["outcomes"], named["sinceMs"]) == (len(known), known["timestamp"][0])
         assert named["independent"] == apart[-1] // (250 * horizon) + 1  # no row is missing
         assert named["apart"] == 0 and np.isnan(named["apartAccuracy"])  # the book never stood still for minutes
-        calls = dict(zip(answers["timestamp"].tolist(), answers["calls"][:, head].tolist(), strict=True))
+        calls = dict(zip(answers["timestamp"].tolist(), answers["answered"][:, head].tolist(), strict=True))
         *trades, reach = naive_trades(rows, calls, horizon)
         np.testing.assert_allclose([named["trades"], named["result"]], trades, atol=1e-9)
         np.testing.assert_allclose(named["reach"], reach, rtol=1e-3)

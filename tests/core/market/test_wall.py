@@ -50,14 +50,14 @@ def seen(session: MarketSession, monkeypatch: pytest.MonkeyPatch, **changes: obj
 def test_a_row_agrees_with_the_sessions_view_and_export(predictor: Predictor, head: int) -> None:
     session = finished(predictor, replaying(ROWS))
     row, view = wall_row(session, head), session.view()
-    newest, score = view.answers[-1], session.answer_score(head)
+    newest, score = view.predictions[-1], session.answer_score(head)
     assert (row.key, row.symbol, row.status) == (session.feed.key, session.feed.market, Status.ENDED)
-    assert row.call == newest["calls"][head]
-    assert row.net == pytest.approx(float(newest["probabilities"][head][UP] - newest["probabilities"][head][DOWN]), abs=1e-12)
+    assert row.call == newest["answered"][head]
+    assert row.net == pytest.approx(float(newest["recalibrated"][head][UP] - newest["recalibrated"][head][DOWN]), abs=1e-12)
     np.testing.assert_array_equal(row.mids, ROWS.mid[-SPARK_ROWS:])
-    known = view.answers[view.answers["truth"][:, head] >= 0]
+    known = view.predictions[view.predictions["came"][:, head] >= 0]
     assert row.independent == score.independent >= FEWEST
-    expected = matthews_corrcoef(known["truth"][:, head], known["probabilities"][:, head].argmax(axis=1))
+    expected = matthews_corrcoef(known["came"][:, head], known["recalibrated"][:, head].argmax(axis=1))
     assert row.matthews == pytest.approx(expected, abs=1e-9)
     assert (row.best, row.best_matthews) == (score.best, pytest.approx(float(matthews(score.best_confusion))))
 

@@ -65,7 +65,7 @@ def test_before_and_after_stand_side_by_side(session: MarketSession) -> None:
     app = ran(AppTest.from_function(recalibration_page, default_timeout=60, args=(session, CHOICES)))
     table = app.dataframe[0].value
     assert table["Probabilities"].tolist() == ["As written", "Recalibrated"]
-    found = session.read_board(lambda board: board.adaptive(3))
+    found = session.adaptive(3)
     assert table["Log loss"].tolist() == [f"{loss:.3f}" for loss in (found.written.log_loss, found.adapted.log_loss)]
     said = words(app)
     assert "the card's threshold for this market" in said

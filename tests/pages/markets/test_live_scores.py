@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.metrics import matthews_corrcoef
 from streamlit.testing.v1 import AppTest
 
-from core.market.answers.naive import vwap_calls
 from core.market.answers.scoreboard import ROLLING
 from core.market.feeds.recording import RecordingFeed
 from core.market.grid import Row
@@ -72,7 +71,7 @@ def test_it_says_where_saying_a_third_each_would_have_been_better(session: Marke
 
 
 def test_the_distance_to_the_vwap_stands_beside_it(tmp_path: Path) -> None:
-    """Over the rows that are kept, once there are trades; its score is scikit-learn's."""
+    """Once there are trades; its score is scikit-learn's."""
     played = MarketSession(RecordingFeed(EXCERPTS[1], market="ABC"), tiny_predictor(tmp_path, real_rows(1)))
     for row, levels in enumerate(real_rows(1).levels):
         mid = float(levels[0] + levels[2]) / 2
@@ -82,12 +81,10 @@ def test_the_distance_to_the_vwap_stands_beside_it(tmp_path: Path) -> None:
         if row == 200:
             assert "Distance to the VWAP of a minute" not in set(opened(played).dataframe[0].value["Rule"])
         if row >= 200:
-            played._trades.append((START_MS + 250.0 * row, mid - 0.01 * (row % 7), 1.0 + row % 3, 1.0))
-    log, view = played.export(), played.view(4_800)
-    known = log["forward_5_truth"] != ""
-    calls = dict(zip(view.timestamps.tolist(), vwap_calls(view.timestamps, view.levels, view.trades).tolist(), strict=True))
-    truth = log["forward_5_truth"][known].map({"DOWN": 0, "STATIONARY": 1, "UP": 2})
-    mine = log["timestamp"][known].map(calls)
+            played._vwap.trade(START_MS + 250.0 * row, mid - 0.01 * (row % 7), 1.0 + row % 3)
+    log = played.view(4_800).predictions
+    known = log["truth"][:, 3] >= 0
+    truth, mine = log["truth"][known, 3], log["vwap"][known]
     line = opened(played).dataframe[0].value.set_index("Rule").loc["Distance to the VWAP of a minute"]
-    assert line["Over"] == f"last {known.sum()}" and mine.nunique() > 1
+    assert line["Over"] == "all" and len(set(mine)) > 1
     assert float(line["Matthews"]) == pytest.approx(matthews_corrcoef(truth, mine), abs=6e-4)

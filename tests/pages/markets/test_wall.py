@@ -141,10 +141,10 @@ def test_a_row_shows_what_its_session_says() -> None:
         time.sleep(1.0)
     line = table(ran(app)).iloc[0]
     view = session.view()
-    newest, score = view.answers[-1]["probabilities"][head], session.answer_score(head)
+    newest, score = view.predictions[-1]["recalibrated"][head], session.answer_score(head)
     assert line["status"] == "Paused" and line["outcomes"] == score.independent and pd.isna(line["age"])
     assert line["net"] == pytest.approx(float(newest[2] - newest[0]), abs=6e-4)  # three digits are shown
-    assert line["call"] == ("▼ Down", "■ Stationary", "▲ Up", "No signal now")[view.answers[-1]["calls"][head]]
+    assert line["call"] == ("▼ Down", "■ Stationary", "▲ Up", "No signal now")[view.predictions[-1]["answered"][head]]
     both = float(matthews(score.confusion)), float(matthews(score.best_confusion))
     assert (line["matthews"], line["best"]) == pytest.approx(both, abs=6e-4)
     assert line["rule"] == rival_names()[score.best]

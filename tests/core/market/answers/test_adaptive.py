@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
-from sklearn.metrics import log_loss
 
 from core import scores
 from core.market.answers.recalibration import (
@@ -168,25 +167,6 @@ def test_a_fit_reads_every_fourth_outcome_of_the_last_hour_the_newer_the_heavier
     scale, biases = fit_class_biases(np.log(p[kept]), truth[kept], weights)
     assert [head.scale, *head.biases] == pytest.approx([scale, *biases], rel=1e-6)
     assert (KEPT, HALF_LIFE) == (14_400, 3_600)  # an hour and a quarter of an hour
-
-
-@pytest.mark.parametrize("asked", [(), (1_700, 2_300)])
-def test_what_is_scored_is_what_follows_the_first_thousand_outcomes(asked: tuple[int, ...]) -> None:
-    rng, n = np.random.default_rng(18), 2_600
-    p = softmax(rng.normal(0, 1, (n, 3)), axis=1)
-    truth, board, said = drawn(p, 19), AdaptiveHead(1, 0.5), []
-    assert board.scores().newest is None and np.isnan(board.scores().adapted.log_loss)
-    for t in range(n):
-        said.append(board.predict(p[t].tolist()))
-        board.resolve(said[-1], float(MOVES[truth[t]]))
-        if t in asked:  # asking changes nothing
-            board.scores()
-    found, late = board.scores(), slice(SCORED_AFTER, None)
-    adapted = np.array([one.adapted for one in said])
-    assert (found.outcomes, found.scored, found.settled, found.own_threshold) == (n, n - SCORED_AFTER, True, False)
-    assert found.written.log_loss == pytest.approx(log_loss(truth[late], p[late]))
-    assert found.adapted.log_loss == pytest.approx(log_loss(truth[late], adapted[late]))
-    assert found.newest == said[-1].adapted
 
 
 @pytest.mark.parametrize("sequence", ["drawn", "always down", "what is least expected"])

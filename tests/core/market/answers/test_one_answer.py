@@ -9,11 +9,11 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, log_loss, matthews_corrcoef
 
-from core.market.answers.naive import RunningVwap, base_rates, naive_answers, vwap_calls
+from core.market.answers.naive import base_rates, naive_answers
 from core.market.answers.one_answer import FEWEST, RIVALS, Shown
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, recalibrate_rows
 from core.market.answers.scoreboard import Scoreboard
-from core.market.answers.value import SpacedCount, spaced
+from core.market.answers.value import spaced
 from core.market.labels import UNKNOWN, classify, momentum_calls, moves_after
 from tests.core.market.answers.test_running_value import ALPHAS, ANSWERS, HEADS, PREDICTED, ROWS, played
 
@@ -27,7 +27,6 @@ VWAP = np.random.default_rng(5).integers(0, 3, len(ROWS))
 def board() -> Scoreboard:
     """A market with a hole, of which each row was shown as it came."""
     board = Scoreboard(HEADS, ALPHAS)
-    board.answer_log = type(board.answer_log)(len(HEADS), len(ROWS))
     for i, (timestamp, mid) in enumerate(zip(ROWS.timestamps.tolist(), ROWS.mid.tolist(), strict=True)):
         if i == 1_700:
             board.gap()
@@ -52,16 +51,16 @@ def test_a_row_is_called_where_the_losses_so_far_are_below_those_of_the_frequenc
     adapted, truth = of_file(head)
     horizon = HEADS[head][1]
     rates = base_rates(TIMES, truth, horizon)
-    log = board.answer_log.tail(len(ROWS))
-    np.testing.assert_allclose(log["probabilities"][:, head], adapted, atol=1e-12)
-    np.testing.assert_array_equal(log["truth"][:, head], truth)
+    log = board.log.tail()
+    np.testing.assert_allclose(log["recalibrated"][:, head], adapted, atol=1e-12)
+    np.testing.assert_array_equal(log["came"][:, head], truth)
     known = np.flatnonzero(truth != UNKNOWN)
     less = np.zeros(len(AT) + 1)  # summed loss less that of the frequencies, by the number of outcomes
     less[1 : len(known) + 1] = np.cumsum(-np.log(adapted[known, truth[known]]) + np.log(rates[known, truth[known]]))
     resolved = np.searchsorted(AT[known], AT - horizon, side="right")
     expected = np.where((resolved > 0) & (less[resolved] < 0), adapted.argmax(axis=1), -1)
     sure = np.abs(less[resolved]) > 1e-9
-    np.testing.assert_array_equal(log["calls"][sure, head], expected[sure])
+    np.testing.assert_array_equal(log["answered"][sure, head], expected[sure])
     assert {-1, 0, 2} <= set(expected.tolist())
 
 
@@ -93,7 +92,7 @@ def test_what_was_shown_is_what_is_scored() -> None:
     for i in range(590, 600):
         given = Shown(answers=early) if i == 599 else None
         other.step(int(ROWS.timestamps[i]), mids[i], ANSWERS, i, shown=given)
-    np.testing.assert_array_equal(other.answer_log[other.answer_log.count - 1]["probabilities"], early.probabilities)
+    np.testing.assert_array_equal(other.log.tail(1)[0]["recalibrated"], early.probabilities)
 
 
 def played_to(end: int) -> Scoreboard:
@@ -112,7 +111,7 @@ def test_a_market_of_its_own_threshold_is_counted_anew_by_it(monkeypatch: pytest
     found = board.answers.score(0)
     assert found.outcomes == len(later) and found.since_ms == TIMES[later[0]]
     assert found.confusion.sum(axis=1).tolist() == np.bincount(truth, minlength=3).tolist()
-    assert board.answer_log.tail(len(ROWS))["truth"][later, 0].tolist() == truth.tolist()
+    assert board.log.tail()["came"][later, 0].tolist() == truth.tolist()
 
 
 def test_nothing_is_claimed_before_the_first_outcome_and_nothing_scored_before_ten() -> None:
@@ -120,31 +119,5 @@ def test_nothing_is_claimed_before_the_first_outcome_and_nothing_scored_before_t
     found = board.answers.score(0)
     assert (found.outcomes, found.independent, found.since_ms, found.signals, found.enough) == (0, 0, 0, False, False)
     assert np.isnan([found.log_loss, found.frequencies]).all()
-    assert board.answer_log.tail(1)["calls"].tolist() == [[-1, -1]]
+    assert board.log.tail(1)["answered"].tolist() == [[-1, -1]]
     assert [replace(found, independent=count).enough for count in (FEWEST - 1, FEWEST)] == [False, True]
-
-
-@pytest.mark.parametrize("horizon", [1, 7, 50])
-def test_outcomes_that_do_not_overlap_are_counted_as_they_come(horizon: int) -> None:
-    steps = np.sort(np.random.default_rng(horizon).choice(2_000, 700, replace=False))
-    count = SpacedCount(horizon)
-    for step in steps:
-        count.add(int(step) * 250)
-    assert count.count == len(spaced(steps, horizon))
-
-
-def test_the_running_distance_to_the_vwap_is_that_of_the_whole() -> None:
-    rng, n = np.random.default_rng(8), 2_000
-    times, levels = 250 * np.arange(n), np.ones((n, 40))
-    levels[:, 0] = 100 + rng.normal(0, 0.1, n).cumsum()
-    levels[:, 2] = levels[:, 0] - 0.01
-    when = np.sort(rng.uniform(-200, times[-1] + 400, 900))
-    trades = np.column_stack([when, 100 + rng.normal(0, 1, 900), rng.exponential(1, 900), np.ones(900)])
-    running, calls, next_trade = RunningVwap(), [], 0
-    for now, (ask, _, bid, *_) in zip(times.tolist(), levels, strict=True):
-        while next_trade < len(trades) and trades[next_trade, 0] <= now + 400:  # some come before their time
-            running.trade(*trades[next_trade, :3])
-            next_trade += 1
-        calls.append(running.row(now, (ask + bid) / 2))
-    expected = vwap_calls(times, levels, trades)
-    assert (np.array(calls) == expected).mean() > 0.999 and (expected != 1).mean() > 0.1  # a sum may differ in its last bit

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoe
 
 from core import scores
 from core.market.answers.intervals import FEWEST, block_length, resampled_sums
-from core.market.answers.table import NO_CALL, Answered, Scores, Table, differences, intervals, score
+from core.market.answers.table import NO_CALL, Answered, Table, differences, intervals, score
 from core.market.labels import STATIONARY, UNKNOWN
 
 ROWS = 3_000
@@ -55,28 +55,6 @@ def test_scores_by_group_are_those_of_the_groups_rows() -> None:
             assert line["log_loss"] == pytest.approx(log_loss(truth, SURE[there], labels=[0, 1, 2]))
         else:
             assert np.isnan([line["log_loss"], line["ece"]]).all()
-
-
-def test_outcomes_counted_as_they_come_are_the_scores_of_the_whole() -> None:
-    """Two heads of two forecasters, of which a step resolves one or both; and two halves of a table added."""
-    known = (TRUTH != UNKNOWN) & (CALLS != NO_CALL)
-    truth, calls = TRUTH[known], np.stack([CALLS[known], PLAIN[known]], axis=1)
-    given = np.stack([SURE[known], np.full((known.sum(), 3), np.nan)], axis=1)
-    running = Scores.nothing(2, 2)
-    for row in range(len(truth)):
-        heads = np.array([0, 1] if row % 3 else [1])
-        running.count(heads, truth[[row] * len(heads)], calls[[row] * len(heads)], given[[row] * len(heads)])
-    for head, rows in ((0, np.arange(len(truth)) % 3 > 0), (1, slice(None))):
-        for place in range(2):
-            whole = Scores.of(truth[rows], Answered(calls=calls[rows, place], probabilities=given[rows, place]))
-            mine = running[head, place]
-            assert mine.confusion.tolist() == whole.confusion.tolist()
-            assert [mine.log_loss, mine.ece, mine.call_gap] == pytest.approx(
-                [whole.log_loss, whole.ece, whole.call_gap], rel=1e-12, nan_ok=True
-            )
-    whole, added = TABLE.score()["mine"], TABLE[:1_000].score()["mine"] + TABLE[1_000:].score()["mine"]
-    assert added.confusion.tolist() == whole.confusion.tolist()
-    assert added.log_loss == pytest.approx(whole.log_loss, rel=1e-12) and added.ece == pytest.approx(whole.ece, rel=1e-12)
 
 
 def drawn(there: np.ndarray, *calls: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
