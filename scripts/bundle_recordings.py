@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core.checkpoints import sha256
+from core.market.bands import Bands, Ladder, bands_of
 from core.market.book import STEP_MS, BookRows, frame_from_rows, price_tick
-from core.market.depth import Bands, Ladder, bands_of, depth_path, write_depth
+from core.market.depth import depth_path, write_depth
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import trades_path, trades_table
 from core.market.store.index import FOLDER, INDEX

@@ -10,20 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from core.market.bands import Bands
 from core.market.grid import MAX_CARRY_MS, grid_rows, stalled
 from core.market.grid import STEP_MS as STEP_MS
 from core.market.times import UNKNOWN, milliseconds, why_not
 from core.messages import N_, Message, Refusal, compose, first_line
-
-if TYPE_CHECKING:  # which sums books by this module
-    from core.market.depth import Bands
 
 LEVELS = 10
 """Levels a side that the model reads; a book has them all."""

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from core.market.bands import BandChange, Ladder
 from core.market.book import STEP_MS
-from core.market.depth import BandChange, DepthHistory, Ladder
+from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import BookLost, Feed, FeedEvent, FeedState, StatusChange, Trade, TradesBreak
+from core.market.feeds.protocol import BookLost, Confirmed, Feed, FeedEvent, FeedState, Gap, Row, StatusChange, Trade, TradesBreak
+from core.market.feeds.sampling import Grid, next_step
 from core.market.feeds.situations import Since
 from core.market.feeds.trades import BREAK
-from core.market.grid import Confirmed, Gap, Grid, Row, next_step
 from core.market.journal import Answer, Caller
 from core.market.predictor import Predictor
 from core.market.store.writer import SegmentWriter

@@ -31,9 +31,23 @@ from core.market.answers.table import Table
 from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
 from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange, Trade, TradesBreak
+from core.market.feeds.protocol import (
+    GRID_ITEMS,
+    Confirmed,
+    Feed,
+    FeedEvent,
+    FeedFailed,
+    FeedState,
+    Gap,
+    GridItem,
+    Row,
+    StatusChange,
+    Trade,
+    TradesBreak,
+)
+from core.market.feeds.sampling import Grid, next_step
 from core.market.feeds.situations import Since, lag_situation, without_rows
-from core.market.grid import DAY_MS, GRID_ITEMS, STEP_MS, Confirmed, Gap, Grid, GridItem, Row, StandStill, next_step
+from core.market.grid import DAY_MS, STEP_MS, StandStill
 from core.market.light import WindowLight, window_light
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.session_view import LatencyLog, Status, View

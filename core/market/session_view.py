@@ -13,8 +13,8 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from core.market.bands import BandChange, Ladder
 from core.market.book import FloatArray
-from core.market.depth import BandChange, Ladder
 from core.market.feeds.situations import Since
 
 

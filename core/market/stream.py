@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from core import scores
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.answers.scoreboard import Scoreboard
+from core.market.bands import BandChange
 from core.market.book import FEATURES, FloatArray
-from core.market.depth import BandChange
-from core.market.grid import Row
+from core.market.feeds.protocol import Row
 from core.market.session_view import Status, View
 
 STATUSES = tuple(Status)

@@ -18,9 +18,9 @@ from unittest.mock import Mock
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route
 
-from core.market.feeds.protocol import FeedState
+from core.market.feeds.protocol import GRID_ITEMS, FeedState, Gap, GridItem, Row
 from core.market.feeds.recording import RecordingFeed
-from core.market.grid import GRID_ITEMS, Gap, Grid, GridItem, Row
+from core.market.feeds.sampling import Grid
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.store.index import find_recording

@@ -16,9 +16,9 @@ from PIL import Image
 
 from core import checkpoints
 from core.market.book import BookError, read_rows
+from core.market.feeds.protocol import Row
 from core.market.formats import conversion
 from core.market.formats.tables import FormatError
-from core.market.grid import Row
 from core.market.store.index import list_recordings
 from core.market.store.rows import RecordedRows
 from core.market.store.writer import restore_recordings

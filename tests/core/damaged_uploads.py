@@ -17,10 +17,9 @@ from PIL import Image
 
 from core import checkpoints, npz
 from core.market.book import BookError, read_rows
-from core.market.feeds.protocol import Trade
+from core.market.feeds.protocol import Row, Trade
 from core.market.formats import conversion
 from core.market.formats.tables import FormatError
-from core.market.grid import Row
 from core.market.predictor import load_predictor
 from core.market.store.index import list_recordings
 from core.market.store.rows import read_market

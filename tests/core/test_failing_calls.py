@@ -23,10 +23,10 @@ from safetensors.torch import load_file
 
 from core import checkpoints
 from core.market.book import BookRows, frame_from_rows, read_rows
-from core.market.feeds.protocol import Trade
+from core.market.feeds.protocol import Row, Trade
 from core.market.formats import conversion
 from core.market.formats.tables import FormatError
-from core.market.grid import HOUR_MS, Row
+from core.market.grid import HOUR_MS
 from core.market.made_again import known_predictors, make_again
 from core.market.store.writer import SegmentWriter, restore_recordings
 from core.training.loop import LoopSettings, fit

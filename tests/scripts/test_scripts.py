@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import playwright
 
-from core.market.depth import BandChange, Ladder
+from core.market.bands import BandChange, Ladder
 from core.market.session_view import Status, View
 from core.market.stream import BREAK, SCHEMA, SCORES, STATUSES, FrameKind, encode
 from tests.core.market.helpers import random_book
@@ -28,13 +28,13 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
     times, levels = book.timestamps[:rows], book.levels[:rows]
     fields = [
         ("timestamp", "i8"),
-        ("probabilities", "f4", (HEADS, 3)),
-        *((one, "i1", HEADS) for one in ("calls", "leans", "truth")),
+        ("recalibrated", "f8", (HEADS, 3)),
+        *((one, "i1", HEADS) for one in ("answered", "calls", "came")),
     ]
     predictions = np.zeros(rows // 2, dtype=fields)
     predictions["timestamp"] = times[: rows // 2]
-    predictions["probabilities"] = rng.random((rows // 2, HEADS, 3))
-    for name in ("calls", "leans", "truth"):
+    predictions["recalibrated"] = rng.random((rows // 2, HEADS, 3))
+    for name in ("answered", "calls", "came"):
         predictions[name] = rng.integers(0, 3, (rows // 2, HEADS))
     taken, told, scores = rng.random((trades, 4)), rng.random((outcomes, 3)), rng.random((HEADS, len(SCORES)))
     breaks = rng.random((trades, 2))
@@ -57,7 +57,6 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
         levels=levels,
         bands=changes,
         predictions=predictions,
-        answers=predictions,
         trades=taken,
         outcomes=told,
         breaks=breaks,
@@ -71,10 +70,10 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
                 "levels": levels[i],
                 "mid": (levels[i, 0] + levels[i, 2]) / 2,
                 "predicted": known,
-                "probabilities": predictions["probabilities"][i].ravel() if known else [0] * 3 * HEADS,
-                "calls": predictions["calls"][i] if known else [0] * HEADS,
-                "leans": predictions["leans"][i] if known else [0] * HEADS,
-                "truth": predictions["truth"][i] if known else [-1] * HEADS,
+                "probabilities": predictions["recalibrated"][i].ravel() if known else [0] * 3 * HEADS,
+                "calls": predictions["answered"][i] if known else [0] * HEADS,
+                "leans": predictions["calls"][i] if known else [0] * HEADS,
+                "truth": predictions["came"][i] if known else [-1] * HEADS,
             }
         )
     for row, change in zip(made[rows - len(bands) :], changes, strict=True):

@@ -10,14 +10,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
+from core.market.bands import Bands
+from core.market.book import FloatArray, OrderBookSnapshot
+from core.market.feeds.situations import Since
 from core.messages import Refusal
-
-if TYPE_CHECKING:  # whose rows are made by `core.market.grid`, which reads these events
-    from core.market.book import OrderBookSnapshot
-    from core.market.feeds.situations import Since
-    from core.market.grid import Confirmed, Gap, Row
 
 Clock: TypeAlias = Literal["wall", "event"]
 
@@ -98,7 +96,60 @@ class BookLost:
     from_ns: int
 
 
-FeedEvent: TypeAlias = "OrderBookSnapshot | Trade | TradesBreak | StatusChange | Confirmation | BookLost | Row | Confirmed | Gap"
+class Row(NamedTuple):
+    """A row of the grid: one shape from here to the model, the screen, the files and other processes.
+
+    Attributes:
+        timestamp: milliseconds since the epoch, a multiple of 250.
+        levels: the book at that time, (40 + 4m,): ten levels a side, then deeper ones.
+        received_ns, formed_ns: when its book arrived, and when the row was made, on `core.market.feeds.clock`'s clock.
+        provisional: whether no later message has confirmed it yet (D27).
+        bands: all that the venue sends, in price bands, where the book brought them.
+    """
+
+    timestamp: int
+    levels: FloatArray
+    received_ns: int = 0
+    formed_ns: int = 0
+    provisional: bool = False
+    bands: Bands | None = None
+
+    @property
+    def mid(self) -> float:
+        """The mid-price, quote currency."""
+        return float(self.levels[0] + self.levels[2]) / 2
+
+    @property
+    def spread(self) -> float:
+        """Best ask less best bid, quote currency."""
+        return float(self.levels[0] - self.levels[2])
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """Rows up to this time are confirmed, milliseconds since the epoch (D27)."""
+
+    until_ms: int
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Books may have been missed: provisional rows are no rows, and no window spans it.
+
+    Attributes:
+        kind: of the interruption: reconnect, resync, or clock. at_ms: when it was noticed.
+    """
+
+    kind: str = "reconnect"
+    at_ms: int = 0
+    message: str = ""
+
+
+GridItem: TypeAlias = Row | Confirmed | Gap | Trade | TradesBreak
+"""An item that follows from a feed's events, in their order."""
+GRID_ITEMS: Final = (Row, Confirmed, Gap, Trade, TradesBreak)
+
+FeedEvent: TypeAlias = OrderBookSnapshot | Trade | TradesBreak | StatusChange | Confirmation | BookLost | Row | Confirmed | Gap
 
 
 class FeedFailed(Refusal):

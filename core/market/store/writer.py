@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from core.files import write_whole
+from core.market.bands import BandChange, Ladder
 from core.market.book import (
     DEEP_COLUMNS,
     FILE_COLUMNS,
@@ -38,11 +39,11 @@ from core.market.book import (
     first_fault,
 )
 from core.market.depth import SCHEMA as DEPTH_SCHEMA
-from core.market.depth import BandChange, Ladder, depth_row
-from core.market.feeds.protocol import Trade
+from core.market.depth import depth_row
+from core.market.feeds.protocol import Row, Trade
 from core.market.feeds.trades import CODES
 from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
-from core.market.grid import HOUR_MS, Row, count_pauses
+from core.market.grid import HOUR_MS, count_pauses
 from core.market.store import call_columns, segments
 from core.messages import compose
 

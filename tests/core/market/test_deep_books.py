@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.market.bands import Bands, Ladder, bands_of
 from core.market.book import OrderBookSnapshot
-from core.market.depth import Bands, Ladder, RecordedDepth, bands_of
+from core.market.depth import RecordedDepth
 from core.market.feeds.protocol import FeedEvent, Trade
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictor

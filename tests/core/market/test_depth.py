@@ -11,20 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core.market.bands import BandChange, Bands, Ladder, bands_of, change_of
 from core.market.book import BookError, OrderBookSnapshot
-from core.market.depth import (
-    DEEP_ROWS,
-    KEYFRAME_ROWS,
-    BandChange,
-    Bands,
-    DepthHistory,
-    Ladder,
-    RecordedDepth,
-    bands_of,
-    change_of,
-    depth_path,
-    write_depth,
-)
+from core.market.depth import DEEP_ROWS, KEYFRAME_ROWS, DepthHistory, RecordedDepth, depth_path, write_depth
 from core.market.grid import STEP_MS
 from core.market.session import MarketSession
 from core.market.store.index import recordings

@@ -14,21 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.market.book import OrderBookSnapshot
-from core.market.feeds.protocol import BookLost, Confirmation, FeedEvent, FeedState, StatusChange
-from core.market.grid import (
-    MAX_CARRY_MS,
-    Confirmed,
-    Gap,
-    Grid,
-    Row,
-    carry_ms,
-    count_pauses,
-    grid_rows,
-    next_step,
-    sampling_interval,
-    segments,
-    stalled,
-)
+from core.market.feeds.protocol import BookLost, Confirmation, Confirmed, FeedEvent, FeedState, Gap, Row, StatusChange
+from core.market.feeds.sampling import Grid, next_step
+from core.market.grid import MAX_CARRY_MS, carry_ms, count_pauses, grid_rows, sampling_interval, segments, stalled
 
 START = 1_700_000_000_000
 
@@ -51,7 +39,7 @@ CLOCK = Clock()
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    monkeypatch.setattr("core.market.grid.CLOCK", CLOCK)
+    monkeypatch.setattr("core.market.feeds.sampling.CLOCK", CLOCK)
     CLOCK.ms, CLOCK.jumps = START, 0
     return CLOCK
 
@@ -406,7 +394,7 @@ def test_the_next_step_is_the_next_quarter_of_a_second(clock: Clock, monkeypatch
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("core.market.grid.asyncio.sleep", sleep)
+    monkeypatch.setattr("core.market.feeds.sampling.asyncio.sleep", sleep)
     for clock.ms in (START, START + 1, START + 249):
         asyncio.run(next_step())
     assert waited == [0.25, 0.249, 0.001]

@@ -19,8 +19,9 @@ from core.cli import main
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, Recalibrated
 from core.market.book import FILE_COLUMNS, BookRows
 from core.market.features import transform
+from core.market.feeds.protocol import Confirmed, Gap, Row
 from core.market.feeds.recording import RecordingFeed
-from core.market.grid import DAY_MS, HOUR_MS, Confirmed, Gap, Row
+from core.market.grid import DAY_MS, HOUR_MS
 from core.market.made_again import JournalError, MadeAgain, known_predictors, make_again
 from core.market.predictor import Predictor
 from core.market.recorder import record

@@ -131,7 +131,7 @@ def test_setting_the_clock_neither_wipes_nor_invents_rows(
 ) -> None:
     clock = SteadyClock()
     monkeypatch.setattr("core.market.session.CLOCK", clock)
-    monkeypatch.setattr("core.market.grid.CLOCK", clock)
+    monkeypatch.setattr("core.market.feeds.sampling.CLOCK", clock)
 
     def arriving(number: int) -> OrderBookSnapshot:
         return replace(book(number), received_ns=clock.now_ns())

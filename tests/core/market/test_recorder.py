@@ -10,10 +10,9 @@ import pytest
 
 from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_rows
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange, Trade
+from core.market.feeds.protocol import FeedFailed, FeedState, Row, StatusChange, Trade
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import MarketProcess, MarketSettings, SimulatedFeed
-from core.market.grid import Row
 from core.market.recorder import EventRecorder, RecordingProgress, record
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market

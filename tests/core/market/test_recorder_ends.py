@@ -12,9 +12,8 @@ import pytest
 
 from core.files import lock
 from core.market.book import read_rows
-from core.market.feeds.protocol import Trade
+from core.market.feeds.protocol import Row, Trade
 from core.market.feeds.simulated import MarketProcess, MarketSettings
-from core.market.grid import Row
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.helpers import read_trades

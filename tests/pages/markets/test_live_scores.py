@@ -12,8 +12,8 @@ from sklearn.metrics import matthews_corrcoef
 from streamlit.testing.v1 import AppTest
 
 from core.market.answers.scoreboard import ROLLING
+from core.market.feeds.protocol import Row
 from core.market.feeds.recording import RecordingFeed
-from core.market.grid import Row
 from core.market.predictor import Predictions
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices

@@ -14,10 +14,9 @@ import pytest
 
 from core.market.book import BookError, BookRows, OrderBookSnapshot, frame_from_rows
 from core.market.feeds.playback import SPEEDS
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade, TradesBreak
+from core.market.feeds.protocol import FeedEvent, FeedState, Row, StatusChange, Trade, TradesBreak
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.trades import BREAK, trades_path, trades_table
-from core.market.grid import Row
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
 

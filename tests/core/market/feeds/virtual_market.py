@@ -16,8 +16,8 @@ from core.market.book import OrderBookSnapshot
 from core.market.feeds import clock, connection, listing, live, venues
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedFailed, StatusChange
+from core.market.feeds.sampling import Grid
 from core.market.feeds.situations import Since
-from core.market.grid import Grid
 from core.market.recorder import EventRecorder
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter

@@ -17,9 +17,10 @@ import pytest
 
 from core.market.book import OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, StatusChange, Trade
+from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, Row, StatusChange, Trade
+from core.market.feeds.sampling import Grid
 from core.market.feeds.simulated import MarketProcess, MarketSettings
-from core.market.grid import HOUR_MS, Grid, Row
+from core.market.grid import HOUR_MS
 from core.market.made_again import known_predictors, make_again
 from core.market.recorder import EventRecorder
 from core.market.store.index import list_recordings
