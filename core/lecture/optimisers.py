@@ -245,13 +245,15 @@ def surface_walk(
     )
 
 
-def surface_walks(surface: Surface, *, steps: int, rate: Rate, decay: float = 0.0) -> dict[OptimiserName, OptimiserWalk]:
+def surface_walks(
+    surface: Surface, *, steps: int, rate: Rate, decay: float = 0.0, clip: float | None = None
+) -> dict[OptimiserName, OptimiserWalk]:
     """`surface_walk` of all optimisers from one start, a row each, in step: in a fraction of the time.
 
     Weights are equal to the last bit; losses, which are computed together at the end, within rounding.
 
     Args:
-        decay: of AdamW alone.
+        decay: of AdamW alone. clip: largest gradient norm; none where None.
     """
     plain = SGD(momentum=np.array([[0.0], [0.9]]))
     adams = Adam(corrected=np.array([[1.0], [0.0], [1.0]]), decay=np.array([[0.0], [0.0], [decay]]))
@@ -263,6 +265,8 @@ def surface_walks(surface: Surface, *, steps: int, rate: Rate, decay: float = 0.
         for step in range(steps):
             theta, after = every[step], every[step + 1]
             g = slopes[step] = surface.gradient(theta)
+            if clip is not None:
+                g = g * np.minimum(1.0, clip / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-300))
             after[:2], after[2:] = plain.step(theta[:2], g[:2], rate(step)), adams.step(theta[2:], g[2:], rate(step))
             if not np.abs(after).max() <= 1e6:  # NaN too
                 left = inside & ~(np.abs(after) <= 1e6).all(axis=1)
@@ -293,11 +297,13 @@ class AdamStep:
     """One step of Adam or AdamW on two weights; all arrays (2,).
 
     Attributes:
-        t: from 1 on. g: the gradient. m, v: after it. mc, vc: bias-corrected. before, after: the weights.
+        t: from 1 on. norm: of the gradient. g: the gradient, clipped where its norm is capped. m, v: after it.
+        mc, vc: bias-corrected. before, after: the weights.
     """
 
     t: int
     rate: float
+    norm: float
     g: Array
     m: Array
     v: Array
@@ -317,12 +323,9 @@ def adam_update(*values: float, epsilon: float = 1e-8, decay: float = 0.0) -> Ar
     return np.asarray(theta - values[6] * (mc / (np.sqrt(vc) + epsilon) + decay * theta))
 
 
-def clip_to(first: float, second: float, largest: float, norm: float) -> Array:
-    """A gradient of two entries times min(1, largest / norm), (2,)."""
-    return np.array([first, second]) * (min(1.0, largest / norm) if norm else 1.0)
-
-
-def adam_step(surface: SurfaceName, name: OptimiserName, t: int, *, rate: Rate, decay: float = 0.0) -> AdamStep:
+def adam_step(
+    surface: SurfaceName, name: OptimiserName, t: int, *, rate: Rate, decay: float = 0.0, clip: float | None = None
+) -> AdamStep:
     """Step t (from 1 on) of Adam from a surface's start.
 
     Raises:
@@ -332,14 +335,27 @@ def adam_step(surface: SurfaceName, name: OptimiserName, t: int, *, rate: Rate, 
     if not isinstance(optimiser, Adam):
         raise ValueError(f"{name} keeps no m and v: take adam, adam_plain or adamw")
     theta = before = np.array(SURFACES[surface].start)
-    g = np.zeros(2)
+    whole = g = np.zeros(2)
     for step in range(t):
         before = theta
-        g = SURFACES[surface].gradient(theta)
+        whole = g = SURFACES[surface].gradient(theta)
+        if clip is not None:
+            g = clip_by_norm(whole, clip)
         theta = optimiser.step(theta, g, rate(step))
     m, v, _t = optimiser.memory or (np.zeros(2), np.zeros(2), 0)
     scale1, scale2 = (1 - optimiser.beta1**t, 1 - optimiser.beta2**t) if optimiser.corrected else (1.0, 1.0)
-    return AdamStep(t=t, rate=rate(t - 1), g=g, m=m, v=v, mc=m / scale1, vc=v / scale2, before=before, after=theta)
+    return AdamStep(
+        t=t,
+        rate=rate(t - 1),
+        norm=float(np.linalg.norm(whole)),
+        g=g,
+        m=m,
+        v=v,
+        mc=m / scale1,
+        vc=v / scale2,
+        before=before,
+        after=theta,
+    )
 
 
 def constant(rate: float) -> Rate:
@@ -356,16 +372,3 @@ def rates(*, total: int, peak: float, warmup: int, floor: float, factor: float, 
         "report": np.array([schedules.warmup_cosine(t, peak=peak, warmup=warmup, total=total) for t in steps]),
         "iiga": np.array([schedules.warmup_cosine(t, peak=peak, warmup=warmup, total=total, floor=floor) for t in steps]),
     }
-
-
-def clipped(gradient: tuple[float, float], largest: float) -> tuple[tuple[float, float], tuple[float, float], float]:
-    """A gradient, the same clipped, and its norm before."""
-    before = np.array(gradient)
-    after = clip_by_norm(before, largest)
-    return gradient, (float(after[0]), float(after[1])), float(np.linalg.norm(before))
-
-
-def clipped_walk(largest: float) -> tuple[Array, Array]:
-    """Gradient norms (120,) of SGD into the long bowl from its steep side, before and after clipping."""
-    walk = surface_walk(SURFACES["bowl"], "sgd", steps=120, rate=constant(0.05), clip=largest)
-    return walk.gradients, np.minimum(walk.gradients, largest)

@@ -162,9 +162,10 @@ def dropped_mean(rate: float) -> Outcome:
 
 
 @lru_cache(maxsize=64)
-def lowest_loss(surface: SurfaceName, *, rate: float, decay: float, step: int) -> Outcome:
+def lowest_loss(surface: SurfaceName, *, rate: float, decay: float, step: int, clip: float | None = None) -> Outcome:
     """The optimiser with the lowest loss after so many steps at a rate, in the order of OPTIMISERS; values: the losses."""
-    walks = optimisers.surface_walks(optimisers.SURFACES[surface], steps=step, rate=optimisers.constant(rate), decay=decay)
+    on, constant = optimisers.SURFACES[surface], optimisers.constant(rate)
+    walks = optimisers.surface_walks(on, steps=step, rate=constant, decay=decay, clip=clip)
     losses = [float("inf") if walks[name].diverged else float(walks[name].losses[-1]) for name in OPTIMISERS]
     return Outcome(answer=int(np.argmin(losses)), tied=_tied(losses, min(losses)), values=tuple(losses))
 
@@ -173,14 +174,6 @@ def highest_rate(rates: dict[str, Any], step: int) -> Outcome:
     """The schedule with the highest rate at a step, in the order given; values: the rates."""
     values = tuple(float(one[step]) for one in rates.values())
     return Outcome(answer=int(np.argmax(values)), tied=_tied(values, max(values)), values=values)
-
-
-def clipped_double(gradient: tuple[float, float], largest: float) -> Outcome:
-    """Compares the clipped gradient's length once the gradient is doubled; values: lengths now and then."""
-    lengths = [
-        float(np.linalg.norm(optimisers.clipped((scale * gradient[0], scale * gradient[1]), largest)[1])) for scale in (1, 2)
-    ]
-    return Outcome(answer=trend(*lengths), values=tuple(lengths))
 
 
 def doubled_tokens(tokens: int, width: int, heads: int) -> Outcome:

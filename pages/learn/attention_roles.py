@@ -49,11 +49,10 @@ def role_dials() -> dict[str, Dial]:
 
 
 def id_dials() -> dict[str, Dial]:
-    """Whose ids, and which vectors."""
+    """Whose ids."""
     rules = {"written": _("the notebook's ids"), "rule": _("the same word, the same id")}
     return {
         "ids": choice(_("Ids"), rules, key="cat_ids"),
-        "draw": slider(_("Draw of the vectors"), 0, 20, key="cat_draw", default=0),
     }
 
 
@@ -89,10 +88,10 @@ def roles(role: lecture.Role, word: int, factor: float) -> PartView:
     )
 
 
-def ids(ids: str, draw: int) -> PartView:
+def ids(ids: str) -> PartView:
     """The notebook's sentence: ids, and a row of 512 numbers an id."""
     coded = lecture.cat_ids(as_written=ids == "written")
-    x = lecture.embedding(coded, seed=draw)
+    x = lecture.embedding(coded)
     rows = [f"{index} {word} · {one}" for index, (word, one) in enumerate(zip(lecture.CAT, coded, strict=True), 1)]
     weights, _mixed = lecture.attend(x, x, x)
     like = cosines(x)

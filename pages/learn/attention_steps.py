@@ -45,11 +45,8 @@ class Attended:
     q: int
     t: float
     mask: Mask
-    w: int
-    kept: int
     heads: int
     head: int
-    seed: int
 
     @cached_property
     def names(self) -> list[str]:
@@ -59,8 +56,8 @@ class Attended:
     @cached_property
     def drawn(self) -> dict[str, Any]:
         """X (words, width) and the weights, by name, before any edit."""
-        weights = attention_steps.random_weights(WIDTH, seed=self.seed)
-        return {"X": tokens.embed(self.words.split(), WIDTH, seed=self.seed)} | weights
+        weights = attention_steps.random_weights(WIDTH)
+        return {"X": tokens.embed(self.words.split(), WIDTH)} | weights
 
     @cached_property
     def edited(self) -> dict[str, Any]:
@@ -76,7 +73,7 @@ class Attended:
     def steps(self) -> Steps:
         """Every number of the layer."""
         count = len(self.names)
-        mask = attention_steps.build_mask(self.mask, count, window=self.w, kept=min(self.kept, count))
+        mask = attention_steps.build_mask(self.mask, count, kept=max(1, count - 2))
         return attention_steps.steps(self.edited["X"], self.weights, heads=self.heads, mask=mask, temperature=self.t)
 
     @property
@@ -131,7 +128,7 @@ def dials() -> dict[str, Dial]:
         return int(url_state.choice(st.segmented_control, _("Head"), options, key="head", required=True))
 
     masks = {
-        "none": _("No mask"), "causal": _("Causal"), "window": _("Window"), "padding": _("Padding"),
+        "none": _("No mask"), "causal": _("Causal"), "window": _("Window of 3 keys"), "padding": _("Padding: the last 2"),
         "causal_padding": _("Causal and padding"),
     }  # fmt: skip
     stops: dict[str, Any] = {"default": "1", "widget": st.select_slider, "value": float}
@@ -140,11 +137,8 @@ def dials() -> dict[str, Dial]:
         "q": Dial(_("Query"), pick_query, lambda index, values: names(values)[index], reads=True),
         "t": frame.choice(_("Temperature τ"), {code: significant(float(code)) for code in TEMPERATURES}, key="t", **stops),
         "mask": frame.choice(_("Mask"), masks, key="mask"),
-        "w": frame.slider(_("Window: keys to either side"), 0, 11, key="w", default=1, short=_("Window")),
-        "kept": frame.slider(_("Real tokens; the rest is padding"), 1, 12, key="kept", default=4, short=_("Padding")),
         "heads": frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int),
         "head": Dial(_("Head shown"), pick_head, lambda index, _values: str(index + 1), reads=True),
-        "seed": frame.slider(_("Draw of words and weights"), 0, 20, key="seed", default=0, short=_("Draw")),
     }
 
 

@@ -1,4 +1,4 @@
-"""Normalisation, activations and dropout, one batch and one number at a time; the place of the LayerNorm in a deep stack."""
+"""Normalisation, activations, dropout; the place of the LayerNorm in a deep stack, and how its weights start."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import streamlit as st
 from core.figures.learn import norms as figures
 from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.norms import norms_diagram
-from core.lecture import activations, norms
+from core.lecture import activations, initialisation, norms
 from core.lecture.claims import norms as said
 from core.lecture.claims import told
+from core.lecture.initialisation import Scheme
 from core.lecture.norms import Norm
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
@@ -20,9 +21,20 @@ from pages.learn import diagram, questions
 from pages.learn.frame import choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, check, plot, render, written
 from pages.learn.what_moved import Followed
-from pages.shared.language import _, number, percent
+from pages.shared.language import _, ngettext, number, percent, significant
 
 STANDARD: Final = r"\hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}"
+DRAWN: Final[dict[str, str]] = {
+    "xavier": r"W \sim \mathcal{U}\!\left(-\sqrt{\tfrac{6}{n_{in}+n_{out}}},\ \sqrt{\tfrac{6}{n_{in}+n_{out}}}\right)",
+    "he": r"W \sim \mathcal{N}\!\left(0, \tfrac{2}{n_{in}}\right)",
+    "report_qkv": r"W \sim \mathcal{U}(-0.5\sqrt{2/D}, 0.5\sqrt{2/D})",
+    "report_out": r"W \sim \mathcal{U}(-0.8\sqrt{2/D}, 0.8\sqrt{2/D})",
+    "report_second": r"\text{scale } 0.5\,\sqrt{1/D_{ff}}",
+    "normal": r"W \sim \mathcal{N}(0, 1)",
+}
+"""Weights at the start, by scheme."""
+SEED: Final = 1
+"""The draw of the stack's weights that is followed; the lines are the means of all draws."""
 ACTIVATION_FORMULAS: Final = {
     "relu": (r"\max(0, x)", r"\mathbb{1}[x > 0]"),
     "relu6": (r"\min(\max(0, x), 6)", r"\mathbb{1}[0 < x < 6]"),
@@ -209,13 +221,13 @@ def dropout(rate: float, draw: int) -> PartView:
     )
 
 
-def depth(layers: int, seed: int) -> PartView:
+def depth(layers: int) -> PartView:
     """Gradient of the last layer at initialisation against the number of layers, post-norm and pre-norm (Xiong et al. 2020)."""
-    post, pre = (_stack(layers, pre_norm=pre_norm, seed=seed) for pre_norm in (False, True))
+    post, pre = (_stack(layers, pre_norm=pre_norm, seed=SEED) for pre_norm in (False, True))
     draws = tuple(_last(pre_norm=pre_norm) for pre_norm in (False, True))
     means = tuple(one.mean(axis=0) for one in draws)
     title = _("Gradient norm of the last layer")
-    own = (draws[0][seed - 1], draws[1][seed - 1])
+    own = (draws[0][SEED - 1], draws[1][SEED - 1])
     gradients = figures.depth_figure(*means, title=title, layers=norms.DEPTHS, own=own, at=(layers, post.last, pre.last))
     size = _("Root mean square of the activations")
     sizes = figures.depth_figure(post.activations, pre.activations, title=size, layers=range(layers + 1))
@@ -233,7 +245,44 @@ def depth(layers: int, seed: int) -> PartView:
         drawing=norms_diagram({}, {}),
         question=lambda: questions.deeper(layers, means),
         covered=True,
-        taken=lambda: {"LAYERS": layers, "SEED": seed} | on_screen({"post-norm": post.last, "pre-norm": pre.last}),
+        taken=lambda: {"LAYERS": layers, "SEED": SEED} | on_screen({"post-norm": post.last, "pre-norm": pre.last}),
+    )
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _signals(activation: str, layers: int) -> dict[str, Any]:
+    return {scheme: initialisation.signal(scheme, activation, layers=layers) for scheme in initialisation.SCHEMES}
+
+
+def scheme_names() -> dict[str, str]:
+    """Each way to draw the weights, by its name on the page."""
+    return {
+        "xavier": "Xavier", "he": "He", "report_qkv": _("report: W_Q, W_K, W_V"), "report_out": _("report: W_O"),
+        "report_second": _("report: W_2"), "normal": _("N(0, 1)"),
+    }  # fmt: skip
+
+
+def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
+    """Size of the activations by layer, for several ways to draw the initial weights."""
+    signals = _signals(activation, layers)
+    std, sizes = initialisation.weight_std(scheme, 128, 128), [float(one) for one in signals[scheme].sizes]
+    drawn = figures.signal_figure({one: it.sizes for one, it in signals.items()}, names=scheme_names(), chosen=scheme)
+    note = ngettext(
+        "width 128; after {layers} layer the root mean square is {value}",
+        "width 128; after {layers} layers the root mean square is {value}",
+        layers,
+    )
+    shown = {"std of a weight": std, "first": sizes[0], "last over first": sizes[-1] / sizes[0]}
+    return PartView(
+        equation=Worked(
+            DRAWN[scheme],
+            rf"\mathrm{{std}}(W) = {tex(std, 4)},\quad \mathrm{{rms}}_0 = {tex(sizes[0])}",
+            note.format(layers=number(layers), value=significant(sizes[-1])),
+        ),
+        figure=[plot(drawn, "signal", _("Size of the activations by layer for six ways of drawing the weights."))],
+        notes=[passage("norms", "init"), *told(said.init(signals[scheme]))],
+        drawing=norms_diagram({}, {}),
+        taken=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
     )
 
 
@@ -262,12 +311,16 @@ render(
             }, dropout, "drop_dial"),
             Part("depth", _("Post-norm, pre-norm"), lambda: {
                 "layers": slider(_("Layers"), 2, 16, key="depth_layers", default=8),
-                "seed": slider(_("Draw of the weights"), 1, 10, key="depth_seed", default=1),
             }, depth, "depth_dial"),
+            Part("init", _("Initialisation"), lambda: {
+                "scheme": choice(_("Scheme"), scheme_names(), key="scheme"),
+                "activation": choice(_("Activation"), {name: name for name in activations.ACTIVATIONS}, key="init_act"),
+                "layers": slider(_("Layers"), 1, 30, key="init_layers", default=12),
+            }, initial, "init_dial"),
         ],
         _(
-            "vit-report sections 2.3, 2.4, 3.3 to 3.5; iiga-equations sections 3.2, 6, 7, 8.2, 9.1 and 16; tlob-architecture "
-            "section 2.2; Xiong et al. 2020; D5, D15, D22"
+            "vit-report sections 2.2 to 2.4, 3.3 to 3.5 and 4 (listing 1); iiga-equations sections 3.2, 6, 7, 8.2, 9.1 and 16; "
+            "tlob-architecture section 2.2; Xiong et al. 2020; D5, D15, D22"
         ),
     )
 )  # fmt: skip

@@ -246,13 +246,13 @@ def deeper(layers: int, means: Sequence[Any]) -> Question:
     )  # fmt: skip
 
 
-def lowest(surface: SurfaceName, *, rate: float, decay: float, step: int, names: dict[str, str]) -> Question:
+def lowest(surface: SurfaceName, *, rate: float, decay: float, clip: float | None, step: int, names: dict[str, str]) -> Question:
     """Asks which optimiser is lowest at three times the rate."""
     to = 3 * rate
-    outcome = predictions.lowest_loss(surface, rate=to, decay=decay, step=step)
+    outcome = predictions.lowest_loss(surface, rate=to, decay=decay, step=step, clip=clip)
     losses = ", ".join(f"{names[name]} {significant(value)}" for name, value in zip(OPTIMISERS, outcome.values, strict=True))
     return _asked(
-        "lowest", outcome, (surface, rate, decay, step),
+        "lowest", outcome, (surface, rate, decay, clip, step),
         _("The learning rate is tripled to {to}. Which optimiser has the lowest loss after {step} steps?").format(
             to=significant(to), step=number(step)),
         [names[name] for name in OPTIMISERS],
@@ -270,17 +270,6 @@ def schedule(rates: dict[str, Any], names: dict[str, str], state: Sequence[Any])
         _("Which schedule has the highest rate at step {at}?").format(at=number(at)),
         [names[code] for code in rates],
         _("Rates: {values}.").format(values=values),
-    )  # fmt: skip
-
-
-def clipped(gradient: tuple[float, float], largest: float) -> Question:
-    """Asks what doubling does to the clipped gradient."""
-    outcome = predictions.clipped_double(gradient, largest)
-    return _asked(
-        "clipped", outcome, (*gradient, largest),
-        _("The gradient is doubled. What happens to the length of the clipped one?"),
-        _trend_names(),
-        _("Its length: {values}.").format(values=_from_to(outcome.values)),
     )  # fmt: skip
 
 

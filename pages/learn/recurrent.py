@@ -68,18 +68,13 @@ class Unrolled:
         """Names of the steps, and (time, width)."""
         kind, length = self.dials["seq"], self.dials.get("len", 0)
         if kind == "letters":
-            return recurrence.letters(self.dials["text"], seed=self.seed)
+            return recurrence.letters(self.dials["text"])
         if kind == "price":
             start = self.dials["from"]
             mid = _mid(self.dials["tape"])[start * ROWS_PER_STEP :]
             steps = [str(start + second) for second in range(length)]
             return steps, recurrence.standardised_price(mid, length=length, every=ROWS_PER_STEP)
         return [str(step + 1) for step in range(length)], recurrence.wave(length, period=self.dials["period"])
-
-    @property
-    def seed(self) -> int:
-        """Draw of the weights."""
-        return int(self.dials["draw"])
 
     @property
     def x(self) -> Any:
@@ -106,8 +101,8 @@ class Unrolled:
         """Weights of both cells before any edit."""
         width = self.x.shape[1]
         return {
-            "rnn": recurrence.random_rnn(width, seed=self.seed),
-            "lstm": recurrence.random_lstm(width, seed=self.seed),
+            "rnn": recurrence.random_rnn(width),
+            "lstm": recurrence.random_lstm(width),
         }
 
     @cached_property
@@ -176,7 +171,6 @@ def dials(part: str) -> dict[str, Dial]:
         "fb": frame.slider(_("Added to the forget bias"), -4.0, 6.0, key="fb", default=FORGET_BIAS, step=0.25),
         "t": frame.slider(_("Step to read"), 1, 60, key="step", default=10, reads=True),
         "unit": frame.slider(_("Unit to read"), 1, recurrence.HIDDEN, key="unit", default=1, reads=True),
-        "draw": frame.slider(_("Draw of the weights"), 0, 20, key="draw", default=0),
     }
     sequence = st.session_state.get("seq") or st.query_params.get("seq")
     here = {*ONLY_FOR[part], *ONLY_FOR[sequence if sequence in kinds else "wave"]}
@@ -288,7 +282,7 @@ def lstm(it: Unrolled) -> PartView:
 
 def gradient(it: Unrolled) -> PartView:
     """Norm of the last state's gradient by each input."""
-    back = recurrence.gradients_through_time(it.x, it.rnn, it.lstm, seed=it.seed)
+    back = recurrence.gradients_through_time(it.x, it.rnn, it.lstm)
     last, attention = len(it.steps), _("attention")
     names = {"RNN": "rnn", "LSTM": "lstm", "attention": "attention"}
     title = _("Step of the input; the output is at the last")
@@ -307,7 +301,7 @@ def gradient(it: Unrolled) -> PartView:
 
     def taken() -> dict[str, Any]:
         firsts = {f"{name}: log10 of the first": math.log10(max(getattr(back, code)[0], 1e-300)) for name, code in names.items()}
-        head = recurrence.random_head(it.x.shape[1], seed=it.seed)
+        head = recurrence.random_head(it.x.shape[1])
         shown = firsts | {f"{name} reaches back": back.reach(code) for name, code in names.items()}
         return it.taken({"RNN": it.rnn, "LSTM": it.lstm, "ATTENTION": head}, shown, read=False)
 
@@ -354,7 +348,7 @@ def part(code: str, title: str, first: str) -> Part:
     def view(**values: Any) -> PartView:
         it = Unrolled(values)
         shown = VIEWS[code](it)
-        given: dict[str, Any] = {"cell": "rnn" if code == "rnn" else "lstm", "seed": it.seed}
+        given: dict[str, Any] = {"cell": "rnn" if code == "rnn" else "lstm", "seed": 0}
         return replace(
             shown,
             notes=[passage("recurrent", code), *shown.notes],

@@ -5,6 +5,7 @@ SURFACE = "rosenbrock"  # bowl, rosenbrock, saddle or himmelblau
 NAME = "adam"  # adam, adam_plain (no bias correction) or adamw
 RATE = 0.03
 DECAY = 0.0  # adamw's
+LARGEST = 0.0  # norm of a gradient; no limit where 0
 STEPS = 60
 START = None
 
@@ -20,6 +21,8 @@ GRADIENTS = {
 theta, m, v = START, np.zeros(2), np.zeros(2)
 for t in range(1, STEPS + 1):
     g = np.array(GRADIENTS[SURFACE](*theta))
+    if LARGEST:
+        g = g * min(1.0, LARGEST / max(np.linalg.norm(g), 1e-300))
     m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
     m_hat, v_hat = (m, v) if NAME == "adam_plain" else (m / (1 - 0.9**t), v / (1 - 0.999**t))
     before, theta = theta, theta - RATE * (m_hat / (np.sqrt(v_hat) + 1e-8) + DECAY * theta)

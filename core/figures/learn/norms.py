@@ -1,4 +1,4 @@
-"""Figures of the lesson on norms, activations and dropout, and an encoder layer's diagram (vit-report 2.5)."""
+"""Figures of the lesson on norms, activations, dropout, weights at the start, and a layer's diagram (vit-report 2.5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
 from core.figures.matrix import Matrix
-from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET
 from core.figures.traces import bars, chart, line, marks
 from core.messages import translate as _
 
@@ -217,3 +217,15 @@ def norms_diagram(numbers: Mapping[str, tuple[str, str]], names: Mapping[str, st
             Wire("norm", "out", _("N_1, unchanged"), "over"),
         ),
     )
+
+
+def signal_figure(signals: Mapping[str, NDArray[np.floating]], *, names: Mapping[str, str], chosen: str) -> go.Figure:
+    """Root mean square of the activations by layer, on a logarithmic axis, one line per scheme; the chosen one is thick."""
+    dashes = ("solid", "dash", "dot", "longdash", "dashdot", "longdashdot")
+    traces = [
+        line(np.arange(len(values)), np.maximum(values, 1e-12), names[code], SERIES[index], width=4 if code == chosen else 1.5,
+             dash=dashes[index], hover="%{y:.3~g}", mode="lines+markers", marker={"size": 7 if code == chosen else 4})
+        for index, (code, values) in enumerate(signals.items())
+    ]  # fmt: skip
+    return chart(traces, x_title=_("Layer"), y_title=_("Root mean square"), keep="signal", hover="x unified", height=400,
+                 y={"type": "log", "exponentformat": "power"})  # fmt: skip

@@ -1,4 +1,4 @@
-"""Figures of the lesson on optimisers: walks, schedules, clipping, weights at the start, and one step's diagram."""
+"""Figures of the lesson on optimisers: walks, schedules, and one step's diagram."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few
 from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET
-from core.figures.traces import across, chart, line, marks, upright
+from core.figures.traces import chart, line, marks, upright
 from core.lecture.optimisers import AdamStep
 from core.messages import translate as _
 
@@ -112,51 +112,9 @@ def schedules_figure(rates: Mapping[str, Array], *, names: Mapping[str, str], st
                  y={"range": [0, 1.08 * peak], "exponentformat": "power"}, shapes=[upright(step, GREEN, 2)])  # fmt: skip
 
 
-def clip_figure(before: tuple[float, float], after: tuple[float, float], largest: float) -> go.Figure:
-    """A gradient as an arrow, the circle of the largest norm, and the clipped gradient."""
-    angle = np.linspace(0, 2 * np.pi, 121)
-    reach = 1.15 * max(largest, float(np.hypot(*before)), 1e-9)
-    traces = [
-        line(largest * np.cos(angle), largest * np.sin(angle), _("largest norm"), GREY, dash="dot", hover=""),
-        *(
-            line([0, one[0]], [0, one[1]], name, colour, width=width, hover="%{x:.3f}, %{y:.3f}<extra></extra>",
-                 mode="lines+markers", marker={"size": [0, 10], "symbol": symbol})
-            for one, name, colour, width, symbol in (
-                (before, _("gradient"), ORANGE, 2, "circle"), (after, _("clipped"), BLUE, 5, "diamond")
-            )
-        ),
-    ]  # fmt: skip
-    return chart(traces, x_title="g₁", y_title="g₂", keep="clip", height=400, x={"range": [-reach, reach], "zeroline": True},
-                 y={"range": [-reach, reach], "zeroline": True, "scaleanchor": "x", "constrain": "domain"})  # fmt: skip
-
-
-def signal_figure(signals: Mapping[str, Array], *, names: Mapping[str, str], chosen: str) -> go.Figure:
-    """Root mean square of the activations by layer, on a logarithmic axis, one line per scheme; the chosen one is thick."""
-    dashes = ("solid", "dash", "dot", "longdash", "dashdot", "longdashdot")
-    traces = [
-        line(np.arange(len(values)), np.maximum(values, 1e-12), names[code], SERIES[index], width=4 if code == chosen else 1.5,
-             dash=dashes[index], hover="%{y:.3~g}", mode="lines+markers", marker={"size": 7 if code == chosen else 4})
-        for index, (code, values) in enumerate(signals.items())
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Layer"), y_title=_("Root mean square"), keep="signal", hover="x unified", height=400,
-                 y={"type": "log", "exponentformat": "power"})  # fmt: skip
-
-
-def norms_figure(before: Array, after: Array, largest: float) -> go.Figure:
-    """Gradient norm by step, before and after clipping, on a logarithmic axis."""
-    traces = [
-        line(np.arange(1, len(values) + 1), values, name, colour, width=2, dash=dash, hover="%{y:.4~g}")
-        for values, name, colour, dash in (
-            (before, _("gradient norm"), ORANGE, "solid"), (after, _("clipped"), BLUE, "dash")
-        )
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Step"), y_title=_("Norm"), keep="norms", hover="x unified", height=280,
-                 y={"type": "log", "exponentformat": "power"}, shapes=[across(largest, GREY, 2, dash="dot")])  # fmt: skip
-
-
 def step_notes(step: AdamStep, write: Write) -> dict[str, str]:
     """Numbers of one step of Adam, by the blocks of `optimiser_diagram`."""
-    numbers = {"theta": step.before, "loss": step.g, "m": step.m, "v": step.v, "ratio": step.mc / (step.vc**0.5 + 1e-8)}
+    numbers = {"theta": step.before, "clip": step.g, "m": step.m, "v": step.v, "ratio": step.mc / (step.vc**0.5 + 1e-8)}
     return {code: few(values, write) for code, values in (numbers | {"next": step.after}).items()}
 
 
@@ -169,9 +127,9 @@ def optimiser_diagram(notes: Mapping[str, str], *, t: int | None = None, rate: s
     """
     now, before = ("t", "t−1") if t is None else (str(t), str(t - 1))
     blocks = (
-        ("theta", f"θ_{{{before}}}", (0, 1), "init"),
+        ("theta", f"θ_{{{before}}}", (0, 1), "surface"),
         ("loss", "∇ℒ(θ)", (1, 1), "surface"),
-        ("clip", _("clip"), (2, 1), "clipping"),
+        ("clip", _("clip"), (2, 1), "surface"),
         ("m", f"m_{{{now}}}", (3, 0), "surface"),
         ("v", f"v_{{{now}}}", (3, 2), "surface"),
         ("ratio", "m̂/(√v̂ + ε)", (4, 1), "surface"),
@@ -197,34 +155,5 @@ def optimiser_diagram(notes: Mapping[str, str], *, t: int | None = None, rate: s
             Wire("schedule", "rate", rate),
             Wire("rate", "next", "−"),
             Wire("next", "theta", _("the next step starts here"), "under", 1),
-        ),
-    )
-
-
-def initial_diagram(sizes: Array, activation: str, *, write: Write) -> Diagram:
-    """A signal through the layers of a new network.
-
-    Args:
-        sizes: (layers + 1,) root mean square of what goes in and of what comes out of each layer.
-    """
-    last = len(sizes) - 1
-    return Diagram(
-        title=_("Block diagram of a signal through new layers"),
-        blocks=(
-            Block("x", "x", (0, 0), f"rms {write(float(sizes[0]))}", "init", kind="data"),
-            Block("first", "xW_1", (1, 0), "", "init"),
-            Block("act", activation, (2, 0), "", "init"),
-            Block("dots", "…", (3, 0), kind="sum"),
-            Block("last", f"W_{{{last}}}", (4, 0), "", "init"),
-            Block("act_last", activation, (5, 0), "", "init"),
-            Block("h", f"x_{{{last}}}", (6, 0), f"rms {write(float(sizes[-1]))}", "init", kind="data"),
-        ),
-        wires=(
-            Wire("x", "first", write(float(sizes[0]))),
-            Wire("first", "act"),
-            Wire("act", "dots", write(float(sizes[1]))),
-            Wire("dots", "last", write(float(sizes[-2]))),
-            Wire("last", "act_last"),
-            Wire("act_last", "h", write(float(sizes[-1]))),
         ),
     )

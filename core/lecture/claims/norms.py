@@ -1,13 +1,20 @@
-"""Claims of the lesson on norms: about a batch, a softmax, dropout's means and both stacks."""
+"""Claims of the lesson on norms: about a batch, a softmax, dropout's means, both stacks and signals through new layers."""
 
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from core.lecture.claims import Said
+from core.lecture.initialisation import Signal
 from core.lecture.norms import DEPTHS, DRAWS, DropoutExample, NormExample, Stack
 from core.lecture.optimisers import Array
 from core.messages import compose
+
+LEVEL: Final = 2.0
+"""A line that ends within this factor of its beginning counts as level."""
+KEPT: Final = 5.0
+"""Differences that end within this factor of their beginning count as kept."""
 
 
 def norms(one: NormExample) -> Said:
@@ -69,4 +76,33 @@ def depth(post: Stack, pre: Stack, means: tuple[Array, Array]) -> Said:
         "Post-norm rescales each sum: its activations end at {post:.2f}, those of the pre-norm stack at {pre:.2f}.",
         post=float(post.activations[-1]), pre=float(pre.activations[-1]),
     )  # fmt: skip
+    return said
+
+
+def init(signal: Signal) -> Said:
+    """A signal's size at the end, and what is left of differences."""
+    said: Said = {}
+    kept, apart, gain = signal.kept, signal.apart, signal.gain
+    if kept < 1 / LEVEL:
+        said["fades"] = compose("The chosen line fades: it ends at {kept:.2g} times its beginning.", kept=kept)
+    elif kept > LEVEL:
+        said["grows"] = compose("The chosen line grows: it ends at {kept:.2g} times its beginning.", kept=kept)
+    elif gain > KEPT:
+        said["scattered"] = compose(
+            "The chosen line stays level ({kept:.2g} times its beginning) and yet passes no signal on: its units are saturated, "
+            "and inputs 0.001 apart end {apart:.2g} apart.",
+            kept=kept, apart=apart,
+        )  # fmt: skip
+    elif gain < 1 / KEPT:
+        said["forgotten"] = compose(
+            "The chosen line stays level ({kept:.2g} times its beginning) and yet passes no signal on: inputs 0.001 apart end "
+            "{apart:.2g} apart, as all inputs lead to nearly the same output.",
+            kept=kept, apart=apart,
+        )  # fmt: skip
+    else:
+        said["passed on"] = compose(
+            "The chosen line stays level ({kept:.2g} times its beginning), and differences pass: inputs 0.001 apart end "
+            "{apart:.2g} apart.",
+            kept=kept, apart=apart,
+        )  # fmt: skip
     return said

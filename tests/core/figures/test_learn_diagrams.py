@@ -20,7 +20,7 @@ from core.figures.learn.cost import cost_diagram
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
 from core.figures.learn.diagrams.drawing import Look, block_width, describe, label_width, svg
 from core.figures.learn.norms import norms_diagram
-from core.figures.learn.optimisers import initial_diagram, optimiser_diagram, step_notes
+from core.figures.learn.optimisers import optimiser_diagram, step_notes
 from core.figures.learn.positions import positions_diagram
 from core.figures.learn.recurrent import gradient_diagram, lstm_diagram, rnn_diagram
 from core.figures.learn.transformer import transformer_diagram
@@ -114,7 +114,7 @@ def chain() -> Diagram:
 DIAGRAMS = {
     "attention_steps": [attention()], "recurrent": [rnn(), lstm(), gradients()], "permutation": [shuffled()],
     "positions": [encoding()], "norms": [norms_diagram({"norms": ("3.41", "0.87")}, {"norms": "InstanceNorm"})],
-    "optimisers": [adam(), initial_diagram(np.array([1.0, 0.8, 0.5]), "relu", write=two)],
+    "optimisers": [adam()],
     "backprop": [chain()], "cost": [layer_cost()], "transformer": [dates()],
     "ctc": [labels()], "metrics": [sentences()],
 }  # fmt: skip

@@ -52,13 +52,11 @@ def test_reading_backwards_by_the_theorem() -> None:
         assert predictions.read_backwards(x, weights, heads=1, positions=positions, causal=causal).answer == answer
 
 
-def test_norms_dropout_clipping_cost_by_closed_form() -> None:
+def test_norms_dropout_cost_by_closed_form() -> None:
     place = {"sample": 1, "step": 5, "channel": 2}
     assert predictions.tripled("layer", level=3.0, **place).answer == predictions.TRENDS.index("stays")
     assert predictions.tripled("none", level=3.0, **place).answer == predictions.TRENDS.index("rises")
     assert predictions.dropped_mean(0.5).answer == 1
-    assert predictions.clipped_double((3.0, 4.0), 1.0).values == (1.0, 1.0)
-    assert predictions.clipped_double((0.3, 0.4), 10.0).answer == predictions.TRENDS.index("rises")
     t, d = 128, 40
     factor = (24 * t * d**2 + 8 * t**2 * d) / (12 * t * d**2 + 2 * t**2 * d)
     assert np.isclose(predictions.doubled_tokens(t, d, 1).values[0], factor)

@@ -34,7 +34,7 @@ def test_a_link_opens_the_exact_state() -> None:
 
 
 def test_the_layer_equals_pytorchs_on_the_page() -> None:
-    for link in ({}, {"heads": "4", "t": "0.1"}, {"mask": "padding", "kept": "2", "heads": "2"}):
+    for link in ({}, {"heads": "4", "t": "0.1"}, {"mask": "padding", "heads": "2"}):
         app = open_page(PAGE, part="heads", **link)
         assert app.success and not app.warning
 

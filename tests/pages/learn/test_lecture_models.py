@@ -20,8 +20,8 @@ from tests.pages.open_page import open_page, ran, words
 FOLDER = ROOT / "pages" / "learn"
 PARTS = {
     "transformer": ("decode", "beam", "nonsense", "layer"),
-    "norms": ("norms", "activations", "softmax", "dropout", "depth"),
-    "optimisers": ("surface", "schedules", "clipping", "init"),
+    "norms": ("norms", "activations", "softmax", "dropout", "depth", "init"),
+    "optimisers": ("surface", "schedules", "clipping"),
     "backprop": get_args(backprop.Part),
 }
 CASES = [(page, part) for page, parts in PARTS.items() for part in parts]

@@ -30,8 +30,8 @@ def said(page: str, **query: str) -> str:
         ("positions", {"part": "matrix", "doubled": "true", "base": "10"}, "100 instead of 10", "100 en vez de 10"),
         ("positions", {"part": "matrix", "d": "8", "base": "100"}, "All 8 channels change", "Los 8 canales cambian"),
         ("positions", {"part": "waves", "pe": "tlob"}, "Learned channels are no waves", "no son ondas"),
-        ("optimisers", {"part": "init", "init_act": "tanh", "scheme": "normal"}, "passes no signal on", "no transmite la señal"),
-        ("optimisers", {"part": "clipping", "g1": "0", "g2": "0"}, "ends inside the circle", "dentro del círculo"),
+        ("norms", {"part": "init", "init_act": "tanh", "scheme": "normal"}, "passes no signal on", "no transmite la señal"),
+        ("optimisers", {"part": "clipping"}, "SGD's was above that in", "la de SGD"),
         ("norms", {"part": "norms", "norm": "none"}, "samples' means still lie", "las muestras aún distan"),
         ("norms", {"part": "softmax", "soft_shift": "0"}, "fits into float32, and the plain form", "cabe en float32, y la forma"),
         ("attention_steps", {"part": "roles", "role": "k"}, "in 6 of 6 columns", "en 6 de 6 columnas"),
@@ -92,12 +92,12 @@ def test_after_two_dials_the_sentence_is_about_the_last_and_undo_takes_that_one_
     assert "**Temperature τ** · Most moved" in " ".join(one.value for one in ran(app).markdown)
     next(one for one in app.button_group if one.key == "q").set_value("3")  # another row is read, nothing moves
     assert "**Temperature τ** · Most moved" in " ".join(one.value for one in ran(app).markdown)
-    app.slider(key="w").set_value(3)  # a window's width, without a window
-    assert "**Window** · Nothing moved" in " ".join(one.value for one in ran(app).markdown)
+    app.segmented_control(key="mask").set_value("causal")
+    assert "**Mask** · Most moved" in " ".join(one.value for one in ran(app).markdown)
     undo = [button for button in app.button if button.label == "Undo"]
     undo[0].click()
     ran(app)
-    assert (app.slider(key="w").value, app.select_slider(key="t").value, app.session_state["q"]) == (1, "0.5", "3")
+    assert (app.session_state["mask"], app.select_slider(key="t").value, app.session_state["q"]) == ("none", "0.5", "3")
     next(button for button in app.button if button.label == "Undo").click()
     ran(app)
     assert (app.select_slider(key="t").value, app.session_state["q"]) == ("1", "3"), "the row read is no part of it"

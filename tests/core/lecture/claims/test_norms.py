@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from core.lecture import norms
+from core.lecture import initialisation, norms
 from core.lecture.claims import norms as claims
 from tests.core.lecture.claims.walk import Walk, states
 
@@ -68,3 +68,37 @@ def test_dropout_and_depth() -> None:
         assert abs(sizes["post"] - 1) < 0.01 < sizes["pre"] - 1, "each post-norm rescales, nothing does so in the pre-norm stack"
     dropped.end()
     deep.end()
+
+
+APPLY = {
+    "relu": lambda x: np.maximum(x, 0),
+    "relu6": lambda x: np.clip(x, 0, 6),
+    "gelu": lambda x: x * torch.special.ndtr(torch.tensor(x)).numpy(),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "tanh": np.tanh,
+}
+
+
+def test_a_signal_through_layers() -> None:
+    walk = Walk(claims.init)
+    every = states(activation=list(APPLY), scheme=list(initialisation.SCHEMES), layers=[12, 1, 24])
+    for state in every:
+        generator = torch.Generator().manual_seed(0)
+        x = torch.randn(64, 128, generator=generator, dtype=torch.float64).numpy()
+        x = np.vstack([x, x[0] + 0.001 / math.sqrt(128)])
+        sizes, before = [math.sqrt(float((x[:64] ** 2).mean()))], x
+        for _layer in range(state["layers"]):
+            weights = initialisation.initial_weights(state["scheme"], 128, 128, generator).numpy()
+            before = x @ weights
+            x = APPLY[state["activation"]](before)
+            sizes.append(math.sqrt(float((x[:64] ** 2).mean())))
+        kept, apart = sizes[-1] / sizes[0], math.dist(x[0], x[64])
+        name = "fades" if kept < 0.5 else "grows" if kept > 2 else ""
+        name = name or ("scattered" if apart > 0.005 else "forgotten" if apart < 0.0002 else "passed on")
+        numbers = {"kept": kept} if name in ("fades", "grows") else {"kept": kept, "apart": apart}
+        walk.check(initialisation.signal(state["scheme"], state["activation"], layers=state["layers"]), {name: numbers}, state)
+        if name == "scattered":
+            assert state["activation"] in ("tanh", "sigmoid") and float((np.abs(before) > 3).mean()) > 0.5, "saturated"
+        if state["activation"] == "relu" and state["scheme"].startswith("report"):
+            assert name == "fades", "the report's scales shrink the signal under ReLU"
+    walk.end()

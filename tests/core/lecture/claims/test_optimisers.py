@@ -1,15 +1,13 @@
-"""Claims about optimisers, against Adam written out in plain Python and layers written out in numpy."""
+"""Claims about optimisers, against Adam written out in plain Python."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from core.lecture import initialisation, optimisers, predictions
+from core.lecture import optimisers, predictions
 from core.lecture.claims import optimisers as claims
 from tests.core.lecture.claims.walk import Walk, states
 
@@ -43,52 +41,16 @@ def test_paths_on_a_surface() -> None:
 
 def test_clipping() -> None:
     walk = Walk(claims.clipping)
-    for state in states(largest=[1.0, 0.1, 5.0], g1=[3.0, 0.0, 0.1, -5.0], g2=[2.0, 0.0, 5.0]):
-        largest, gradient = state["largest"], (state["g1"], state["g2"])
+    for largest in (1.0, 0.1, 5.0):
         at, count = [-4.0, 1.5], 0
         for _step in range(120):
             g = [at[0], 20 * at[1]]
-            norm = math.hypot(*g)
-            count += norm > largest
-            at = [one - 0.05 * slope * min(1.0, largest / norm) for one, slope in zip(at, g, strict=True)]
-        length = math.hypot(*gradient)
-        norms, _clipped = optimisers.clipped_walk(largest)
-        truth: dict[str, dict[str, Any]] = {"outside" if length > largest else "inside": {}, "walk": {"count": count, "all": 120}}
-        walk.check((length, largest, norms), truth, state)
-    walk.end()
-
-
-APPLY = {
-    "relu": lambda x: np.maximum(x, 0),
-    "relu6": lambda x: np.clip(x, 0, 6),
-    "gelu": lambda x: x * torch.special.ndtr(torch.tensor(x)).numpy(),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "tanh": np.tanh,
-}
-
-
-def test_a_signal_through_layers() -> None:
-    walk = Walk(claims.init)
-    every = states(activation=list(APPLY), scheme=list(initialisation.SCHEMES), layers=[12, 1, 24])
-    for state in every:
-        generator = torch.Generator().manual_seed(0)
-        x = torch.randn(64, 128, generator=generator, dtype=torch.float64).numpy()
-        x = np.vstack([x, x[0] + 0.001 / math.sqrt(128)])
-        sizes, before = [math.sqrt(float((x[:64] ** 2).mean()))], x
-        for _layer in range(state["layers"]):
-            weights = initialisation.initial_weights(state["scheme"], 128, 128, generator).numpy()
-            before = x @ weights
-            x = APPLY[state["activation"]](before)
-            sizes.append(math.sqrt(float((x[:64] ** 2).mean())))
-        kept, apart = sizes[-1] / sizes[0], math.dist(x[0], x[64])
-        name = "fades" if kept < 0.5 else "grows" if kept > 2 else ""
-        name = name or ("scattered" if apart > 0.005 else "forgotten" if apart < 0.0002 else "passed on")
-        numbers = {"kept": kept} if name in ("fades", "grows") else {"kept": kept, "apart": apart}
-        walk.check(initialisation.signal(state["scheme"], state["activation"], layers=state["layers"]), {name: numbers}, state)
-        if name == "scattered":
-            assert state["activation"] in ("tanh", "sigmoid") and float((np.abs(before) > 3).mean()) > 0.5, "saturated"
-        if state["activation"] == "relu" and state["scheme"].startswith("report"):
-            assert name == "fades", "the report's scales shrink the signal under ReLU"
+            count += math.hypot(*g) > largest
+            at = [one - 0.05 * slope * min(1.0, largest / math.hypot(*g)) for one, slope in zip(at, g, strict=True)]
+        bowl = optimisers.SURFACES["bowl"]
+        found = optimisers.surface_walks(bowl, steps=120, rate=optimisers.constant(0.05), clip=largest)["sgd"]
+        walk.check((found, largest), {"clipped": {"largest": largest, "count": count, "all": 120}}, {"largest": largest})
+    assert not claims.clipping(found, None)
     walk.end()
 
 
