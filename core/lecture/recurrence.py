@@ -154,6 +154,15 @@ def run_rnn(x: Array, weights: Weights) -> RNNTrace:
     return RNNTrace(z=z, h=h, y=trace.y[0].numpy())
 
 
+def left_of_first(x: Array, rnn: Weights, lstm: Weights) -> tuple[Array, Array]:
+    """(time,) of an RNN and of an LSTM: how far the state moves if the first input is 1 larger, in shares of the first step."""
+    other = x.copy()
+    other[0] += 1
+    apart = (np.linalg.norm(run(other, of).h - run(x, of).h, axis=1) for run, of in ((run_rnn, rnn), (run_lstm, lstm)))
+    of_rnn, of_lstm = (one / (one[0] or 1.0) for one in apart)
+    return of_rnn, of_lstm
+
+
 def rnn_terms(x: Array, run: RNNTrace, weights: Weights, *, step: int, unit: int) -> tuple[float, float, float]:
     """W_hx x_t, W_hh h_{t-1} and b_h of one unit at one step: the terms inside the tanh."""
     before = run.h[step - 1] if step else np.zeros(run.h.shape[1])

@@ -25,7 +25,7 @@ from core.market.store import index
 from core.market.store.index import RecordingError
 from pages.learn import diagram, frame, matrix_editor, questions
 from pages.learn.frame import Dial, passage, tex
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, markdown, plot, render, stats, written
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
 from pages.shared.language import N_, _, number
@@ -135,6 +135,13 @@ class Unrolled:
         steps = [_("step {n}").format(n=index + 1) for index in range(len(self.steps))]
         return Followed(name=f"{cell} states", values=values, rows=[*units, *extra], columns=steps)
 
+    def left(self, cell: str) -> Item:
+        """The curve that is forgotten: what a change of the first input leaves in the state."""
+        left = recurrence.left_of_first(self.x, self.rnn, self.lstm)
+        drawn = figures.left_figure(*left, chosen=cell, x_title=self.title)
+        alt = _("How much of a change of the first input is left in the state, step by step, of an RNN and an LSTM.")
+        return plot(drawn, f"{cell.lower()}_left", alt)
+
     def states(self, cell: str, bands: list[Band], captions: dict[str, Any], alt: str) -> Item:
         """Input and states through time, played step by step; a caption has one unit's numbers, or the first of fewer units."""
         bands = [Band(name=_("x, the input"), values=self.x), *bands]
@@ -165,12 +172,12 @@ def dials(part: str) -> dict[str, Dial]:
         "text": Dial(_("Sentence"), sentence),
         "tape": frame.choice(_("Recording"), markets, key="tape", default=perpetual, widget=st.selectbox),
         "from": frame.slider(_("From second"), 0, 120, key="from", default=0),
-        "period": frame.slider(_("Period of the wave"), 2.0, 40.0, key="period", default=PERIOD, step=0.5),
-        "len": frame.slider(_("Steps"), 4, 60, key="len", default=40),
+        "period": frame.slider(_("Period of the wave"), 2.0, 40.0, key="period", default=PERIOD, step=0.5, short=_("Period")),
+        "len": frame.slider(_("Steps"), 4, 60, key="len", default=40, short=_("Length")),
         "rho": frame.slider(_("Factor on W_hh"), 0.0, 4.0, key="rho", default=1.0, step=0.1),
         "fb": frame.slider(_("Added to the forget bias"), -4.0, 6.0, key="fb", default=FORGET_BIAS, step=0.25),
-        "t": frame.slider(_("Step to read"), 1, 60, key="step", default=10, reads=True),
-        "unit": frame.slider(_("Unit to read"), 1, recurrence.HIDDEN, key="unit", default=1, reads=True),
+        "t": frame.slider(_("Step to read"), 1, 60, key="step", default=10, reads=True, short=_("Step")),
+        "unit": frame.slider(_("Unit to read"), 1, recurrence.HIDDEN, key="unit", default=1, reads=True, short=_("Unit")),
     }
     sequence = st.session_state.get("seq") or st.query_params.get("seq")
     here = {*ONLY_FOR[part], *ONLY_FOR[sequence if sequence in kinds else "wave"]}
@@ -208,13 +215,9 @@ def rnn(it: Unrolled) -> PartView:
     terms = recurrence.rnn_terms(it.x, run, it.rnn, step=t, unit=k)
     inward, back, bias = (tex(term, digits_needed(recurrence.rnn_entry, *terms)) for term in terms)
 
-    def figure(moved: Any) -> list[Item]:
-        before = moved.before[-1] if moved else None
-        line = figures.line_figure(run.y[:, 0], before=before, at=t, x_title=_("Step"), y_title=_("Output y"))
-        bands = [Band(name=_("h, the hidden state"), values=run.h)]
-        alt = _("The input and the hidden state through time, a row a unit.")
-        return [it.states("rnn", bands, {"h": run.h, "y": run.y}, alt), plot(line, "rnn_output", _("The output through time."))]
-
+    line = figures.line_figure(run.y[:, 0], at=t, x_title=_("Step"), y_title=_("Output y"))
+    bands = [Band(name=_("h, the hidden state"), values=run.h)]
+    alt = _("The input and the hidden state through time, a row a unit.")
     return PartView(
         equation=Worked(
             r"\begin{aligned} h_t &= \tanh(W_{hx} x_t + W_{hh} h_{t-1} + b_h) \\ y_t &= W_{hy} h_t + b_y \end{aligned}",
@@ -222,9 +225,13 @@ def rnn(it: Unrolled) -> PartView:
             rf"= {tex(run.h[t, k])} \\ y_{{{t + 1}}} &= {tex(run.y[t, 0])} \end{{aligned}}",
             it.note,
         ),
-        figure=figure,
+        figure=[it.left("RNN")],
         followed=it.followed("rnn", stacked(run.h, run.y[:, :1]), [_("output y")]),
-        more=[agreement("torch.nn.RNN", recurrence.rnn_deviation(it.x, it.rnn))],
+        more=[
+            it.states("rnn", bands, {"h": run.h, "y": run.y}, alt),
+            plot(line, "rnn_output", _("The output through time.")),
+            agreement("torch.nn.RNN", recurrence.rnn_deviation(it.x, it.rnn)),
+        ],
         notes=told(said.rnn(run.h, it.rnn["W_hh"])),
         drawing=rnn_diagram(it.x, run, terms, step=t, unit=k, write=diagram.write),
         taken=lambda: it.taken(it.rnn, {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}),
@@ -250,14 +257,14 @@ def lstm(it: Unrolled) -> PartView:
     ]
 
     def figure(moved: Any) -> list[Item]:
-        captions = {"f": run.f, "i": run.i, "o": run.o, "c": run.c, "h": run.h}
-        alt = _("Input, gates, candidate, cell and state through time, a row a unit.")
         short = [replace(band, name=band.name.split(",")[0]) for band in bands]
         ghost = moved.before[k] if moved and k in moved.rows else None
         unit = figures.unit_figure(short, unit=k, at=t, x_title=_("Step"), before=ghost)
         own = plot(unit, "lstm_unit", _("One unit's gates, candidate, cell and state through time."))
-        return [[it.states("lstm", bands, captions, alt), [markdown(_("**Unit {number}**").format(number=k + 1)), own]]]
+        return [[it.left("LSTM"), own]]
 
+    captions = {"f": run.f, "i": run.i, "o": run.o, "c": run.c, "h": run.h}
+    alt = _("Input, gates, candidate, cell and state through time, a row a unit.")
     kinds = {name: {gate: it.lstm[f"{kind}_{gate}"] for gate in "fico"} for name, kind in (("W", "W"), ("U", "U"), ("B", "b"))}
     shown = {"f": f, "i": i, "o": o, "candidate": candidate, "c": c, "h": h}
     return PartView(
@@ -273,7 +280,7 @@ def lstm(it: Unrolled) -> PartView:
         ),
         figure=figure,
         followed=it.followed("lstm", stacked(run.h)),
-        more=[agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
+        more=[it.states("lstm", bands, captions, alt), agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
         notes=told(said.lstm(k + 1, run.f[:, k], run.i[:, k])),
         drawing=lstm_diagram(it.x, run, step=t, unit=k, write=diagram.write),
         taken=lambda: it.taken(kinds, shown),
@@ -363,7 +370,7 @@ render(
     LessonPage(
         "recurrent",
         _("Recurrent cells"),
-        [part("rnn", _("RNN"), "t"), part("lstm", _("LSTM"), "t"), part("gradient", _("Back through time"), "fb")],
+        [part("rnn", _("RNN"), "rho"), part("lstm", _("LSTM"), "fb"), part("gradient", _("Back through time"), "fb")],
         _("sequence-modelling (RNN, LSTM, internal states, attention). Gradients through time: Bengio et al. 1994."),
         {
             TokenError: (_("Type 2 to {most} letters.").format(most=recurrence.MAX_LETTERS), ""),

@@ -109,17 +109,27 @@ def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str, befo
     ]  # fmt: skip
     if before is not None:
         traces.append(_faded(before) | {"yaxis": "y2"})
-    return chart(traces, height=380, hover="x unified", keep="unit", xaxis={"title": {"text": x_title}, "anchor": "y2"},
+    return chart(traces, height=470, hover="x unified", keep="unit", xaxis={"title": {"text": x_title}, "anchor": "y2"},
                  yaxis={"title": {"text": _("Gate")}, "domain": [0.55, 1], "range": [0, 1]},
                  yaxis2={"title": {"text": _("State")}, "domain": [0, 0.47]}, shapes=[upright(at + 1, ORANGE)])  # fmt: skip
 
 
-def line_figure(values: Array, *, at: int, x_title: str, y_title: str, before: Array | None = None) -> go.Figure:
-    """One number per step; `before`, those before a change of a dial, faded."""
+def left_figure(rnn: Array, lstm: Array, *, chosen: str, x_title: str) -> go.Figure:
+    """Share of a change of the first input that is left in each cell's state, by step; the chosen one filled."""
+    traces = [
+        line(np.arange(1, len(values) + 1), values, name, colour, width=3, hover="%{y:.1%}", mode="lines+markers",
+             fill="tozeroy" if name == chosen else "none")
+        for name, values, colour in (("RNN", rnn, ORANGE), ("LSTM", lstm, BLUE))
+    ]  # fmt: skip
+    return chart(traces, x_title=x_title, y_title=_("Left of the first input's change"), height=470, hover="x unified",
+                 keep="left", y={"rangemode": "tozero", "tickformat": ".0%"})  # fmt: skip
+
+
+def line_figure(values: Array, *, at: int, x_title: str, y_title: str) -> go.Figure:
+    """One number per step."""
     trace = line(np.arange(1, len(values) + 1), values, colour=BLUE, width=2, hover="%{x}: %{y:.3f}<extra></extra>",
                  mode="lines+markers", marker={"size": 4})  # fmt: skip
-    faded = [] if before is None else [_faded(before)]
-    return chart([*faded, trace], x_title=x_title, y_title=y_title, height=220, keep=y_title, legend=False,
+    return chart([trace], x_title=x_title, y_title=y_title, height=220, keep=y_title, legend=False,
                  y={"automargin": False}, shapes=[upright(at + 1, ORANGE)], margin=SIDES)  # fmt: skip
 
 

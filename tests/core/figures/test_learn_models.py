@@ -58,7 +58,7 @@ def every_figure() -> list[go.Figure]:
         ),
         optimiser_figures.losses_figure({n: w.losses for n, w in walks.items()}, names=names, step=2, title="t"),
         optimiser_figures.schedules_figure(rates, names={name: name for name in rates}, step=4, peak=1.0),
-        optimiser_figures.signal_figure({"he": np.ones(3)}, names={"he": "He"}, chosen="he"),
+        norm_figures.signal_figure({"he": np.ones(3)}, names={"he": "He"}, chosen="he"),
         matrix_figure(Matrix(values=Z, name="x", top=2.0)),
         transformer.beam_figure(["12", "13"], [0.9, 0.05], finished=[True, False]),
         transformer.reading_figure(np.ones(2), np.array([1.0, -1.0]), ["a", "b"]),

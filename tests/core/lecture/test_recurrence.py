@@ -64,6 +64,25 @@ def test_attention_gradients_equal_finite_differences() -> None:
         assert found[t] == pytest.approx(np.linalg.norm(columns), rel=1e-5)
 
 
+@pytest.mark.parametrize("factor", [0.0, 1.0, 2.5])
+def test_what_is_left_of_the_first_input_is_what_pytorchs_rnn_keeps(factor: float) -> None:
+    weights = recurrence.scale_weight(recurrence.random_rnn(4, seed=1), "W_hh", factor)
+    cell = nn.RNNCell(4, 6).double()
+    with torch.no_grad():
+        cell.weight_ih.copy_(torch.tensor(weights["W_hx"]))
+        cell.weight_hh.copy_(torch.tensor(weights["W_hh"]))
+        cell.bias_ih.copy_(torch.tensor(weights["b_h"]))
+        cell.bias_hh.zero_()
+        inputs, states, apart = torch.tensor(np.stack([X, X])), torch.zeros(2, 6).double(), []
+        inputs[1, 0] += 1
+        for step in range(len(X)):
+            states = cell(inputs[:, step], states)
+            apart.append(float((states[1] - states[0]).norm()))
+    rnn, lstm = recurrence.left_of_first(X, weights, recurrence.random_lstm(4, seed=1))
+    np.testing.assert_allclose(rnn, np.array(apart) / apart[0], rtol=1e-9, atol=1e-12)
+    assert lstm[0] == 1 and lstm.shape == rnn.shape
+
+
 def test_gradients_through_time_equal_those_of_pytorchs_layers() -> None:
     """All three of the page: autograd through `nn.RNN`, `nn.LSTM` and PyTorch's attention with the same weights."""
     x = torch.tensor(X)

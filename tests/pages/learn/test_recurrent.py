@@ -34,7 +34,7 @@ def test_every_sequence_opens(part: str, sequence: str) -> None:
 def test_a_link_opens_the_exact_state() -> None:
     app = open_page(PAGE, part="lstm", seq="letters", text="hola", step="3", unit="2", fb="2", uf="0.0_1.5")
     assert "Step 3 (l), unit 2." in text(app)
-    assert "Sentence: hola" in text(app) and "Added to the forget bias: 2" in text(app)
+    assert "Sentence: hola" in text(app) and app.slider(key="fb").value == 2
     assert app.query_params["uf"] == "0.0_1.5"
 
 
