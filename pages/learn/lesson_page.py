@@ -270,9 +270,9 @@ def _body(page: LessonPage, part: Part) -> None:
     stage = projector.stage()
     in_course = lesson_of(page.url, part.code) is not None
     try:
+        pictured = st.container(key="lesson_figure") if stage is None else None
         with nullcontext() if stage is None else stage.hidden:
             above = part.above()
-        pictured = st.container(key="lesson_figure") if stage is None else None
         with nullcontext() if stage is None else stage.dial:
             turned = frame.draw_dials(part.key, part.dials(**above), first=part.first)
         shown, below = st.container(gap="xsmall"), st.container()

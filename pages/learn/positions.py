@@ -136,12 +136,13 @@ class Encoding:
 
 
 def kind() -> dict[str, Any]:
-    """The choice between the formula and the positions of a shipped model, above the dials."""
+    """The choice between the formula and the positions of a shipped model, between figure and dials."""
     kinds = {"sinusoidal": _("Sinusoidal"), "tlob": _("TLOB's, learned")}
     if names("vit"):
         kinds["vit"] = _("ViT's, sinusoidal × 0.1")
+    plain: dict[str, Any] = {"label_visibility": "collapsed", "required": True}
     with frame.controls_block("kind"):
-        return {"pe": url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", required=True)}
+        return {"pe": url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", **plain)}
 
 
 def dials(part: str, pe: str = "sinusoidal") -> dict[str, Dial]:

@@ -23,7 +23,7 @@ def norms(one: NormExample) -> Said:
     before, after = (float(batch.mean(axis=(1, 2)).max() - batch.mean(axis=(1, 2)).min()) for batch in (one.before, one.after))
     if after < 1e-3:
         said["forgotten"] = compose(
-            "After this norm nobody can tell which sample was high: their means, {before:.2f} apart before, are equal.",
+            "After this norm the samples' means, {before:.2f} apart before, are equal.",
             before=before,
         )
     else:

@@ -31,7 +31,7 @@ def rows(shuffle: Shuffle) -> Said:
     """Outputs of the shuffled words beside the shuffled outputs."""
     said = _in_order(shuffle)
     if shuffle.equivariant:
-        said["equal"] = compose("Z' equals PZ to rounding: each word keeps its output and only takes it to its new row.")
+        said["equal"] = compose("Z' equals PZ to rounding: each word has the same output, in its new row.")
     else:
         said["other"] = compose(
             "Z' is not PZ. Words with another output: {count} of {all}; the largest difference is {most:.3g}.",
@@ -44,7 +44,7 @@ def maps(shuffle: Shuffle) -> Said:
     """Maps of the shuffled words beside the shuffled maps."""
     said = _in_order(shuffle)
     if shuffle.maps < EXACT:
-        said["equal"] = compose("A' equals PAPᵀ to rounding: who looks at whom has not changed, only where it is written.")
+        said["equal"] = compose("A' equals PAPᵀ to rounding: each weight is the same, in another row and column.")
     else:
         said["other"] = compose("A' is not PAPᵀ: weights differ by up to {most:.3g}.", most=shuffle.maps)
     return said | _why(shuffle)
@@ -54,7 +54,7 @@ def pool(shuffle: Shuffle) -> Said:
     """The means over rows."""
     said = _in_order(shuffle)
     if shuffle.invariant:
-        said["equal"] = compose("The mean over rows is the same bar for bar: from it alone nobody can tell the two orders apart.")
+        said["equal"] = compose("The mean over rows is the same for both orders.")
     else:
         said["other"] = compose("The mean over rows moves by up to {most:.3g}: it depends on the order.", most=shuffle.pool)
     return said | _why(shuffle)

@@ -23,12 +23,12 @@ def matrix(encoded: Array, base: float | None) -> Said:
     length, width = encoded.shape
     if base is not None:
         said["clock"] = compose(
-            "A clock with many hands: the leftmost pair of channels turns by 1 radian a position, the rightmost by {pace:.2g}.",
+            "The leftmost pair of channels turns by 1 radian a position, the rightmost by {pace:.2g}.",
             pace=float(positions.frequencies(width, base=base)[-1]),
         )
     if still := positions.still_channels(encoded):
         said["still"] = compose(
-            "{count} of {all} channels hardly change over {length} positions: those hands stand still.",
+            "{count} of {all} channels hardly change over {length} positions.",
             count=still, all=width, length=length,
         )  # fmt: skip
     else:
@@ -79,7 +79,7 @@ def rotation(shift: Shift) -> Said:
     """A matrix that is to shift every position."""
     said: Said = {}
     if shift.largest < ROUNDING:
-        said["exact"] = compose("One matrix serves every position: the orange arrow lands in the green ring wherever you start.")
+        said["exact"] = compose("One matrix shifts every position: the orange arrow ends in the green ring from any start.")
     if shift.share > 0.5:
         said["unexplained"] = compose("The best matrix in the sense of least squares leaves most of the encoding unexplained.")
     return said

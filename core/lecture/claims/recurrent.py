@@ -25,14 +25,11 @@ def rnn(h: Array, back: Array) -> Said:
     said: Said = {}
     if back.any():
         said["mixes"] = compose(
-            "Each step mixes the state before with the input and squashes the sum: {count} of the {all} numbers of h lie beyond "
-            "±{limit:g}.",
+            "Each step takes tanh of the input's part plus the state's: {count} of the {all} numbers of h lie beyond ±{limit:g}.",
             count=int((np.abs(h) > BEYOND).sum()), all=h.size, limit=BEYOND,
         )  # fmt: skip
     else:
-        said["forgets"] = compose(
-            "All recurrent weights are 0: a state knows its own step's input and nothing of the one before."
-        )
+        said["forgets"] = compose("All recurrent weights are 0: a state depends on its own step's input alone.")
     return said
 
 
@@ -80,7 +77,7 @@ def gradient(back: ThroughTime) -> Said:
         )  # fmt: skip
     if back.attention.max() > 0:
         said["attention"] = compose(
-            "Attention is one hop from every step: its smallest norm is {share:.2g} of its largest.",
+            "Attention reads every step directly: its smallest norm is {share:.2g} of its largest.",
             share=float(back.attention.min() / back.attention.max()),
         )
     return said
