@@ -13,6 +13,12 @@ CALIBRATION_BINS = 15
 """Of equal width over 0 to 1 (Guo et al. 2017; D26)."""
 
 
+def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Over the last axis, after subtracting the largest (iiga-equations section 16.1)."""
+    e = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(e / e.sum(axis=-1, keepdims=True))
+
+
 def confusion_matrix(truth: ArrayLike, called: ArrayLike) -> NDArray[np.int64]:
     """(3, 3) counts from two arrays of labels 0..2 of the same length."""
     cells = CLASS_COUNT * np.asarray(truth, dtype=np.int64) + np.asarray(called, dtype=np.int64)

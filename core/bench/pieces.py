@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 
 from core.bench.ratio import Pair, Work
-from core.market.feeds.connection import KnownDepth, snapshot_of
+from core.market.feeds.ccxt_books import KnownDepth, snapshot_of
 from core.market.feeds.venues import make_exchange, socket_levels
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core import checkpoints
 from core.cli import evaluate_recordings, options
@@ -22,6 +22,9 @@ from core.vision.classifier import DEFAULT as VIT
 from core.vision.classifier import Classifier, classifier_names, default_name, load_classifier
 from core.vision.idx import read_part
 from core.vision.photographs import photograph_files, photographs
+
+if TYPE_CHECKING:
+    from core.signs.recogniser import Recogniser
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -196,53 +199,60 @@ def _add_iiga(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def run(o: argparse.Namespace) -> None:
     """Evaluate and print."""
-    from core.signs.evaluation import evaluate_empty, evaluate_photos, evaluate_tracks
     from core.signs.recogniser import ASL, load_recogniser
-    from core.signs.synthetic import clips
-    from core.signs.tracks import read_sentences
 
     photos = is_photos(o.data)
     name = o.checkpoint or (_of_photos(o.folder) if photos else ASL)
     recogniser = load_recogniser(name, folder=o.folder)
     if (recogniser.front == "frames") is not photos:
         raise ValueError(f"the checkpoint {recogniser.name!r} reads {recogniser.front}, and {o.data.name} holds none")
-    answer: dict[str, Any] = {"model": "iiga", "checkpoint": recogniser.name}
-    if photos:
-        from core.signs.synthetic.photos import read_photos, read_scenes
-
-        scenes = None if o.backgrounds is None else read_scenes(o.backgrounds, recogniser.image_size)
-        if o.empty:
-            if scenes is None:
-                raise ValueError("films without hands show pictures: name their folder by --backgrounds")
-            count = 30 if o.clips is None else o.clips
-            answer |= evaluate_empty(recogniser, scenes, count=count, progress=counting_bar("film"))
-            print(json.dumps(answer) if o.json else f"{answer['films_with_gloss']} of {count} films without a hand got a gloss")
-            return
-        count = o.clips if o.clips is not None else 100 if recogniser.reads_hands else clips.SENTENCES
-        if count < 1:
-            raise ValueError(f"a word error rate takes one clip or more, not {count}")
-        variety = clips.framed(clips.TRAINING if o.hard else clips.SCORING, side=o.frame, tilt=o.tilt)
-        if scenes is not None:
-            variety = replace(variety, replace=1.0)
-        photo_set = read_photos(o.data, o.split)
-        scores = evaluate_photos(
-            recogniser, photo_set, count=count, variety=variety, scenes=scenes, progress=counting_bar("clip")
-        )
-        answer |= {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED}
-        answer |= {"frame": o.frame, "tilt": variety.turn, "backgrounds": o.backgrounds.name if o.backgrounds else None}
-        answer |= scores.summary()
+    answer = {"model": "iiga", "checkpoint": recogniser.name, **(_photos if photos else _tracks)(o, recogniser)}
+    if o.json:
+        print(json.dumps(answer))
+    elif o.empty:
+        print(f"{answer['films_with_gloss']} of {answer['samples']} films without a hand got a gloss")
     else:
-        if o.frame is not None or o.tilt is not None or o.backgrounds is not None or o.empty:
-            raise ValueError(
-                "--frame, --tilt, --backgrounds and --empty place photographed hands: tracked sentences take none of them"
-            )
-        split = "test" if o.split == HELD_OUT else o.split or "test"
-        scores = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
-        answer |= {"split": split, **scores.summary()}
-        unseen = scores.unseen(set(recogniser.card.get("training_sentences", ())))
-        answer["unseen_sentences"] = len(unseen)
-        answer["wer_unseen"] = round(scores.wer_of(unseen), 6) if unseen else None
-    print(json.dumps(answer) if o.json else _iiga_table(answer))
+        print(_iiga_table(answer))
+
+
+def _photos(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
+    """Scores on synthetic sentences of photographed hands; with `--empty` on films without any."""
+    from core.signs.evaluation import evaluate_empty, evaluate_photos
+    from core.signs.synthetic import clips
+    from core.signs.synthetic.photos import read_photos, read_scenes
+
+    scenes = None if o.backgrounds is None else read_scenes(o.backgrounds, recogniser.image_size)
+    if o.empty:
+        if scenes is None:
+            raise ValueError("films without hands show pictures: name their folder by --backgrounds")
+        return evaluate_empty(recogniser, scenes, count=30 if o.clips is None else o.clips, progress=counting_bar("film"))
+    count = o.clips if o.clips is not None else 100 if recogniser.reads_hands else clips.SENTENCES
+    if count < 1:
+        raise ValueError(f"a word error rate takes one clip or more, not {count}")
+    variety = clips.framed(clips.TRAINING if o.hard else clips.SCORING, side=o.frame, tilt=o.tilt)
+    if scenes is not None:
+        variety = replace(variety, replace=1.0)
+    photo_set = read_photos(o.data, o.split)
+    scores = evaluate_photos(recogniser, photo_set, count=count, variety=variety, scenes=scenes, progress=counting_bar("clip"))
+    answer = {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED}
+    answer |= {"frame": o.frame, "tilt": variety.turn, "backgrounds": o.backgrounds.name if o.backgrounds else None}
+    return answer | scores.summary()
+
+
+def _tracks(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
+    """Scores on tracked sentences, and apart on those that were not trained on."""
+    from core.signs.evaluation import evaluate_tracks
+    from core.signs.tracks import read_sentences
+
+    if o.frame is not None or o.tilt is not None or o.backgrounds is not None or o.empty:
+        raise ValueError(
+            "--frame, --tilt, --backgrounds and --empty place photographed hands: tracked sentences take none of them"
+        )
+    split = "test" if o.split == HELD_OUT else o.split or "test"
+    scores = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
+    unseen = scores.unseen(set(recogniser.card.get("training_sentences", ())))
+    wer = round(scores.wer_of(unseen), 6) if unseen else None
+    return {"split": split, **scores.summary(), "unseen_sentences": len(unseen), "wer_unseen": wer}
 
 
 def _of_photos(folder: Path) -> str:

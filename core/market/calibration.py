@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from core import scores
 from core.market.labels import STATIONARY
+from core.scores import softmax
 
 MOVING = np.array([1.0, 0.0, 1.0])
 """The classes that bias and lean are added to: DOWN and UP."""
@@ -66,12 +67,6 @@ class CallRule:
     def call(self, probabilities: NDArray[np.floating]) -> NDArray[np.int64]:
         """(..., 3) probabilities -> (...) class called."""
         return np.argmax(np.log(np.maximum(probabilities, 1e-12)) + self.lean * MOVING, axis=-1).astype(np.int64)
-
-
-def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Over the last axis, after subtracting the largest (iiga-equations section 16.1)."""
-    e = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 def answers_of(rules: Sequence[CallRule], logits: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -143,39 +138,46 @@ def fit_class_biases(
         Scale and biases (DOWN, 0, UP): probabilities are softmax(scale logits + biases).
     """
     z = np.asarray(logits, dtype=np.float64)
-    rows, w = np.arange(len(truth)), np.asarray(weights, dtype=np.float64)
-    centre = np.array([1.0, 0.0, 0.0])
-    x = np.array([start[0], start[1][0], start[1][2]])
     directions = np.zeros((3, *z.shape))  # d logits / d (scale, DOWN's bias, UP's bias)
     directions[0], directions[1, :, 0], directions[2, :, 2] = z, 1.0, 1.0
-    for _ in range(50):
-        p = softmax(x[0] * z + x[1] * directions[1] + x[2] * directions[2])
-        expected = (p * directions).sum(axis=-1)
-        gradient = ((expected - directions[:, rows, truth]) * w).sum(axis=1) + PRIOR @ (x - centre)
-        centred = directions - expected[..., None]
-        hessian = np.einsum("nk,ank,bnk->ab", p * w[:, None], centred, centred, optimize=True) + PRIOR
-        step = np.linalg.solve(hessian, gradient)
-        step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
-        x = np.array([max(x[0] - step[0], 1e-3), x[1] - step[1], x[2] - step[2]])
-        if np.abs(step).max() < 1e-8:
-            break
+    begin = np.array([start[0], start[1][0], start[1][2]])
+    x = _fit(directions, truth, np.asarray(weights, dtype=np.float64), begin, prior=PRIOR)
     return float(x[0]), (float(x[1]), 0.0, float(x[2]))
 
 
 def _fit_calibration(logits: NDArray[np.float64], truth: NDArray[np.int64]) -> tuple[float, float]:
-    """Temperature and bias: Newton's method on the mean negative log likelihood, convex in (1/temperature, bias)."""
-    scale, bias = 1.0, 0.0
-    rows = np.arange(len(truth))
+    """Temperature and bias by the mean log likelihood, convex in (1/temperature, bias)."""
+    directions = np.stack([logits, np.broadcast_to(MOVING, logits.shape)])  # d logits / d (scale, bias)
+    even = np.full(len(truth), 1 / max(len(truth), 1))
+    scale, bias = _fit(directions, truth, even, np.array([1.0, 0.0]), prior=1e-9 * np.eye(2))
+    return 1.0 / float(scale), float(bias)
+
+
+def _fit(
+    directions: NDArray[np.float64],
+    truth: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    begin: NDArray[np.float64],
+    *,
+    prior: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Parameters x (k,) by the weighted likelihood of softmax(sum of x_a directions_a), by Newton's method.
+
+    Args:
+        directions: (k, n, 3) what each parameter multiplies; the first is a scale, which stays above 0.
+        prior: (k, k) curvature that holds x to 1, 0, ..., 0.
+    """
+    x, rows = begin, np.arange(len(truth))
     for _ in range(50):
-        p = softmax(scale * logits + bias * MOVING)
-        directions = np.stack([logits, np.broadcast_to(MOVING, logits.shape)])  # d logits / d (scale, bias)
+        p = softmax(np.asarray(sum(value * direction for value, direction in zip(x, directions, strict=True))))
         expected = (p * directions).sum(axis=-1)
-        gradient = (expected - directions[:, rows, truth]).mean(axis=1)
+        gradient = ((expected - directions[:, rows, truth]) * weights).sum(axis=1) + prior @ (x - np.eye(len(x))[0])
         centred = directions - expected[..., None]
-        hessian = np.einsum("nk,ank,bnk->ab", p, centred, centred, optimize=True) / len(truth)
-        step = np.linalg.solve(hessian + 1e-9 * np.eye(2), gradient)
+        hessian = np.einsum("nk,ank,bnk->ab", p * weights[:, None], centred, centred, optimize=True) + prior
+        step = np.linalg.solve(hessian, gradient)
         step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
-        scale, bias = max(scale - step[0], 1e-3), bias - step[1]
+        x = x - step
+        x[0] = max(x[0], 1e-3)
         if np.abs(step).max() < 1e-8:
             break
-    return 1.0 / float(scale), float(bias)
+    return x

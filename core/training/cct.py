@@ -20,12 +20,13 @@ from torch.nn import functional as F
 
 from core import checkpoints
 from core.models.cct import CCT, CCTConfig, LiteBlock, Padded
+from core.scores import softmax
 from core.training.augment import PhotographAugmentation, photograph_views
 from core.training.card import begun, trained
 from core.training.loop import Batch, LoopSettings
 from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, loop_of, run_of, taken
 from core.training.vit import in_batches, scores
-from core.vision.calibration import fit_slope, fit_temperature, softmax
+from core.vision.calibration import fit_slope, fit_temperature
 from core.vision.classifier import Classifier, doubt_by_position
 from core.vision.photographs import KINDS
 

@@ -23,13 +23,13 @@ from core.messages import BadValue
 from core.models.garment_teacher import GarmentTeacher, TeacherConfig
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.nn import EncoderLayer
-from core.scores import CALIBRATION_BINS, reliability
+from core.scores import CALIBRATION_BINS, reliability, softmax
 from core.training.augment import Augmentation, augment
 from core.training.card import begun, trained
 from core.training.loop import Batch, LoopSettings
 from core.training.progress import downloads_bar
 from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, loop_of, run_of, taken
-from core.vision.calibration import fit_temperature, slope_of_typical, softmax
+from core.vision.calibration import fit_temperature, slope_of_typical
 from core.vision.classifier import BATCH, Classifier
 from core.vision.familiarity import Familiarity
 from core.vision.idx import MD5, IdxPart, Images, Labels, fetch, file_paths, missing, read_part, stratified_split

@@ -29,7 +29,7 @@ from core.device import Placement, falls_back
 from core.messages import BadValue, compose
 from core.models import MODELS
 from core.models.vit import CLASSES, ViT, ViTConfig
-from core.vision.calibration import softmax
+from core.scores import softmax
 from core.vision.familiarity import Familiarity
 from core.vision.idx import Images
 

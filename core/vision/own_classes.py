@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from core import npz
 from core.messages import Refusal, compose
-from core.vision.calibration import softmax
+from core.scores import softmax
 from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes, Picture
 from core.vision.preprocessing import Recipe, prepare

@@ -66,15 +66,6 @@ def student(degrees: int) -> float:
     """The 97.5 % quantile of Student's t, to a thousandth (Abramowitz and Stegun 1964, 26.7.5, from 10 degrees on)."""
     if degrees <= len(STUDENT):
         return STUDENT[degrees - 1]
-    return student_near(1.959964, degrees, terms=3)
-
-
-def student_near(z: float, degrees: float, *, terms: int = 4) -> float:
-    """Quantile of Student's t by so many terms of its expansion around the normal one, z (26.7.5); to .01 from 4 degrees on."""
-    expansion = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + sum(term / degrees**power for power, term in enumerate(expansion[:terms], 1))
+    z = 1.959964
+    terms = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + sum(term / degrees**power for power, term in enumerate(terms, 1))

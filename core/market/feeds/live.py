@@ -12,7 +12,7 @@ from typing import Any
 
 from core.market.book import OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.connection import Connection, FeedMemory, Timeouts, Transport
+from core.market.feeds.connection import Connection, Transport
 from core.market.feeds.failures import (
     Backoff,
     BooksDiffer,
@@ -24,6 +24,7 @@ from core.market.feeds.failures import (
     WentQuiet,
     classify_failure,
 )
+from core.market.feeds.market_judge import FeedMemory, Timeouts
 from core.market.feeds.protocol import BookLost, Clock, FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
 from core.market.feeds.situations import said_of
 from core.market.feeds.venues import Configure, close_exchange, make_exchange

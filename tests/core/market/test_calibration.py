@@ -13,7 +13,8 @@ from scipy.special import log_softmax
 from scipy.special import softmax as scipy_softmax
 from sklearn.metrics import f1_score, matthews_corrcoef
 
-from core.market.calibration import CallRule, answers_of, fit_class_biases, fit_rule, softmax
+from core.market.calibration import CallRule, answers_of, fit_class_biases, fit_rule
+from core.scores import softmax
 
 MOVING = np.array([1.0, 0.0, 1.0])
 

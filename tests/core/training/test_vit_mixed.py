@@ -16,6 +16,7 @@ from core.cli import main
 from core.cli.garment_photographs import drawn_thing, read_others, read_photographs
 from core.models.cct import CCT, CCTConfig
 from core.runs.history import read_record
+from core.scores import softmax
 from core.training.augment import PhotographAugmentation, photograph_views
 from core.training.cct import (
     CLASSES_OF_OTHER_KIND,
@@ -32,7 +33,6 @@ from core.training.cct import (
     strangeness,
 )
 from core.training.loop import LoopSettings, fit
-from core.vision.calibration import softmax
 from core.vision.classifier import load_classifier
 from core.vision.photographs import KINDS, photographs
 from core.vision.pictures import decode, png

@@ -8,7 +8,8 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch.nn import functional as F
 
-from core.vision.calibration import fit_slope, fit_temperature, slope_of_typical, softmax
+from core.scores import softmax
+from core.vision.calibration import fit_slope, fit_temperature, slope_of_typical
 
 
 def overconfident(scale: float, count: int = 4_000) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]

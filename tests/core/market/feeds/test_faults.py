@@ -15,10 +15,11 @@ import pytest
 
 from core.market.book import BookRows, FloatArray, OrderBookSnapshot
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.connection import Connection, Timeouts, _Asks
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import LiveFeed
+from core.market.feeds.market_judge import FeedMemory, MarketJudge, Timeouts
 from core.market.feeds.protocol import FeedFailed, FeedState
+from core.market.feeds.requested_books import Asks, RequestedBooks
 from core.market.recorder import RecordingProgress, record
 from core.market.store.rows import read_market
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
@@ -347,9 +348,9 @@ def test_a_book_asked_for_before_the_first_message_holds_from_its_arrival() -> N
             return {"asks": [[20.0 + i, 1.0] for i in range(10)], "bids": [[10.0 - i / 2, 1.0] for i in range(10)]}
 
     async def scenario() -> None:
-        connection = Connection(exchange := Slow(), "A/B")
-        await connection._ask(1.0, _Asks())
-        book = connection._queue.get_nowait()
+        judge = MarketJudge(exchange := Slow(), "A/B", timeouts=Timeouts(), memory=FeedMemory(), confirms=lambda: False)
+        await RequestedBooks(judge, exchange.fetch_order_book).ask(1.0, Asks())
+        book = judge.queue.get_nowait()
         assert isinstance(book, OrderBookSnapshot)
         assert book.received_ns >= exchange.made_ns  # a row before then would show a book that the venue did not have yet
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from core.market.book import OrderBookSnapshot
-from core.market.feeds.connection import Timeouts
 from core.market.feeds.live import LiveFeed
+from core.market.feeds.market_judge import Timeouts
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.feeds.stream_checks import VENUES
 from core.market.session import MarketSession

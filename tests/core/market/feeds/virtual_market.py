@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from core.market.book import OrderBookSnapshot
-from core.market.feeds import clock, connection, listing, live, venues
+from core.market.feeds import clock, connection, listing, live, market_judge, requested_books, venues
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedFailed, StatusChange
 from core.market.feeds.sampling import Grid
@@ -34,7 +34,7 @@ def all_clocks(loop: VirtualLoop, monkeypatch: pytest.MonkeyPatch) -> None:
         return 1_700_000_000_000_000_000 + int(loop.time() * 1e9)
 
     virtual = SimpleNamespace(monotonic=loop.time, monotonic_ns=nanoseconds, time_ns=nanoseconds)
-    for module in (clock, connection, listing, live):
+    for module in (clock, connection, listing, live, market_judge, requested_books):
         monkeypatch.setattr(module, "time", virtual)
     monkeypatch.setattr(clock.CLOCK, "_anchor_ns", 0)
 
