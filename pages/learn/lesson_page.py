@@ -247,7 +247,7 @@ def render(page: LessonPage) -> None:
     code = page.parts[0].code
     if code:
         names = {one.code: one.title for one in page.parts}
-        plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "stretch"}
+        plain: dict[str, Any] = {"label_visibility": "collapsed", "width": "content"}
         code = url_state.choice(st.segmented_control, _("Part"), names, key="part", required=True, **plain)
     with head:
         lesson.head(page.url, code, title=page.title)

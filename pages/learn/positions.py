@@ -234,7 +234,7 @@ def matrix(it: Encoding) -> PartView:
     shown = {"pair": it.matrix[it.at, 2 * it.pair : 2 * it.pair + 2], "rms": spread}
     return PartView(
         equation=equation,
-        figure=[heat(it.matrix, _("PE"), "pe_matrix", alt, row=it.at, height=430), strip],
+        figure=[heat(it.matrix, _("PE"), "pe_matrix", alt, row=it.at, height=456), strip],
         notes=told(said.matrix(*it.claimed) | (said.listing(float(it.base)) if it.doubled else {})),
         followed=Followed(name="encoding", values=it.matrix, rows=rows),
         taken=lambda: it.taken(shown),
