@@ -142,20 +142,12 @@ def all_levels(asks: Sequence[Sequence[float]], bids: Sequence[Sequence[float]])
             [[level[0] for level in a], [level[1] for level in a], [level[0] for level in b], [level[1] for level in b]],
             dtype=np.float64,
         )
-        if _sensible(columns):
-            whole = columns.T.reshape(-1)
+        whole = columns.T.reshape(-1)
+        if first_fault(whole[None]) is None:
             return whole[: 4 * LEVELS], whole[4 * LEVELS :]
     there = ([[level[0], level[1]] for level in side if level[1] != 0] for side in (a, b))
     sides = [np.array(side, dtype=np.float64).reshape(-1, 2) for side in there]
     return interleave(*sides), deeper_levels(*sides)
-
-
-def _sensible(columns: FloatArray) -> bool:
-    """True if `first_fault` finds nothing in a book (4, n) of one level or more: ask prices and sizes, bid prices and sizes."""
-    asks, bids = columns[0], columns[2]
-    rising = (asks[1:] > asks[:-1]) & (bids[1:] < bids[:-1])
-    least, most = np.minimum.reduce(columns, axis=None), np.maximum.reduce(columns, axis=None)
-    return bool(least > 0 and most < LARGEST and asks[0] > bids[0] and rising.all())  # NaN fails the first two
 
 
 def deeper_levels(asks: FloatArray, bids: FloatArray) -> FloatArray:

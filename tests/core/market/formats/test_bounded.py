@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.market.formats import bounded, conversion, tables
-from core.market.formats.bounded import Limits
 from core.market.formats.tables import FormatError
+from core.workers import Budget, untold
 from pages.shared.navigation import ROOT
 from tests.core.market.formats.test_conversion import SAMPLE
 
@@ -66,9 +66,9 @@ def test_a_good_file_is_inspected_alike_in_a_process_of_its_own() -> None:
 def test_time_and_memory_end_the_process_and_not_this_one(tmp_path: Path) -> None:
     files = packed_csv(tmp_path / "rows.csv.gz", SLOW, 250_000, HEADER.encode() + b"\n")
     with pytest.raises(FormatError, match=r"^reading rows.csv.gz takes more than 1 s of the processor: split it$"):
-        bounded.inspect(files, limits=Limits(seconds=1))
-    with pytest.raises(FormatError, match=r"takes more than 32 MiB of memory: split it|takes more memory than it may"):
-        bounded.inspect(files, limits=Limits(seconds=60, mib=32))
+        bounded.inspect(files, limits=Budget(seconds=1))
+    with pytest.raises(FormatError, match="takes more memory than it may"):
+        bounded.inspect(files, limits=Budget(seconds=60, mib=32))
     assert not [child for child in psutil.Process().children() if "core.market.formats.bounded" in child.cmdline()]
 
 
@@ -99,7 +99,7 @@ def test_a_conversion_that_is_ended_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(InterruptedError):
         bounded.convert({SAMPLE.name: SAMPLE}, library / "left.parquet", found, market="A", progress=gone)
     with pytest.raises(FormatError):
-        bounded.convert(slow, library / "slow.parquet", found, market="A", limits=Limits(seconds=1, mib=16))
+        bounded.convert(slow, library / "slow.parquet", found, market="A", limits=Budget(seconds=1, mib=16))
     assert written(library) == []
 
 
@@ -124,7 +124,10 @@ def test_who_goes_away_ends_the_process_and_a_third_file_waits(tmp_path: Path) -
     third: list[str] = []
 
     def gone(share: float) -> None:
-        with bounded._places, pytest.raises(FormatError, match="2 files are being read on this server already") as refused:
+        with (
+            bounded._pool._turns.hold_place("", untold),
+            pytest.raises(FormatError, match="2 files are being read on this server already") as refused,
+        ):
             bounded.inspect(files)
         third.append(str(refused.value))
         raise InterruptedError
