@@ -90,6 +90,7 @@ class PartView:
         drawing: the block diagram. question: made where the reader predicts first; None where this state has none.
         covered: figure, equation and code hold the question's answer, and wait for it. spoils: the diagram does, too.
         followed: the matrix of which the last change of a dial is told and can be taken back.
+        compared: what a projector shows first, side by side.
         taken: values for the part's template in `assets/snippets`, made where they are asked for; None where it has none.
     """
 
@@ -102,6 +103,7 @@ class PartView:
     covered: bool = False
     spoils: bool = False
     followed: Followed | None = None
+    compared: Sequence[Drawn] = ()
     taken: Callable[[], Mapping[str, Any]] | None = None
 
     def figures(self, moved: Moved | None) -> Sequence[Item]:
@@ -321,6 +323,8 @@ def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Move
         figures = [one for item in items for one in _flat(item) if isinstance(one, Drawn)]
         followed = None if view.followed is None else view.followed.values
         at = next((n for n, one in enumerate(figures) if followed is not None and projector.same(one.values, followed)), 0)
+        if view.compared:
+            at, figures = 0, [Drawn(partial(_beside, view.compared)), *figures]
         equations = [partial(frame.show_equation, one) for one in view.equations()]
         stage.show([*figures, *equations], first=at, equations=len(equations))
     with stage.strip:
@@ -331,6 +335,13 @@ def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Move
             st.markdown(told[:1].upper() + told[1:])
         if not bare:
             st.caption(_covered())
+
+
+def _beside(drawn: Sequence[Drawn]) -> None:
+    with st.container(key="stage_pair", horizontal=True):
+        for one in drawn:
+            with st.container():
+                one()
 
 
 def _flat(item: Item) -> Iterator[Show]:

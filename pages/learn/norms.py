@@ -19,7 +19,7 @@ from core.lecture.shown_digits import digits_needed
 from core.lecture.worked import Worked
 from pages.learn import diagram, questions
 from pages.learn.frame import choice, passage, slider, tex, tex_row
-from pages.learn.lesson_page import LessonPage, Part, PartView, check, plot, render, written
+from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, check, plot, render, written
 from pages.learn.what_moved import Followed
 from pages.shared.language import _, ngettext, number, percent, significant
 
@@ -101,13 +101,13 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
     }
     spread = figures.spread_figure([(groups[kind], *off) for kind, off in example.spread.items()])
 
-    def figure(moved: Any) -> list[Any]:
-        def one(n: int) -> Any:
-            cells = moved.rectangles if moved and n == sample else ()
-            drawn = figures.sample_matrices(example.before, example.after, n - 1, group=cell.group, name=name, moved=cells)
-            return [plot(each, f"norm_batch_{n - 1}_{state}", alt.format(n=n)) for state, each in enumerate(drawn)]
+    def one(n: int, moved: Any = None) -> list[Drawn]:
+        cells = moved.rectangles if moved and n == sample else ()
+        drawn = figures.sample_matrices(example.before, example.after, n - 1, group=cell.group, name=name, moved=cells)
+        return [plot(each, f"norm_batch_{n - 1}_{state}", alt.format(n=n)) for state, each in enumerate(drawn)]
 
-        return [[one(n + 1) for n in range(len(example.before))]]
+    def figure(moved: Any) -> list[Any]:
+        return [[one(n + 1, moved) for n in range(len(example.before))]]
 
     channels = [_("channel {n}").format(n=n + 1) for n in range(example.after.shape[2])]
     means = [example.spread[kind][0] for kind in groups]
@@ -115,6 +115,7 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
         equation=_normalised(norm, cell, (sample, time, channel)),
         figure=figure,
         followed=Followed(name=f"sample {sample}", values=example.after[sample - 1].T, rows=channels),
+        compared=one(sample),
         notes=[passage("norms", "norms"), *told(said.norms(example))],
         more=[
             plot(

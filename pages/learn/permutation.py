@@ -20,7 +20,7 @@ from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.worked import Worked
 from pages.learn import diagram, frame, questions
 from pages.learn.frame import Dial, tex, tex_row
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, table, written
+from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, check, plot, render, table, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
 from pages.shared.language import _, ngettext, number
@@ -137,7 +137,7 @@ def dials() -> dict[str, Dial]:
     }
 
 
-def matrix(values: Any, name: str, key: str, rows: list[str], columns: list[str], **more: Any) -> Item:
+def matrix(values: Any, name: str, key: str, rows: list[str], columns: list[str], **more: Any) -> Drawn:
     """One matrix with its numbers."""
     square = len(columns) == len(rows) and columns[0] in rows
     titles = {"x_title": _("Key") if square else _("Channel"), "y_title": _("Query") if square else _("Token")}
@@ -186,14 +186,17 @@ def rows(it: Shuffled) -> PartView:
         values=shuffle.p, name="P", rows=names, columns=it.names, x_title=_("Was"), y_title=_("Is now"), signed=False, top=1.0,
         digits=0,
     )  # fmt: skip
-    figure: list[Item] = [
-        plot(p, "permutation_p", _("The permutation matrix: a one in each row and column.")),
+    pair = (
         matrix(shuffle.moved, "PZ", "pz", names, channels, top=top, of=shuffle.operands),
         matrix(shuffle.after.joined, "Z'", "after", names, channels, top=top, of=shuffle.operands if it.heads == 1 else {}),
+    )
+    figure: list[Item] = [
+        plot(p, "permutation_p", _("The permutation matrix: a one in each row and column.")),
+        *pair,
         matrix(shuffle.off, "Z' − PZ", "off", names, channels, top=top, of=shuffle.operands),
     ]
     numbers = {"first row of PZ": shuffle.moved[0], "first row of Z'": shuffle.after.joined[0], "largest |Z' - PZ|": shuffle.rows}
-    return replace(shown(it, equation, [figure], numbers), notes=told(said.rows(shuffle)))
+    return replace(shown(it, equation, [figure], numbers), notes=told(said.rows(shuffle)), compared=pair)
 
 
 def maps(it: Shuffled) -> PartView:
