@@ -137,6 +137,7 @@ def test_what_the_page_says_of_the_gradients() -> None:
     assert np.abs(backprop.example("multi_head").written["b_k"]).max() < 1e-12
     masked = backprop.example("attention", causal=True)
     assert not np.triu(masked.inner["dS"], 1).any()
+    assert not np.triu(backprop.example("softmax", causal=True).inner["A"], 1).any()
     np.testing.assert_allclose(masked.written["V"][-1], masked.inner["A"][-1, -1] * masked.inputs["upstream"][-1])
     gap, share = backprop.report_gap(backprop.example("gelu"))
     assert 0 < gap < 1e-2 and 0 < share < 1e-2

@@ -122,8 +122,9 @@ def test_schedules_are_pytorchs() -> None:
 def test_the_story_tells_the_walk() -> None:
     rate = optimisers.constant(0.05)
     for name in ("adam", "adam_plain", "adamw"):
-        walk = optimisers.surface_walk(SURFACES["saddle"], name, steps=7, rate=rate, decay=0.3)
-        told = optimisers.adam_step("saddle", name, 7, rate=rate, decay=0.3)
+        walk = optimisers.surface_walk(SURFACES["saddle"], name, steps=7, rate=rate, decay=0.3, clip=0.5)
+        told = optimisers.adam_step("saddle", name, 7, rate=rate, decay=0.3, clip=0.5)
+        assert told.norm == pytest.approx(walk.gradients[6]) and np.linalg.norm(told.g) == pytest.approx(min(0.5, told.norm))
         np.testing.assert_allclose(told.before, walk.points[6])
         np.testing.assert_allclose(told.after, walk.points[7])
         decay = 0.3 if name == "adamw" else 0.0

@@ -27,8 +27,8 @@ STATES = {
     ("recurrent", "lstm"): {"seq": "letters", "fb": "-1", "step": "4"},
     ("norms", "norms"): {"norm": "bin", "norm_sample": "3"},
     ("norms", "softmax"): {"soft_shift": "100"},
-    ("backprop", "attention"): {"bp_rows": "3", "bp_first": "-2", "causal": "true"},
-    ("optimisers", "surface"): {"surface": "himmelblau", "whose": "adamw", "walk_step": "25"},
+    ("backprop", "attention"): {"bp_rows": "3", "bp_first": "-2", "bp_causal": "true"},
+    ("optimisers", "surface"): {"surface": "himmelblau", "whose": "adamw", "walk_step": "25", "clip": "3"},
     ("transformer", "layer"): {"tf_side": "decoder", "tf_place": "2"},
 }
 """Views that are opened away from their first state: URL parameters by page and part."""
