@@ -592,7 +592,8 @@ class MarketSession:
     def adaptive(self, head: int) -> AdaptiveScores:
         """One head's probabilities as written and recalibrated, side by side."""
         with self._lock:
-            return self._board.adaptive(head)
+            compute = self._board.adaptive(head)
+        return compute()
 
     def export(self) -> pd.DataFrame:
         """All confirmed predictions that are kept; see `predictions_table` for the columns."""

@@ -87,14 +87,15 @@ class AdaptiveHead:
         first_fit: predictions until the first fit, so that the heads of a market take turns.
 
     Attributes:
-        alpha: the label threshold in use. settled: whether it stays. weights: of each of `EXPERTS`.
+        alpha: the label threshold in use. own_threshold: whether it is to be the market's own; settled: whether it stays.
+        weights: of each of `EXPERTS`.
         resolved: outcomes by this threshold so far.
         scale, biases: the fitted probabilities are softmax(scale log p + biases).
     """
 
     def __init__(self, horizon: int, alpha: float, *, own_threshold: bool = False, first_fit: int = REFIT_STEPS) -> None:
         self.horizon = horizon
-        self.alpha, self.settled = alpha, not own_threshold
+        self.alpha, self.settled, self.own_threshold = alpha, not own_threshold, own_threshold
         self._logits = np.zeros((KEPT // STRIDE, 3))
         self._moves = np.zeros(KEPT // STRIDE)
         self._first: list[float] = []  # moves of the first quarter hour

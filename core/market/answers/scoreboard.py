@@ -6,8 +6,10 @@ Scores are those of whole files, over what the log holds.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -143,7 +145,9 @@ class PredictionLog:
 
     def tail(self, count: int = DAY) -> NDArray[np.void]:
         """Copies of the last `count` rows, oldest first."""
-        return self._rows[np.arange(max(self.first, self.count - count), self.count) % len(self._rows)]
+        kept = min(count, self.count - self.first)
+        begin = (self.count - kept) % len(self._rows)
+        return np.concatenate([self._rows[begin : begin + kept], self._rows[: max(0, begin + kept - len(self._rows))]])
 
 
 def head_table(head: Head, index: int, rows: NDArray[np.void]) -> Table:
@@ -177,6 +181,26 @@ def head_scores(table: Table, apart: NDArray[np.int64]) -> HeadScores:
     )
 
 
+def adaptive_scores(one: AdaptiveHead, rows: NDArray[np.void], index: int) -> AdaptiveScores:
+    """Scores of a head's recalibration over rows of a log; `index` of the head among those of the log."""
+    known = np.flatnonzero(rows["came"][:, index] != UNKNOWN)
+    at = known[max(0, len(known) - max(0, one.resolved - SCORED_AFTER)) :]
+    truth = rows["came"][at, index]
+    written, adapted = (
+        Scores.of(truth, Answered(calls=p.argmax(axis=1), probabilities=p))
+        for p in (rows[name][at, index] for name in ("probabilities", "recalibrated"))
+    )
+    return AdaptiveScores(
+        due=max(0, SCORED_AFTER - one.resolved),
+        own_threshold=one.own_threshold,
+        settled=one.settled,
+        alpha=one.alpha,
+        written=written,
+        adapted=adapted,
+        weights=dict(zip(EXPERTS, one.weights, strict=True)),
+    )
+
+
 class Scoreboard:
     """Logs predictions step by step and resolves them as the mids of their horizons arrive.
 
@@ -193,7 +217,7 @@ class Scoreboard:
 
     def __init__(self, heads: Sequence[Head], alphas: Sequence[float], *, own_thresholds: bool = False, kept: int = DAY) -> None:
         self.heads, self.alphas = tuple(heads), tuple(alphas)
-        self.log, self._own_thresholds = PredictionLog(len(self.heads), kept), own_thresholds
+        self.log = PredictionLog(len(self.heads), kept)
         self.apart = np.zeros((len(self.heads), 3, 3), dtype=np.int64)
         self._adaptive = [
             AdaptiveHead(horizon, alpha, own_threshold=own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
@@ -273,24 +297,9 @@ class Scoreboard:
         """(heads, 3) probabilities -> (heads, 3) what the outcomes known so far make of them."""
         return self.answers.answers(probabilities).probabilities.astype(np.float32)
 
-    def adaptive(self, head: int) -> AdaptiveScores:
-        """One head's probabilities as written and recalibrated, side by side."""
-        one, rows = self._adaptive[head], self.log.tail()
-        known = np.flatnonzero(rows["came"][:, head] != UNKNOWN)
-        rows = rows[known[max(0, len(known) - max(0, one.resolved - SCORED_AFTER)) :]][["came", "probabilities", "recalibrated"]]
-        written, adapted = (
-            Scores.of(rows["came"][:, head], Answered(calls=p.argmax(axis=1), probabilities=p))
-            for p in (rows["probabilities"][:, head], rows["recalibrated"][:, head])
-        )
-        return AdaptiveScores(
-            due=max(0, SCORED_AFTER - one.resolved),
-            own_threshold=self._own_thresholds,
-            settled=one.settled,
-            alpha=one.alpha,
-            written=written,
-            adapted=adapted,
-            weights=dict(zip(EXPERTS, one.weights, strict=True)),
-        )
+    def adaptive(self, head: int) -> Callable[[], AdaptiveScores]:
+        """Returns what computes one head's probabilities as written and recalibrated, side by side, by what is known now."""
+        return partial(adaptive_scores, copy(self._adaptive[head]), self.log.tail(), head)
 
     def taken(self) -> FloatArray:
         """(heads, 3): trades by the answers' calls of the last four hours, their mean result in basis points, its half-width.
@@ -300,13 +309,14 @@ class Scoreboard:
         """
         if self._taken is None or self.log.count - self._taken[0] >= TAKER_STEPS:
             rows = self.log.tail(VALUED)
+            times, mid, spread = (np.ascontiguousarray(rows[name]) for name in ("timestamp", "mid", "spread"))
             results = []
             for index, (_, horizon) in enumerate(self.heads):
                 calls = CallRows(
                     horizon=horizon,
-                    timestamps=rows["timestamp"],
-                    mid=rows["mid"],
-                    spread=rows["spread"],
+                    timestamps=times,
+                    mid=mid,
+                    spread=spread,
                     calls=np.where(rows["stalled"], STATIONARY, rows["answered"][:, index]),
                     truth=rows["truth"][:, index],
                 )

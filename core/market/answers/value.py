@@ -43,10 +43,10 @@ class CallRows:
 
     def after(self, steps: int) -> NDArray[np.int64]:
         """(n,) index of the row so many steps later; -1 where it is not there or a gap lies between."""
-        index = np.arange(len(self.timestamps)) + steps
-        there = index < len(self.timestamps)
-        there[there] &= self.timestamps[index[there]] - self.timestamps[there] == steps * STEP_MS
-        return np.where(there, index, -1)
+        index = np.full(len(self.timestamps), -1)
+        there = np.flatnonzero(self.timestamps[steps:] - self.timestamps[:-steps] == steps * STEP_MS)
+        index[there] = there + steps
+        return index
 
 
 @dataclass(frozen=True, kw_only=True)

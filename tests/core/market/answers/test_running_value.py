@@ -69,7 +69,7 @@ def test_step_by_step_recalibration_is_that_of_the_whole_file(board: Scoreboard,
     p = ANSWERS.probabilities[rows, head].astype(np.float64)
     whole = recalibrate_rows(rows, p, moves_after(ROWS, (kind, horizon))[rows], past)
     scored = np.flatnonzero(whole.truth != UNKNOWN)[SCORED_AFTER:]
-    found = board.adaptive(head)
+    found = board.adaptive(head)()
     assert (found.written.samples, found.due) == (len(scored), 0)
     assert len(scored) > 1_000
     for which, q in ((found.written, p), (found.adapted, whole.adapted)):
@@ -80,12 +80,12 @@ def test_step_by_step_recalibration_is_that_of_the_whole_file(board: Scoreboard,
 
 
 def test_an_unknown_market_scores_anew_with_its_own_threshold(monkeypatch: pytest.MonkeyPatch, board: Scoreboard) -> None:
-    before = played(own_thresholds=True).adaptive(0)  # a quarter hour has not passed
+    before = played(own_thresholds=True).adaptive(0)()  # a quarter hour has not passed
     assert (before.own_threshold, before.settled, before.alpha) == (True, False, ALPHAS[0])
-    assert before.written.log_loss == board.adaptive(0).written.log_loss
-    assert before.adapted.log_loss == board.adaptive(0).adapted.log_loss
+    assert before.written.log_loss == board.adaptive(0)().written.log_loss
+    assert before.adapted.log_loss == board.adaptive(0)().adapted.log_loss
     monkeypatch.setattr("core.market.answers.recalibration.THRESHOLD_OUTCOMES", 1_500)
-    found = played(own_thresholds=True).adaptive(0)
+    found = played(own_thresholds=True).adaptive(0)()
     rows = known_rows(0)
     assert found.alpha == pytest.approx(fit_alpha([moves_after(ROWS, HEADS[0])[rows[:1_500]]]), rel=1e-9)
     assert found.settled
@@ -122,6 +122,6 @@ def test_call_rows_hold_what_was_logged(board: Scoreboard) -> None:
 def test_a_session_without_outcomes_has_no_scores() -> None:
     board = Scoreboard(HEADS, ALPHAS)
     board.step(0, 100.0, replace(ANSWERS), 0, spread=0.5)
-    found = board.adaptive(0)
+    found = board.adaptive(0)()
     assert np.isnan([found.written.log_loss, found.adapted.log_loss]).all()
     assert np.isnan(board.taken()[0, 1:]).all()
