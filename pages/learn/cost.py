@@ -22,7 +22,7 @@ from core.lecture.worked import Worked
 from pages.learn import frame, questions
 from pages.learn.amounts import amount, tex_amount, tex_amounts
 from pages.learn.frame import Dial, choice, passage, tex
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
+from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
 from pages.shared import controls
 from pages.shared.language import _, number, percent, significant, size
 from pages.shared.stat_strip import Stat
@@ -58,7 +58,7 @@ def drawing(layer: Layer | None = None) -> Diagram:
     return cost_diagram(layer, amount=amount, size=size)
 
 
-def numbers(rows: Sequence[Mapping[str, Any]], name: str) -> Item:
+def numbers(rows: Sequence[Mapping[str, Any]], name: str) -> Drawn:
     """A table with its numbers as the reader's language writes them."""
     data = pd.DataFrame(rows)
     shown = {column: st.column_config.NumberColumn(format="localized") for column in data.select_dtypes("number").columns}
@@ -69,7 +69,7 @@ def model_row(name: str, setup: Setup) -> tuple[dict[str, Any], bool]:
     """One configuration by formula and by count, and whether they agree."""
     counted, total = (
         cost_count.count(setup.config, setup.tokens),
-        cost.total([row.part for row in _rows(setup.config, setup.tokens)]),
+        cost.total(cost.parts(setup.config, setup.tokens)),
     )
     row = {
         _("Model"): name,
@@ -86,28 +86,33 @@ def model_row(name: str, setup: Setup) -> tuple[dict[str, Any], bool]:
     return row, (total.parameters, total.macs, total.maps) == (counted.all_parameters, counted.all_macs, counted.maps)
 
 
+def table_of(names: Mapping[str, str]) -> None:
+    """Every configuration by formula and by count, which is waited for below the figure."""
+    counting = controls.counted(cost_count.setups().items(), _("Counting each model's multiply-adds…"))
+    rows, equal = zip(*(model_row(names[code], one) for code, one in counting), strict=True)
+    numbers(rows, "models")()
+    agree = _("Formula and count agree for all {count} models: parameters, multiply-adds and attention weights.")
+    differ = _("Formula and count differ for {count} models.")
+    check((agree if all(equal) else differ).format(count=len(rows) if all(equal) else equal.count(False)), all(equal))()
+
+
 def models(setup: str) -> PartView:
     """Every configuration beside the others, and one of them module by module."""
     setups, names = cost_count.setups(), setup_names()
-    counting = controls.counted(setups.items(), _("Counting each model's multiply-adds…"))
-    rows, equal = zip(*(model_row(names[code], one) for code, one in counting), strict=True)
-    shares = {
-        names[code]: {
-            str(kind): macs for kind, macs in cost.macs_by_kind([row.part for row in _rows(one.config, one.tokens)]).items()
-        }
-        for code, one in setups.items()
-    }
-    own = [row for row, one in zip(rows, setups.values(), strict=True) if not one.shipped]
+    parts = {code: cost.parts(one.config, one.tokens) for code, one in setups.items()}
+    shares = {names[code]: {str(kind): macs for kind, macs in cost.macs_by_kind(of).items()} for code, of in parts.items()}
+    macs = {code: cost.total(of).macs for code, of in parts.items()}
+    own = {names[code]: macs[code] for code, one in setups.items() if not one.shipped}
     kinds = figures.kinds_figure(shares, {str(kind): label for kind, label in kind_names().items()})
     alt = _("For each model the share of attention, feed-forward, convolutions and the rest in its multiply-adds.")
-    lean, listed = (cost.total(cost.parts(setups[code].config, 0)) for code in ("tlob-lean", "tlob"))
-    agree = _("Formula and count agree for all {count} models: parameters, multiply-adds and attention weights.")
-    differ = _("Formula and count differ for {count} models.")
-    lines = [rf"\text{{{row[_('Model')]}}} &: {tex_amount(row[_('MACs, counted')])}" for row in rows[:6]]
+    lean, listed = (cost.total(parts[code]) for code in ("tlob-lean", "tlob"))
+    lines = [rf"\text{{{names[code]}}} &: {tex_amount(macs[code])}" for code in list(parts)[:6]]
     weighs = _(
         "TLOB as its document lists it has {parameters} parameters and takes {macs} MACs a window; with one projection each, "
         "{lean} and {lean_macs} (D4, D7)."
-    )
+    ).format(
+        parameters=number(listed.parameters), macs=amount(listed.macs), lean=number(lean.parameters), lean_macs=amount(lean.macs)
+    )  # fmt: skip
     note = _("one sample: a window, an image, a clip of {frames} frames, a date of {symbols} symbols")
     return PartView(
         equation=Worked(
@@ -116,25 +121,11 @@ def models(setup: str) -> PartView:
             r"\begin{aligned} " + r" \\ ".join(lines) + r" \end{aligned}",
             note.format(frames=cost_count.FRAMES, symbols=cost_count.SOURCE),
         ),
-        figure=[
-            plot(kinds, "cost_kinds", alt),
-            numbers(rows, "models"),
-            check((agree if all(equal) else differ).format(count=len(rows) if all(equal) else equal.count(False)), all(equal)),
-            caption(
-                weighs.format(
-                    parameters=number(listed.parameters),
-                    macs=amount(listed.macs),
-                    lean=number(lean.parameters),
-                    lean_macs=amount(lean.macs),
-                )
-            ),
-        ],
+        figure=[plot(kinds, "cost_kinds", alt), caption(weighs)],
         notes=[passage("cost", "models")],
-        more=modules(names[setup], setups[setup]),
+        more=[lambda: table_of(names), lambda: modules(names[setup], setups[setup])],
         drawing=drawing(),
-        question=lambda: questions.costliest_model(
-            [row[_("Model")] for row in own], [int(row[_("MACs, counted")]) for row in own]
-        ),
+        question=lambda: questions.costliest_model(list(own), list(own.values())),
         covered=True,
         taken=lambda: cost_count.tlob_values(setups),
     )
@@ -146,7 +137,7 @@ def stops(label: str, short: str, values: Sequence[int], default: int, key: str)
     return choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int, short=short)
 
 
-def modules(name: str, setup: Setup) -> list[Item]:
+def modules(name: str, setup: Setup) -> None:
     """One model, one row a module, by formula and by count."""
     rows, counted = _rows(setup.config, setup.tokens), cost_count.count(setup.config, setup.tokens)
     total, kinds = cost.total([row.part for row in rows]), kind_names()
@@ -175,7 +166,8 @@ def modules(name: str, setup: Setup) -> list[Item]:
     ]
     agree, differ = _("Formula and count agree in all {count} modules."), _("Formula and count differ in {modules}.")
     verdict = check((differ if wrong else agree).format(count=len(rows), modules=", ".join(wrong)), not wrong)
-    return [markdown(f"**{name}.** {passage('cost', 'modules')}"), strip, numbers(lines, "modules"), verdict]
+    for shown in (markdown(f"**{name}.** {passage('cost', 'modules')}"), strip, numbers(lines, "modules"), verdict):
+        shown()
 
 
 def layer_dials() -> dict[str, Dial]:
@@ -217,6 +209,8 @@ def growth(t: int, d: int, n: int) -> PartView:
                 _("Multiply-adds of scores, projections and feed-forward network along T, and where the lines cross."),
             ),
             check(counted.format(counted=number(one.counted), formula=number(one.macs)), one.counted == one.macs),
+        ],
+        more=[
             plot(
                 figures.plane_figure(points, chosen=(t, d)), "cost_plane",
                 _("Each model's attention by its width and its number of tokens, with the lines T = D, 2D and 6D."),

@@ -35,7 +35,7 @@ def kinds_figure(models: Mapping[str, Mapping[str, int]], kind_names: Mapping[st
         for kind, label in kind_names.items()
         if any(kind in macs for macs in models.values())
     ]  # fmt: skip
-    return chart(traces, x_title=_("Share of the multiply-adds, %"), keep="kinds", height=110 + 44 * len(names),
+    return chart(traces, x_title=_("Share of the multiply-adds, %"), keep="kinds", height=110 + 26 * len(names),
                  x={"range": [0, 100]}, y={"autorange": "reversed", "automargin": True}, barmode="stack")  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def growth_figure(growth: Growth, *, at: int) -> go.Figure:
     )
     crossings = ((growth.crossing_attention, "T = 2D"), (growth.crossing_layer, "T = 6D"))
     return _along(
-        growth, lines, "%{y:.3~s} MACs", crossings, at=at, y_title=_("Multiply-adds of one layer"), keep="growth", height=440
+        growth, lines, "%{y:.3~s} MACs", crossings, at=at, y_title=_("Multiply-adds of one layer"), keep="growth", height=460
     )
 
 
@@ -61,7 +61,7 @@ def memory_figure(growth: Growth, *, at: int) -> go.Figure:
     )
     crossing = ((growth.crossing_memory, "T = 4D/N"),)
     return _along(
-        growth, lines, "%{y:.3~s}B", crossing, at=at, y_title=_("Bytes of one layer, float32"), keep="memory", height=420
+        growth, lines, "%{y:.3~s}B", crossing, at=at, y_title=_("Bytes of one layer, float32"), keep="memory", height=460
     )
 
 
