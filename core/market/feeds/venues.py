@@ -3,7 +3,8 @@
 A stream of changes to a snapshot says nothing of prices that the snapshot left out, and ccxt drops levels past the requested
 depth. Where the client keeps the book (Binance), the depth must be large: replayed from recorded messages, within six minutes of
 BTC/USDT a book of 100 levels a side has a wrong level among its first ten in one of five books, one of 1,000 levels in two of
-3,449 (`books.KnownDepth` catches the rest). Where the venue keeps the best n levels up to date, little more than ten is enough.
+3,449 (`ccxt_books.KnownDepth` catches the rest). Where the venue keeps the best n levels up to date, little more than ten is
+enough.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from core import scores
 from core.market.answers.recalibration import REFIT_STEPS, SCORED_AFTER, AdaptiveHead, recalibrate_rows
-from core.market.answers.scoreboard import Scoreboard, head_table
+from core.market.answers.scoreboard import TAKER_STEPS, Scoreboard, head_table
 from core.market.book import BookRows
 from core.market.labels import UNKNOWN, Head, fit_alpha, moves_after
 from core.market.predictor import Predictions
@@ -108,6 +108,15 @@ def test_a_takers_trades_are_those_of_a_loop(board: Scoreboard, head: int) -> No
     assert mean == pytest.approx(np.mean(results), rel=1e-9)
     low, high = stats.t.interval(0.95, len(results) - 1, loc=mean, scale=stats.sem(results))
     assert (mean - reach, mean + reach) == pytest.approx((low, high), rel=1e-3)
+
+
+def test_a_takers_result_is_computed_anew_every_half_minute() -> None:
+    board, counts = Scoreboard(HEADS, ALPHAS), []
+    for i in range(200, 200 + 3 * TAKER_STEPS):
+        board.step(int(ROWS.timestamps[i]), float(ROWS.mid[i]), ANSWERS, i)
+        counts.append(board.taken()[1, 0])
+    changes = np.flatnonzero(np.diff(counts)) + 1
+    assert set(changes.tolist()) == {TAKER_STEPS, 2 * TAKER_STEPS}  # the first was computed at the first row
 
 
 def test_call_rows_hold_what_was_logged(board: Scoreboard) -> None:
