@@ -134,10 +134,10 @@ def view(part: Part, name: str, first: float, rows: int, causal: bool = False, o
     example, out = _example(part, **given), OUTPUTS[part]
     one, upstream, gradient = example.inputs[name], example.inputs["upstream"], example.written[name]
     ahead, back, at = largest_size([one, example.output]), largest_size([upstream, gradient]), ((0, 0, 0, 0),)
-    (into, out_of), of = (_("{name}, the input"), _("{name}, the output")), example.inputs | {"∇y": upstream}
+    of = example.inputs | {"∇y": upstream}
     drawn = {
-        "bp_input": Matrix(values=one, name=into.format(name=plain(name)), top=ahead, outlined=at),
-        "bp_output": Matrix(values=example.output, name=out_of.format(name=out), top=ahead),
+        "bp_input": Matrix(values=one, name=plain(name), top=ahead, outlined=at),
+        "bp_output": Matrix(values=example.output, name=_("{name}, the output").format(name=out), top=ahead),
         "bp_upstream": Matrix(values=upstream, name=_("∇{name}, given").format(name=out), top=back),
         f"bp_{part}_{name}": Matrix(
             values=gradient, name=_("∇{name}, computed").format(name=plain(name)), top=back, outlined=at, of=of
