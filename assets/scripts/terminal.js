@@ -400,7 +400,7 @@ class Terminal {
     if (!this.ladderRows) this.buildLadder();
     this.labelLadder(row);
     this.ladder.tBodies[0].style.visibility = row ? "" : "hidden"; // rows without a price are none, and keep their place
-    if (!row) return;
+    if (!row) return this.ladderRows.forEach((tr) => this.drawPrice(tr, "none", ["", "", ""], [0, 0], 0));
     const { tick } = this;
     const anew = this.ladderTick !== tick;
     const centre = this.still.place(Math.round(row.mid / tick), PRICE_ROWS, performance.now(), { locked: this.rowsLocked, anew });
