@@ -52,12 +52,3 @@ def click_in(page: Page, plot: str, x: float, y: float, *, panel: int = 0) -> No
     drawn(page, plot)
     area = page.locator(f"{plot} .nsewdrag").nth(panel)
     area.click(position=place(area, x, y))
-
-
-def rest_in(page: Page, plot: str, x: float, y: float) -> None:
-    """Move the pointer over a plot's panel and leave it at these shares of its width and height."""
-    drawn(page, plot)
-    area = page.locator(f"{plot} .nsewdrag").first
-    there = place(area, x, y)
-    for nudge in (4, 2, 0):
-        area.hover(position={"x": there["x"] + nudge, "y": there["y"]})

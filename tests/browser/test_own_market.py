@@ -50,7 +50,7 @@ def test_a_market_is_recorded_found_and_scored(new_page: NewPage, own_app: AppSe
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=90_000)
     page.get_by_text("Record this market").click()
     expect(page.get_by_text(re.compile(r"^Recording: "))).to_be_visible(timeout=LONG_MS)
-    faster(page, 3)
+    faster(page, 4)
     while rows_recorded(page) < ENOUGH:
         page.wait_for_timeout(1_000)
     page.get_by_text("Record this market").click()

@@ -443,7 +443,7 @@ def test_a_feed_that_nobody_watches_any_more_leaves_nothing_open_and_nothing_in_
     gc.collect()
     gc.disable()  # what lies in a cycle stays until a collection comes by
     try:
-        for number in range(200):
+        for number in range(60):
             visit(number)
             if number % 20 == 19:
                 wait_until(lambda: not hub.watched())

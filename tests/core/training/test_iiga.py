@@ -21,6 +21,7 @@ from core.signs.synthetic.photos import read_photos
 from core.signs.synthetic.render import Studio
 from core.signs.tracks import FEATURES, features, fit_scales, read_sentences
 from core.signs.vocabulary import BLANK, of_sentences
+from core.training import iiga
 from core.training.iiga import DigitsTraining, StillsModel, StillsTask, classes, hold_out
 from core.training.iiga_tracks import PreparedTracks, TracksTask, TracksTraining, prepare, rested, spliced, varied
 from core.training.sentences import IGNORED, collate, ctc
@@ -163,7 +164,15 @@ def test_stills_learn_too() -> None:
         hold_out(photos, 0.01)
 
 
+@pytest.fixture
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three batches of whole clips an epoch."""
+    monkeypatch.setattr(iiga, "POLISH_STEPS", 3)
+    monkeypatch.setattr(iiga.WholeTask, "steps", 3)
+
+
 TINY = ["--width", "16", "--heads", "2", "--layers", "1", "--epochs", "2", "--batch", "4"]
+SMALL = ["--image-size", "32", "--width-multiplier", "0.25", "--image-channels", "32", "--clips", "4", "--clip-epochs", "1"]
 
 
 def evaluated(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, object]:
@@ -194,12 +203,12 @@ def test_from_tracks_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pyt
     assert "no split 'other'" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_from_photos_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = FIXTURES / "digits"
-    small = ["--image-size", "32", "--width-multiplier", "0.25", "--image-channels", "32", "--clips", "4", "--clip-epochs", "1"]
-    small += ["--whole-epochs", "1", "--checked", "4"]
-    words = ["--data", str(data), *TINY, *small, "--held-out", "0.67", "--no-test", "--name", "tiny", "--folder", str(tmp_path)]
-    assert main(["train", "iiga", *words]) == 0
+    counted = ["--whole-epochs", "1", "--checked", "4"]
+    words = ["--data", str(data), *TINY, *SMALL, *counted, "--held-out", "0.67", "--no-test", "--name", "tiny"]
+    assert main(["train", "iiga", *words, "--folder", str(tmp_path)]) == 0
     card = checkpoints.read_card("tiny", folder=tmp_path)
     assert card["vocabulary"] == list("0123456789") and "synthetic sentences of real photos" in card["clips"]
     options = ("--checkpoint", "tiny", "--folder", tmp_path, "--clips", "5")
@@ -226,11 +235,11 @@ def test_from_photos_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pyt
     assert "reads frames, and boston104 holds none" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_whole_clips_go_on_from_a_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """At a rate of nothing and without an average the weights stay the earlier run's, and the card tells of both runs."""
-    small = ["--image-size", "32", "--width-multiplier", "0.25", "--image-channels", "32", "--clips", "4", "--clip-epochs", "1"]
     data = ["train", "iiga", "--data", str(FIXTURES / "digits"), "--held-out", "0.67", "--no-test", "--folder", str(tmp_path)]
-    assert main([*data, *TINY, *small, "--whole-epochs", "0", "--name", "first"]) == 0
+    assert main([*data, *TINY, *SMALL, "--checked", "2", "--whole-epochs", "0", "--name", "first"]) == 0
     card = ["--start", str(tmp_path / "first.json"), "--name", "on", "--checked", "2"]
     assert main([*data, *card, "--whole-epochs", "1", "--whole-rate", "0", "--whole-ema", "0"]) == 0
     before, after = checkpoints.load("first", folder=tmp_path), checkpoints.load("on", folder=tmp_path)

@@ -172,10 +172,6 @@ class BinanceServer:
 
     # -- replay -------------------------------------------------------------------------------------------------------
 
-    @property
-    def exhausted(self) -> bool:
-        return self.next >= len(self.wire.after)
-
     async def send_next(self) -> dict[str, Any]:
         """Send the next recorded message to whoever subscribed to its stream; returns it."""
         message = self._advance()
