@@ -47,7 +47,7 @@ ALLOWED = {
     "core.nn": set[str](),
     "core.models": {"core.messages", "core.nn"},
     "core.explain": {"core.messages", "core.models", "core.nn"},
-    "core.market": {*SHARED, "core.scores"},
+    "core.market": {*SHARED, "core.scores", "core.workers"},
     "core.vision": {*SHARED, "core.scores"},
     "core.signs": {*SHARED, "core.package_files"},
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs", "core.vision"},
@@ -56,7 +56,7 @@ ALLOWED = {
     "core.workers": {"core.messages"},
     "core.package_files": {"core.files", "core.messages"},
     "core.words": {*SHARED, "core.files", "core.package_files"},
-    "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.signs"},
+    "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.runs", "core.signs"},
     "core.service": {
         *SHARED,
         "core.camera",

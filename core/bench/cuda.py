@@ -30,7 +30,7 @@ SQUARE: Final = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class CudaRow:
     """One line of the table.
 
     Attributes:
@@ -47,7 +47,7 @@ class Row:
         return asdict(self)
 
 
-def rows(seconds: float) -> Iterator[Row]:
+def rows(seconds: float) -> Iterator[CudaRow]:
     """Rows of the table: the peak, a training epoch, windows a second, a film's answer, maps of the view.
 
     Raises:
@@ -57,29 +57,29 @@ def rows(seconds: float) -> Iterator[Row]:
         raise ValueError("no CUDA device: `bench` without --cuda measures the processor")
     square = torch.randn(SQUARE, SQUARE, device="cuda", dtype=torch.bfloat16)
     peak = 2 * SQUARE**3 / _seconds(lambda: square @ square, seconds)
-    yield Row(what=f"product of two {SQUARE} x {SQUARE} matrices, bfloat16", value=peak / 1e12, unit="TFLOP/s", share=1.0)
+    yield CudaRow(what=f"product of two {SQUARE} x {SQUARE} matrices, bfloat16", value=peak / 1e12, unit="TFLOP/s", share=1.0)
     vit = checkpoints.read_config(checkpoints.read_card("vit"), ViT)
     for one in epoch_times(vit):
-        yield Row(what=f"training epoch of the ViT, 55,000 pictures, {one.device}", value=one.epoch_s, unit="s")
+        yield CudaRow(what=f"training epoch of the ViT, 55,000 pictures, {one.device}", value=one.epoch_s, unit="s")
     predictor = load_predictor()
     window = torch.randn(1, predictor.window, predictor.config.features)
     tlob = predictor.placement.model
     for batch in BATCHES:
         for bf16 in (False, True):
             yield _rate(tlob, window.expand(batch, -1, -1).cuda().contiguous(), bf16, peak, seconds)
-    yield Row(what="maps of TLOB's heads, one window", value=1e3 * _seconds(_asked(tlob, window.cuda()), seconds), unit="ms")
+    yield CudaRow(what="maps of TLOB's heads, one window", value=1e3 * _seconds(_asked(tlob, window.cuda()), seconds), unit="ms")
     image = torch.randn(1, 1, vit.side, vit.side, device="cuda")
-    yield Row(
+    yield CudaRow(
         what="maps of the ViT's heads, one picture",
         value=1e3 * _seconds(_asked(ViT(vit).eval().cuda(), image), seconds),
         unit="ms",
     )
     reader, clip = load_recogniser(ASL), track_samples()[0]
     film = _seconds(lambda: reader.answer(clip.tracks, speaker=clip.speaker), seconds)
-    yield Row(what=f"IIGA's answer to {len(clip.tracks)} frames of hands, with its maps", value=1e3 * film, unit="ms")
+    yield CudaRow(what=f"IIGA's answer to {len(clip.tracks)} frames of hands, with its maps", value=1e3 * film, unit="ms")
 
 
-def _rate(model: nn.Module, batch: torch.Tensor, bf16: bool, peak: float, seconds: float) -> Row:
+def _rate(model: nn.Module, batch: torch.Tensor, bf16: bool, peak: float, seconds: float) -> CudaRow:
     """Windows a second of one batch, and the share of the peak that its counted operations make."""
 
     def work() -> object:
@@ -90,7 +90,7 @@ def _rate(model: nn.Module, batch: torch.Tensor, bf16: bool, peak: float, second
         work()
     passed = _seconds(work, seconds)
     name = "bfloat16" if bf16 else "float32"
-    return Row(
+    return CudaRow(
         what=f"TLOB, {len(batch):,} windows at once, {name}",
         value=len(batch) / passed,
         unit="windows/s",
