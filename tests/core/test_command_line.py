@@ -216,9 +216,11 @@ def test_progress_is_on_standard_error_from_the_first_count_on(capsys: pytest.Ca
     assert printed.out == "" and "3/3" in printed.err and "photograph/s]" in printed.err
 
 
-def test_the_readmes_example_says_what_the_model_says() -> None:
+def test_the_readmes_example_says_what_the_model_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     printed = io.StringIO()
+    (tmp_path / "assets").symlink_to(ROOT / "assets")
+    monkeypatch.chdir(tmp_path)  # it writes pages beside it
     with contextlib.redirect_stdout(printed):
         exec(compile(example, "README.md", "exec"), {})
     predictor = load_predictor()
@@ -228,6 +230,7 @@ def test_the_readmes_example_says_what_the_model_says() -> None:
     assert [tuple(line.split()[:2]) for line in lines] == [(label, str(steps)) for label, steps in predictor.heads]
     numbers = np.array([[float(one) for one in re.findall(r"\d\.\d{3}", line)] for line in lines])
     np.testing.assert_allclose(numbers, expected, atol=6e-4)
+    assert {one.name for one in tmp_path.glob("*.html")} == {"words.html", "mine.html"}
 
 
 def test_the_commands_are_listed_without_importing_them() -> None:
