@@ -150,8 +150,9 @@ def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = Non
             with st.container(key=f"dial_names_{key}"):
                 names = {code: dial.label for code, dial in offered.items()}
                 on = url_state.choice(st.pills, _("Change one thing"), names, key=key, default=first, required=True)
+        displayed = "on_named" if len(offered) > 1 else "on"
         for code, dial in offered.items():
-            with st.container(key=f"dial_{'on' if code == on else 'off'}_{key}_{code}"):
+            with st.container(key=f"dial_{displayed if code == on else 'off'}_{key}_{code}"):
                 values[code] = dial.draw(values)
         rest = [f"{dial.label}: {value_text(dial, code, values)}" for code, dial in offered.items() if code != on]
         if rest:

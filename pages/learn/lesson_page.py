@@ -352,6 +352,16 @@ def _flat(item: Item) -> Iterator[Show]:
             yield from _flat(one)
 
 
+def _stacked(items: Sequence[Item]) -> int:
+    """Number of figures one under the other, in the column that has most."""
+    return sum(
+        int(isinstance(item, Drawn))
+        if callable(item)
+        else max((_stacked(one if isinstance(one, Sequence) else [one]) for one in item or ()), default=0)
+        for item in items
+    )
+
+
 def _show(view: PartView, turned: Turned, moved: Moved | None, pictured: Any, *, seen: bool) -> None:
     """Equations beside the dials, the figure above them; below, sentences on it, what moved, what to look for, and the rest.
 
@@ -362,9 +372,15 @@ def _show(view: PartView, turned: Turned, moved: Moved | None, pictured: Any, *,
     with turned.place:
         for worked in view.equations():
             frame.show_equation(worked)
+    above: list[Item] = []
+    below: list[Item] = []
     for item in view.figures(moved):
-        with pictured if any(isinstance(one, Drawn) for one in _flat(item)) else nullcontext():
+        (above if any(isinstance(one, Drawn) for one in _flat(item)) else below).append(item)
+    with pictured, st.container(key="lesson_one_row") if _stacked(above) == 1 else nullcontext():
+        for item in above:
             _draw(item)
+    for item in below:
+        _draw(item)
     if view.followed:
         what_moved.say(view.followed, moved)
     if view.notes and seen:
