@@ -377,21 +377,29 @@ class FilmStage {
   }
 }
 
+// Words of a text, or its letters with the answer below them, which is written symbol by symbol: `asks` names the symbols, each of
+// which looks at the letters or at the symbols before it ("past": one place earlier, as the begin sign is first).
 class WordStage {
   constructor(scene) {
-    this.kinds = ["word"];
+    this.kinds = Object.keys(scene.tokens);
     this.words = scene.stage.words;
     this.joined = scene.stage.joined;
+    this.answer = scene.stage.answer;
+    if (!this.answer.length) return;
+    this.asks = "symbol";
+    this.seconds = scene.tokens.symbol.map((_, i) => 0.8 * i);
   }
   size(width, height) {
     const ruler = sheet(1, 1).getContext("2d");
-    this.pixels = width < 520 ? 24 : 44;
+    this.pixels = this.asks ? 88 : width < 520 ? 24 : 44;
     for (;;) {
       this.font = `${this.pixels}px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif`;
       ruler.font = this.font;
-      if (this.layOut(ruler, width, height) || this.pixels <= 12) break;
+      if (this.layOut(ruler, width, this.asks ? 0.58 * height : height) || this.pixels <= 12) break;
       this.pixels -= 2;
     }
+    this.pitch = Math.min(72, (width - 16) / Math.max(1, this.answer.length));
+    this.base = 0.86 * height;
     [this.width, this.height] = [width, height];
     return height;
   }
@@ -423,16 +431,23 @@ class WordStage {
       }
     });
     this.line = line;
-    return line >= this.pixels * 1.9;
+    return line >= this.pixels * 1.9 && (!this.asks || rows.length === 1 || this.pixels <= 24);
   }
   centre(i) {
     const [x, y, w] = this.boxes[i];
     return [x + w / 2, y - this.pixels * 0.32];
   }
+  // middle of a symbol of the answer; the begin sign is the first
+  place(i) {
+    return [this.width / 2 + (i - (this.answer.length - 1) / 2) * this.pitch, this.base];
+  }
   paint(context, lights) {
-    const { shares, most, token, reverse } = lights.word;
+    const reads = lights.active !== "past";
+    const dark = new Float32Array(this.words.length);
+    const { shares, most, token, reverse } = reads ? lights.word : { shares: dark, most: 0, token: null };
     context.fillStyle = NIGHT;
     context.fillRect(0, 0, this.width, this.height);
+    if (this.asks) this.write(context, lights, reads);
     for (let i = 0; i < this.words.length; i++) this.glowOf(context, i, glow(shares[i], most), tint(shares[i]));
     if (token !== null) for (let i = 0; i < this.words.length; i++) this.arc(context, token, i, shares[i], most, reverse);
     context.font = this.font;
@@ -447,6 +462,35 @@ class WordStage {
       context.fillStyle = reverse ? "#ffffff" : MARK;
       context.fillRect(x, y + this.pixels * 0.22, w, 3);
     }
+  }
+  // The answer, up to the symbol in play, and where that one looks.
+  write(context, { word, symbol, past, inPlay }, reads) {
+    const asking = symbol.token === null ? null : symbol.token + 1;
+    if (asking !== null && (!reads || word.token === null)) {
+      const [from, light] = [this.place(asking), reads ? word : past];
+      const tall = 0.75 * Math.min(44, this.pitch);
+      light.shares.forEach((share, i) => {
+        const bright = glow(share, light.most);
+        if (bright < 0.18) return;
+        const to = reads ? this.centre(i) : this.place(i);
+        context.strokeStyle = `rgba(${tint(share)},${0.12 + 0.8 * bright})`;
+        context.lineWidth = 0.8 + 4 * bright;
+        context.beginPath();
+        context.moveTo(from[0], from[1] - tall);
+        if (reads) context.bezierCurveTo(from[0], from[1] - 2.6 * tall, to[0], to[1] + 2.4 * tall, to[0], to[1] + 0.5 * this.pixels);
+        else context.quadraticCurveTo((from[0] + to[0]) / 2, from[1] - 3 * tall, to[0], to[1] - tall);
+        context.stroke();
+      });
+    }
+    context.font = `600 ${Math.min(52, this.pitch)}px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif`;
+    context.textAlign = "center";
+    context.textBaseline = "alphabetic";
+    this.answer.forEach((sign, i) => {
+      if (i > (inPlay ?? Infinity) + 1) return;
+      const light = reads || i === this.answer.length - 1 ? 0 : glow(past.shares[i], past.most);
+      context.fillStyle = i === asking ? MARK : light > 0.1 ? `rgba(${tint(past.shares[i])},${0.4 + 0.6 * light})` : i ? PALE : "#5b6470";
+      context.fillText(sign, ...this.place(i));
+    });
   }
   glowOf(context, i, light, colour) {
     if (light < 0.03) return;
@@ -480,6 +524,10 @@ class WordStage {
     covered(context, x - 2, y - this.pixels * 0.8, w + 4, this.pixels * 1.1);
   }
   at(x, y) {
+    if (this.asks && y > this.base - 1.2 * this.pitch) {
+      const i = Math.round((x - this.place(0)[0]) / this.pitch) - 1;
+      return i >= 0 && i < this.answer.length - 1 ? [this.asks, i] : null;
+    }
     for (let i = 0; i < this.words.length; i++) {
       const [left, base, w] = this.boxes[i];
       if (x >= left - 8 && x <= left + w + 8 && y >= base - this.pixels * 1.4 && y <= base + this.pixels * 0.8) return ["word", i];
@@ -487,6 +535,7 @@ class WordStage {
     return null;
   }
   step(kind, token, dx, dy) {
+    if (kind !== "word") return Math.min(this.answer.length - 2, Math.max(0, token + dx));
     if (!dy) return Math.min(this.words.length - 1, Math.max(0, token + dx));
     const [x] = this.centre(token);
     const row = this.lineOf[token] + dy;

@@ -69,10 +69,10 @@ class AttentionView {
     this.kept = {};
     this.listSquares();
     this.chosen = Object.fromEntries(this.kinds.map((kind) => [kind, this.firstSquare(kind)]));
-    const first = this.kinds[0];
+    const first = this.stage.asks ?? this.kinds[0];
     this.start = { [first]: scene.start ?? scene.tokens[first].length - 1 };
     this.resting = this.measures.length > 0;
-    if (this.stage.seconds) this.inPlay = 0;
+    if (this.stage.seconds) this.inPlay = this.stage.asks ? null : 0; // null: an answer that is written whole
     this.open(choice || scene.choice);
     if (before) this.goOn(before);
     this.build();
@@ -138,7 +138,7 @@ class AttentionView {
   }
 
   sameFilm(before) {
-    return Boolean(before) && String(before.stage.seconds) === String(this.stage.seconds) && String(before.stage.said) === String(this.stage.said);
+    return Boolean(before) && ["seconds", "said", "words"].every((name) => String(before.stage[name]) === String(this.stage[name]));
   }
 
   size(kind) {
@@ -163,6 +163,7 @@ class AttentionView {
 
   tokenOf(kind) {
     if (this.pointed?.kind === kind) return this.pointed.token;
+    if (this.stage.asks === kind && this.inPlay !== null) return this.inPlay;
     return this.kept[kind] ?? this.start[kind] ?? null;
   }
 
@@ -240,9 +241,12 @@ class AttentionView {
       if (!groups.has(key)) groups.set(key, []);
       groups.get(key).push(i);
     });
+    this.grid.classList.toggle("sides", Boolean(this.stage.asks));
     for (const [key, members] of groups) {
-      if (key !== "whole") element("span", "attention-name", this.grid).textContent = this.layers[key].title;
-      const line = element("div", "attention-layer", this.grid);
+      const group = element("div", "attention-group", this.grid);
+      if (key !== "whole") element("span", "attention-name", group).textContent = this.layers[key].title;
+      if (this.stage.asks) group.style.gridColumn = key !== "whole" && this.layers[key].of === this.stage.asks ? 2 : 1;
+      const line = element("div", "attention-layer", group);
       line.style.setProperty("--heads", Math.max(4, ...this.layers.map((layer) => (layer.heads > 1 ? layer.heads + 1 : 1))));
       for (const i of members) {
         const cell = key === "whole" ? element("div", "attention-cell", line) : line;
@@ -323,11 +327,11 @@ class AttentionView {
 
   repaint(begun = performance.now()) {
     const lights = Object.fromEntries(this.kinds.map((kind) => [kind, this.light(kind)]));
-    if (this.pointed && this.inPlay !== undefined) this.inPlay = this.pointed.token;
-    lights.inPlay = this.inPlay;
+    if (this.pointed && this.inPlay !== undefined && !this.stage.asks) this.inPlay = this.pointed.token;
+    Object.assign(lights, { inPlay: this.inPlay, active: this.activeKind() });
     this.stage.paint(this.context, lights);
     for (const token of this.erased) this.stage.cover(this.context, token);
-    const active = lights[this.activeKind()] ?? lights[this.kinds[0]];
+    const active = lights[lights.active] ?? lights[this.kinds[0]];
     if (this.scene.stage.name === "picture") this.paintSquares(lights);
     this.paintRow(active);
     this.say(active);
@@ -340,6 +344,13 @@ class AttentionView {
   activeKind() {
     if (this.hovered !== null) return this.squares[this.hovered].kind;
     return this.lit ?? this.kinds.find((kind) => this.chosen[kind] >= 0) ?? this.kinds[0];
+  }
+
+  // The kind that is lit where a token of this kind is pointed at: its own, or where nothing looks at it, one that it looks at.
+  litBy(kind) {
+    if (this.chosen[kind] >= 0) return kind;
+    const looked = this.layers.filter((layer) => layer.of === kind).map((layer) => layer.kind);
+    return looked.includes(this.lit) ? this.lit : (looked.at(-1) ?? kind);
   }
 
   paintSquares(lights) {
@@ -416,7 +427,7 @@ class AttentionView {
       token: light.from ?? "",
       value: Number(share.toPrecision(3)),
     });
-    if (this.inPlay !== undefined) this.canvas.dataset.frame = this.inPlay;
+    if (this.inPlay !== undefined) this.canvas.dataset.frame = this.inPlay ?? "";
   }
 
   spread(bars) {
@@ -441,7 +452,7 @@ class AttentionView {
       if (at?.[0] === this.pointed?.kind && at?.[1] === this.pointed?.token && turned === this.held) return;
       this.held = turned;
       this.pointed = at ? { kind: at[0], token: at[1] } : null;
-      if (at) this.lit = at[0];
+      if (at) this.lit = this.litBy(at[0]);
       this.repaint(begun);
     };
     const rub = (event) => {
@@ -485,9 +496,9 @@ class AttentionView {
       if (same) delete this.kept[kind];
       else this.kept[kind] = token;
       this.resting = this.resting && !Object.keys(this.kept).length;
-      this.lit = kind;
+      this.lit = this.litBy(kind);
     });
-    if (!same) this.pause();
+    if (!same) this.pause(null);
     this.report();
   }
 
@@ -534,7 +545,7 @@ class AttentionView {
         this.onErase([...this.erased]);
       }
     } else if (steps[event.key]) {
-      const kind = this.pointed?.kind ?? this.lit ?? this.kinds[0];
+      const kind = this.pointed?.kind ?? this.stage.asks ?? this.lit ?? this.kinds[0];
       const from = this.tokenOf(kind) ?? this.size(kind) - 1;
       this.held = event.shiftKey;
       this.let(() => (this.pointed = { kind, token: this.stage.step(kind, from, ...steps[event.key]) }));
@@ -584,11 +595,13 @@ class AttentionView {
     this.let(() => (this.hovered = null));
   }
 
-  // A film's frames come into play at their own seconds, over and over; one under the pointer stays in play.
+  // A film's frames come into play at their own seconds, over and over, an answer's symbols once; one under the pointer stays.
   run() {
-    const { seconds } = this.stage;
+    const { seconds, asks } = this.stage;
     const wait = (i) => 1000 * (seconds[i + 1] - seconds[i]) || LAST_MS;
+    if (asks) this.let(() => Object.assign(this, { kept: {}, inPlay: 0 }));
     const next = () => {
+      if (asks && this.inPlay === seconds.length - 1) return this.pause(null);
       if (!this.pointed) {
         this.inPlay = (this.inPlay + 1) % seconds.length;
         this.repaint(null);
@@ -600,9 +613,11 @@ class AttentionView {
     this.filmKey.textContent = this.words.pause;
   }
 
-  pause() {
+  // Ends the play; of an answer the symbol in play stays, or another one.
+  pause(symbol = this.inPlay) {
     clearTimeout(this.film);
     this.film = null;
+    if (this.stage.asks) this.let(() => (this.inPlay = symbol));
     this.said.setAttribute("aria-live", "polite");
     if (this.filmKey) this.filmKey.textContent = this.words.run;
   }

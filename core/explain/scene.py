@@ -191,24 +191,28 @@ class FilmStage:
 
 @dataclass(frozen=True, kw_only=True)
 class WordStage:
-    """Tokens of a text.
+    """Tokens of a text, and the answer where one is written symbol by symbol.
 
     Attributes:
         words: as the model reads them. joined: whether each continues the word before it, for drawing.
+        answer: symbols that the model writes, each of which looks at the words or at those before it; the begin sign first.
     """
 
     name: ClassVar[str] = "words"
     words: Sequence[str]
     joined: Sequence[bool] = ()
+    answer: Sequence[str] = ()
 
     def tokens(self) -> dict[str, list[str]]:
-        """The words in quotation marks."""
-        return {"word": [f"“{one}”" for one in self.words]}
+        """The words in quotation marks; of an answer its symbols, and those before each."""
+        words, answer = ([f"“{'␣' if one == ' ' else one}”" for one in signs] for signs in (self.words, self.answer))
+        return {"word": words} | ({"symbol": answer[1:], "past": answer[:-1]} if answer else {})
 
     def described(self, add: MessageParts) -> dict[str, Any]:
         """The words themselves."""
         del add
-        return {"words": list(self.words), "joined": [bool(one) for one in self.joined] or [False] * len(self.words)}
+        joined = [bool(one) for one in self.joined] or [False] * len(self.words)
+        return {"words": list(self.words), "joined": joined, "answer": list(self.answer)}
 
 
 @dataclass(frozen=True, kw_only=True)

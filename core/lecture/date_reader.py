@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,17 @@ from torch import nn
 
 from core import checkpoints
 from core.device import Placement, falls_back
+from core.explain.scene import AttentionScene, LayerMaps, WordStage
 from core.lecture import dates, decoding
 from core.lecture.decoding import DateHypothesis, Trace
 from core.messages import Refusal, compose
 from core.models.transformer import Transformer
 
 NAME = "dates"
+MONTH = 6
+"""The answer's second digit of the month, by its place from 0: what it looks at is the month's name."""
+LOOKS, LOOKS_HEAD = "cross 2", 3
+"""The layer and the head, from 0, in which digits look at the letters that they come from."""
 
 
 class ReadingError(Refusal, ValueError):
@@ -60,6 +66,19 @@ class DateReading:
     def characters(self) -> list[str]:
         """The answer's symbols, the end sign included."""
         return [dates.SYMBOLS[symbol] for symbol in self.hypothesis.symbols]
+
+    def scene(self, *, titles: Mapping[str, str]) -> AttentionScene:
+        """The text, and below it the answer as it is written, opening on the month; see `AttentionScene` for the titles."""
+        kinds = {"encoder": ("word", ""), "decoder": ("past", "symbol"), "cross": ("word", "symbol")}
+        layers = []
+        for name, weights in self.trace.maps.items():
+            kind, of = kinds[name.split()[0]]
+            layers.append(LayerMaps(name=name, weights=weights, kind=kind, of=of, formula="nb-attention"))
+        stage = WordStage(words=list(self.text), joined=[True] * len(self.text), answer=["▷", *self.characters])
+        start = min(MONTH, len(self.characters) - 1)
+        opened = next(place for place, one in enumerate(layers) if one.name == LOOKS)
+        choice = f"{opened}.{LOOKS_HEAD}."
+        return AttentionScene(stage=stage, layers=layers, start=start, choice=choice, titles=titles, rolled=False)
 
 
 class DateReader:

@@ -26,8 +26,23 @@ from core.lecture.worked import Worked
 from core.messages import translate
 from pages.learn import diagram, frame, questions
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, Show, caption, check, markdown, plot, render, stats, table
+from pages.learn.lesson_page import (
+    Drawn,
+    Item,
+    LessonPage,
+    Part,
+    PartView,
+    Show,
+    caption,
+    check,
+    markdown,
+    plot,
+    render,
+    stats,
+    table,
+)
 from pages.shared import controls, url_state
+from pages.shared.attention_view import attention_view
 from pages.shared.language import _, number, percent
 from pages.shared.stat_strip import Stat
 
@@ -210,6 +225,27 @@ def step_dial() -> Dial:
             return url_state.slider(_("Symbol of the answer"), 1, last, key="symbol", default=last)
 
     return Dial(_("Symbol"), draw)
+
+
+def trained_on() -> int:
+    """Dates that the weights were trained on, drawn one after another."""
+    made: dict[str, int] = reader().card["training"]
+    return made["batch"] * made["steps_per_epoch"] * (made["best_epoch"] + 1)
+
+
+def reading_view(text: str) -> PartView:
+    """The text with the answer below it, written symbol by symbol, in the light of every head."""
+    reading = read(text)
+    titles = {f"encoder {n}": _("Encoder {number}: the text itself") for n in (1, 2)}
+    titles |= {f"decoder {n}": _("Decoder {number}: the answer so far") for n in (1, 2)}
+    titles |= {f"cross {n}": _("Decoder {number}: the text") for n in (1, 2)}
+    scene = reading.scene(titles={name: text.format(number=name[-1]) for name, text in titles.items()})
+    return PartView(
+        figure=[Drawn(lambda: attention_view(scene, key="light")), answer(reading), unknown(reading)],
+        notes=[passage("transformer", "see")],
+        more=[markdown(passage("transformer", "trained").format(samples=number(trained_on())))],
+        drawing=drawing(reading.text, reading.characters),
+    )
 
 
 def decode_dials() -> dict[str, Dial]:
@@ -431,6 +467,7 @@ render(
         "transformer",
         _("Encoder and decoder"),
         [
+            Part("see", _("See it work"), lambda: {"text": text_dial()}, reading_view, "see"),
             Part("decode", _("Token by token"), decode_dials, decode, "decode"),
             Part("beam", _("Greedy and beam"), lambda: {
                 "text": text_dial(),

@@ -8,6 +8,7 @@ import re
 import numpy as np
 from playwright.sync_api import Page, expect
 
+from core.lecture.date_reader import DateReader
 from core.words import bundled
 from tests.browser.conftest import NewPage, assert_fits
 from tests.browser.reader import PATIENCE_MS
@@ -99,3 +100,23 @@ def test_another_sentence_keeps_the_head_and_a_phone_fits(new_page: NewPage, app
     page.get_by_role("button", name="wide").click()
     expect(page.get_by_role("textbox").first).to_have_value(bundled.TEXTS[1], timeout=PATIENCE_MS)
     expect(page.locator(STAGE)).to_have_attribute("data-head", "3", timeout=PATIENCE_MS)
+
+
+def test_a_date_is_written_digit_by_digit_and_rests_on_the_month(new_page: NewPage, app: AppServer) -> None:
+    page = opened(new_page, app, "/transformer?part=see&lang=en")
+    stage = page.locator(STAGE)
+    expect(stage).to_have_attribute("data-frame", "")  # less motion is asked for: it waits
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(stage).to_have_attribute("data-frame", "10", timeout=PATIENCE_MS)
+    expect(stage).to_have_attribute("data-frame", "")
+    expect(page.locator(".attention-sentence")).to_contain_text("head 4: “5” looks at “m”")
+    still = stage_pixels(page)
+    stage.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")  # from the month to the first 9
+    expect(page.locator(".attention-sentence")).to_contain_text("“9” looks at")
+    assert stage_pixels(page) != still
+    page.locator('.attention-square[data-layer="decoder 1"][data-head="1"]').click()
+    own = DateReader().read("3 de mayo de 1979").trace.maps["decoder 1"][0, 1]  # of the 9, whose place is 1, over ▷ and 1
+    looked = "▷1"[int(own[:2].argmax())]
+    expect(page.locator(".attention-sentence")).to_contain_text(f"head 1: “9” looks at “{looked}” with {100 * own.max():.1f}%")

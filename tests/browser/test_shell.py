@@ -45,7 +45,7 @@ STATES = {
     "optimisers": ("", ".st-key-surface_plot .live-plot"),
     "recognise": ("?input=tracks&lang=es&sview=time", ".st-key-signs_clip .live-plot"),
     "recurrent": ("?part=lstm&lang=es", ".st-key-lstm_unit .live-plot"),
-    "transformer": ("?symbol=6", ".st-key-cross_map .live-plot"),
+    "transformer": ("?part=decode&symbol=6", ".st-key-cross_map .live-plot"),
 }
 """Pages that are opened away from their first state: their query, and a figure that must be drawn."""
 

@@ -50,6 +50,19 @@ def test_weights_travel_as_float16_and_the_rollout_is_beside_them() -> None:
     assert (head["start"], head["key"], head["locale"]) == (2, "light", "es") and head["tokens"]["word"][1] == "“b”"
 
 
+def test_an_answers_symbols_look_at_the_words_and_at_those_before_them() -> None:
+    stage = WordStage(words=["3", " ", "m"], answer=["▷", "0", "3"])
+    layers = [
+        LayerMaps(name="own", weights=maps(2, 2, 2), kind="past", of="symbol"),
+        LayerMaps(name="cross", weights=maps(2, 2, 3), kind="word", of="symbol"),
+    ]
+    head, array = opened(AttentionScene(stage=stage, layers=layers, rolled=False).packed())
+    assert head["tokens"] == {"word": ["“3”", "“␣”", "“m”"], "symbol": ["“0”", "“3”"], "past": ["“▷”", "“0”"]}
+    assert head["stage"]["answer"] == ["▷", "0", "3"] and array(head["layers"][1]["weights"]).shape == (2, 2, 3)
+    with pytest.raises(BadValue, match="the layer cross has weights"):
+        AttentionScene(stage=stage, layers=[LayerMaps(name="cross", weights=maps(2, 3, 3), kind="word", of="symbol")])
+
+
 def test_the_documented_tlob_and_72_heads_stay_under_400_kilobytes() -> None:
     layers = [LayerMaps(name=f"t{i}", weights=maps(1, 128, 128), kind="time") for i in range(4)]
     layers += [LayerMaps(name=f"f{i}", weights=maps(1, 40, 40), kind="channel") for i in range(4)]

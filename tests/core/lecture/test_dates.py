@@ -225,6 +225,16 @@ def test_the_shipped_model_reads_dates(reader: DateReader, text: str, iso: str |
     assert beams[0].score >= found.hypothesis.score - 1e-4
 
 
+def test_digits_look_at_what_the_page_says_that_they_look_at(reader: DateReader) -> None:
+    found = reader.read("3 de mayo de 1979")
+    scene = found.scene(titles={})
+    layer, head, _token = scene.choice.split(".")
+    cross = scene.layers[int(layer)].weights[int(head)]
+    looks = "".join(found.text[int(row.argmax())] for row in cross)
+    assert (found.answer, looks[5:7], looks[8:10]) == ("1979-05-03", "mm", "33")
+    assert scene.start == 6 and float(cross[6].max()) > 0.99
+
+
 def test_the_shipped_models_card_holds_on_validation(reader: DateReader) -> None:
     pairs = dates.sample_pairs("validation", 200, seed=int(reader.card["seed"]))
     answers = decoding.greedy(reader.model, torch.tensor(dates.padded([pair.text for pair in pairs])))

@@ -19,7 +19,7 @@ from tests.pages.open_page import open_page, ran, words
 
 FOLDER = ROOT / "pages" / "learn"
 PARTS = {
-    "transformer": ("decode", "beam", "nonsense", "layer"),
+    "transformer": ("see", "decode", "beam", "nonsense", "layer"),
     "norms": ("norms", "activations", "softmax", "dropout", "depth", "init"),
     "optimisers": ("surface", "schedules", "clipping"),
     "backprop": get_args(backprop.Part),
@@ -87,7 +87,7 @@ def test_an_example_fills_the_field_and_the_link_follows() -> None:
 
 
 def test_next_goes_on_by_one_symbol() -> None:
-    app = page("transformer", symbol="3")
+    app = page("transformer", part="decode", symbol="3")
     app.button(key="next_symbol").click()
     ran(app)
     assert app.slider(key="symbol").value == 4 and "So far: `197`, next: `9`" in words(app)
@@ -114,7 +114,7 @@ def test_without_its_checkpoint_it_says_what_to_do(monkeypatch: pytest.MonkeyPat
 
 def test_the_cards_numbers_are_on_the_page() -> None:
     metrics = checkpoints.read_card("dates")["metrics"]["test"]
-    text = words(page("transformer"))
+    text = words(page("transformer", part="decode"))
     assert f"{metrics['exact_match']:.2%}" in text and f"{metrics['samples']:,}" in text
 
 
