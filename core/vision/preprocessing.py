@@ -147,59 +147,70 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, si
     r = recipe or Recipe()
     _check(r)
     ready, photograph = is_prepared(picture), r.manner == "photograph"
-    steps: list[PreparationStep] = []
+    steps = _Steps()
+    coloured, quarters = _upright(steps, picture, r, lies)
 
-    def note(name: StepName, image: npt.NDArray[Any], done: bool) -> None:
-        steps.append(PreparationStep(name=name, image=np.round(image).clip(0, 255).astype(np.uint8), done=done))
-
-    coloured = _on_white(picture)
-    note("ground", coloured, picture.alpha is not None)
-    if photograph and r.border == "auto":
-        left, top, right, bottom = border_box(coloured)
-        coloured = coloured[top:bottom, left:right]
-    note("border", coloured, coloured.size < steps[0].image.size)
-    quarters = -lies % 4 if r.turn == "auto" else 0
-    coloured = np.ascontiguousarray(np.rot90(coloured, quarters))
-    note("turn", coloured, quarters != 0)
+    # Tones: grey levels on a black ground, or the colours of a photograph as they are.
     levels = coloured if photograph else luminance(coloured)  # (height, width, 3), or (height, width)
     grey = luminance(levels)
-    note("grey", levels, levels.ndim == 2 and bool((picture.rgb[..., :1] != picture.rgb).any()))
-
+    steps.note("grey", levels, levels.ndim == 2 and bool((picture.rgb[..., :1] != picture.rgb).any()))
     behind, noise = background(grey)
     negate = not photograph and is_light(grey, behind)
     levels, behind = (255 - levels, 255 - behind) if negate else (levels, behind)
-    note("invert", levels, negate)
-
+    steps.note("invert", levels, negate)
     floor = min(behind + 2 * noise, 254.0)
     blacken = not photograph and not ready and floor > 0
     if blacken:
         levels, behind = ((levels - floor) * (255 / (255 - floor))).clip(0, 255), 0.0
-    note("black", levels, blacken)
+    steps.note("black", levels, blacken)
 
+    # Size: cropped to what stands out, filled up to a square, resized.
     crop: Crop = "whole" if photograph and r.crop == "auto" else r.crop
     tolerance = 100 * (max(TOLERANCE, 2.5 * noise / 255) if crop == "auto" else TOLERANCE)
     box, blank = _box(luminance(levels), behind, tolerance, replace(r, crop=crop), ready=ready)
+    fill = [0.0 if blacken else background(one)[0] for one in _channels(levels)]
+    _to_size(steps, levels, box, fill, side, sharpen=not photograph)
+    empty = float(np.ptp(grey)) <= 255 * TOLERANCE
+    return PreparedPicture(steps=tuple(steps), image=steps[-1].image, box=box, quarters=quarters, blank=blank, empty=empty)
+
+
+class _Steps(list[PreparationStep]):
+    """Steps of a preparation, each with the picture after it."""
+
+    def note(self, name: StepName, image: npt.NDArray[Any], done: bool) -> None:
+        """Add a step; not `done` where the picture did not need it."""
+        self.append(PreparationStep(name=name, image=np.round(image).clip(0, 255).astype(np.uint8), done=done))
+
+
+def _upright(steps: _Steps, picture: Picture, r: Recipe, lies: int) -> tuple[npt.NDArray[np.float64], int]:
+    """The picture on white, without its border, set upright; and by how many quarter turns."""
+    coloured = _on_white(picture)
+    steps.note("ground", coloured, picture.alpha is not None)
+    if r.manner == "photograph" and r.border == "auto":
+        left, top, right, bottom = border_box(coloured)
+        coloured = coloured[top:bottom, left:right]
+    steps.note("border", coloured, coloured.size < steps[0].image.size)
+    quarters = -lies % 4 if r.turn == "auto" else 0
+    coloured = np.ascontiguousarray(np.rot90(coloured, quarters))
+    steps.note("turn", coloured, quarters != 0)
+    return coloured, quarters
+
+
+def _to_size(
+    steps: _Steps, levels: _Levels, box: tuple[int, int, int, int], fill: list[float], side: int, *, sharpen: bool
+) -> None:
+    """Crop, pad to a square with a level a channel, resize to `side` pixels, and sharpen what became smaller."""
     left, top, right, bottom = box
     whole = box == (0, 0, levels.shape[1], levels.shape[0])
-    fill = np.array([0.0 if blacken else background(one)[0] for one in _channels(levels)])
     levels = levels[top:bottom, left:right]
-    note("crop", levels, not whole)
-
+    steps.note("crop", levels, not whole)
     padded = [_square(one, fill=level) for one, level in zip(_channels(levels), fill, strict=True)]
     larger = padded[0].shape[0]
-    note("pad", _together(padded), padded[0].shape != levels.shape[:2])
+    steps.note("pad", _together(padded), padded[0].shape != levels.shape[:2])
     small = [_resized(one, side) for one in padded]
-    note("resize", _together(small), larger != side)
-    sharp = not photograph and larger > side
-    note("sharpen", _together([sharpened(one) if sharp else one for one in small]), sharp)
-    return PreparedPicture(
-        steps=tuple(steps),
-        image=steps[-1].image,
-        box=box,
-        quarters=quarters,
-        blank=blank,
-        empty=float(np.ptp(grey)) <= 255 * TOLERANCE,
-    )
+    steps.note("resize", _together(small), larger != side)
+    sharp = sharpen and larger > side
+    steps.note("sharpen", _together([sharpened(one) if sharp else one for one in small]), sharp)
 
 
 def luminance(levels: _Levels) -> _Levels:

@@ -281,7 +281,22 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
             Stat(name=_("Hypothesis length c"), value=number(score.hypothesis_length)),
         ]
     )
-    counts = pd.DataFrame(
+    left, right = st.columns([2, 3])
+    with left:
+        st.dataframe(_bleu_counts(score, order), hide_index=True)
+        st.latex(_bleu_formula(score, order))
+    with right:
+        grams = _ngram_counts(reference, hypothesis, order)
+        if len(grams):
+            st.dataframe(grams, hide_index=True, height="content" if len(grams) <= 8 else 320)
+        for sentence in claims.told(said.zero(score, len(hypothesis))):
+            st.caption(translate(sentence))
+    return score
+
+
+def _bleu_counts(score: BleuScore, order: int) -> pd.DataFrame:
+    """A row an order of n-grams: matches, number, precision."""
+    return pd.DataFrame(
         {
             _("n"): range(1, order + 1),
             _("Matches"): score.matches,
@@ -289,7 +304,11 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
             _("Precision"): [percent(precision, 2) for precision in score.precisions],
         }
     )
-    grams = pd.DataFrame(
+
+
+def _ngram_counts(reference: Sentence, hypothesis: Sentence, order: int) -> pd.DataFrame:
+    """A row an n-gram of the hypothesis, up to an order."""
+    return pd.DataFrame(
         [
             {
                 _("n"): n,
@@ -302,16 +321,6 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
             for gram in metrics.ngrams(reference, hypothesis, n)
         ]
     )
-    left, right = st.columns([2, 3])
-    with left:
-        st.dataframe(counts, hide_index=True)
-        st.latex(_bleu_formula(score, order))
-    with right:
-        if len(grams):
-            st.dataframe(grams, hide_index=True, height="content" if len(grams) <= 8 else 320)
-        for sentence in claims.told(said.zero(score, len(hypothesis))):
-            st.caption(translate(sentence))
-    return score
 
 
 def _bleu_formula(score: metrics.BleuScore, order: int) -> str:
