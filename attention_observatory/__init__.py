@@ -7,7 +7,6 @@ the models, so that the command starts without them.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,14 +54,14 @@ __all__ = [
     "read_words",
 ]
 
-_PACKAGED = Path(__file__).resolve().parent / "app"
-APP = _PACKAGED if _PACKAGED.is_dir() else Path(__file__).resolve().parents[1]
-"""The app's folders: in a wheel below this package."""
+__version__ = "0.2.0"
+
+_HERE = Path(__file__).resolve().parent
+APP = _HERE if (_HERE / "streamlit_app.py").is_file() else _HERE.parent
+"""The folder of the app: in a wheel this package, in the repository its top."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"attention_observatory has no {name!r}")
-    if str(APP) not in sys.path:
-        sys.path.insert(0, str(APP))
     return getattr(import_module("attention_observatory.answers"), name)

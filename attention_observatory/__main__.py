@@ -6,6 +6,7 @@ import argparse
 import os
 import runpy
 import sys
+from importlib.util import find_spec
 
 from attention_observatory import APP
 
@@ -13,7 +14,6 @@ from attention_observatory import APP
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; without any, the app. Returns as `core.cli.main` does."""
     given = sys.argv[1:] if arguments is None else arguments
-    sys.path.insert(0, str(APP))
     if given and given[0] != "run":
         from core.cli import main as run_command
 
@@ -23,6 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     p.add_argument("--port", type=int, default=8501)
     p.add_argument("--address", default="localhost", help="localhost serves this machine alone, 0.0.0.0 a network")
     o, further = p.parse_known_args(given[1:])
+    if find_spec("streamlit") is None:
+        p.error("the app needs more packages than the library: pip install 'attention-observatory[app]' brings them")
     if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
         # read as a process begins: with two heaps glibc gives freed memory back, where each thread's own would keep it
         os.environ["MALLOC_ARENA_MAX"] = "2"

@@ -1,37 +1,35 @@
 """Answers of the shipped models in a Python session: a book, a photograph, a film of signs.
 
-Each answer is a small dataclass whose `print` is readable and whose `plot()` is a Plotly figure. The models answer as the app's
-pages do: the same preparation, the same choice of a model, the same rule for a call.
+Each answer is a small dataclass whose `print` is readable, whose `to_frame()` is a table and whose `plot()` is a Plotly figure.
+The models answer as the app's pages do: the same preparation, the same choice of a model, the same rule for a call.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
+import pyarrow as pa
 from PIL import Image
 
 from core import checkpoints
 from core.explain.capture import capture as capture
 from core.explain.scene import AttentionScene as AttentionScene
 from core.explain.scene import BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
-from core.figures.market import horizons_figure
-from core.figures.pictures import ranking_figure
-from core.figures.signs import clip_figure
 from core.market.book import FILE_COLUMNS, STEP_MS, BookError, BookRows, first_fault, resample, rows_from_frame
 from core.market.predictor import Predictor, load_predictor
 from core.market.store.rows import read_market
 from core.market.windows import window_ends
 from core.models import MODELS
 from core.models.tlob import CLASSES
-from core.signs import video
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.recogniser import DIGITS, HANDS, Recogniser, load_recogniser
 from core.vision.classifier import DEFAULT, PHOTOGRAPHS, Classifier, classifier_names, load_classifier
@@ -43,14 +41,35 @@ from core.words.sentences import ReadSentence as ReadSentence
 from core.words.sentences import sentence_reader
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     from numpy.typing import NDArray
 
 File = str | PathLike[str]
+
+
+class ArrowTable(Protocol):
+    """A table of any library that hands it over by Arrow's C interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule of its record batches."""
+        ...
+
+
 NONE = "none"
 """Name of the answer "none of the kinds"."""
 
 Book, Film, Grid, Layer, Picture, Words = BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
 """The stages and the layers of a scene, by the short names that a notebook imports."""
+
+
+@contextmanager
+def _of_extra(name: str) -> Iterator[None]:
+    """Says which extra brings a package that is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        brings = f"pip install 'attention-observatory[{name}]' brings it"
+        raise ModuleNotFoundError(f"{error.name} is not installed: {brings}", name=error.name) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,11 +90,23 @@ class BookPrediction:
     def __repr__(self) -> str:
         lines = [f"{self.market} at {self.time:%Y-%m-%d %H:%M:%S} UTC: down, stationary, up"]
         for (label, steps), shares, call in zip(self.heads, self.probabilities, self.calls, strict=True):
-            lines.append(f"  {label:>8} {steps:>3} steps: " + ", ".join(f"{share:.3f}" for share in shares) + f"  {call}")
+            likeliest = CLASSES[int(shares.argmax())]
+            why = "" if call == likeliest else f" by its fitted threshold, {likeliest} is likelier"
+            lines.append(f"  {label:>8} {steps:>3} steps: " + ", ".join(f"{share:.3f}" for share in shares) + f"  {call}{why}")
         return "\n".join(lines)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a head: label, steps ahead, the three probabilities, the call."""
+        frame = pd.DataFrame(list(self.heads), columns=["label", "steps"])
+        for name, shares in zip(CLASSES, self.probabilities.T, strict=True):
+            frame[name.lower()] = shares
+        return frame.assign(call=self.calls)
 
     def plot(self) -> go.Figure:
         """One stacked bar a head."""
+        with _of_extra("plots"):
+            from core.figures.market import horizons_figure
+
         return horizons_figure([f"{label} {steps}" for label, steps in self.heads], self.probabilities)
 
 
@@ -103,8 +134,15 @@ class PhotoAnswer:
         done = f" [{'; '.join(self.done)}]" if self.done else ""
         return f"{self.name} {self.probability:.1%}{doubt} (then {others}){done}"
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row a kind, "none" among them: its probability, the likeliest first."""
+        return pd.DataFrame(list(self.probabilities.items()), columns=["kind", "probability"])
+
     def plot(self) -> go.Figure:
         """All kinds by probability."""
+        with _of_extra("plots"):
+            from core.figures.pictures import ranking_figure
+
         return ranking_figure(list(self.probabilities), np.array(list(self.probabilities.values())))
 
 
@@ -134,8 +172,15 @@ class SignReading:
         said = [*self.done, *([] if self.complete else ["not read to its end, or damaged"])]
         return (f"{' '.join(self.glosses)} ({spans})" if spans else "no sign") + (f" [{'; '.join(said)}]" if said else "")
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row a frame of the model: its second and the probability of each label."""
+        return pd.DataFrame(self.probabilities, columns=list(self.names)).assign(seconds=self.seconds).set_index("seconds")
+
     def plot(self) -> go.Figure:
         """The probability of each gloss through time."""
+        with _of_extra("plots"):
+            from core.figures.signs import clip_figure
+
         return clip_figure(self.probabilities, self.names, self.seconds)
 
 
@@ -158,13 +203,14 @@ def load(name: str) -> Predictor | Classifier | Recogniser:
 
 
 def predict_book(
-    book: File | pd.DataFrame | NDArray[np.floating], *, market: str = "", checkpoint: str = "tlob"
+    book: File | pd.DataFrame | ArrowTable | NDArray[np.floating], *, market: str = "", checkpoint: str = "tlob"
 ) -> BookPrediction:
     """The answer of TLOB to the newest window of an order book.
 
     Args:
-        book: a Parquet or CSV file or a DataFrame with `timestamp` (ms, or a date) and the forty columns of ten levels a side; or
-            an array (rows, 40) in the model's order, ask price, ask size, bid price, bid size from the best on, 250 ms apart.
+        book: a Parquet or CSV file, a DataFrame or a table of another library (polars, Arrow, DuckDB: `__arrow_c_stream__`) with
+            `timestamp` (ms, or a date) and the forty columns of ten levels a side; or an array (rows, 40) in the
+            model's order, ask price, ask size, bid price, bid size from the best on, 250 ms apart.
         market: words that name it ("binance spot BTC/USDT"); of a file, its name where left out.
 
     Raises:
@@ -187,7 +233,7 @@ def predict_book(
     )
 
 
-def _rows(book: File | pd.DataFrame | NDArray[np.floating]) -> BookRows:
+def _rows(book: File | pd.DataFrame | ArrowTable | NDArray[np.floating]) -> BookRows:
     if isinstance(book, str | PathLike):
         return read_market([Path(book)])
     if isinstance(book, np.ndarray):
@@ -197,7 +243,7 @@ def _rows(book: File | pd.DataFrame | NDArray[np.floating]) -> BookRows:
         if problem := first_fault(levels):
             raise BookError("the book {problem}", problem=problem)
         return BookRows(timestamps=np.arange(len(book), dtype=np.int64) * STEP_MS, levels=levels)
-    return resample(rows_from_frame(book))
+    return resample(rows_from_frame(book if isinstance(book, pd.DataFrame) else pa.table(book).to_pandas()))
 
 
 def classify_photo(photo: File | bytes | Image.Image | NDArray[np.uint8], *, checkpoint: str = "") -> PhotoAnswer:
@@ -262,6 +308,9 @@ def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, start: fl
     if isinstance(film, np.ndarray):
         footage, (clip, seconds) = None, _array_clip(film, recogniser, fps)
     else:
+        with _of_extra("films"):
+            from core.signs import video
+
         data = film if isinstance(film, bytes) else Path(film).read_bytes()
         footage = video.read_video(data, size=recogniser.image_size, fps=recogniser.fps, start=start)
         clip, seconds = footage.frames, footage.seconds
@@ -285,6 +334,9 @@ def _array_clip(film: NDArray[Any], recogniser: Recogniser, fps: float) -> tuple
     if recogniser.front == "frames":
         if film.ndim != 4 or film.shape[-1] != 3:
             raise ValueError(f"frames are (T, height, width, 3), not {film.shape}")
+        with _of_extra("films"):
+            from core.signs import video
+
         picked = film[np.arange(0, len(film), rate / recogniser.fps).astype(int)]
         film, rate = video.of_pictures(picked, size=recogniser.image_size, fps=recogniser.fps).frames, recogniser.fps
     return film, np.arange(len(film)) / rate
@@ -296,7 +348,8 @@ def read_words(text: str) -> ReadSentence:
     Raises:
         MissingModels: where `make words` has not been run. BadValue: for an empty or too long sentence.
     """
-    return sentence_reader().read(text)
+    with _of_extra("words"):
+        return sentence_reader().read(text)
 
 
 def attention_view(scene: AttentionScene, path: File | None = None) -> AttentionScene:

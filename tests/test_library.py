@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from PIL import Image
 
@@ -34,11 +35,16 @@ def test_a_book_is_answered_alike_as_a_file_a_frame_and_an_array() -> None:
     expected = predictor.predict(levels[None, -128:], market)
     np.testing.assert_allclose(answer.probabilities, expected.probabilities[0], atol=1e-5)
     assert answer.market == market.name and len(answer.calls) == len(predictor.heads)
-    for book in (frame, levels):
+    for book in (frame, pa.Table.from_pandas(frame), levels):  # what hands itself over by Arrow's C interface, as polars does
         np.testing.assert_allclose(
             library.predict_book(book, market=recording.path.name).probabilities, answer.probabilities, atol=1e-5
         )
     assert f"{answer.probabilities[0, 2]:.3f}" in repr(answer) and len(answer.plot().data) == 3
+    table = answer.to_frame()
+    np.testing.assert_array_equal(table[["down", "stationary", "up"]], answer.probabilities)
+    likeliest = table[["down", "stationary", "up"]].idxmax(axis=1).str.upper()
+    by_threshold = [line for line in repr(answer).splitlines() if "by its fitted threshold" in line]
+    assert len(by_threshold) == (likeliest != table.call).sum()
 
 
 @pytest.mark.parametrize(

@@ -197,63 +197,13 @@ class OptimiserWalk:
 Rate = Callable[[int], float]
 
 
-def walk(
-    value: Callable[[Array], Array | float],
-    gradient: Callable[[Array, int], Array],
-    start: Array,
-    optimiser: Optimiser,
-    *,
-    steps: int,
-    rate: Rate,
-    clip: float | None = None,
-) -> OptimiserWalk:
-    """Run an optimiser.
-
-    Args:
-        gradient: by point and step (each step may have its mini-batch). rate: by step, from 0 on.
-        clip: largest gradient norm; none where None.
-    """
-    theta = np.array(start, dtype=np.float64)
-    points, losses, norms = [theta], [float(value(theta))], []
-    diverged = False
-    for step in range(steps):
-        g = gradient(theta, step)
-        norms.append(math.sqrt(g @ g))
-        theta = optimiser.step(theta, g if clip is None else clip_by_norm(g, clip), rate(step))
-        diverged = not (np.abs(theta) <= 1e6).all()  # NaN too
-        if diverged:
-            break
-        points.append(theta)
-        losses.append(float(value(theta)))
-    return OptimiserWalk(
-        points=np.array(points), losses=np.array(losses), gradients=np.array(norms[: len(points) - 1]), diverged=diverged
-    )
-
-
-def surface_walk(
-    surface: Surface, name: OptimiserName, *, steps: int, rate: Rate, clip: float | None = None, decay: float = 0.0
-) -> OptimiserWalk:
-    """Run an optimiser from a surface's start."""
-    return walk(
-        surface.value,
-        lambda theta, _step: surface.gradient(theta),
-        np.array(surface.start),
-        make_optimiser(name, decay=decay),
-        steps=steps,
-        rate=rate,
-        clip=clip,
-    )
-
-
 def surface_walks(
     surface: Surface, *, steps: int, rate: Rate, decay: float = 0.0, clip: float | None = None
 ) -> dict[OptimiserName, OptimiserWalk]:
-    """`surface_walk` of all optimisers from one start, a row each, in step: in a fraction of the time.
-
-    Weights are equal to the last bit; losses, which are computed together at the end, within rounding.
+    """Walks of all optimisers from the surface's start, in step: a row each.
 
     Args:
-        decay: of AdamW alone. clip: largest gradient norm; none where None.
+        rate: by step, from 0 on. decay: of AdamW alone. clip: largest gradient norm; none where None.
     """
     plain = SGD(momentum=np.array([[0.0], [0.9]]))
     adams = Adam(corrected=np.array([[1.0], [0.0], [1.0]]), decay=np.array([[0.0], [0.0], [decay]]))

@@ -15,6 +15,8 @@ import sys
 import threading
 from pathlib import Path
 
+import core
+
 INPUT = 0
 """Descriptor of standard input; read without Python's buffer, whose lock would be held while the interpreter shuts down."""
 
@@ -22,7 +24,7 @@ INPUT = 0
 def main() -> None:
     """Watch standard input from now on, then run the command as `python -m core` would."""
     threading.Thread(target=_end_with_input, args=(Path(sys.argv.pop(1)),), daemon=True).start()
-    runpy.run_module("core", run_name="__main__", alter_sys=True)
+    runpy.run_module(core.__name__, run_name="__main__", alter_sys=True)
 
 
 def _end_with_input(folder: Path) -> None:

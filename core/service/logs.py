@@ -15,6 +15,8 @@ from typing import Any, Final
 
 from pythonjsonlogger.json import JsonFormatter
 
+import core
+
 LOGS_VARIABLE: Final = "OBSERVATORY_LOGS"
 """Environment variable: "json" for structured logs."""
 MAX_FRAMES: Final = 8
@@ -93,5 +95,5 @@ def set_up() -> None:
             if isinstance(handler, logging.StreamHandler):
                 write_json(handler)
     if wants_json():
-        logging.getLogger("core").setLevel(logging.INFO)
+        logging.getLogger(core.__name__).setLevel(logging.INFO)
         logging.captureWarnings(True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Final, Literal
@@ -15,19 +16,23 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
-from pillow_heif import register_heif_opener
 
 from core.messages import Message, Refusal, compose
 from core.store import BoundedStore
 from core.vision import colours, picture_files
 from core.vision.picture_files import MAX_SCANS, PngParts, TiffPage
 
-register_heif_opener()
+with suppress(ImportError):  # the library does without: HEIF is then refused as a file of another kind
+    from pillow_heif import register_heif_opener
+
+    register_heif_opener()
 Image.init()  # `open` with named formats looks for no others by itself
 
 Bytes = npt.NDArray[np.uint8]
 
-KINDS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF", "ICO", "ICNS")
+KINDS: Final = tuple(
+    kind for kind in ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "HEIF", "AVIF", "ICO", "ICNS") if kind in Image.OPEN
+)
 """Formats that Pillow may recognise a file as; of an icon's sizes it takes the largest."""
 SUFFIXES: Final = ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "heic", "heif", "avif", "ico")
 MAX_PIXELS: Final = 24_000_000

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
@@ -42,6 +43,11 @@ class ReadSentence:
     weights: NDArray[np.float32]
     vector: NDArray[np.float32]
     vectors: NDArray[np.float32]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a weight: layer, head, the piece that looks, the piece it looks at, the weight; all counted from 0."""
+        layer, head, looks, at = np.indices(self.weights.shape).reshape(4, -1)
+        return pd.DataFrame({"layer": layer, "head": head, "from": looks, "to": at, "weight": self.weights.ravel()})
 
     def scene(self, *, start: int | None = None, choice: str = "", **more: Any) -> AttentionScene:
         """The sentence as a scene; see `AttentionScene` for the arguments."""

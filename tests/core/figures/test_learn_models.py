@@ -42,7 +42,7 @@ def every_figure() -> list[go.Figure]:
     x, curves = norms.all_curves()
     surface = optimisers.SURFACES["bowl"]
     rate = optimisers.constant(0.1)
-    walks = {name: optimisers.surface_walk(surface, name, steps=5, rate=rate) for name in optimisers.OPTIMISERS}
+    walks = {name: optimisers.surface_walks(surface, steps=5, rate=rate)[name] for name in optimisers.OPTIMISERS}
     names = {name: name for name in optimisers.OPTIMISERS}
     rates = optimisers.rates(total=10, peak=1.0, warmup=2, floor=0.1, factor=0.5, every=3)
     return [
@@ -73,7 +73,7 @@ def test_every_figure_is_valid_and_transparent() -> None:
 
 def test_a_walk_is_drawn_up_to_its_step() -> None:
     surface = optimisers.SURFACES["bowl"]
-    walk = optimisers.surface_walk(surface, "sgd", steps=5, rate=optimisers.constant(0.1))
+    walk = optimisers.surface_walks(surface, steps=5, rate=optimisers.constant(0.1))["sgd"]
     figure = optimiser_figures.surface_figure(
         *optimisers.height_map(surface, points=9), {"sgd": walk.points}, names={"sgd": "SGD"}, minima=surface.minima, step=2
     )

@@ -20,7 +20,7 @@ from core.signs.edits import edit_table
 def test_a_walks_frame_shows_what_the_figure_of_that_step_shows() -> None:
     surface = optimisers.SURFACES["bowl"]
     walks: dict[str, NDArray[np.float64]] = {
-        name: optimisers.surface_walk(surface, name, steps=20, rate=optimisers.constant(0.03)).points
+        name: optimisers.surface_walks(surface, steps=20, rate=optimisers.constant(0.03))[name].points
         for name in optimisers.OPTIMISERS
     }
     play = walk_figures.surface_play(walks, [str(step) for step in range(21)], start=5)

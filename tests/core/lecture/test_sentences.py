@@ -65,7 +65,7 @@ def test_how_gradients_fall_at_the_pages_opening() -> None:
 def test_adamw_arrives_sooner_in_the_bowl_and_beside_the_minimum_elsewhere() -> None:
     for name, surface in optimisers.SURFACES.items():
         ends = {
-            which: optimisers.surface_walk(surface, which, steps=400, rate=lambda _step: 0.03, decay=0.1).points[-1]
+            which: optimisers.surface_walks(surface, steps=400, rate=lambda _step: 0.03, decay=0.1)[which].points[-1]
             for which in ("adam", "adamw")
         }
         off = {which: min(np.linalg.norm(end - one) for one in np.array(surface.minima)) for which, end in ends.items()}
