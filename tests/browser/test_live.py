@@ -251,7 +251,8 @@ def test_the_first_screen_shows_the_book_in_depth_and_the_crosshair_says_what_re
     wait_for_status(live, "Paused")
     live.wait_for_timeout(1_000)  # what was under way when the pause came
     prices = live.evaluate(f"{TERMINAL}.chart.chart.priceScale('right', 0).getVisibleRange()")
-    assert prices["to"] - prices["from"] > 100  # of the book, not of ten levels
+    tenth = live.evaluate(f"(({{ levels }}) => levels[36] - levels[38])({TERMINAL}.store.slots.findLast((slot) => slot?.levels))")
+    assert prices["to"] - prices["from"] > 3 * tenth  # of the book, not of ten levels
     across, _down = centre(live, ".terminal-plot")
     y = live.evaluate(f"""() => {{
         const {{ chart, plot, store }} = {TERMINAL};
