@@ -18,9 +18,9 @@ from core import npz
 from core.market.book import FEATURES, STEP_MS, BookRows, FloatArray, first_fault
 from core.market.grid import segments
 from core.messages import Refusal, compose
-from core.store import BoundedStore
+from core.store import BoundedStore, Limit
 
-KEPT = 256
+KEPT = Limit(total=256, address=128, visitor=64)
 MAX_BYTES = 64 * 2**20
 """Unpacked size above which a file is refused; a window with all its maps takes half a megabyte."""
 
@@ -96,7 +96,7 @@ class FrozenWindow:
 STORE: BoundedStore[FrozenWindow] = BoundedStore(
     key=lambda window: window.id,
     size=lambda window: window.timestamps.nbytes + window.levels.nbytes,
-    most=KEPT,
+    limit=KEPT,
     max_bytes=MAX_BYTES,
 )
 """Frozen windows of this process; `STORE.keep(window)` returns the id for `?frozen=`."""

@@ -18,6 +18,7 @@ from typing import Final, Generic, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from core.messages import Message, Refusal, compose
+from core.store import Holder
 
 HOSTS_VARIABLE: Final = "OBSERVATORY_HOSTS"
 """Environment variable: host names the app is reached by, separated by commas, each with its port where a proxy asks the app by
@@ -118,6 +119,11 @@ class Visitor:
             return "" if self.role is Role.OPERATOR else self.address
         known = ipaddress.IPv6Address(self.address.partition("%")[0])
         return str(known.ipv4_mapped or ipaddress.IPv6Network((int(known) >> 64 << 64, 64)))
+
+    @property
+    def holder(self) -> Holder:
+        """What is kept for this visitor is counted by the tab and its address."""
+        return self.id, self.limited_by
 
     def may(self, action: Action, *, own: bool = True) -> bool:
         """Tells whether the table opens an action to this visitor.

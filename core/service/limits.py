@@ -7,19 +7,11 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from core.store import Limit
+
 MIB: Final = 2**20
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limit:
-    """Most of something that may be held: by all together, those of one address, one visitor (None: not counted)."""
-
-    total: int
-    address: int | None = None
-    visitor: int | None = None
 
 
 SOCKETS: Final = Limit(total=2_000, address=500)
@@ -68,7 +60,9 @@ class Places:
 def table() -> str:
     """The table in Markdown, as `docs/deploy.md` has it."""
     from core import workers
-    from core.market import hub
+    from core.market import hub, windows
+    from core.signs import own_clips
+    from core.vision import pictures
 
     feeds = Limit(total=hub.MAX_FEEDS, address=hub.MAX_FEEDS_OF_ADDRESS, visitor=hub.MAX_FEEDS_OF_VIEWER)
     waiting = Limit(total=workers.MAX_WAITING, address=workers.MAX_WAITING_EACH)
@@ -77,6 +71,9 @@ def table() -> str:
         "sockets": (SOCKETS, 1),
         "cameras read": (CAMERAS, 1),
         "pictures and frames, or films, that wait to be decoded": (waiting, 1),
+        "pictures kept for their links": (pictures.STORE.limit, 1),
+        "clips kept for their links": (own_clips.STORE.limit, 1),
+        "order-book windows kept for their links": (windows.STORE.limit, 1),
         "uploads under way": (UPLOADS, 1),
         "uploads kept and under way, MiB": (UPLOADED, MIB),
     }

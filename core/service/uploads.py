@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from core.messages import Message, compose
-from core.service.limits import MIB, UPLOADED, UPLOADS, Limit, Places
-
-Holder = tuple[str, str]
-"""A visitor and the address that limits are counted by."""
+from core.service.limits import MIB, UPLOADED, UPLOADS, Places
+from core.store import Holder, Limit
 
 
 class UploadCaps:

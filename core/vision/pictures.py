@@ -18,7 +18,7 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from core.messages import Message, Refusal, compose
-from core.store import BoundedStore
+from core.store import BoundedStore, Limit
 from core.vision import colours, picture_files
 from core.vision.picture_files import MAX_SCANS, PngParts, TiffPage
 
@@ -44,8 +44,8 @@ WORK_SIDE: Final = 768
 """Longest side that is kept: over 27 times what the model sees."""
 STRIP_PIXELS: Final = 1 << 20
 """Pixels of a deep picture that are scaled at a time."""
-KEPT: Final = 64
-"""Pictures that a process keeps, at 2.4 MB at most each."""
+KEPT: Final = Limit(total=128, address=96, visitor=48)
+"""Pictures that a process keeps, at 2.4 MB at most each: of a visitor as many as may be brought at once."""
 
 Done = Literal["animated", "page", "bits", "mirrored", "turned", "reduced", "profile"]
 """What may be done to a file's pixels before they are seen, in its order."""
@@ -345,7 +345,7 @@ def _damaged() -> PictureError:
 STORE: Final[BoundedStore[Picture]] = BoundedStore(
     key=lambda picture: picture.id,
     size=lambda picture: picture.rgb.nbytes + (0 if picture.alpha is None else picture.alpha.nbytes),
-    most=KEPT,
-    max_bytes=KEPT * 4 * WORK_SIDE**2,
+    limit=KEPT,
+    max_bytes=KEPT.total * 4 * WORK_SIDE**2,
 )
 """The pictures that visitors gave this process; `STORE.keep(picture)` returns the id for a link."""

@@ -6,7 +6,7 @@ from core.vision.marked_answer import MarkedAnswer, marked_answer
 from core.vision.pictures import STORE
 from core.vision.preprocessing import Recipe
 from pages.images import cached_results
-from pages.shared import brought, controls
+from pages.shared import brought, controls, permissions
 from pages.shared.language import _
 
 
@@ -17,11 +17,12 @@ def answer_of(data: bytes) -> tuple[str, MarkedAnswer | None]:
         PictureError: where it cannot be read. CheckpointError: where the model is missing.
     """
     picture = brought.picture(data, _("Your picture"))
+    key = STORE.keep(picture, permissions.visitor().holder)
     classifier = cached_results.photograph_classifier()
     with controls.progress(_("Running the model once for each patch…")) as told:
         prepared = cached_results.prepare(classifier, picture, Recipe(manner=classifier.manner))
         if prepared.empty:
-            return STORE.keep(picture), None
+            return key, None
         analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
         losses = cached_results.losses(analysis, analysis.likeliest, told=told)
-    return STORE.keep(picture), marked_answer(analysis, losses)
+    return key, marked_answer(analysis, losses)

@@ -20,10 +20,10 @@ from core.models.vit import CLASSES
 from core.vision.classifier import DEFAULT, PHOTOGRAPHS
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
-from core.vision.pictures import KEPT, STORE, Picture, PictureError, decode
+from core.vision.pictures import STORE, Picture, PictureError, decode
 from pages.images import cached_results, live_camera, preparation, sheet
 from pages.images.sheet import COLUMNS
-from pages.shared import brought, controls, url_state
+from pages.shared import brought, controls, permissions, url_state
 from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, ngettext, number
 
@@ -192,7 +192,11 @@ def _bundled(picture: Picture, name: str, truth: str | None) -> ChosenPicture:
 
 def link_to_view() -> None:
     """The page's address, with a note on how long a visitor's picture is kept where it holds one."""
-    note = _("A picture of your own lasts as long as the app runs, the newest few of them.") if SET in st.query_params else ""
+    note = (
+        _("Whoever has this link can open your pictures while the app runs: of each visitor the newest few.")
+        if SET in st.query_params
+        else ""
+    )
     controls.link_to_view(note)
 
 
@@ -243,7 +247,7 @@ def _pasted() -> list[str] | None:
     if came:
         state.pop(REFUSED, None)
     if came and data is not None and (picture := decoded(data, _("Pasted picture"))):
-        state["classify:pasted"] = state["picture"] = STORE.keep(picture)
+        state["classify:pasted"] = state["picture"] = _keep(picture)
     state.pop("classify:touched:paste", None)  # now, as a press may have stopped the run before it was kept
     return [state["classify:pasted"]] if "classify:pasted" in state else None
 
@@ -258,7 +262,7 @@ def _still() -> None:
     start = bool(st.session_state.pop(STARTED, False))
     data, _shots = live_camera.show(key="classify_camera", on_still=_forget_box, start=start)
     if data is not None:
-        st.session_state[STILL] = STORE.keep(brought.picture(data, _("Photograph")))
+        st.session_state[STILL] = _keep(brought.picture(data, _("Photograph")))
         st.rerun()
 
 
@@ -285,7 +289,7 @@ def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | No
     new = [one for one in files if _to_decode(results.get(one[0]))]
     for file_id, name, file in controls.counted(new, _("Decoding…")) if new else ():
         try:
-            results[file_id] = STORE.keep(brought.picture(file.getvalue(), name))
+            results[file_id] = _keep(brought.picture(file.getvalue(), name))
         except PictureError as error:
             results[file_id] = error
     if new:
@@ -295,6 +299,11 @@ def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | No
         state.pop(REFUSED, None)
     ids = [result for file_id, _name, _file in files if isinstance(result := results[file_id], str)]
     return list(dict.fromkeys(ids))
+
+
+def _keep(picture: Picture) -> str:
+    """The id of this visitor's picture, which is kept for its link."""
+    return STORE.keep(picture, permissions.visitor().holder)
 
 
 def _to_decode(result: str | PictureError | None) -> bool:
@@ -320,11 +329,11 @@ def _pick_kept(kind: str, given: list[str] | None) -> ChosenPicture | None:
     gone = len(by_id) - len(pictures)
     if gone:
         sentence = ngettext(
-            "A picture of this link is gone: they last as long as the app runs, the newest {kept} of them.",
-            "{count} pictures of this link are gone: they last as long as the app runs, the newest {kept} of them.",
+            "A picture of this link is gone: they last as long as the app runs, of each visitor the newest {kept}.",
+            "{count} pictures of this link are gone: they last as long as the app runs, of each visitor the newest {kept}.",
             gone,
         )
-        controls.notice("stale", sentence.format(count=number(gone), kept=number(KEPT)))
+        controls.notice("stale", sentence.format(count=number(gone), kept=number(MAX_FILES)))
     url_state.remember(SET, ",".join(ids) or None)
     state["classify:set:seen"] = st.query_params.get(SET)
     if not pictures:

@@ -161,7 +161,7 @@ def downloads(window: FrozenWindow, answered: WindowAnswer, source: WindowSource
         )
         if source.kind == "live" and st.button(_("Freeze this window"), icon=":material/ac_unit:", key="attention_freeze"):
             attention_window.show_frozen(window)
-        note = _("A frozen window lasts as long as the app runs; the .npz file keeps it for good.")
+        note = _("Whoever has this link can open a frozen window while the app runs; the .npz file keeps it for good.")
         controls.link_to_view(note if source.kind == "frozen" else "")
 
 

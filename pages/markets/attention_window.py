@@ -16,9 +16,9 @@ from core.market.session import MarketSession
 from core.market.store import index
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
-from core.market.windows import KEPT, STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
+from core.market.windows import STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
 from pages.markets import cached_results, recorded_choice
-from pages.shared import controls, url_state
+from pages.shared import controls, permissions, url_state
 from pages.shared.kept_results import kept
 from pages.shared.language import _, duration, number
 
@@ -78,7 +78,7 @@ def _freeze_if_asked() -> None:
     if window is None:
         controls.notice("loading", _("There is no whole window without a gap yet: wait until the warm-up is over."))
     else:
-        st.query_params.from_dict({**st.query_params.to_dict(), "window": "frozen", "frozen": STORE.keep(window)})
+        _name_in_link(window)
 
 
 def _pick_model(frozen_with: str) -> str:
@@ -108,11 +108,13 @@ def _pick_feed() -> tuple[str, str] | None:
 
 
 def _pick_frozen() -> tuple[str, str] | None:
-    kept = {window.id: window for window in STORE.values()}
     state, asked = st.session_state, st.query_params.get("frozen")
+    linked = STORE.find(asked) if asked else None
+    mine = STORE.values(permissions.visitor().holder)
+    kept = {window.id: window for window in ([linked] if linked else []) + mine}  # others' by their links alone
     if asked and asked not in kept:
-        words = _("The frozen window {id} is gone: they last as long as the app runs, the newest {count} of them.")
-        controls.notice("stale", words.format(id=asked, count=number(KEPT)))
+        words = _("The frozen window {id} is gone: they last as long as the app runs, of each visitor the newest {count}.")
+        controls.notice("stale", words.format(id=asked, count=number(STORE.limit.visitor or STORE.limit.total)))
     if not kept:
         controls.notice("empty", _("Nothing is frozen yet: freeze a window on the live page, or open a saved one."))
         return None
@@ -142,8 +144,13 @@ def _pick_file() -> tuple[str, str] | None:
 
 def show_frozen(window: FrozenWindow) -> None:
     """Keep a window as frozen and rerun the page with it."""
-    st.query_params.from_dict({**st.query_params.to_dict(), "window": "frozen", "frozen": STORE.keep(window)})
+    _name_in_link(window)
     st.rerun()
+
+
+def _name_in_link(window: FrozenWindow) -> None:
+    key = STORE.keep(window, permissions.visitor().holder)
+    st.query_params.from_dict({**st.query_params.to_dict(), "window": "frozen", "frozen": key})
 
 
 def title(window: FrozenWindow) -> str:

@@ -306,7 +306,8 @@ def open_window(answer: dict[str, Any], line: dict[str, Any]) -> None:
     except (BookError, WindowError, OSError) as error:
         controls.error_box(str(error))
         return
-    st.switch_page("pages/markets/attention.py", query_params={"window": "frozen", "frozen": STORE.keep(window)})
+    key = STORE.keep(window, permissions.visitor().holder)
+    st.switch_page("pages/markets/attention.py", query_params={"window": "frozen", "frozen": key})
 
 
 def _downloads(answer: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from core.market.hub import hub
 from core.market.light import EVERY_S, WindowLight, keeper
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.stream import STATUSES, Subscription
-from core.store import BoundedStore
+from core.store import BoundedStore, Limit
 from pages.shared.language import translate_to
 from pages.shared.navigation import MARKET_STREAM
 
@@ -58,7 +58,7 @@ class Ticket:
 
 
 TICKETS: Final[BoundedStore[Ticket]] = BoundedStore(
-    key=lambda _ticket: secrets.token_urlsafe(24), size=lambda _ticket: 1, most=MAX_TICKETS, max_bytes=MAX_TICKETS
+    key=lambda _ticket: secrets.token_urlsafe(24), size=lambda _ticket: 1, limit=Limit(total=MAX_TICKETS), max_bytes=MAX_TICKETS
 )
 """Tickets by their secret text."""
 

@@ -15,7 +15,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.messages import Message, translate
 from core.service.access import requester_of
-from core.service.uploads import Holder, UploadCaps
+from core.service.uploads import UploadCaps
+from core.store import Holder
 from pages.shared import controls, permissions, service_routes, streamlit_private
 
 UPLOAD: Final = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+$")

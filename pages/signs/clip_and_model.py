@@ -157,6 +157,10 @@ def _find_hands(recogniser: Recogniser, clip: Clip) -> None:
 
 def link_to_view() -> None:
     """The page's address, with a note on how long a visitor's clip is kept where it holds one."""
-    note = _("A clip of your own lasts as long as the app runs, the newest few of them.") if "file" in st.query_params else ""
+    note = (
+        _("Whoever has this link can open your clip while the app runs: of each visitor the newest few.")
+        if "file" in st.query_params
+        else ""
+    )
     with st.container(key="signs_end"):
         controls.link_to_view(note)

@@ -17,7 +17,7 @@ from core.signs.tracks import FPS, TrackSentence
 from core.signs.video import Fit, Footage, VideoError
 from core.vision.pictures import SUFFIXES as PICTURES
 from core.vision.pictures import PictureError
-from pages.shared import brought, controls, url_state
+from pages.shared import brought, controls, permissions, url_state
 from pages.shared.language import _, duration, number
 from pages.signs import cached_results
 from pages.signs.cached_results import Clip
@@ -170,7 +170,7 @@ def settings(source: str) -> None:
             help=_("The model saw signs held for several frames. Use 1 for the frames of a film."),
         )  # fmt: skip
     url_state.choice(st.segmented_control, _("Of the picture"), fits, key=FIT, required=True)
-    st.caption(_("A file stays in this app's memory while the page is open and goes nowhere else."))
+    st.caption(_("A file stays in this app's memory and goes nowhere else; its clip is opened by whoever has the link."))
 
 
 def _film(file: Any, recogniser: Recogniser) -> Clip | None:
@@ -293,7 +293,7 @@ def _clip(name: str, footage: Footage, key: str) -> Clip:
 
 def _kept(name: str, footage: Footage) -> Clip:
     """The clip, kept in the store for its link."""
-    key = STORE.keep((name, footage))
+    key = STORE.keep((name, footage), permissions.visitor().holder)
     url_state.remember(FILE, key)
     return _clip(name, footage, key)
 

@@ -126,7 +126,7 @@ def test_the_axis_ends_now():
 
 
 def test_the_store_drops_what_was_untouched_for_longest():
-    a, b, *others = (window(seed=seed) for seed in range(KEPT + 1))
+    a, b, *others = (window(seed=seed) for seed in range(KEPT.total + 1))
     assert STORE.keep(a) == a.id
     STORE.keep(b)
     assert STORE.find(a.id) is a  # touched
@@ -135,7 +135,7 @@ def test_the_store_drops_what_was_untouched_for_longest():
     assert STORE.find(b.id) is None and STORE.find(a.id) is a
     assert STORE.values() == [a, *others[::-1]]
     STORE.keep(window(seed=2))  # the same content again: still one
-    assert len(STORE.values()) == KEPT
+    assert len(STORE.values()) == KEPT.total
 
 
 @settings(deadline=None, max_examples=60)

@@ -11,7 +11,7 @@ from core.signs.video import Footage
 def test_a_store_keeps_the_newest_clips() -> None:
     clips = [
         Footage(frames=np.full((1, 2, 2, 3), level, np.uint8), fps=8, seconds=np.zeros(1), width=2, height=2)
-        for level in range(KEPT + 1)
+        for level in range(KEPT.total + 1)
     ]
     keys = [STORE.keep((f"clip {number}", clip)) for number, clip in enumerate(clips)]
     assert STORE.find(keys[0]) is None

@@ -260,7 +260,7 @@ def test_a_picture_of_grey_levels_and_its_file() -> None:
 
 def test_the_store_keeps_the_newest() -> None:
     first, second, *others = (
-        from_pixels(np.full((2, 2), value, np.uint8), name=str(value)) for value in range(pictures.KEPT + 1)
+        from_pixels(np.full((2, 2), value, np.uint8), name=str(value)) for value in range(pictures.KEPT.total + 1)
     )
     assert pictures.STORE.keep(first) == first.id
     pictures.STORE.keep(second)
