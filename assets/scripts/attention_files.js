@@ -1,5 +1,7 @@
 // Files that a reader takes away from the attention view: its numbers, its picture, and the view itself.
 
+import { colour } from "./colours.js";
+
 const CRC = new Uint32Array(256).map((_, n) => {
   let c = n;
   for (let k = 0; k < 8; k++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
@@ -68,12 +70,12 @@ export function svg(stage, bars, sentence) {
   const drawn = bars.map(
     ([name, share], i) =>
       `<rect x="${(i * step + 1).toFixed(2)}" y="${(height + 130 - (90 * share) / most).toFixed(2)}" width="${Math.max(1, step - 2).toFixed(2)}" ` +
-      `height="${((90 * share) / most).toFixed(2)}" fill="#D5701F"><title>${escaped(name)}: ${share.toPrecision(3)}</title></rect>`,
+      `height="${((90 * share) / most).toFixed(2)}" fill="${colour("orange")}"><title>${escaped(name)}: ${share.toPrecision(3)}</title></rect>`,
   );
   const text =
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height + 140}" font-family="sans-serif" font-size="15">` +
     `<image href="${stage.toDataURL("image/png")}" width="${width}" height="${height}"/>` +
-    `<text x="4" y="${height + 24}" fill="#5b636d">${escaped(sentence)}</text>${drawn.join("")}</svg>`;
+    `<text x="4" y="${height + 24}" fill="${colour("caption")}">${escaped(sentence)}</text>${drawn.join("")}</svg>`;
   return new Blob([text], { type: "image/svg+xml" });
 }
 

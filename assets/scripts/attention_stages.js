@@ -8,15 +8,20 @@
 //   erases(token)              whether a token of the first kind can be rubbed out; cover(context, token) draws it so
 // `shares` are 0 to `most`; `most` is full light. `shares` of a book may have a row of 40 a moment.
 
-export const SMALL = 112; // side of a square that shows the picture, pixels
-export const NIGHT = "#0e1319";
-const WARM = [250, 200, 60];
-const MARK = "#ff8a2a";
-const ASK = [240, 146, 70];
-const BID = [86, 160, 236];
-const PALE = "#c9d1da";
+import { colour, parts } from "./colours.js";
 
-const COLD = [90, 170, 255];
+export const SMALL = 112; // side of a square that shows the picture, pixels
+export const NIGHT = colour("night");
+const DARK = parts("night");
+const WARM = parts("warm");
+const COLD = parts("cool");
+const MARK = colour("mark");
+const ASK = parts("ask");
+const BID = parts("bid");
+const PALE = colour("pale");
+const FAINT = parts("pale");
+const INK = colour("ink");
+
 const tint = (share) => (share < 0 ? COLD : WARM); // less than in the pinned scene, or more
 
 export const glow = (share, most) => (most > 0 ? Math.pow(Math.min(1, Math.abs(share) / most), 0.6) : 0);
@@ -34,7 +39,7 @@ class Shade {
     this.canvas = sheet(columns, rows);
     this.context = this.canvas.getContext("2d");
     this.image = this.context.createImageData(columns, rows);
-    for (let i = 0; i < columns * rows; i++) this.image.data.set([14, 19, 25, 0], 4 * i);
+    for (let i = 0; i < columns * rows; i++) this.image.data.set([...DARK, 0], 4 * i);
   }
   draw(context, dark, box, smooth, quality = "high") {
     for (let i = 0; i < dark.length; i++) this.image.data[4 * i + 3] = dark[i];
@@ -117,7 +122,7 @@ class BookStage {
           context.fillStyle = `rgba(${r},${g},${b},${0.16 + 0.84 * share})`;
           context.fillRect(...this.cell(t, k, side));
         }
-    context.strokeStyle = "#f4f6f8";
+    context.strokeStyle = colour("bright");
     context.lineWidth = 1.6;
     context.beginPath();
     for (let t = 0; t < this.n; t++) {
@@ -153,7 +158,7 @@ class BookStage {
   }
   // Inputs of each moment at the price that each tells of; those that tell of the mid are drawn there.
   paintCells(context, shares, most) {
-    context.fillStyle = "rgba(14,19,25,0.9)";
+    context.fillStyle = `rgba(${DARK},0.9)`;
     context.fillRect(0, 0, this.width, this.height);
     const width = shares.length / this.n;
     const w = this.width / this.n;
@@ -184,13 +189,13 @@ class BookStage {
       const bright = light ? glow(light.shares[c], light.most) : 0;
       context.fillStyle = `rgba(${light ? tint(light.shares[c]) : WARM},${bright})`;
       context.fillRect(x + 1.5, y + 1.5, w - 3, h - 3);
-      context.fillStyle = bright > 0.5 ? "#14100a" : `rgba(201,209,218,${0.35 + bright})`;
+      context.fillStyle = bright > 0.5 ? INK : `rgba(${FAINT},${0.35 + bright})`;
       context.fillText(String(c + 1), x + w / 2, y + h / 2);
       if (light && light.token === c) this.mark(context, x + 1, y + 1, w - 2, h - 2, light.reverse);
     }
   }
   mark(context, x, y, w, h, reverse) {
-    context.strokeStyle = reverse ? "#ffffff" : MARK;
+    context.strokeStyle = reverse ? "white" : MARK;
     context.lineWidth = 2;
     context.setLineDash(reverse ? [4, 3] : []);
     context.strokeRect(x + 1, y + 1, Math.max(3, w - 2), h - 2);
@@ -265,7 +270,7 @@ class PictureStage {
 }
 
 function outline(context, x, y, w, h, reverse) {
-  context.strokeStyle = reverse ? "#ffffff" : MARK;
+  context.strokeStyle = reverse ? "white" : MARK;
   context.lineWidth = 2.5;
   context.setLineDash(reverse ? [5, 4] : []);
   context.strokeRect(x + 1, y + 1, w - 2, h - 2);
@@ -325,7 +330,7 @@ class FilmStage {
     for (let i = 0; i < this.n; i++) {
       const [x, y] = [(i % this.perRow) * this.frameWidth, this.strip + Math.floor(i / this.perRow) * this.frameHeight];
       context.drawImage(this.picture, ...this.source(i), x, y, w, h);
-      context.fillStyle = `rgba(14,19,25,${darkness(glow(shares[i], most)) / 255})`;
+      context.fillStyle = `rgba(${DARK},${darkness(glow(shares[i], most)) / 255})`;
       context.fillRect(x, y, w, h);
       const bar = most > 0 ? (10 * Math.abs(shares[i])) / most : 0;
       context.fillStyle = `rgb(${tint(shares[i])})`;
@@ -459,7 +464,7 @@ class WordStage {
       context.fillStyle = `rgb(${Math.round(112 + 143 * light)},${Math.round(122 + 126 * light)},${Math.round(136 + 90 * light)})`;
       context.fillText(this.words[i], x, y);
       if (i !== token) continue;
-      context.fillStyle = reverse ? "#ffffff" : MARK;
+      context.fillStyle = reverse ? "white" : MARK;
       context.fillRect(x, y + this.pixels * 0.22, w, 3);
     }
   }
@@ -488,7 +493,7 @@ class WordStage {
     this.answer.forEach((sign, i) => {
       if (i > (inPlay ?? Infinity) + 1) return;
       const light = reads || i === this.answer.length - 1 ? 0 : glow(past.shares[i], past.most);
-      context.fillStyle = i === asking ? MARK : light > 0.1 ? `rgba(${tint(past.shares[i])},${0.4 + 0.6 * light})` : i ? PALE : "#5b6470";
+      context.fillStyle = i === asking ? MARK : light > 0.1 ? `rgba(${tint(past.shares[i])},${0.4 + 0.6 * light})` : i ? PALE : colour("dim");
       context.fillText(sign, ...this.place(i));
     });
   }
@@ -578,10 +583,10 @@ class GridStage {
         const bright = light?.shares ? glow(light.shares[i], light.most) : 0;
         context.fillStyle = `rgba(${light?.shares ? tint(light.shares[i]) : WARM},${bright})`;
         context.fillRect(x + 2, y + 2, cell[0] - 4, cell[1] - 4);
-        context.strokeStyle = "rgba(201,209,218,0.22)";
+        context.strokeStyle = `rgba(${FAINT},0.22)`;
         context.lineWidth = 1;
         context.strokeRect(x + 2.5, y + 2.5, cell[0] - 5, cell[1] - 5);
-        context.fillStyle = bright > 0.5 ? "#14100a" : PALE;
+        context.fillStyle = bright > 0.5 ? INK : PALE;
         context.fillText(this.names[kind][i], x + cell[0] / 2, y + cell[1] / 2, cell[0] - 10);
         if (light && light.token === i) outline(context, x + 2, y + 2, cell[0] - 4, cell[1] - 4, light.reverse);
       }

@@ -3,6 +3,7 @@
 // `mount(element, message)` draws one message of `AttentionScene.packed` (core/explain/scene.py); nothing is asked of a server.
 import { SMALL, STAGES, glow, paintPicture } from "./attention_stages.js";
 import { npz, page, svg } from "./attention_files.js";
+import { colour } from "./colours.js";
 
 const FRAME_MS = 900;
 const LAST_MS = 1200; // that a film rests on its last frame before it begins again
@@ -375,10 +376,11 @@ class AttentionView {
     const tall = named ? 74 : 110;
     const best = strongest(bars);
     const ink = getComputedStyle(this.root).color;
+    const [orange, blue] = [colour("orange"), colour("blue")];
     context.font = '12px "Source Sans", "Source Sans 3", sans-serif';
     bars.forEach(([name, share], i) => {
       const h = light.most > 0 ? (tall * Math.abs(share)) / light.most : 0;
-      context.fillStyle = light.differs ? (share < 0 ? "#2F7EC7" : "#D5701F") : i === best ? "#D5701F" : "#2F7EC7";
+      context.fillStyle = (light.differs ? share >= 0 : i === best) ? orange : blue;
       context.fillRect(i * step + 0.5, tall + 6 - h, Math.max(1, step - 1.5), Math.max(h, 0.5));
       if (!named) return;
       context.save();
@@ -703,7 +705,7 @@ export async function mount(parent, message, options = {}) {
   return new AttentionView(parent, message, { ...options, picture });
 }
 
-const PARTS = ["attention_stages.js", "attention_files.js", "attention_view.js"];
+const PARTS = ["colours.js", "attention_stages.js", "attention_files.js", "attention_view.js"];
 
 // The style sheet's rules of this view, for a file of its own.
 function ownStyle() {
@@ -714,7 +716,7 @@ function ownStyle() {
       return []; // a sheet of another origin
     }
   });
-  return rules.filter((rule) => rule.cssText.includes(".attention-")).map((rule) => rule.cssText).join("\n");
+  return rules.filter((rule) => /\.attention-|--ao-night:/.test(rule.cssText)).map((rule) => rule.cssText).join("\n");
 }
 
 // A page's component: the address keeps the choice under the component's key, and a newer message keeps the reader's choice.

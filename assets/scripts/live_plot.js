@@ -2,6 +2,8 @@
 // A frame is JSON: {traces: [{name, value?}], layout: {name, value?}, chrome, play?}; a part without a value was sent before
 // (core/figures/wire.py). Plots are drawn by plotly.js, which the app serves from the installed Python package.
 
+import { colour } from "./colours.js";
+
 let plotly = null; // a promise of the library, shared by all plots of the page
 
 export function loadPlotly(address) {
@@ -225,7 +227,7 @@ class LivePlot {
 
   async download(Plotly, format) {
     const { width, height } = this.plot.getBoundingClientRect();
-    const background = css(this.parent, "--st-background-color", "#ffffff");
+    const background = css(this.parent, "--st-background-color", "white");
     const layout = { ...this.plot.layout, paper_bgcolor: background, width: undefined };
     const filename = this.chrome.filename;
     if (format !== "html") {
@@ -340,9 +342,9 @@ export function css(element, name, otherwise) {
 
 // The page's colours as the lowest layer of a plotly template: what a figure sets itself wins.
 export function theme(element) {
-  const text = css(element, "--st-text-color", "#23272e");
-  const line = css(element, "--st-border-color", "#d8d5cc");
-  const background = css(element, "--st-background-color", "#ffffff");
+  const text = css(element, "--st-text-color", colour("text"));
+  const line = css(element, "--st-border-color", colour("grey"));
+  const background = css(element, "--st-background-color", "white");
   const axis = { gridcolor: line, linecolor: line, tickcolor: line, zerolinecolor: line };
   const grown = 0.86 * parseFloat(getComputedStyle(document.documentElement).fontSize); // grows with the page's text
   const size = presenting() ? Math.max(grown, legiblePx()) : grown;

@@ -1,5 +1,6 @@
 // Signs before the live camera: the hand is drawn, glosses are named, and a game asks for a sign.
 
+import { colour } from "./colours.js";
 import { element, mounted } from "./dom.js";
 import { LiveCamera } from "./live_camera.js";
 
@@ -7,8 +8,8 @@ const BONES = [
   [0, 1], [1, 2], [2, 3], [3, 4], [0, 5], [5, 6], [6, 7], [7, 8], [5, 9], [9, 10], [10, 11], [11, 12],
   [9, 13], [13, 14], [14, 15], [15, 16], [13, 17], [0, 17], [17, 18], [18, 19], [19, 20],
 ];
-const COLOURS = ["#D5701F", "#2F7EC7"];
-const DIFFERS = "#C0392B";
+const COLOURS = [colour("orange"), colour("blue")];
+const DIFFERS = colour("red");
 const HELD = 4; // frames for which an asked sign must be the likeliest
 const PRAISE_MS = 1200;
 
@@ -125,7 +126,7 @@ class LiveSigns extends LiveCamera {
   paint(context, found) {
     const { width, height } = this.over;
     drawHands(context, found.hands, width, height, this.game && !this.game.praised ? found.differs : []);
-    drawAttention(this.attention, found.attention, getComputedStyle(this.root).getPropertyValue("--live-bar") || "#6A5FD9");
+    drawAttention(this.attention, found.attention, getComputedStyle(this.root).getPropertyValue("--live-bar") || colour("violet"));
   }
 
   tell(found) {

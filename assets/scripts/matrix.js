@@ -1,6 +1,8 @@
 // Matrices as tables (core/figures/matrix.py): the value under the pointer, downloads, and rows that choose a dial's value.
 // Listeners are the document's, as tables come and go with the page.
 
+import { colour } from "./colours.js";
+
 const tip = document.createElement("div");
 tip.id = "matrix-tip";
 tip.hidden = true;
@@ -78,7 +80,7 @@ function drawn(matrix) {
     `text-anchor="${anchor}" dominant-baseline="central" font-size="${style.fontSize}" fill="${style.color}">${safe(said)}</text>`;
   const cells = [...matrix.querySelectorAll("th, td")].map((cell) => {
     const [box, style] = [cell.getBoundingClientRect(), getComputedStyle(cell)];
-    const edge = cell.classList.contains("out") ? ' stroke="#D5701F" stroke-width="1.5"' : "";
+    const edge = cell.classList.contains("out") ? ` stroke="${colour("orange")}" stroke-width="1.5"` : "";
     const at = `x="${box.left - frame.left}" y="${box.top - frame.top}" width="${box.width}" height="${box.height}"`;
     return `<rect ${at} fill="${style.backgroundColor}"${edge}/>${text(cell) ? label(box, text(cell), style, "middle") : ""}`;
   });

@@ -1,6 +1,7 @@
 // The live page's chart: three panes over one time axis, by lightweight-charts. Axes, zoom, crosshair, lines and labels are the
 // library's; liquidity, trades, calls and volume delta are painted between its coordinates.
 
+import { parts } from "./colours.js";
 import * as data from "./terminal_data.js";
 import { DepthPicture, NO_ROW, SCALE_ROWS, SHADES, shadeOf, strength } from "./terminal_depth.js";
 
@@ -46,7 +47,7 @@ export class Chart {
     this.bid.attachPrimitive(new Painting("top", (scope) => this.paintMarks(scope)));
     this.delta.attachPrimitive(new Painting("normal", (scope) => this.paintDelta(scope)));
     for (const series of [this.zero, this.delta]) {
-      series.createPriceLine({ price: 0, lineWidth: 1, lineStyle: charts.LineStyle.Solid, axisLabelVisible: false, color: "rgba(133,140,150,0.5)" });
+      series.createPriceLine({ price: 0, lineWidth: 1, lineStyle: charts.LineStyle.Solid, axisLabelVisible: false, color: `rgba(${parts("grey")},0.5)` });
     }
     const narrow = matchMedia("(max-width: 700px)");
     const share = () => chart.panes().forEach((pane, i) => pane.setStretchFactor((narrow.matches ? [10, 1, 0.8] : [6, 1.6, 1.4])[i]));
@@ -77,7 +78,7 @@ export class Chart {
     for (const index of heads) {
       if (!this.signals.has(index)) this.signals.set(index, this.chart.addSeries(LineSeries, { ...this.zero.options(), lineVisible: true }, 1));
       const chosen = index === head;
-      const color = chosen ? colours.line : heads.indexOf(index) % 2 ? "rgba(133,140,150,0.6)" : "rgba(133,140,150,0.9)";
+      const color = chosen ? colours.line : heads.indexOf(index) % 2 ? `rgba(${parts("grey")},0.6)` : `rgba(${parts("grey")},0.9)`;
       this.signals.get(index).applyOptions({ color, lineWidth: chosen ? 2 : 1 });
     }
     this.signals.get(head).setSeriesOrder(this.chart.panes()[1].getSeries().length - 1);
@@ -188,7 +189,7 @@ export class Chart {
     const ink = `${style.color} ${style.fontFamily} ${date} ${this.config.locale} ${this.config.zone}`;
     if (ink === this.ink) return;
     this.ink = ink;
-    this.text = { color: style.color, fontFamily: style.fontFamily, background: style.getPropertyValue("--st-background-color") || "#fff" };
+    this.text = { color: style.color, fontFamily: style.fontFamily, background: style.getPropertyValue("--st-background-color") || "white" };
     this.inkColour = (style.color.match(/[\d.]+/g) ?? [128, 128, 128]).slice(0, 3).map(Number);
     this.faint = style.getPropertyValue("--st-border-color") || "#8884";
     const fontFamily = style.fontFamily;

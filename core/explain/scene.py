@@ -23,9 +23,9 @@ from core.explain.rollout import rollout
 from core.messages import N_, BadValue, compose
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
-PARTS: Final = ("attention_stages.js", "attention_files.js", "attention_view.js")
+PARTS: Final = ("colours.js", "attention_stages.js", "attention_files.js", "attention_view.js")
 """Scripts of the view, in the order in which a file of its own joins them."""
-STYLE: Final = SCRIPTS.parent / "styles" / "attention_view.css"
+STYLES: Final = [SCRIPTS.parent / "styles" / name for name in ("colours.css", "attention_view.css")]
 MAX_SIDE: Final = 512
 """Pixels of a picture's longer side in a scene; a stage is not drawn much larger."""
 MAX_SHEET: Final = 2560
@@ -371,7 +371,7 @@ class AttentionScene:
         return (
             "<!doctype html><html><head><meta charset=utf-8><meta name=viewport content='width=device-width'>"
             f"<title>{html.escape(self.answer or self.stage.name)}</title>"
-            f"<style>{STYLE.read_text(encoding='utf-8')}</style></head>"
+            f"<style>{''.join(one.read_text(encoding='utf-8') for one in STYLES)}</style></head>"
             "<body class=attention-page><div id=view></div><script type=module>\n"
             f"{script}\nconst text = atob({json.dumps(packed)});\n"
             "mount(document.getElementById('view'), Uint8Array.from(text, (c) => c.charCodeAt(0)));\n</script></body></html>"

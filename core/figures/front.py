@@ -11,12 +11,14 @@ from html import escape
 from itertools import groupby
 from typing import Any, Final
 
+from core.figures.colours import PALETTE
+
 HEIGHT: Final = 100
 RIBBON: Final = 11
 """Height of a ribbon of calls, where the picture is 100 high."""
-COLOURS: Final = ("#D5701F", "#A9AEB6", "#2F7EC7")
+COLOURS: Final = (PALETTE["orange"], PALETTE["grey"], PALETTE["blue"])
 """Of down, stationary and up."""
-POINT: Final = "#FFD23F"
+POINT: Final = PALETTE["point"]
 BONES: Final = (
     (0, 1, 2, 3, 4),
     (0, 5, 6, 7, 8),
@@ -37,7 +39,8 @@ def market_picture(mids: Sequence[float], calls: Sequence[int], truths: Sequence
     low, high = min(mids), max(mids)
     room = HEIGHT - 2 * RIBBON - 10
     points = " ".join(f"{at},{4 + room * (high - mid) / ((high - low) or 1):.2f}" for at, mid in enumerate(mids))
-    line = f'<polyline points="{points}" fill="none" stroke="#6F8196" stroke-width="2" vector-effect="non-scaling-stroke"/>'
+    stroke = f'fill="none" stroke="{PALETTE["price"]}" stroke-width="2" vector-effect="non-scaling-stroke"'
+    line = f'<polyline points="{points}" {stroke}/>'
     box = f"0 0 {len(mids)} {HEIGHT}"
     return (
         _drawing(line + _ribbon(calls, HEIGHT - 2 * RIBBON - 2), box)

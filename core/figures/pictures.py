@@ -15,20 +15,20 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
+from core.figures.colours import clear
 from core.figures.style import BLUE, GREY, ORANGE, Scale, Write, base_layout, figure_of
 from core.figures.traces import Trace, bars, chart
 from core.messages import translate as _
 from core.vision.pictures import Bytes, png
 
-GREYS: Final[Scale] = [(0.0, "#000000"), (1.0, "#FFFFFF")]
-GLOW: Final[Scale] = [
-    (0.0, "rgba(255,140,30,0)"), (0.15, "rgba(255,140,30,0.12)"), (0.5, "rgba(255,150,40,0.5)"), (1.0, "rgba(255,170,60,0.92)"),
-]  # fmt: skip
+GREYS: Final[Scale] = [(0.0, "black"), (1.0, "white")]
+GLOW: Final[Scale] = [(at, clear("mark", alpha)) for at, alpha in ((0.0, 0.0), (0.15, 0.12), (0.5, 0.5), (1.0, 0.92))]
 """From nothing to much over a grey picture; opacity shows the value on light and dark parts, also to colour-blind readers."""
 SIGNED_GLOW: Final[Scale] = [
-    (0.0, "rgba(226,110,20,0.92)"), (0.25, "rgba(226,110,20,0.5)"), (0.45, "rgba(226,110,20,0.08)"), (0.5, "rgba(133,140,150,0)"),
-    (0.55, "rgba(47,126,199,0.1)"), (0.75, "rgba(47,126,199,0.6)"), (1.0, "rgba(47,126,199,0.95)"),
-]  # fmt: skip
+    *((at, clear("orange", alpha)) for at, alpha in ((0.0, 0.92), (0.25, 0.5), (0.45, 0.08))),
+    (0.5, clear("grey", 0)),
+    *((at, clear("blue", alpha)) for at, alpha in ((0.55, 0.1), (0.75, 0.6), (1.0, 0.95))),
+]
 """From lowered to raised over a grey picture: the colours of `style.DIVERGING` with opacity as in `GLOW`."""
 BLOCK: Final = 4
 """Enlargement from which on single pixels are drawn as squares."""
@@ -146,7 +146,7 @@ def overlay_figure(
         glow |= {"name": "patches", "customdata": numbers, "hovertemplate": hover + "<extra></extra>"}
         traces.append(glow | {"showscale": True, "colorbar": bar})
     shapes = [
-        {"type": "line", "line": {"color": "rgba(133,140,150,0.55)", "width": 1}} | ends
+        {"type": "line", "line": {"color": clear("grey", 0.55), "width": 1}} | ends
         for k in range(patch, side, patch)
         for ends in ({"x0": k, "x1": k, "y0": 0, "y1": side}, {"y0": k, "y1": k, "x0": 0, "x1": side})
     ]

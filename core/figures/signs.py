@@ -60,7 +60,7 @@ def clip_figure(
              bar={"title": {"text": _("Probability"), "side": "right"}}, x0=float(seconds[0]), dx=step,
              y=np.arange(len(shown)), customdata=[[names[label]] * steps for label in shown]),
         marks(seconds[marked], [rows[int(best[t])] for t in marked], _("Likeliest label of the frame"), hover="",
-              marker={"size": 6, "color": ORANGE, "line": {"width": 1, "color": "#FFFFFF"}}),
+              marker={"size": 6, "color": ORANGE, "line": {"width": 1, "color": "white"}}),
     ]  # fmt: skip
     height = clip_height(len(shown), strip=bool(strip))
     top = 1 - (STRIP_PX + 24) / height if strip else 1.0

@@ -13,12 +13,14 @@ from typing import Any, Final, Literal
 import plotly.graph_objects as go
 from plotly.basedatatypes import BaseTraceType
 
-BLUE: Final = "#2F7EC7"
-ORANGE: Final = "#D5701F"
-GREY: Final = "#858C96"
-VIOLET: Final = "#6A5FD9"
-BROWN: Final = "#97563B"
-GREEN: Final = "#2A9A78"
+from core.figures.colours import PALETTE, clear
+
+BLUE: Final = PALETTE["blue"]
+ORANGE: Final = PALETTE["orange"]
+GREY: Final = PALETTE["grey"]
+VIOLET: Final = PALETTE["violet"]
+BROWN: Final = PALETTE["brown"]
+GREEN: Final = PALETTE["green"]
 
 SERIES: Final = (BLUE, ORANGE, GREEN, VIOLET, BROWN, GREY)
 """Colours of unordered series, in this order."""
@@ -37,10 +39,10 @@ SEQUENTIAL: Final[Scale] = [
 ]  # fmt: skip
 """Low to high, opaque: cividis (Nunez et al. 2018), which looks alike to normal and colour-blind eyes."""
 
-SEQUENTIAL_CLEAR: Final[Scale] = [(0.0, "rgba(47,126,199,0)"), (0.25, "rgba(47,126,199,0.28)"), (1.0, "rgba(47,126,199,1)")]
+SEQUENTIAL_CLEAR: Final[Scale] = [(at, clear("blue", alpha)) for at, alpha in ((0.0, 0.0), (0.25, 0.28), (1.0, 1.0))]
 """Zero (transparent) to high, for a heatmap with lines over it."""
 
-DIVERGING: Final[Scale] = [(0.0, "rgba(213,112,31,1)"), (0.5, "rgba(133,140,150,0.08)"), (1.0, "rgba(47,126,199,1)")]
+DIVERGING: Final[Scale] = [(0.0, clear("orange", 1)), (0.5, clear("grey", 0.08)), (1.0, clear("blue", 1))]
 """Negative, zero (nearly transparent), positive; use with `zmid=0`."""
 
 TEMPLATE: Final = go.layout.Template(

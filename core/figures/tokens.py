@@ -32,7 +32,7 @@ def numbers_figure(
     # A label a cell: plotly would give all of them one colour, and grey levels need black on white and white on black.
     labels = [
         {"x": j, "y": i, "text": words[i][j], "showarrow": False, "font": {"size": 12}}
-        | ({"font": {"size": 12, "color": "#000000" if z[i, j] > 127 else "#FFFFFF"}} if grey else {})
+        | ({"font": {"size": 12, "color": "black" if z[i, j] > 127 else "white"}} if grey else {})
         for i in range(z.shape[0])
         for j in range(z.shape[1])
     ]

@@ -23,8 +23,6 @@ KEPT: Final = "predict:kept"
 FROZEN: Final = "predict:frozen"
 """Session state: page and part, and the question that was revealed there."""
 
-CSS: Final = ".st-key-predict { border-left: 4px solid #D5701F; padding-left: 0.9rem; }"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -93,7 +91,6 @@ def ask(make: Callable[[], Question | None]) -> bool:
     question = frozen() or make()
     if question is None:
         return True
-    st.html(f"<style>{CSS}</style>")
     with st.container(key="predict"):
         _show(question)
     return bool(st.session_state.get(f"predict:{question.key}:revealed"))

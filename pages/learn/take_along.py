@@ -23,7 +23,7 @@ def qr_code(text: str) -> str:
     One of the eight masks is taken, as any is legible: to compare them all took up to a fifth of a dial's time.
     """
     code = segno.make(text, error="m", micro=False, mask=MASK)
-    return f'<img alt="" src="{code.svg_data_uri(border=4, light="#fff", scale=8)}" style="width:100%">'
+    return f'<img alt="" src="{code.svg_data_uri(border=4, light="white", scale=8)}" style="width:100%">'
 
 
 def offer(page: str, part: str, title: str, values: Callable[[], Mapping[str, Any]] | None) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from core.figures.colours import PALETTE
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
 from core.market import stream
 from core.market.answers.one_answer import FEWEST, RIVALS
@@ -38,8 +39,7 @@ TONES: Final[Mapping[Status, str]] = {
 """Colours of the statuses; one that is not here is plain."""
 
 
-RED: Final = "#C23B3B"
-WRONG: Final = "#B3478A"
+WRONG: Final = PALETTE["wrong"]
 """Wrong calls: told from right ones by hue and lightness, under every common colour blindness too."""
 NOTICE: Final = (
     'Charts: <a href="https://www.tradingview.com/">TradingView Lightweight Charts™</a>, © 2026 TradingView, Inc., Apache-2.0.'
@@ -58,7 +58,7 @@ class Palette:
 
 PALETTES: Final = {
     "safe": Palette(up=BLUE, down=ORANGE, right=GREEN, wrong=WRONG),
-    "greenred": Palette(up=GREEN, down=RED, right=BLUE, wrong=ORANGE),
+    "greenred": Palette(up=GREEN, down=PALETTE["red"], right=BLUE, wrong=ORANGE),
 }
 """`safe` is legible under every common colour blindness; `greenred` is what trading screens use."""
 

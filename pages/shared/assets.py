@@ -26,6 +26,7 @@ from pages.shared.navigation import ENTRIES, NO_PAGE, base_path
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
 STYLES: Final = SCRIPTS.parent / "styles"
 OF_EVERY_PAGE: Final = (
+    "colours",
     "app",
     "attention_view",
     "live_plot",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from itertools import combinations
 from pathlib import Path
@@ -89,3 +90,21 @@ def test_backgrounds_and_inks_are_left_to_the_page() -> None:
     base = TEMPLATE.to_plotly_json()["layout"]
     assert base["paper_bgcolor"] == base["plot_bgcolor"] == "rgba(0,0,0,0)"
     assert "font" not in base and "gridcolor" not in base["xaxis"]
+
+
+def test_colours_are_written_in_one_file() -> None:
+    """Beside the theme, which Streamlit reads, and cividis, which is a published scale."""
+    root = Path(__file__).resolve().parents[3]
+    files = [
+        *root.glob("core/**/*.py"),
+        *root.glob("pages/**/*.py"),
+        *root.glob("assets/scripts/*.js"),
+        *root.glob("assets/styles/*.css"),
+    ]
+    assert len(files) > 400
+    written = {
+        file.name: found
+        for file in files
+        if (found := re.findall(r"#(?:[0-9a-fA-F]{3}){1,2}\b(?! \{)", re.sub(r"&#\w+;", "", file.read_text(encoding="utf-8"))))
+    }
+    assert set(written) == {"colours.css", "style.py"} and len(written["style.py"]) == 9

@@ -21,7 +21,7 @@ def test_a_grid_shows_its_numbers() -> None:
 
 def test_grey_levels_are_written_legibly() -> None:
     figure = figures.numbers_figure(np.array([[0, 255]], np.uint8), grey=True)
-    assert [label.font.color for label in figure.layout.annotations] == ["#FFFFFF", "#000000"]
+    assert [label.font.color for label in figure.layout.annotations] == ["white", "black"]
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 255)
 
 

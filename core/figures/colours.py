@@ -1,0 +1,17 @@
+"""Colours of the app by name, read from `assets/styles/colours.css`, where they are written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+FILE: Final = Path(__file__).resolve().parents[2] / "assets" / "styles" / "colours.css"
+PALETTE: Final = dict(re.findall(r"--ao-([a-z-]+): (#[0-9A-F]{6});", FILE.read_text(encoding="utf-8")))
+"""`#RRGGBB` by name."""
+
+
+def clear(name: str, alpha: float) -> str:
+    """A colour that lets the page through: `rgba(...)`, alpha from 0 (all of it) to 1 (nothing)."""
+    red, green, blue = bytes.fromhex(PALETTE[name][1:])
+    return f"rgba({red},{green},{blue},{alpha:g})"
