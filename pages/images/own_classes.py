@@ -26,7 +26,7 @@ from core.vision.pictures import Bytes
 from pages.images import cached_results, live_camera, picture_source, sheet
 from pages.images.model_choice import show_if_possible
 from pages.images.sheet import COLUMNS
-from pages.shared import controls
+from pages.shared import controls, upload_caps
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, ngettext, number, percent, prose
 from pages.shared.live_plot import live_plot
@@ -78,7 +78,7 @@ def show_class(classifier: Classifier, row: int, name: str) -> None:
     """A class's files, and its pictures on a sheet: a click takes one out."""
     seen: set[str] = st.session_state.setdefault("own:seen", set())
     pictures = pictures_of(row)  # here, as a press stops the run at any look at the session: also between the two lines below
-    for file in st.file_uploader(
+    for file in upload_caps.file_uploader(
         _("Pictures of “{name}”").format(name=name), accept_multiple_files=True, key=f"own:files:{row}",
         max_upload_size=LARGEST_MB,
     ):  # fmt: skip
@@ -152,7 +152,9 @@ def keep() -> None:
 
 def load() -> None:
     """The control that takes a head saved earlier."""
-    file = st.file_uploader(_("Or go on with classes you saved (.npz)"), type=["npz"], key="own:saved", max_upload_size=1)
+    file = upload_caps.file_uploader(
+        _("Or go on with classes you saved (.npz)"), type=["npz"], key="own:saved", max_upload_size=1
+    )
     loaded = st.session_state.get("own:loaded")
     if file is None or file.file_id == loaded:
         return
@@ -202,7 +204,7 @@ def download(classifier: Classifier, head: OwnClasses) -> None:
 def ask(classifier: Classifier, head: OwnClasses) -> None:
     """A picture, and which of the classes it is."""
     st.header(_("Ask it"), anchor=False)
-    given = st.file_uploader(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
+    given = upload_caps.file_uploader(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
     image = None if given is None else image_of(classifier, given.getvalue(), given.name)
     if image is None:
         return

@@ -23,7 +23,7 @@ from core.vision.photographs import KINDS
 from core.vision.pictures import STORE, Picture, PictureError, decode
 from pages.images import cached_results, live_camera, preparation, sheet
 from pages.images.sheet import COLUMNS
-from pages.shared import brought, controls, permissions, url_state
+from pages.shared import brought, controls, permissions, upload_caps, url_state
 from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, ngettext, number
 
@@ -205,7 +205,7 @@ def link_to_view() -> None:
 
 def _uploads(paste: DeltaGenerator) -> list[str] | None:
     """Ids of the pictures in the uploader; None where it was left alone."""
-    files = st.file_uploader(
+    files = upload_caps.file_uploader(
         _("Pictures: PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF, of any size and colours"),
         accept_multiple_files=True,
         key="classify:files",

@@ -18,7 +18,7 @@ from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.windows import STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
 from pages.markets import cached_results, recorded_choice
-from pages.shared import controls, permissions, url_state
+from pages.shared import controls, permissions, upload_caps, url_state
 from pages.shared.kept_results import kept
 from pages.shared.language import _, duration, number
 
@@ -130,7 +130,9 @@ def _pick_frozen() -> tuple[str, str] | None:
 
 def _pick_file() -> tuple[str, str] | None:
     """An upload, which becomes a frozen window with a link."""
-    uploaded = st.file_uploader(_("A window saved here before (.npz)"), type="npz", key="attention:file", max_upload_size=8)
+    uploaded = upload_caps.file_uploader(
+        _("A window saved here before (.npz)"), type="npz", key="attention:file", max_upload_size=8
+    )
     if uploaded is None:
         return None
     try:

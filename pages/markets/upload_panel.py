@@ -23,7 +23,7 @@ from core.market.store.writer import FileSummary
 from core.messages import translate
 from core.service import recordings
 from core.service.access import NotAllowed
-from pages.shared import controls, permissions
+from pages.shared import controls, permissions, upload_caps
 from pages.shared.language import _, duration, moment, number, prose
 from pages.shared.stat_strip import Stat, stat_strip
 
@@ -52,7 +52,7 @@ def show() -> None:
     """Draw the panel."""
     st.header(_("Convert a file"), anchor=False)
     st.markdown(prose("library_formats"))
-    uploads = st.file_uploader(
+    uploads = upload_caps.file_uploader(
         _("One file, LOBSTER's two, or a week of them"), accept_multiple_files=True, key="upload:files", max_upload_size=MAX_MB
     )
     if not uploads:

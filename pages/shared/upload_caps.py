@@ -1,20 +1,26 @@
-"""Refuses uploads that would be too much for the server's memory, before they are read, and tells the page why."""
+"""Refuses uploads that no widget asks for or that would be too much for the server's memory, and tells the page why.
+
+Streamlit's address of an upload names the tab alone, and its server knows the limit of `server.maxUploadSize` alone: that of a
+widget is the browser's. So the largest one of the tab's page counts here, and `file_uploader` leaves out what is above its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections import OrderedDict
-from typing import Final
+from typing import Any, Final
 
+import streamlit as st
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as ReceivedMessage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.messages import Message, translate
+from core.messages import Message, compose, translate
 from core.service.access import requester_of
+from core.service.limits import MIB, SOCKETS
 from core.service.uploads import UploadCaps
 from core.store import Holder
 from pages.shared import controls, permissions, service_routes, streamlit_private
@@ -24,7 +30,31 @@ MAX_REFUSALS: Final = 256
 STALLED_S: Final = 30.0
 """Seconds without a byte after which an upload is given up."""
 
+MAX_TABS: Final = 2 * SOCKETS.total
+FRAMING: Final = MIB // 16
+"""Bytes of an upload besides the file's."""
+
 _refusals: OrderedDict[str, Message] = OrderedDict()
+_asked: OrderedDict[str, tuple[str, int]] = OrderedDict()
+"""By tab: its page, and MiB of the largest file that a widget of it takes."""
+
+
+def file_uploader(label: str, *, max_upload_size: int, **options: Any) -> Any:
+    """As `st.file_uploader`, with a limit that the server keeps too."""
+    context = get_script_run_ctx()
+    if context is not None:
+        page, most = _asked.pop(context.session_id, ("", 0))
+        _asked[context.session_id] = (
+            context.page_script_hash,
+            max(max_upload_size, most if page == context.page_script_hash else 0),
+        )
+        while len(_asked) > MAX_TABS:
+            _asked.popitem(last=False)
+    given = st.file_uploader(label, max_upload_size=max_upload_size, **options)
+    fitting = [
+        one for one in (given if isinstance(given, list) else [given]) if one is not None and one.size <= max_upload_size * MIB
+    ]
+    return fitting if isinstance(given, list) else next(iter(fitting), None)
 
 
 class UploadCheck:
@@ -44,7 +74,7 @@ class UploadCheck:
             await PlainTextResponse("An upload says its size first (Content-Length).\n", status_code=411)(scope, receive, send)
             return
         size, by = int(length), (visitor, service_routes.requester(scope).limited_by)
-        refusal = self.caps.begin(by, size, held_uploads())
+        refusal = above_limit(visitor, size) or self.caps.begin(by, size, held_uploads())
         if refusal is not None:
             tell(visitor, refusal)
             await PlainTextResponse(f"{refusal}\n", status_code=413)(scope, receive, send)
@@ -61,6 +91,12 @@ class UploadCheck:
             await self.app(scope, arriving, send)
         finally:
             self.caps.end(by, size)
+
+
+def above_limit(visitor: str, size: int) -> Message | None:
+    """Says why an upload is larger than any that the visitor's page takes."""
+    most = _asked.get(visitor, ("", 0))[1]
+    return compose("This page takes files of up to {most} MiB.", most=most) if size > most * MIB + FRAMING else None
 
 
 def held_uploads() -> dict[Holder, int]:

@@ -17,7 +17,7 @@ from core.signs.tracks import FPS, TrackSentence
 from core.signs.video import Fit, Footage, VideoError
 from core.vision.pictures import SUFFIXES as PICTURES
 from core.vision.pictures import PictureError
-from pages.shared import brought, controls, permissions, url_state
+from pages.shared import brought, controls, permissions, upload_caps, url_state
 from pages.shared.language import _, duration, number
 from pages.signs import cached_results
 from pages.signs.cached_results import Clip
@@ -137,7 +137,7 @@ def upload_film(*, on_change: Callable[[], None]) -> Any:
         forget_clip()
         on_change()
 
-    st.file_uploader(
+    upload_caps.file_uploader(
         _("Film or picture: mp4, mov, webm, mkv, avi, gif, or a photograph"),
         type=sorted({*video.SUFFIXES, *PICTURES}),
         key=key,
@@ -149,7 +149,7 @@ def upload_film(*, on_change: Callable[[], None]) -> Any:
 
 def upload_pictures() -> Sequence[Any]:
     """The picker of several pictures; the files."""
-    return st.file_uploader(
+    return upload_caps.file_uploader(
         _("Pictures in the order of their names, one or more of each sign"),
         type=list(PICTURES),
         accept_multiple_files=True,

@@ -20,7 +20,7 @@ from core.signs.edits import edit_table
 from core.signs.metrics import BleuScore, EditCell, Sentence, Smoothing
 from pages.learn import diagram, lesson, predict, projector, questions, take_along
 from pages.learn.predict import Question
-from pages.shared import controls, url_state
+from pages.shared import controls, upload_caps, url_state
 from pages.shared.language import N_, _, number, percent, prose, significant
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -154,7 +154,7 @@ def _pick() -> tuple[list[Sentence], list[Sentence]]:
 
 def _from_file(label: str, key: str, otherwise: str) -> str:
     """The text of an uploaded file, in place of what is written above."""
-    file = st.file_uploader(label, type=["txt", "tsv", "csv"], key=key, max_upload_size=MAX_FILE_MB)
+    file = upload_caps.file_uploader(label, type=["txt", "tsv", "csv"], key=key, max_upload_size=MAX_FILE_MB)
     if file is None:
         return otherwise
     try:
