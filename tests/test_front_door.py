@@ -17,7 +17,6 @@ import aiohttp
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from yarl import URL
 
 from tests.browser.server import ROOT, AppServer, serve
 
@@ -138,7 +137,7 @@ def test_an_upload_above_its_widgets_limit_is_refused_before_it_is_read(server: 
                 elif said.WhichOneof("type") == "file_urls_response":
                     break
             async with session.get(f"{server.url}/_stcore/health"):
-                token = session.cookie_jar.filter_cookies(URL(server.url))["_streamlit_xsrf"].value
+                token = next(cookie.value for cookie in session.cookie_jar if cookie.key == "_streamlit_xsrf")
             form = aiohttp.FormData()
             form.add_field("file", b"x" * most, filename="large.png")
             address = server.url + said.file_urls_response.file_urls[0].upload_url
