@@ -18,7 +18,6 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.garbage_collection import freeze_loaded
 from core.messages import Refusal
@@ -123,7 +122,7 @@ def main() -> None:
     freeze_loaded()
 
 
-if get_script_run_ctx(suppress_warning=True) is None:
+if streamlit_private.this_run() is None:
     # Whole before any page runs: Plotly takes these from `sys.modules`, even while another visitor's page imports them.
     for name in ("pandas", "PIL.Image"):
         import_module(name)

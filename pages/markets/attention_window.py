@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.market.book import STEP_MS, BookError
 from core.market.hub import hub
@@ -18,7 +17,7 @@ from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.windows import STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
 from pages.markets import cached_results, recorded_choice
-from pages.shared import controls, permissions, upload_caps, url_state
+from pages.shared import controls, permissions, streamlit_private, upload_caps, url_state
 from pages.shared.kept_results import kept
 from pages.shared.language import _, duration, number
 
@@ -254,8 +253,7 @@ def _move(windows: RecordedWindows, by: float) -> None:
 
 def _running(key: str) -> MarketSession | None:
     """The session of a running feed, which is kept running by this page; None where it has stopped."""
-    context = get_script_run_ctx()
-    return hub().join(f"{context.session_id if context else 'nobody'}:attention", key)
+    return hub().join(f"{streamlit_private.tab()}:attention", key)
 
 
 def _newest(source: WindowSource) -> FrozenWindow | None:

@@ -30,7 +30,7 @@ from pages.markets import (
 from pages.markets.call_rules import unknown_market
 from pages.markets.live_controls import ViewChoices
 from pages.markets.terminal import TerminalChoices
-from pages.shared import controls, permissions
+from pages.shared import controls, permissions, streamlit_private
 from pages.shared.language import _
 
 FALLBACK = "live:fallback"
@@ -87,7 +87,7 @@ def main() -> None:
 
 def _session(source: MarketSource, start: Callable[[], MarketSession], predictor: Predictor) -> MarketSession:
     """The source's session; of a recording the one that all share, where others' own playbacks take every place."""
-    viewer = watched_feeds.viewer_id()
+    viewer = streamlit_private.tab()
     try:
         return hub().watch(viewer, source.key, start, address=permissions.visitor().limited_by)
     except TooManyFeeds:
@@ -101,7 +101,7 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
 
 
 def _screen(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:
-    viewer = watched_feeds.viewer_id()
+    viewer = streamlit_private.tab()
 
     def commanded(name: str, value: Any) -> None:
         """A key or a press on the screen."""

@@ -16,7 +16,7 @@ from core.market.store.index import RecordingError
 from core.market.wall import WallRow, wall_row
 from core.messages import translate
 from pages.markets import toolbar, wall_markets, watched_feeds
-from pages.shared import controls, permissions
+from pages.shared import controls, permissions, streamlit_private
 from pages.shared.language import _
 
 FOLLOW = """<script>
@@ -60,7 +60,7 @@ def rows_now() -> tuple[list[tuple[MarketSource, WallRow]], list[str]]:
     for source in sources:
         try:
             session = hub().watch(
-                watched_feeds.viewer_id(),
+                streamlit_private.tab(),
                 source.key,
                 lambda source=source: MarketSession(source.feed(), predictor),  # type: ignore[misc]
                 address=by.limited_by,

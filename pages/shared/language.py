@@ -32,11 +32,10 @@ import streamlit as st
 from babel import Locale, UnknownLocaleError, dates, numbers, units
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import messages
 from core.messages import N_ as N_
-from pages.shared import url_state
+from pages.shared import streamlit_private, url_state
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 SOURCE: Final = "en"
@@ -82,11 +81,11 @@ def regional() -> str:
     """The reader's language with the region whose numbers and dates it has, where the browser names one: "es-PE", "es"."""
     if (chosen := _chosen.get()) is not None:
         return chosen
-    run = get_script_run_ctx(suppress_warning=True)
+    run = streamlit_private.this_run()
     if run is None:
         return _with_region(_asked_for())
-    if (known := _of_run.get()) is None or known[0] is not run.cursors:  # each run has new ones
-        _of_run.set(known := (run.cursors, _with_region(_asked_for())))
+    if (known := _of_run.get()) is None or known[0] is not run:
+        _of_run.set(known := (run, _with_region(_asked_for())))
     return known[1]
 
 
@@ -141,7 +140,7 @@ def _(message: str) -> str:
 
 
 def _outside_a_run() -> bool:
-    return _chosen.get() is None and get_script_run_ctx(suppress_warning=True) is None
+    return _chosen.get() is None and streamlit_private.this_run() is None
 
 
 def _for_this_viewer(message: str) -> str:

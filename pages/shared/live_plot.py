@@ -21,11 +21,10 @@ from typing import Any, Final, cast
 
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.figures import wire
 from core.figures.play import Play
-from pages.shared import assets
+from pages.shared import assets, streamlit_private
 from pages.shared.language import _, regional
 
 PLAYER_PX: Final = 66
@@ -131,8 +130,7 @@ export default async function (component) {{
 
 def _already_sent(memory: str) -> dict[str, int]:
     """Digests of the traces that the browser has: in a run of the whole page none, as the browser may have a new plot then."""
-    context = get_script_run_ctx()
-    if context is None or not context.fragment_ids_this_run:
+    if not streamlit_private.of_a_fragment():
         return {}
     return cast("dict[str, int]", st.session_state.get(memory, {}))
 

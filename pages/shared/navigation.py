@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.shared import streamlit_private
 from pages.shared.language import N_, _, current
 
 MARKET_STREAM: Final = "stream/market"
@@ -139,7 +139,7 @@ def beside(url: str) -> list[PageEntry]:
 
 def sections() -> dict[str, list[Any]]:
     """Streamlit's pages by translated section, for `st.navigation`, which writes into them."""
-    if get_script_run_ctx(suppress_warning=True) is None:
+    if streamlit_private.this_run() is None:
         return _sections()
     language = current()
     if language not in _MADE:

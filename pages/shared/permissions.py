@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.messages import translate
 from core.service.access import OPEN_VARIABLE, RIGHTS, Action, RequestAddress, Visitor, visitor_of
@@ -20,8 +19,7 @@ def has_sign_in() -> bool:
 
 def visitor() -> Visitor:
     """Visitor whose page this run draws. Of a run without a connection nothing is known, and so it is a stranger's."""
-    context = get_script_run_ctx()
-    tab = context.session_id if context else "nobody"
+    tab = streamlit_private.tab()
     came = streamlit_private.came_by(tab) or ({}, "")
     sign_in = has_sign_in()
     user: Mapping[str, object] | None = dict(st.user) if sign_in and st.user.is_logged_in else None

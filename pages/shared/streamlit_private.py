@@ -12,12 +12,37 @@ from weakref import WeakValueDictionary
 
 from streamlit.runtime import Runtime
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state import SafeSessionState, SessionState
 
 _plain = SafeSessionState.__init__
 _locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
 """By the identity of the state, which lives as long as what holds its lock."""
 _finding = threading.Lock()
+
+
+def this_run() -> object | None:
+    """What tells this thread's run of a page from any other; None outside of one."""
+    run = get_script_run_ctx(suppress_warning=True)
+    return None if run is None else run.cursors  # each run has new ones
+
+
+def of_a_fragment() -> bool:
+    """Tells whether this run is of a part of the page."""
+    run = get_script_run_ctx()
+    return run is not None and bool(run.fragment_ids_this_run)
+
+
+def tab() -> str:
+    """Id of the browser tab whose page runs here."""
+    run = get_script_run_ctx()
+    return "nobody" if run is None else run.session_id
+
+
+def page() -> str:
+    """What tells the page that runs here from the app's others."""
+    run = get_script_run_ctx()
+    return "" if run is None else run.page_script_hash
 
 
 def take_pages_from_navigation() -> None:

@@ -16,7 +16,6 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as ReceivedMessage
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.messages import Message, compose, translate
 from core.service.access import requester_of
@@ -41,15 +40,11 @@ _asked: OrderedDict[str, tuple[str, int]] = OrderedDict()
 
 def file_uploader(label: str, *, max_upload_size: int, **options: Any) -> Any:
     """As `st.file_uploader`, with a limit that the server keeps too."""
-    context = get_script_run_ctx()
-    if context is not None:
-        page, most = _asked.pop(context.session_id, ("", 0))
-        _asked[context.session_id] = (
-            context.page_script_hash,
-            max(max_upload_size, most if page == context.page_script_hash else 0),
-        )
-        while len(_asked) > MAX_TABS:
-            _asked.popitem(last=False)
+    tab, page = streamlit_private.tab(), streamlit_private.page()
+    before, most = _asked.pop(tab, ("", 0))
+    _asked[tab] = page, max(max_upload_size, most if before == page else 0)
+    while len(_asked) > MAX_TABS:
+        _asked.popitem(last=False)
     given = st.file_uploader(label, max_upload_size=max_upload_size, **options)
     fitting = [
         one for one in (given if isinstance(given, list) else [given]) if one is not None and one.size <= max_upload_size * MIB
@@ -119,7 +114,6 @@ def tell(visitor: str, refusal: Message) -> None:
 
 def show_refusal() -> None:
     """Says once why this visitor's last upload was refused."""
-    context = get_script_run_ctx()
-    refusal = _refusals.pop(context.session_id, None) if context else None
+    refusal = _refusals.pop(streamlit_private.tab(), None)
     if refusal is not None:
         controls.notice("closed", translate(refusal))

@@ -14,6 +14,7 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.state import SafeSessionState, SessionState
+from streamlit.testing.v1 import AppTest
 
 from pages.shared import streamlit_private
 from tests.test_docs import ROOT
@@ -106,9 +107,42 @@ def test_sessions_uploads_and_connections_are_where_they_are_looked_for(monkeypa
     assert session.again == ["the page it is on"]
 
 
+def test_a_run_tells_itself_its_tab_and_its_page() -> None:
+    """A run of the whole page, its part, a run of another tab, and no run."""
+
+    def page() -> None:
+        import streamlit as st
+
+        from pages.shared import streamlit_private
+
+        def note() -> None:
+            run = streamlit_private.this_run()
+            kept = (run is streamlit_private.this_run(), streamlit_private.tab(), streamlit_private.page())
+            st.session_state.setdefault("runs", []).append((*kept, streamlit_private.of_a_fragment(), run))
+
+        note()
+
+        @st.fragment
+        def part() -> None:
+            st.button("again")
+            note()
+
+        part()
+
+    app, other = AppTest.from_function(page).run(), AppTest.from_function(page).run()
+    app.button[0].click().run()
+    first, within, *_rest = app.session_state["runs"]
+    elsewhere = other.session_state["runs"][0]
+    assert first[0] and first[4] is within[4] and first[4] is not elsewhere[4], f"{BROKEN} ScriptRunContext.cursors"
+    assert first[1] and first[1] == within[1], f"{BROKEN} ScriptRunContext.session_id"
+    assert first[2] and first[2] == within[2], f"{BROKEN} ScriptRunContext.page_script_hash"
+    assert first[3] is False, f"{BROKEN} ScriptRunContext.fragment_ids_this_run"
+    assert (streamlit_private.this_run(), streamlit_private.tab(), streamlit_private.page()) == (None, "nobody", "")
+
+
 def test_nothing_private_of_streamlit_stands_elsewhere() -> None:
     told = re.compile(
-        r"\._(session_mgr|client_state|session_storage)|SafeSessionState|PagesManager|_is_origin_allowed|file_storage"
+        r"streamlit\.runtime|get_script_run_ctx|\._(session_mgr|client_state|session_storage)|SafeSessionState|PagesManager|_is_origin_allowed|file_storage"
     )
     product = [ROOT / "streamlit_app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "core").rglob("*.py")]
     assert [path.name for path in product if told.search(path.read_text(encoding="utf-8"))] == ["streamlit_private.py"]
