@@ -64,10 +64,7 @@ check: lint
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site
 
-REFUSALS := BadValue BookError BooksDiffer CTCError CatalogueUnavailable CheckpointError EmptyList \
-	FeedFailed FindingError FormatError GradientError JournalError MissingModels NotAllowed \
-	NpzError OutOfStep OwnClassesError PhotographsError PictureError ReadingError RecordingError \
-	UnusableBook VideoError WentQuiet WindowError
+REFUSALS = $(shell $(BIN)/python scripts/refusals.py)
 
 messages: $(VENV)/.installed
 	$(BIN)/pybabel -q extract --mapping babel.cfg --keywords N_ --keywords compose $(REFUSALS:%=--keywords %) --no-location --sort-output --output .messages.pot .

@@ -5,9 +5,9 @@ Core writes English. An app registers a translator once, and figures and errors 
     register(catalogue.gettext)
     raise FeedFailed("{name} is under maintenance", name="Binance")
 
-`compose` marks its first argument for extraction, as `_` does, and so does each `Refusal`, which composes its text (the Makefile
-lists them). The result is a string that keeps its template and values, also through an exception's `str(error)`. Formatting or
-joining it gives a plain string, which can no longer be translated.
+`compose` marks its first argument for extraction, as `_` does, and so does each `Refusal`, which composes its text. The result is
+a string that keeps its template and values, also through an exception's `str(error)`. Formatting or joining it gives a plain
+string, which can no longer be translated.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ class Refusal(Exception):
     """An error for a person.
 
     Args:
-        text: its sentence; with `values` a template of one, as `compose` has it.
+        text: its sentence, or with `values` a template of one, as `compose` has it; a literal, which is extracted.
     """
 
     def __init__(self, text: str = "", **values: Any) -> None:
-        super().__init__(compose(text, **values) if values else text)
+        composed = isinstance(text, Message) or (not values and "{" in text)  # the second: a text of somebody else's
+        super().__init__(text if composed else compose(text, **values))
 
 
 class BadValue(Refusal, ValueError):

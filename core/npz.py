@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import ArrayLike, NDArray
 
-from core.messages import Refusal, compose
+from core.messages import Refusal
 
 
 class NpzError(Refusal, ValueError):
@@ -56,7 +56,7 @@ def from_bytes(data: bytes, names: Sequence[str], *, max_bytes: int) -> dict[str
     except NpzError:
         raise
     except Exception as error:  # zipfile, zlib and numpy's header parser raise almost anything for damaged bytes
-        raise NpzError(compose("it is damaged, or no .npz file")) from error
+        raise NpzError("it is damaged, or no .npz file") from error
 
 
 def _array(archive: zipfile.ZipFile, member: str) -> NDArray[Any]:

@@ -64,7 +64,7 @@ class Budget:
     mib: int = 300
 
 
-class Stopped(Refusal):
+class Stopped(Exception):
     """An order without an answer.
 
     Attributes:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.explain.rollout import rollout
-from core.messages import N_, BadValue, compose
+from core.messages import N_, BadValue
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
 PARTS: Final = ("colours.js", "attention_stages.js", "attention_files.js", "attention_view.js")
@@ -288,7 +288,7 @@ class AttentionScene:
     def __post_init__(self) -> None:
         tokens = self.stage.tokens()
         if not self.layers:
-            raise BadValue(compose("the scene has no layers: give one map or more"))
+            raise BadValue("the scene has no layers: give one map or more")
         for one in self.layers:
             shape = one.weights.shape
             kind = one.kind or next(iter(tokens))

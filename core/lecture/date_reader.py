@@ -17,7 +17,7 @@ from core.device import Placement, falls_back
 from core.explain.scene import AttentionScene, LayerMaps, WordStage
 from core.lecture import dates, decoding
 from core.lecture.decoding import DateHypothesis, Trace
-from core.messages import Refusal, compose
+from core.messages import Refusal
 from core.models.transformer import Transformer
 
 NAME = "dates"
@@ -106,7 +106,7 @@ class DateReader:
         """
         plain = dates.normalise(text)
         if not plain:
-            raise ReadingError(compose("the text is empty: type a date, such as 3 de mayo de 1979"))
+            raise ReadingError("the text is empty: type a date, such as 3 de mayo de 1979")
         if len(plain) > self.model.config.length:
             raise ReadingError(
                 "the text has {count} characters: the model takes at most {most}", count=len(plain), most=self.model.config.length

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from core.lecture.tokens import TokenError, embed, random_numbers
 from core.market.book import BookError
-from core.messages import compose
 from core.models.recurrent import GATES, LSTM, RNN
 from core.nn import scaled_dot_product_attention
 
@@ -50,7 +49,7 @@ def standardised_price(mid: Array, *, length: int, every: int) -> Array:
     taken = mid[: length * every : every]
     if len(taken) < length:
         raise BookError(
-            compose("the recording ends too soon: it has {count} of {length} steps from there", count=len(taken), length=length)
+            "the recording ends too soon: it has {count} of {length} steps from there", count=len(taken), length=length
         )
     bps = (taken / taken[0] - 1) * 1e4
     spread = float(bps.std())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core import npz
 from core.market.book import FEATURES, STEP_MS, BookRows, FloatArray, first_fault
 from core.market.grid import segments
-from core.messages import Refusal, compose
+from core.messages import Refusal
 from core.store import BoundedStore, Limit
 
 KEPT = Limit(total=256, address=128, visitor=64)
@@ -190,4 +190,4 @@ def from_npz(data: bytes) -> FrozenWindow:
     except npz.NpzError as error:
         raise WindowError("the file is not a saved window: {reason}", reason=error) from error
     except (ValueError, TypeError, OverflowError) as error:  # arrays of other types
-        raise WindowError(compose("the file is not a saved window: choose an .npz file that this page has written")) from error
+        raise WindowError("the file is not a saved window: choose an .npz file that this page has written") from error

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
-from core.messages import Refusal, compose
+from core.messages import Refusal
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ATTACHED: Final = (sys.executable, "-m", "core.runs.attached")
@@ -107,7 +107,7 @@ class LocalRun(Generic[P]):
         """
         with self._lock:
             if self._process is not None and self._process.poll() is None:
-                raise RunError(compose("a run is under way already: stop it first"))
+                raise RunError("a run is under way already: stop it first")
             plan.check()
             self._drop()
             self._work, self._plan = Path(tempfile.mkdtemp(prefix=self._prefix)), plan

@@ -10,7 +10,6 @@ from typing import Any, Final
 import pandas as pd
 
 from core import checkpoints
-from core.messages import compose
 from core.runs.local_run import ATTACHED, PROGRESS, LocalRun, RunError
 
 OUT: Final = "report"
@@ -41,9 +40,9 @@ class ScorePlan:
             RunError: where no recording or no checkpoint is chosen.
         """
         if not self.places:
-            raise RunError(compose("choose a recording to score"))
+            raise RunError("choose a recording to score")
         if not self.models:
-            raise RunError(compose("choose a checkpoint to score"))
+            raise RunError("choose a checkpoint to score")
 
     def arguments(self, work: Path) -> list[str]:
         """The command's arguments, writing into `work`."""

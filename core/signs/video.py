@@ -146,7 +146,7 @@ def read_video(
     if size < 1 or fps <= 0 or most < 1 or start < 0:
         raise ValueError(f"size, fps and most must be above 0 and start 0 or more, not {size}, {fps}, {most} and {start}")
     if not data:
-        raise VideoError(compose("the file is empty: choose one that holds a video"))
+        raise VideoError("the file is empty: choose one that holds a video")
     with _opened(data) as container:
         stream, done = _picture_stream(container)
         if start:
@@ -198,7 +198,7 @@ def _sample(sampler: _Sampler, reading: _Reading, container: Any, on_frame: Call
             break
         on_frame(len(sampler.frames))
     if held is None:
-        raise VideoError(compose("no picture of the video can be decoded: the file is damaged or cut off; send it again"))
+        raise VideoError("no picture of the video can be decoded: the file is damaged or cut off; send it again")
     last, at = held
     rate = reading.rate
     shown = float(last.duration * last.time_base) if last.duration and last.time_base else 1 / rate if rate else 0.0
@@ -245,7 +245,7 @@ def of_pictures(pictures: Iterable[Frames], *, size: int, fps: float, hold: int 
         small = Image.fromarray(picture).resize(_scaled(width, height, size, fit), method)
         frames += [_square(np.asarray(small), size)] * hold
     if not frames:
-        raise VideoError(compose("there is no picture: choose one or more"))
+        raise VideoError("there is no picture: choose one or more")
     return Footage(
         frames=np.stack(frames),
         fps=fps,
@@ -267,7 +267,7 @@ def _opened(data: bytes) -> Iterator[Any]:
         if b"ftyp" in data[:32]:
             why = compose("the file is cut off: its index, which stands at its end, is missing; send the whole file")
             raise VideoError(why) from error
-        raise VideoError(compose("this is not a video that can be read: send mp4, mov, webm, mkv, avi or gif")) from error
+        raise VideoError("this is not a video that can be read: send mp4, mov, webm, mkv, avi or gif") from error
     with container:
         yield container
 
@@ -278,12 +278,12 @@ def _picture_stream(container: Any) -> tuple[Any, dict[Done, Message]]:
     streams = [one for one in container.streams.video if not one.disposition & aside]
     if not streams:
         if container.streams.audio:
-            raise VideoError(compose("the file holds only sound: send one with a picture"))
-        raise VideoError(compose("the file holds no picture: send one with a picture"))
+            raise VideoError("the file holds only sound: send one with a picture")
+        raise VideoError("the file holds no picture: send one with a picture")
     stream = next((one for one in streams if one.disposition & av.stream.Disposition.default), streams[0])
     context = stream.codec_context
     if context is None:
-        raise VideoError(compose("the video's codec is not known here: send H.264, HEVC, VP8, VP9, AV1 or gif"))
+        raise VideoError("the video's codec is not known here: send H.264, HEVC, VP8, VP9, AV1 or gif")
     _check_size(context.width, context.height)
     # Frame threads would hold a 4K picture each; slice threads of H.264 do not say that a picture is garbled.
     context.thread_type, context.thread_count = ("NONE" if context.name == "h264" else "SLICE"), THREADS

@@ -117,8 +117,12 @@ def fetch(folder: Path, *, address: str = ADDRESS, report: Report | None = None,
             data = _download(address + name, name, report, timeout)
         except (URLError, OSError, ValueError) as error:
             raise IdxError(
-                f"{name} is not in {folder} and could not be downloaded from {address} ({error}): "
-                "put the four official files there, or connect to the internet"
+                "{name} is not in {folder} and could not be downloaded from {address} ({error}): put the four official "
+                "files there, or connect to the internet",
+                name=name,
+                folder=folder,
+                address=address,
+                error=error,
             ) from error
         digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
         if digest != MD5[name]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from core import npz
-from core.messages import Refusal, compose
+from core.messages import Refusal
 from core.scores import softmax
 from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes, Picture
@@ -81,7 +81,7 @@ class OwnClasses:
             OwnClassesError: for another model than the head was fitted on.
         """
         if not self.fits(classifier):
-            raise OwnClassesError(compose("these classes were taught to another model: choose that one, or teach them again"))
+            raise OwnClassesError("these classes were taught to another model: choose that one, or teach them again")
         x = (classifier.features(image[None]) - self.mean) / self.deviation
         distance = float(_distances(x, self.centres)[0])
         return softmax(x @ self.weights.T + self.bias)[0] * (1 - self.none(distance)), distance <= self.reach
@@ -262,7 +262,7 @@ def read_own_classes(data: bytes) -> OwnClasses:
     except npz.NpzError as error:
         raise OwnClassesError("the file holds no classes taught here: {reason}", reason=error) from error
     except (TypeError, ValueError) as error:
-        raise OwnClassesError(compose("the file holds no classes taught here: its arrays are of other kinds")) from error
+        raise OwnClassesError("the file holds no classes taught here: its arrays are of other kinds") from error
     width = len(numbers["mean"])
     rows = (len(names), width)
     shapes = {"mean": (width,), "deviation": (width,), "weights": rows, "bias": (len(names),), "centres": rows}
@@ -270,5 +270,5 @@ def read_own_classes(data: bytes) -> OwnClasses:
     fits = fits and math.isfinite(reach) and math.isfinite(typical) and typical >= 0
     named = all(0 < len(name) <= LONGEST_NAME for name in names)
     if not (fits and named and 2 <= len(names) <= MAX_CLASSES and len(counts) == len(names) and (numbers["deviation"] > 0).all()):
-        raise OwnClassesError(compose("the file holds no classes taught here: its arrays do not fit together"))
+        raise OwnClassesError("the file holds no classes taught here: its arrays do not fit together")
     return OwnClasses(names=names, counts=counts, reach=reach, typical=typical, held_out=held_out, base=base, **numbers)

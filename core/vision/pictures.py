@@ -102,7 +102,7 @@ def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Pict
         MemoryError: where the process may not take what it needs.
     """
     if not data:
-        raise PictureError(compose("the file is empty (0 bytes): choose one with a picture in it"))
+        raise PictureError("the file is empty (0 bytes): choose one with a picture in it")
     kind = picture_files.kind_of(data)
     page = picture_files.meant_page(data) if kind == "TIFF" else TiffPage(data=data)
     parts = picture_files.png_parts(data) if kind == "PNG" else PngParts(data=page.data)
@@ -316,14 +316,12 @@ def _too_large(most: int, size: tuple[int, int] | None = None) -> PictureError:
 
 def _not_read(data: bytes) -> PictureError:
     if data[:1024].lstrip().startswith(b"%PDF"):
-        return PictureError(compose("the file is a PDF, whatever its name says: export its page as a PNG or JPEG"))
+        return PictureError("the file is a PDF, whatever its name says: export its page as a PNG or JPEG")
     if picture_files.is_film(data):
-        return PictureError(compose("the file is a film: films of signs are read on their own page, a garment from a still"))
+        return PictureError("the file is a film: films of signs are read on their own page, a garment from a still")
     if (kind := picture_files.kind_of(data)) is not None:
         return _unread(kind) if picture_files.is_unread(data, kind) else _damaged()
-    return PictureError(
-        compose("the file is not a picture that can be read here: choose a PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF")
-    )
+    return PictureError("the file is not a picture that can be read here: choose a PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF")
 
 
 def _fault(error: Exception, data: bytes, most: int, size: tuple[int, int] | None) -> PictureError:
@@ -339,7 +337,7 @@ def _unread(kind: str) -> PictureError:
 
 
 def _damaged() -> PictureError:
-    return PictureError(compose("the file is damaged or cut short: save or download it again"))
+    return PictureError("the file is damaged or cut short: save or download it again")
 
 
 STORE: Final[BoundedStore[Picture]] = BoundedStore(

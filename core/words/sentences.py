@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from core.device import Placement, falls_back
 from core.explain.erasing import RANDOM_ORDERS
 from core.explain.scene import AttentionScene, LayerMaps, WordStage
-from core.messages import BadValue, compose
+from core.messages import BadValue
 from core.models.minilm import MiniLM, MiniLMConfig
 from core.words.model_files import TOKENIZER, WEIGHTS, WORD_FILES
 
@@ -106,7 +106,7 @@ class SentenceReader:
         """
         clean = " ".join(text.split())
         if not clean:
-            raise BadValue(compose("the sentence is empty: type some words"))
+            raise BadValue("the sentence is empty: type some words")
         if len(clean) > MAX_CHARACTERS:
             raise BadValue("the sentence has {count} characters: at most {most} are read", count=len(clean), most=MAX_CHARACTERS)
         coded = self.tokenizer.encode(clean)

@@ -11,7 +11,6 @@ import numpy as np
 
 from core.market.book import ASK_PRICES, BID_PRICES, LEVELS, BookError, OrderBookSnapshot, all_levels
 from core.market.feeds.clock import CLOCK
-from core.messages import compose
 
 TENTH_ASK, TENTH_BID = 4 * LEVELS - 4, 4 * LEVELS - 2
 
@@ -28,7 +27,7 @@ def snapshot_of(book: Mapping[str, Any], *, confirms: bool = True) -> OrderBookS
     except BookError:
         raise
     except (TypeError, ValueError, LookupError) as error:
-        raise BookError(compose("the book has a level that is not a price and a size")) from error
+        raise BookError("the book has a level that is not a price and a size") from error
     nonce = book.get("nonce")
     return OrderBookSnapshot(
         levels=levels,

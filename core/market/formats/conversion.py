@@ -99,7 +99,7 @@ def sources(files: Mapping[str, Path]) -> list[Source]:
         FormatError: where one is of no known format, says what it is, or they contradict each other.
     """
     if not files:
-        raise FormatError(compose("there is no file to open: give one or more"))
+        raise FormatError("there is no file to open: give one or more")
     every: list[Source] = []
     lobster: dict[str, dict[str, Path]] = {"messages": {}, "book": {}}
     for name, path in files.items():

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from core.market import book
 from core.market.grid import grid_rows
-from core.messages import compose
 
 CHECKED_ROWS: Final = 32_768
 """Rows checked at once, 10 MB."""
@@ -39,7 +38,7 @@ class RecordedRows:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         if not paths:
-            raise book.BookError(compose("there is no file to open: give one or more"))
+            raise book.BookError("there is no file to open: give one or more")
         files = [_CsvFile(path) if path.suffix.lower() == ".csv" else _ParquetFile(path) for path in paths]
         self._files = sorted(files, key=lambda file: int(file.timestamps[0]))
         times = np.concatenate([file.timestamps for file in self._files])
