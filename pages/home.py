@@ -16,6 +16,8 @@ from core import front
 from core.figures import front as figures
 from core.lecture.equations import equations
 from core.messages import Refusal, translate
+from core.vision.gallery import photograph_gallery
+from pages.images import sample_pictures
 from pages.shared import assets, controls
 from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, current, number, percent, regional, significant
@@ -26,6 +28,11 @@ PLAYED: Final = 4
 MAX_SENT: Final = 6_000_000
 """Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends."""
 GARMENTS: Final = "pages/images/classify.py"
+SAMPLES: Final = (("photos", 4), ("photos", 10), ("photos", 13))
+"""Photographs to press: the first is the one answered beforehand."""
+GIVEN, FILMING = "front:given", "front:filming"
+"""Session keys: the picture's file that was given last, or the place of a bundled photograph; and whether the camera stands in
+its place, "start" where it was just asked for."""
 
 
 def main() -> None:
@@ -98,9 +105,8 @@ def _market() -> str:
 
 
 def _ask() -> None:
-    """A picture of the visitor's own, answered in place; until it comes, one of the app's."""
-    title = _("What am I wearing?")
-    st.page_link(GARMENTS, label=f"**{title}**", icon=":material/checkroom:")
+    """A picture of the visitor's own, or the camera's, answered in place; until it comes, one of the app's."""
+    state = st.session_state
     labels = {
         "choose": _("Choose a picture"),
         "paste": _("Paste"),
@@ -109,18 +115,54 @@ def _ask() -> None:
         "refused": _("The browser does not let this page read the clipboard: press Ctrl+V instead, or upload the file."),
         "damaged": _("This browser cannot read the file as a picture: open Garments, which reads more kinds."),
     }
+
+    def give(given: bytes | int | None) -> None:
+        state[GIVEN], state[FILMING] = given, None
+
+    title = _("What am I wearing?")
+    st.page_link(GARMENTS, label=f"**{title}**", icon=":material/checkroom:")
     with st.container(horizontal=True, vertical_alignment="center", key="front_given"):
-        result = browser_component("clipboard")(key="front_picture", data={"labels": labels}, on_picture_change=lambda: None)
-        st.page_link(GARMENTS, label=_("Camera"), icon=":material/photo_camera:", query_params={"from": "camera"})
-    _asked(sent_picture(result.get("picture"), max_bytes=MAX_SENT))
+        browser_component("clipboard")(
+            key="front_picture",
+            data={"labels": labels},
+            on_picture_change=lambda: give(sent_picture(state["front_picture"].get("picture"), max_bytes=MAX_SENT)),
+        )
+        st.button(
+            _("Camera"),
+            icon=":material/videocam:",
+            key="front_camera",
+            type="primary" if state.get(FILMING) else "secondary",
+            on_click=lambda: state.update({FILMING: None if state.get(FILMING) else "start"}),
+        )
+    if state.get(FILMING):
+        _film(give)
+    else:
+        _asked(state.get(GIVEN))
+    with st.container(horizontal=True, key="front_samples"):
+        given = SAMPLES[0][1] if state.get(GIVEN) is None else state[GIVEN]
+        chosen = None if state.get(FILMING) or isinstance(given, bytes) else ("photos", given)
+        sample_pictures.buttons(SAMPLES, key="front_sample", chosen=chosen, on_press=lambda _kind, item: give(item))
 
 
-def _asked(data: bytes | None) -> None:
-    """The answer on a picture, or on the app's where none was given."""
+def _film(give: Callable[[bytes], None]) -> None:
+    """The camera in the picture's place; what is taken with it is given."""
+    from pages.images import front_answer  # torch, which the page does without until somebody gives a picture
+
+    start, st.session_state[FILMING] = st.session_state[FILMING] == "start", "on"
+    with st.container(key="garments_stage"):
+        taken = front_answer.still(start=start)
+    if taken is not None:
+        give(taken)
+        st.rerun()
+
+
+def _asked(given: bytes | int | None) -> None:
+    """The answer on a picture's file or on a bundled photograph; the one computed beforehand where nothing was given."""
     shown, query = front.answers()["photograph"], {}
-    if data is not None:
-        from pages.images import front_answer  # torch, which the page does without until somebody gives a picture
+    if given not in (None, shown["photo"]):
+        from pages.images import front_answer  # torch
 
+        data = photograph_gallery()[given].data if isinstance(given, int) else given
         try:
             kept, found = front_answer.answer_of(data)
         except Refusal as error:
@@ -132,9 +174,10 @@ def _asked(data: bytes | None) -> None:
             )
             return
         shown, query = vars(found), {"from": "upload", "set": kept}
+    if isinstance(given, int) or not query:
+        query = {"photo": str(shown["photo"] if given is None else given)}
     st.html(_photograph(shown))
     with st.container(horizontal=True, key="front_further"):
-        query = query or {"photo": str(shown["photo"])}
         st.page_link(GARMENTS, label=_("Fool it"), icon=":material/ink_eraser:", query_params=query | {"inside": "hide"})
         st.page_link(GARMENTS, label=_("Why?"), icon=":material/lightbulb:", query_params=query)
 
@@ -150,8 +193,9 @@ def _photograph(shown: Mapping[str, Any]) -> str:
         "photograph",
         figures.photograph_picture(
             shown["picture"],
-            patch=shown["patch"],
-            grid=shown["grid"],
+            proportion=shown["proportion"],
+            box=shown["box"],
+            mark=shown["mark"],
             says=_("A photograph of a garment; the patch that counts most is marked."),
         ),
         f"{escape(words)} · {percent(shown['probability'], 0)}",

@@ -76,12 +76,12 @@ def market() -> dict[str, Any]:
 
 
 def photograph() -> dict[str, Any]:
-    """A photograph as the model reads it, its answer, and the patch without which the answer loses most."""
+    """A photograph, its answer, and the patch without which the answer loses most."""
     classifier, row = load_classifier(PHOTOGRAPHS), photograph_gallery()[PHOTOGRAPH]
     prepared = prepare_upright(classifier, decode(row.data, name=row.kind), Recipe(manner=classifier.manner))
     analysis = analyse(classifier, prepared.image, prepared.unturned)
     losses = losses_without(analysis, analysis.likeliest)
-    return {"photo": PHOTOGRAPH, "labelled": row.name} | asdict(marked_answer(analysis, losses))
+    return {"photo": PHOTOGRAPH, "labelled": row.name} | asdict(marked_answer(analysis, losses, prepared))
 
 
 def signs() -> dict[str, Any]:

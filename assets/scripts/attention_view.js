@@ -309,7 +309,7 @@ class AttentionView {
     this.root.classList.toggle("narrow", narrow);
     this.root.classList.toggle("many", many);
     const width = Math.round(this.canvas.parentElement.clientWidth);
-    const height = Math.round(Math.max(220, Math.min(innerHeight * (narrow ? 0.42 : many ? 0.7 : 0.66), narrow ? width * 1.05 : 660)));
+    const height = Math.round(Math.max(220, Math.min(innerHeight * (narrow ? 0.46 : many ? 0.7 : 0.66), narrow ? width * 1.15 : 660)));
     if (!width || (this.laid === `${width}x${height}` && this.drawn)) return;
     this.laid = `${width}x${height}`;
     const ratio = Math.min(2, devicePixelRatio || 1);

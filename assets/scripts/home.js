@@ -59,7 +59,7 @@ function lecture(root, { weights, temperatures, language }, still) {
   const dial = root.querySelector("input");
   const value = root.querySelector("output");
   const number = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 });
-  const cells = root.querySelectorAll(".front-map i");
+  const cells = root.querySelectorAll(".front-matrix i");
   const draw = () => {
     weights[dial.value].flat().forEach((weight, at) => cells[at].style.setProperty("--weight", weight / 100));
     value.textContent = number.format(temperatures[dial.value]);

@@ -71,12 +71,16 @@ def _runs(classes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
         first += count
 
 
-def photograph_picture(jpeg: str, *, patch: int, grid: int, says: str) -> str:
-    """A square picture (base64) with one of its grid x grid patches marked."""
-    row, column = divmod(patch, grid)
-    share = 100 / grid
-    box = f"left:{column * share:.3f}%;top:{row * share:.3f}%;width:{share:.3f}%;height:{share:.3f}%"
-    return f'<div class="front-square">{_image(jpeg, says)}<i class="front-patch" style="{box}"></i></div>'
+def photograph_picture(jpeg: str, *, proportion: float, box: Sequence[float], mark: Sequence[float], says: str) -> str:
+    """A picture (base64) with the box that is read, where that is a part of it, and the marked patch (edges in percent)."""
+    frame = _part(box, "front-box") if tuple(box) != (0, 0, 100, 100) else ""
+    size = f"width:{100 * min(1, proportion):.2f}%;height:{100 * min(1, 1 / proportion):.2f}%"
+    return f'<div class="front-whole" style="{size}">{_image(jpeg, says)}{_part(mark, "front-patch")}{frame}</div>'
+
+
+def _part(edges: Sequence[float], name: str) -> str:
+    left, top, right, bottom = edges
+    return f'<i class="{name}" style="left:{left}%;top:{top}%;width:{right - left:.2f}%;height:{bottom - top:.2f}%"></i>'
 
 
 def signs_picture(frames: Sequence[Mapping[str, Any]], *, says: str) -> str:
@@ -101,9 +105,8 @@ def weights_picture(words: Sequence[str], weights: Sequence[Sequence[float]], *,
         f"<b>{escape(word)}</b>" + "".join(f'<i style="--weight:{weight / 100:.3f}"></i>' for weight in row)
         for word, row in zip(words, weights, strict=True)
     )
-    return (
-        f'<div class="front-map" role="img" aria-label="{escape(says)}" style="--words:{len(words)}"><b></b>{heads}{rows}</div>'
-    )
+    opening = f'<div class="front-matrix" role="img" aria-label="{escape(says)}" style="--words:{len(words)}">'
+    return f"{opening}<b></b>{heads}{rows}</div>"
 
 
 def _image(jpeg: str, says: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,12 @@ from PIL import Image
 
 from core.vision.analysis import PictureAnalysis
 from core.vision.evidence import hidden_answer, mask_of
+from core.vision.preprocessing import PreparedPicture
+
+Shares = tuple[float, float, float, float]
+"""Left, top, right and bottom edge of a part of a picture, percent of its width and height."""
+SHOWN: Final = 720
+"""Longest side of the picture as it is shown, pixels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,14 +27,18 @@ class MarkedAnswer:
     """An answer with its most important patch.
 
     Attributes:
-        picture: the picture as the model reads it, a JPEG in base64.
+        picture: the picture set upright, without its border: a JPEG in base64. proportion: its width by its height.
+        box: the part of it that is read. mark: the patch that counts most, as far as it lies on the picture.
         answer: the likeliest class. probability: its probability, "none of these" among the answers (D37). none: that of none.
         garment: whether the picture is as like the training images as the card's threshold asks.
-        grid: patches along a side. patch: the one that counts most, from 0, row by row.
+        grid: patches along a side of what is read. patch: the one that counts most, from 0, row by row.
         left: the probability without it.
     """
 
     picture: str
+    proportion: float
+    box: Shares
+    mark: Shares
     answer: str
     probability: float
     none: float
@@ -36,14 +48,20 @@ class MarkedAnswer:
     left: float
 
 
-def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64]) -> MarkedAnswer:
-    """The answer of an analysis and its losses without each patch, (patches,)."""
+def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64], prepared: PreparedPicture) -> MarkedAnswer:
+    """The answer of an analysis of a prepared photograph, and its losses without each patch, (patches,)."""
     patch = int(losses.argmax())
     without = hidden_answer(analysis, mask_of([patch + 1], analysis.grid**2))
-    shown = BytesIO()
-    Image.fromarray(analysis.image).save(shown, "JPEG", quality=90)
+    upright = prepared.step("turn").image
+    height, width = upright.shape[:2]
+    picture, shown = Image.fromarray(upright), BytesIO()
+    picture.thumbnail((SHOWN, SHOWN))
+    picture.save(shown, "JPEG", quality=90)
     return MarkedAnswer(
         picture=b64encode(shown.getvalue()).decode(),
+        proportion=round(width / height, 4),
+        box=percent_edges(prepared.box, (width, height)),
+        mark=patch_edges(patch, analysis.grid, prepared.box, (width, height)),
         answer=analysis.classifier.class_names[analysis.likeliest],
         probability=round(float(analysis.shares[analysis.likeliest]), 4),
         none=round(analysis.none, 4),
@@ -52,3 +70,26 @@ def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64]) -> Mar
         patch=patch,
         left=round(float(without[analysis.likeliest]), 4),
     )
+
+
+def patch_edges(patch: int, grid: int, box: tuple[int, int, int, int], size: tuple[int, int]) -> Shares:
+    """Where a patch lies on a picture of which a box was padded to a square and read in grid x grid patches.
+
+    Args:
+        box, size: left, top, right, bottom; width, height. Pixels.
+    """
+    middle = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    side = max(box[2] - box[0], box[3] - box[1])
+    cells = patch % grid, patch // grid
+    edges = [
+        min(max(middle[axis] + side * ((cells[axis] + end) / grid - 0.5), box[axis]), box[axis + 2])
+        for end in (0, 1)
+        for axis in (0, 1)
+    ]
+    return percent_edges(edges, size)
+
+
+def percent_edges(edges: Sequence[float], size: tuple[int, int]) -> Shares:
+    """Edges in pixels as percentages of a picture's width and height."""
+    left, top, right, bottom = (round(100 * edge / size[at % 2], 2) for at, edge in enumerate(edges))
+    return left, top, right, bottom

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.vision.marked_answer import MarkedAnswer, marked_answer
 from core.vision.pictures import STORE
 from core.vision.preprocessing import Recipe
-from pages.images import cached_results
+from pages.images import cached_results, live_camera
 from pages.shared import brought, controls, permissions
 from pages.shared.language import _
 
@@ -25,4 +25,13 @@ def answer_of(data: bytes) -> tuple[str, MarkedAnswer | None]:
             return key, None
         analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
         losses = cached_results.losses(analysis, analysis.likeliest, told=told)
-    return key, marked_answer(analysis, losses)
+    return key, marked_answer(analysis, losses, prepared)
+
+
+def still(*, start: bool) -> bytes | None:
+    """Shows the live camera; a picture just taken with it.
+
+    Args:
+        start: whether the camera starts by itself.
+    """
+    return live_camera.show(key="front_live", start=start)[0]

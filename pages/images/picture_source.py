@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 import streamlit as st
@@ -20,8 +19,8 @@ from core.models.vit import CLASSES
 from core.vision.classifier import DEFAULT, PHOTOGRAPHS
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
-from core.vision.pictures import STORE, Picture, PictureError, decode
-from pages.images import cached_results, live_camera, preparation, sheet
+from core.vision.pictures import STORE, Picture, PictureError
+from pages.images import cached_results, live_camera, preparation, sample_pictures, sheet
 from pages.images.sheet import COLUMNS
 from pages.shared import brought, controls, permissions, upload_caps, url_state
 from pages.shared.browser_component import browser_component, sent_picture
@@ -39,8 +38,10 @@ REFUSED: Final = "classify:refused"
 """Why files given last could not be read; it goes with the next picture that is given or chosen."""
 STILL, STARTED = "classify:still", "classify:started"
 """Session keys: the id of a still that was just taken, and that the camera was just asked for."""
-SAMPLES: Final = (("photos", "photo", "4"), ("photos", "photo", "10"), ("gallery", "item", "55"))
-"""Source, parameter and code of the pictures to press."""
+SAMPLES: Final = (("photos", 4), ("photos", 10), ("gallery", 55))
+"""Source and place of the pictures to press."""
+PARAMETERS: Final = {"photos": "photo", "gallery": "item"}
+"""Parameter that holds the place, by the source."""
 SET: Final = "set"
 """Parameter that holds the ids."""
 
@@ -64,28 +65,16 @@ def samples(room: DeltaGenerator) -> None:
     """Three pictures to press: two photographs, and a test image as the report's ViT reads them."""
     state = st.session_state
 
-    def use(kind: str, key: str, code: str) -> None:
-        state["from"], state[key] = kind, code
+    def use(kind: str, item: int) -> None:
+        state["from"], state[PARAMETERS[kind]] = kind, str(item)
         _forget_box()
 
+    kind = str(state.get("from"))
     with room:
-        for place, (kind, key, code) in enumerate(SAMPLES):
-            now = state.get("from") == kind and state.get(key) == code
-            name, address = _sample(kind, int(code))
-            st.button(
-                f"![]({address}) {_(name)}", key=f"garments_sample_{place}", type="primary" if now else "secondary",
-                on_click=use, args=(kind, key, code),
-            )  # fmt: skip
-
-
-@lru_cache(maxsize=8)
-def _sample(kind: str, item: int) -> tuple[str, str]:
-    """English name and a small picture's address of a bundled picture."""
-    if kind == "gallery":
-        images, labels, _rows = gallery()
-        return CLASSES[labels[item]], figures.data_url(figures.picture_png(images[item], side=56))
-    one = photograph_gallery()[item]
-    return one.name or one.kind, figures.data_url(figures.fitted_png(decode(one.data, name=one.kind).rgb, side=72))
+        sample_pictures.buttons(
+            SAMPLES, key="garments_sample", on_press=use,
+            chosen=(kind, int(state.get(PARAMETERS[kind], -1))) if kind in PARAMETERS else None,
+        )  # fmt: skip
 
 
 def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> ChosenPicture | None:

@@ -162,5 +162,4 @@ def link_to_view() -> None:
         if "file" in st.query_params
         else ""
     )
-    with st.container(key="signs_end"):
-        controls.link_to_view(note)
+    controls.link_to_view(note)

@@ -74,6 +74,12 @@ def test_a_garment_before_the_camera_is_named_live_and_a_still_is_ranked(filming
     page.wait_for_selector(STAGE, timeout=PATIENCE_MS)
     expect(page.get_by_text("Trousers").first).to_be_visible(timeout=PATIENCE_MS)
 
+    page.goto(page.url.partition("/classify")[0])
+    page.get_by_role("button", name="Camera", exact=True).click(timeout=PATIENCE_MS)  # and it starts, in the picture's place
+    expect(page.locator(".live-signs-answer")).to_contain_text("Trousers", timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Take this picture").click()
+    expect(page.locator(".st-key-front_ask .front-answer")).to_contain_text("Trousers", timeout=PATIENCE_MS)
+
 
 def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_path: Path) -> None:
     clip = next(one for one in samples.clip_samples() if one.glosses == ("3", "1", "4"))

@@ -140,6 +140,25 @@ def test_every_number_of_the_front_page_stands_where_its_link_leads(monkeypatch:
         assert all(other in there for other in others if page.startswith(("pages/images", "pages/signs"))), (page, others)
 
 
+def test_a_sample_of_the_front_page_is_answered_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the models' own command; "Fool it" and "Why?" lead to the same photograph."""
+    links: dict[str, dict[str, str]] = {}
+    monkeypatch.setattr(
+        st, "page_link", lambda _page, *, label="", query_params=None, **_told: links.update({label: query_params or {}})
+    )
+    app = open_page(ROOT / "pages" / "home.py")
+    assert links["Why?"] == {"photo": str(front_page.PHOTOGRAPH)}
+    app.button(key="front_sample_1").click().run()
+    assert not app.exception
+    monkeypatch.setattr(front_page, "PHOTOGRAPH", 10)
+    expected = front_page.photograph()
+    answered = next(text for one in app.get("html") if "front-whole" in (text := str(getattr(one, "value", ""))))
+    assert (
+        f"{expected['answer']} · {expected['probability']:.0%}" in answered and f"without it {expected['left']:.0%}" in answered
+    )
+    assert links["Why?"] == {"photo": "10"} and links["Fool it"] == {"photo": "10", "inside": "hide"}
+
+
 def test_links_that_the_live_page_had_at_the_root_are_known_by_their_parameters() -> None:
     """Each is still the name of a widget of the page that keeps its value in the URL."""
     folder = Path(front_page.__file__).resolve().parents[1] / "pages" / "markets"

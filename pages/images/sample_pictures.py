@@ -1,0 +1,40 @@
+"""Bundled pictures to press, each a small picture with its name. Nothing here loads torch, which the front page does without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import streamlit as st
+
+from core.figures import pictures as figures
+from core.vision.gallery import gallery, photograph_gallery
+from core.vision.pictures import decode
+from pages.shared.language import _
+
+
+def buttons(
+    samples: Sequence[tuple[str, int]], *, key: str, chosen: tuple[str, int] | None, on_press: Callable[[str, int], None]
+) -> None:
+    """A button for each sample, a kind ("photos" or "gallery") and the picture's place there."""
+    for place, (kind, item) in enumerate(samples):
+        name, address = _sample(kind, item)
+        st.button(
+            f"![]({address}) {_(name)}",
+            key=f"{key}_{place}",
+            type="primary" if (kind, item) == chosen else "secondary",
+            on_click=on_press,
+            args=(kind, item),
+        )
+
+
+@lru_cache(maxsize=8)
+def _sample(kind: str, item: int) -> tuple[str, str]:
+    """English name and a small picture's address of a bundled picture."""
+    if kind == "gallery":
+        from core.models.vit import CLASSES  # torch
+
+        images, labels, _rows = gallery()
+        return CLASSES[labels[item]], figures.data_url(figures.picture_png(images[item], side=56))
+    one = photograph_gallery()[item]
+    return one.name or one.kind, figures.data_url(figures.fitted_png(decode(one.data, name=one.kind).rgb, side=72))
