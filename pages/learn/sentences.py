@@ -10,6 +10,7 @@ from core.explain.erasing import RANDOM_ORDERS
 from core.messages import BadValue
 from core.package_files import MissingModels
 from core.words import bundled
+from core.words.model_files import WORD_FILES
 from core.words.sentences import MAX_CHARACTERS, ReadSentence, Remainder, SentenceReader, likeness
 from pages.shared import controls, erased
 from pages.shared.attention_view import attention_view
@@ -27,9 +28,10 @@ def _reader() -> SentenceReader:
 
 
 def reader() -> SentenceReader | None:
-    """The model; None where it is not set up, so that the bundled sentences are all there is."""
+    """The model, waited for where it is drawn; None where it is not set up, so that the bundled sentences are all there is."""
     try:
-        return _reader()
+        with st.spinner(_("Loading the model that reads sentences…")):
+            return _reader()
     except MissingModels:
         return None
 
@@ -148,12 +150,11 @@ if read is not None:
     scene = read.scene(
         start=at, choice=f"5.11.{at}", titles={f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
     )
+    hidden = erased.rubbed_out(RUBBED_OUT, len(read.tokens), of=read.text)
+    can_erase = WORD_FILES.available()  # known before the model is loaded, which takes seconds
+    attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT) if can_erase else None)
     mini = reader()
-    if mini is None:
-        attention_view(scene, key="light")
-    else:
-        hidden = erased.rubbed_out(RUBBED_OUT, len(read.tokens), of=read.text)
-        attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
+    if mini is not None:
         remainder(mini, read, hidden)
     if read.text not in bundled.sentences() and mini is not None:
         st.caption(_("Answered by {model}.").format(model=f"MiniLM, {controls.computed_on(mini)}"))
