@@ -1,7 +1,7 @@
 """Attention Observatory as a library, and its installed command.
 
 `from attention_observatory import predict_book, classify_photo, read_signs, read_words, capture, AttentionScene, attention_view,
-load`. The first of these names to be used imports
+export_onnx, load`. The first of these names to be used imports
 the models, so that the command starts without them.
 """
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         attention_view,
         capture,
         classify_photo,
+        export_onnx,
         load,
         predict_book,
         read_signs,
@@ -48,6 +49,7 @@ __all__ = [
     "attention_view",
     "capture",
     "classify_photo",
+    "export_onnx",
     "load",
     "predict_book",
     "read_signs",

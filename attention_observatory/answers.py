@@ -352,6 +352,18 @@ def read_words(text: str) -> ReadSentence:
         return sentence_reader().read(text)
 
 
+def export_onnx(name: str, path: File) -> list[str]:
+    """Write a shipped checkpoint as an ONNX file; returns the names of its outputs, the logits and each attention map.
+
+    Raises:
+        CheckpointError: where there is none of this name. BadValue: for one that does not read one input.
+    """
+    from core.onnx_file import export
+
+    with _of_extra("onnx"):
+        return export(name, Path(path))
+
+
 def attention_view(scene: AttentionScene, path: File | None = None) -> AttentionScene:
     """The scene, which a notebook draws where it is the last value of a cell; with a path it is also written as an HTML file."""
     if path is not None:
