@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md", ROOT / "README.md"]
 CODE = [path for folder in ("core", "pages", "scripts", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 FOLDERS = ("core", "pages", "scripts", "tests", "assets", "docs", "deploy", ".streamlit", ".ci")
-PLACEHOLDER = re.compile(r"NAME|KIND|MODEL|LANGUAGE|\bxx\b")
+PLACEHOLDER = re.compile(r"NAME|SECTION|KIND|MODEL|LANGUAGE|\bxx\b")
 BY_FILE = pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
 
 

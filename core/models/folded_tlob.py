@@ -1,4 +1,4 @@
-"""TLOB for prediction: the same function with what is constant after training multiplied out beforehand.
+"""TLOB as live predictions run it (a breakpoint belongs here): what is constant after training is multiplied out beforehand.
 
 - An attention layer's score of two rows is bilinear in them: (x Wq)(x Wk)^T = (x Wq Wk^T) x^T, and what the bias of the keys adds
   is the same for all keys of a query, which a softmax ignores. So the queries take one product, and the keys none.
