@@ -113,11 +113,12 @@ class LiveGarments extends LiveCamera {
     const [best, label] = order[0];
     this.root.dataset.label = label;
     this.answer.textContent = seen.familiar ? `${this.names[label]}, ${percent(best)}` : this.words.unsure;
-    const shown = seen.relevance ? order.slice(0, BARS) : seen.probabilities.map((share, row) => [share, row]);
+    const none = Math.max(0, 1 - seen.probabilities.reduce((sum, share) => sum + share, 0));
+    const shown = seen.relevance ? order.slice(0, BARS) : [...seen.probabilities, none].map((share, row) => [share, row]);
     while (this.bars.children.length > shown.length) this.bars.lastChild.remove();
     shown.forEach(([share, row], place) => {
       const bar = this.bars.children[place] ?? element("li", "", this.bars);
-      bar.textContent = `${this.names[row]} ${percent(share)}`;
+      bar.textContent = `${this.names[row] ?? this.words.none} ${percent(share)}`;
       bar.style.setProperty("--share", percent(share).replace(" ", ""));
     });
     this.say(seen.relevance ? this.words.told : "");

@@ -147,13 +147,19 @@ def photograph_hits_if_known(classifier: Classifier) -> list[bool] | None:
     return photograph_hits.find(classifier)
 
 
+@kept(8, HASHES)
+def photograph_as_read(classifier: Classifier, item: int) -> Bytes:
+    """A bundled photograph, whole, as the model reads it."""
+    return as_read(classifier, photograph_pictures()[item])
+
+
 @kept(4, HASHES)
-def own_classes_example(classifier: Classifier, names: tuple[str, ...]) -> tuple[OwnClasses, list[list[Bytes]], Bytes]:
-    """A head taught with bundled photographs, these photographs, and the one to ask about, as the model reads them."""
+def own_classes_example(classifier: Classifier, names: tuple[str, ...]) -> tuple[OwnClasses, list[list[Bytes]]]:
+    """A head taught with bundled photographs, and these photographs as the model reads them."""
     images = [as_read(classifier, picture) for picture in photograph_pictures()]
     by_kind: dict[str, list[Bytes]] = {}
     for place, (row, image) in enumerate(zip(photograph_gallery(), images, strict=True)):
         if place != ASKED:
             by_kind.setdefault(row.kind, []).append(image)
     classes = [[image for kind in kinds for image in by_kind[kind]] for kinds in EXAMPLE.values()]
-    return teach(classifier, list(zip(names, classes, strict=True))), classes, images[ASKED]
+    return teach(classifier, list(zip(names, classes, strict=True))), classes

@@ -99,8 +99,9 @@ def _words() -> dict[str, str]:
         "film": _("Film ten seconds"),
         "filming": _("Filming…"),
         "unsure": _("Nothing that I know"),
+        "none": _("None of these"),
         "told": _("Light: the patches that spoke for this answer, three times a second."),
-        "teach": _("Hold a button to take pictures of its class, then press Teach."),
+        "teach": _("Hold a button to take pictures of its class; once each class has five, the answer comes live."),
         "hold": _("Hold: {name}"),
         "taken": _("{count} taken"),
     }

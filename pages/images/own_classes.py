@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -23,7 +23,7 @@ from core.vision.own_classes import (
     teach,
 )
 from core.vision.pictures import Bytes
-from pages.images import cached_results, live_camera, picture_source, sheet
+from pages.images import cached_results, live_camera, picture_source, sample_pictures, sheet
 from pages.images.model_choice import show_if_possible
 from pages.images.sheet import COLUMNS
 from pages.shared import controls, upload_caps
@@ -33,6 +33,11 @@ from pages.shared.live_plot import live_plot
 
 HEAD: Final = "own:head"
 """The head taught or loaded last, in the session."""
+FILMING, ASKED = "own:filming", "own:asked"
+"""Session keys: whether the camera is the stage, "start" where it was just asked for; and the bundled photograph asked about,
+with the id of the file that was there before it."""
+SAMPLES: Final = (("photos", cached_results.ASKED), ("photos", 18), ("photos", 21))
+"""Photographs to ask about: one of a class of the example, and two of neither."""
 UNTAUGHT: Final = "own:untaught"
 """Whether there are pictures that no head was taught with."""
 MAX_PICTURES: Final = 80
@@ -46,8 +51,8 @@ THUMBNAIL: Final = 40
 def class_names() -> list[str]:
     """The names that were typed."""
     text = st.text_input(
-        _("Names of your classes, separated by commas"), value=_("my mug, anything else"), key="own_names", max_chars=300,
-        help=_("Two to {most}. One of them may be everything else: give it pictures of other things.").format(
+        _("Names of your classes, separated by commas"), value=_("my mug, my phone"), key="own_names", max_chars=300,
+        help=_("Two to {most}. What is unlike all of them is said by itself.").format(
             most=number(MAX_CLASSES)
         ),
     )  # fmt: skip
@@ -78,15 +83,16 @@ def show_class(classifier: Classifier, row: int, name: str) -> None:
     """A class's files, and its pictures on a sheet: a click takes one out."""
     seen: set[str] = st.session_state.setdefault("own:seen", set())
     pictures = pictures_of(row)  # here, as a press stops the run at any look at the session: also between the two lines below
-    for file in upload_caps.file_uploader(
-        _("Pictures of “{name}”").format(name=name), accept_multiple_files=True, key=f"own:files:{row}",
-        max_upload_size=LARGEST_MB,
-    ):  # fmt: skip
-        if file.file_id not in seen:
-            seen.add(file.file_id)
-            add(classifier, pictures, file.getvalue(), file.name)
-    sentence = ngettext("{count} picture", "{count} pictures", len(pictures)).format(count=number(len(pictures)))
-    st.caption(f"**{name}**: {sentence}" + (" · " + _("press one to take it out") if pictures else ""))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for file in upload_caps.file_uploader(
+            _("Pictures of “{name}”").format(name=name), accept_multiple_files=True, key=f"own:files:{row}",
+            max_upload_size=LARGEST_MB,
+        ):  # fmt: skip
+            if file.file_id not in seen:
+                seen.add(file.file_id)
+                add(classifier, pictures, file.getvalue(), file.name)
+        sentence = ngettext("{count} picture", "{count} pictures", len(pictures)).format(count=number(len(pictures)))
+        st.caption(f"**{name}**: {sentence}" + (" · " + _("press one to take it out") if pictures else ""), width="content")
     if pictures:
         height = 8 + THUMBNAIL * -(-len(pictures) // COLUMNS)
         figure = figures.photographs_figure(pictures, [None] * len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height)
@@ -97,35 +103,45 @@ def show_class(classifier: Classifier, row: int, name: str) -> None:
 
 
 def with_camera(classifier: Classifier, names: list[str], head: OwnClasses | None) -> None:
-    """The camera: a button for each class takes shots while it is held, and what was taught answers as the camera moves."""
+    """The camera: a button for each class takes shots while it is held; once each has enough, it answers in them as it moves."""
     fits = head if head is not None and head.fits(classifier) else None
-    _still, shots = live_camera.show(key="own_camera", record=names, head=fits)
+    start, st.session_state[FILMING] = st.session_state[FILMING] == "start", "on"
+    _still, shots = live_camera.show(key="own_camera", record=names, head=fits, start=start)
     if shots:
         row, taken = shots
         pictures = pictures_of(row)
         for data in taken:
             add(classifier, pictures, data, _("Shot"))
+        if enough(names):
+            fit(classifier, names)
 
 
 def teach_them(classifier: Classifier, names: list[str]) -> None:
     """The pictures of each class, and the button that fits the head."""
-    with st.expander(_("With the camera"), icon=":material/photo_camera:"):
-        with_camera(classifier, names, st.session_state.get(HEAD))
     for row, name in enumerate(names):
         show_class(classifier, row, name)
-    pictures = [(name, pictures_of(row)) for row, name in enumerate(names)]
-    enough = all(len(images) >= FEWEST for _name, images in pictures)
-    if not enough:
+    if not enough(names):
         st.caption(_("Give each class {fewest} pictures or more; twenty are much better.").format(fewest=number(FEWEST)))
-    if st.button(_("Teach"), type="primary", icon=":material/school:", key="own_teach", disabled=not enough):
-        st.session_state.pop(HEAD, None)
-        try:
-            st.session_state[HEAD] = teach(classifier, pictures)
-            st.session_state[UNTAUGHT] = False
-        except OwnClassesError as error:
-            controls.error_box(str(error))
-        else:
-            st.rerun()  # the camera answers in them at once
+    if st.button(_("Teach"), type="primary", icon=":material/school:", key="own_teach", disabled=not enough(names)):
+        fit(classifier, names)
+
+
+def enough(names: list[str]) -> bool:
+    """Tells whether every class has the pictures that it takes."""
+    return all(len(pictures_of(row)) >= FEWEST for row in range(len(names)))
+
+
+def fit(classifier: Classifier, names: list[str]) -> None:
+    """Teach the classes by their pictures; an error box where they cannot be taught."""
+    st.session_state.pop(HEAD, None)
+    try:
+        with st.spinner(_("Teaching…")):
+            st.session_state[HEAD] = teach(classifier, [(name, pictures_of(row)) for row, name in enumerate(names)])
+        st.session_state[UNTAUGHT] = False
+    except OwnClassesError as error:
+        controls.error_box(str(error))
+    else:
+        st.rerun()  # the camera answers in them at once
 
 
 def keep() -> None:
@@ -201,17 +217,20 @@ def download(classifier: Classifier, head: OwnClasses) -> None:
     st.caption(_("Kept in this browser alone, until you forget them."))
 
 
-def ask(classifier: Classifier, head: OwnClasses) -> None:
-    """A picture, and which of the classes it is."""
-    st.header(_("Ask it"), anchor=False)
-    given = upload_caps.file_uploader(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
-    image = None if given is None else image_of(classifier, given.getvalue(), given.name)
-    if image is None:
-        return
-    picture, said = st.columns([1, 2])
-    with picture:
-        st.image(image, width="stretch", alt=_("The picture that is asked about."))
-    with said:
+def ask(classifier: Classifier, head: OwnClasses, given: Any) -> None:
+    """A picture, and which of the classes it is: the reader's file, or one of three photographs."""
+    item, before = st.session_state.get(ASKED, (cached_results.ASKED, None))
+    own = None if given is None or given.file_id == before else given
+    if own is None:
+        image: Bytes | None = cached_results.photograph_as_read(classifier, item)
+    else:
+        image = image_of(classifier, own.getvalue(), own.name)
+    with st.container(horizontal=True, key="own_samples"):
+        sample_pictures.buttons(
+            SAMPLES, key="own_sample", chosen=None if own else ("photos", item),
+            on_press=lambda _kind, place: st.session_state.update({ASKED: (place, given and given.file_id)}),
+        )  # fmt: skip
+    if image is not None:
         answer(classifier, head, image)
 
 
@@ -223,65 +242,76 @@ def answer(classifier: Classifier, head: OwnClasses, image: Bytes) -> None:
         controls.error_box(str(error))
         return
     best = int(probabilities.argmax())
-    st.header(head.names[best] if familiar else _("Unlike anything you taught me"), anchor=False)
+    share = percent(float(probabilities[best]))
+    st.header(f"{head.names[best]} {share}" if familiar else _("Unlike anything you taught me"), anchor=False)
     if not familiar:
         st.caption(_("It lies further from every class than nearly all of your pictures did. The nearest are these, no more."))
+    picture, bars = st.columns([1.6, 1])
+    with picture:
+        st.image(image, width="stretch", alt=_("The picture that is asked about."))
     none = max(0.0, 1 - float(probabilities.sum()))
-    said = _("Confidence {share}") if familiar else _("The likeliest of them {share}")
-    st.progress(float(probabilities[best]), text=said.format(share=percent(probabilities[best])))
-    names = [*head.names, _("None of these")]
-    live_plot(
-        figures.ranking_figure(names, [*probabilities, none], write=percent, height=HEIGHT),
-        key="own_ranking",
-        height=HEIGHT,
-        filename="own-classes",
-        alt=_("Your classes and none of them by their probability, the most probable first."),
-    )
+    with bars:
+        live_plot(
+            figures.ranking_figure([*head.names, _("None of these")], [*probabilities, none], write=percent, height=HEIGHT),
+            key="own_ranking",
+            height=HEIGHT,
+            filename="own-classes",
+            alt=_("Your classes and none of them by their probability, the most probable first."),
+        )
 
 
-def show_example(classifier: Classifier) -> None:
-    """Two classes taught with photographs that came with the app, and an answer about another one."""
-    names = (_("above the waist"), _("below the waist"))
+def example(head: OwnClasses, classes: list[list[Bytes]]) -> None:
+    """Shows two classes taught with photographs that came with the app, until the reader has some."""
     st.header(_("An example"), anchor=False)
-    head, classes, asked = cached_results.own_classes_example(classifier, names)
-    for name, images in zip(names, classes, strict=True):
+    for name, images in zip(head.names, classes, strict=True):
         st.markdown(_("**{name}**, taught with {count} pictures").format(name=name, count=number(len(images))))
         st.image(images, width=44, alt=[name] * len(images))
-    score(head)
-    picture, said = st.columns([1, 2])
-    with picture:
-        st.markdown(_("**What is this?**"))
-        st.image(asked, width=160, alt=_("A photograph that it was not taught with."))
-    with said:
-        answer(classifier, head, asked)
-    if st.button(_("Ask it about pictures of yours"), icon=":material/photo_camera:", key="own_example"):
-        st.session_state[HEAD] = head
-        st.rerun()
 
 
 def body() -> None:
-    """The page where there is a model."""
+    """The page where there is a model: the camera or a picture with its answer at the left, what teaches it at the right."""
+    state = st.session_state
     classifier = cached_results.photograph_classifier()
-    left, right = st.columns(2, gap="large")
-    with right:
-        st.header(_("Your own"), anchor=False)
+    title, field, given = st.columns([1.5, 2, 1.2], vertical_alignment="bottom")
+    with title:
+        controls.page_header(_("Teach your own classes"))
+    with field:
         names = class_names()
-        if len(names) < 2:
-            controls.notice("empty", _("Name two classes or more: one may be everything else."))
-        else:
-            teach_them(classifier, names)
-            load()
+    with given.container(horizontal=True, vertical_alignment="center", key="own_given"):  # a phone's lower edge
+        file = upload_caps.file_uploader(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
+        st.button(
+            _("Camera"), icon=":material/videocam:", key="own_film", type="primary" if state.get(FILMING) else "secondary",
+            on_click=lambda: state.update({FILMING: None if state.get(FILMING) else "start"}),
+        )  # fmt: skip
+    stage, teaching = st.columns([1.8, 1], gap="large")
+    if len(names) < 2:
+        controls.notice("empty", _("Name two classes or more. What is unlike all of them is said by itself."))
+        return
+    with stage.container(key="garments_stage"):
+        if state.get(FILMING):
+            with_camera(classifier, names, state.get(HEAD))
+    with teaching:
+        learnt = st.container()
+        teach_them(classifier, names)
+        load()
     keep()
-    head = st.session_state.get(HEAD)
-    with left:
-        if isinstance(head, OwnClasses):
-            score(head)
-            download(classifier, head)
-            ask(classifier, head)
-        else:
-            show_example(classifier)
+    head = state.get(HEAD)
+    if isinstance(head, OwnClasses):
+        shown, classes = head, None
+    else:
+        with stage, st.spinner(_("Teaching…")):
+            shown, classes = cached_results.own_classes_example(classifier, (_("above the waist"), _("below the waist")))
+    with learnt:
+        if classes is not None:
+            example(shown, classes)
+        score(shown)
+        if shown is head:
+            download(classifier, shown)
+    if not state.get(FILMING):
+        with stage:
+            ask(classifier, shown, file)
+    st.markdown(prose("own_classes"))
 
 
-controls.page_header(_("Teach your own classes"), prose("own_classes"))
 show_if_possible(body)
 controls.link_to_view()
