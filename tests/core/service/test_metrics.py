@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -146,3 +148,16 @@ def test_strangers_learn_whether_it_is_well_and_no_more(watched: Hub, tmp_path: 
     assert health(tmp_path).as_dict(SIGNED_IN) == {"live": True, "ready": True}
     with pytest.raises(NotAllowed):
         metrics_module.metrics(SIGNED_IN)
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are(families: dict[str, Metric]) -> None:
+    ERRORS.handle(logging.LogRecord("core.market", logging.WARNING, __file__, 1, "no answer", None, None))
+    again = text_string_to_metric_families(metrics_module.metrics(OPERATOR).decode())
+    offered = {sample.name: set(sample.labels) for family in again for sample in family.samples}
+    offered["observatory_lag_seconds"] = {"feed"}  # of venues that give their own time
+    dashboard = json.loads((Path(__file__).resolve().parents[3] / "deploy" / "grafana.json").read_text(encoding="utf-8"))
+    targets = [target for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(targets) > 10
+    for target in targets:
+        (name,) = re.findall(r"(?:observatory|process)_\w+", target["expr"])
+        assert set(re.findall(r"{{(\w+)}}", target["legendFormat"])) <= offered[name], target["expr"]
