@@ -5,12 +5,13 @@ import { fillIn } from "./dom.js";
 import { CallAlert } from "./terminal_alert.js";
 import { LightStrip } from "./terminal_light.js";
 import * as data from "./terminal_data.js";
-import { Book } from "./terminal_depth.js";
+import { Book, EarlierBook } from "./terminal_depth.js";
 
 const PRICE_ROWS = 23;
 const FIT_ROWS = 128; // rows that the ladder is fitted to, once
 const TAPE = 48;
 const ARROWS = { bought: "▲", sold: "▼", unknown: "·" };
+const MINUTE_MS = 60_000;
 const NO_SIGNAL = -1; // the call of a row whose probabilities are no better than the class rates so far
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
@@ -20,6 +21,7 @@ class Terminal {
     this.parent = parent;
     this.store = new data.MarketData();
     this.book = new Book(); // the newest row's bands
+    this.earlier = new EarlierBook(); // those of a minute before
     this.still = new data.StillRows();
     this.root = element("div", "terminal");
     this.root.terminal = this;
@@ -113,7 +115,7 @@ class Terminal {
   // Another market, model or run of it: nothing that was drawn of the earlier one stays.
   startAnew() {
     this.store.clear();
-    [this.book, this.still] = [new Book(), new data.StillRows()];
+    [this.book, this.earlier, this.still] = [new Book(), new EarlierBook(), new data.StillRows()];
     this.frame = this.fitted = this.ladderTick = this.taped = this.announced = null;
     this.say("");
     put(this.spoken, "");
@@ -213,7 +215,7 @@ class Terminal {
 
   receive(buffer) {
     const anew = this.store.take((this.frame = data.decode(buffer, this.config.schema)));
-    if (anew) this.book = new Book();
+    if (anew) [this.book, this.earlier] = [new Book(), new EarlierBook()];
     for (const { bands } of this.frame.rows) if (bands) this.book.take(bands);
     if (anew && this.frame.kind !== 1) this.chart.follow = true; // a jump clears the view
     this.chart.tick = (this.tick = this.store.tick * this.grouping());
@@ -400,7 +402,7 @@ class Terminal {
     if (!this.ladderRows) this.buildLadder();
     this.labelLadder(row);
     this.ladder.tBodies[0].style.visibility = row ? "" : "hidden"; // rows without a price are none, and keep their place
-    if (!row) return this.ladderRows.forEach((tr) => this.drawPrice(tr, "none", ["", "", ""], [0, 0], 0));
+    if (!row) return this.ladderRows.forEach((tr) => this.drawPrice(tr, "none", ["", "", "", ""], [0, 0], 0));
     const { tick } = this;
     const anew = this.ladderTick !== tick;
     const centre = this.still.place(Math.round(row.mid / tick), PRICE_ROWS, performance.now(), { locked: this.rowsLocked, anew });
@@ -408,6 +410,7 @@ class Terminal {
     const banded = row.bands && data.holdsBands(tick, this.store.fine);
     const sizes = data.restingByRow(row, banded && this.book.sizes, tick, this.store.fine);
     const [low, high] = banded ? [this.book.low, this.book.high] : [row.levels[38], row.levels[36]];
+    const before = this.minuteAgo(banded);
     const traded = this.chart.profile?.sizes ?? new Map();
     const [first, half] = [centre - Math.floor(PRICE_ROWS / 2), Math.floor(PRICE_ROWS / 2)];
     const inView = ([price]) => price >= first && price <= centre + half;
@@ -417,18 +420,34 @@ class Terminal {
       const price = centre + half - i;
       const [asks, bids, volume] = [sizes[0].get(price), sizes[1].get(price), traded.get(price)];
       const resting = asks || bids ? (asks ?? bids) : 0;
-      mark(tr, "data-known", (price + 1) * tick > low && price * tick <= high ? "yes" : "no");
-      const texts = [volume ? this.format.significant(volume) : "", this.format.price(price * tick), resting ? this.format.significant(resting) : ""];
+      const known = (price + 1) * tick > low && price * tick <= high;
+      mark(tr, "data-known", known ? "yes" : "no");
+      const change = known && before?.knows(price) ? (asks ?? 0) + (bids ?? 0) - before.resting(price) : 0;
+      const size = (value) => (value ? this.format.significant(value) : "");
+      const texts = [size(volume), this.format.price(price * tick), size(resting), Math.abs(change) > 1e-6 * largest ? this.format.change(change) : ""];
       const shares = [(volume ?? 0) / most, Math.min(1, resting / largest)];
       this.drawPrice(tr, asks ? "ask" : bids ? "bid" : "none", texts, shares, this.light.at(price, tick, row.levels));
     });
+  }
+
+  // What rested at each price row a minute ago; null where that is not known.
+  minuteAgo(banded) {
+    const { tick, store } = this;
+    const then = this.earlier.follow(store, MINUTE_MS);
+    if (!then) return null;
+    const [asks, bids] = data.restingByRow(then.row, banded && then.sizes, tick, store.fine);
+    const [low, high] = banded ? [then.low, then.high] : [then.row.levels[38], then.row.levels[36]];
+    return {
+      knows: (price) => (price + 1) * tick > low && price * tick <= high,
+      resting: (price) => (asks.get(price) ?? 0) + (bids.get(price) ?? 0),
+    };
   }
 
   drawPrice(tr, side, texts, [traded, resting], counted) {
     mark(tr, "data-side", side);
     texts.forEach((text, i) => put(tr.children[i], text));
     share(tr.firstChild, traded);
-    share(tr.lastChild, resting);
+    share(tr.children[2], resting);
     this.lightRow(tr, counted);
   }
 
@@ -443,8 +462,8 @@ class Terminal {
 
   buildLadder() {
     this.ladder.innerHTML =
-      `<caption><span></span> </caption><thead><tr><th scope="col"></th><th scope="col"></th><th scope="col"></th></tr></thead><tbody>` +
-      `<tr><td class="traded"></td><th scope="row"></th><td class="size"></td></tr>`.repeat(PRICE_ROWS) +
+      `<caption><span></span> </caption><thead><tr>${'<th scope="col"></th>'.repeat(4)}</tr></thead><tbody>` +
+      `<tr><td class="traded"></td><th scope="row"></th><td class="size"></td><td class="change"></td></tr>`.repeat(PRICE_ROWS) +
       "</tbody>";
     this.ladderRows = [...this.ladder.querySelectorAll("tbody tr")];
     const fit = button("", "", () => {
@@ -461,7 +480,8 @@ class Terminal {
   labelLadder(row) {
     const { labels } = this.config;
     const heads = this.ladder.querySelectorAll("thead th");
-    [labels.traded, labels.price, labels.size].forEach((text, i) => put(heads[i], text));
+    [labels.traded, labels.price, labels.size, labels.change].forEach((text, i) => put(heads[i], text));
+    mark(heads[3], "title", labels.changeHelp);
     const [title, fit, lock] = this.ladder.caption.children;
     put(title, row ? fillIn(labels.ladder, { step: this.format.price(this.tick) }) : "");
     put(fit, labels.fit);
@@ -476,16 +496,16 @@ class Terminal {
   buildSide() {
     const { labels, classes } = this.config;
     this.side.innerHTML =
-      `<h2></h2><p class="called"></p><p class="rule"></p><p class="lean"></p><div class="bars">` +
+      `<h2></h2><p class="called"></p><p class="rule"></p><progress></progress><p class="beside"></p><p class="right"></p>` +
+      `<p class="worth"></p><details${this.side.querySelector("details")?.open ? " open" : ""}><summary></summary><div class="bars">` +
       classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b></i><em></em></div>`).join("") +
-      `</div><h3></h3><dl class="score"></dl><dl class="score value"></dl><p class="since"></p>` +
-      `<details class="written"><summary></summary><p></p></details>`;
+      `</div><p class="lean"></p><dl class="score"></dl><p class="since"></p><p class="written"></p></details>`;
     put(this.side.querySelector("h2"), labels.callsAhead);
-    put(this.side.querySelector("h3"), labels.scored);
-    put(this.side.querySelector("summary"), labels.written);
+    put(this.side.querySelector("summary"), labels.more);
   }
 
-  // One answer: the likeliest class of the recalibrated probabilities, or no signal, as every row says; with its own score.
+  // One answer: the likeliest class of the recalibrated probabilities, or no signal, as every row says; beside it the best naive
+  // rule so far, how often either was right, and what a call was worth. The rest is in a fold.
   drawCall(row) {
     const { head, classes, labels } = this.config;
     const [called, rule, lean] = ["called", "rule", "lean"].map((name) => this.side.querySelector(`.${name}`));
@@ -495,14 +515,15 @@ class Terminal {
     mark(called, "data-call", call === undefined ? "none" : String(call));
     if (!p) {
       put(called, labels.noPrediction);
-      put(rule, labels.warming);
+      put(rule, fillIn(labels.untilCall, { done: this.store.warm ?? 0, whole: this.config.window }));
     } else if (call === NO_SIGNAL) {
       put(called, labels.noSignal);
-      put(rule, score?.outcomes ? labels.noSignalWhy : labels.noOutcome);
+      put(rule, score?.outcomes ? labels.noSignalWhy : labels.untilOutcome);
     } else {
-      put(called, `${this.config.arrows[call]} ${classes[call]}`);
-      put(rule, fillIn(labels.likeliest, { share: this.format.percent(p[call]) }));
+      put(called, `${this.config.arrows[call]} ${classes[call]} ${this.format.percent(p[call])}`);
+      put(rule, "");
     }
+    this.drawWaiting(p, score);
     const otherwise = p && this.config.rules[head] !== 0 && row.leans[head] !== call && !(call === NO_SIGNAL && row.leans[head] === 1);
     put(lean, otherwise ? labels.leans[row.leans[head]] : "");
     this.side.querySelectorAll(".bar").forEach((bar, k) => {
@@ -511,26 +532,56 @@ class Terminal {
       put(bar.lastChild, p ? this.format.percent(p[k]) : "");
     });
     this.drawScore(score);
-    put(this.side.querySelector(".written p"), this.written(score));
+    put(this.side.querySelector(".written"), this.written(score));
+  }
+
+  // How far it is to the first call, then to the first outcome, in rows.
+  drawWaiting(p, score) {
+    const bar = this.side.querySelector("progress");
+    const waits = !p || !score?.outcomes;
+    bar.hidden = !waits;
+    if (!waits) return;
+    const { window, horizon } = this.config;
+    const whole = p ? horizon : window;
+    const done = p ? this.store.rows.slice(this.store.stretch).filter(({ predicted }) => predicted).length - 1 : (this.store.warm ?? 0);
+    [bar.max, bar.value] = [whole, Math.min(done, whole)];
   }
 
   drawScore(score) {
-    const { labels, rivals } = this.config;
+    const { labels, rivals, arrows, classes } = this.config;
     const number = (value, places = 0) => this.format.number(value, places);
-    const lines = [["stat", labels.count, number(score?.independent ?? 0)]];
+    const [beside, right, worth] = ["beside", "right", "worth"].map((name) => this.side.querySelector(`.${name}`));
+    const count = number(score?.independent ?? 0);
+    const lines = [];
     if (score && Number.isFinite(score.matthews)) {
-      lines.unshift(
+      const rule = rivals[score.best];
+      put(beside, score.bestCall < 0 ? "" : fillIn(labels.beside, { rule, call: `${arrows[score.bestCall]} ${classes[score.bestCall]}` }));
+      const shares = { share: this.format.percent(score.right), other: this.format.percent(score.bestRight), count };
+      put(right, `${fillIn(labels.right, shares)} ${this.decided(score)}`);
+      lines.push(
         ["stat", labels.matthews, number(score.matthews, 2)],
-        ["stat", fillIn(labels.best, { rule: rivals[score.best] }), number(score.bestMatthews, 2)],
-        ["stat", labels.right, this.format.percent(score.right)],
+        ["stat", fillIn(labels.best, { rule }), number(score.bestMatthews, 2)],
         ["stat", labels.logLoss, `${number(score.logLoss, 3)} / ${number(score.frequenciesLogLoss, 3)}`],
       );
-    } else lines.push(["stat few", labels.few, ""]);
+    } else {
+      put(beside, "");
+      put(right, [fillIn(labels.few, { count }), labels.held].join(" "));
+    }
     fill(this.side.querySelector(".score"), lines);
-    const worth = fillIn(labels.worth, { fee: number(this.config.fee, 1), count: number(score?.trades ?? 0) });
-    fill(this.side.querySelector(".value"), [["", worth, score ? this.worth(score) : "–"]]);
+    const trades = { fee: number(this.config.fee, 1), count: number(score?.trades ?? 0), result: score ? this.worth(score) : "–" };
+    put(worth, score && Number.isFinite(score.result) ? fillIn(labels.worth, trades) : fillIn(labels.worthNone, trades));
     const apart = score?.apart ? fillIn(labels.apart, { count: number(score.apart), share: this.format.percent(score.apartAccuracy) }) : "";
     put(this.side.querySelector(".since"), [this.since(score), apart].filter(Boolean).join(" "));
+  }
+
+  // Whether the outcomes so far tell the answers from the rule, and when they would at these rates.
+  decided({ decidesMs }) {
+    const { labels } = this.config;
+    if (decidesMs <= 0) return labels.decided;
+    const minutes = Math.ceil(decidesMs / 60_000);
+    if (!(minutes <= 24 * 60)) return labels.undecidedLong;
+    const span = minutes < 90 ? this.format.span(minutes, "minute") : this.format.span(Math.round(minutes / 60), "hour");
+    return fillIn(labels.undecided, { span });
   }
 
   // What stands on request: the probabilities as TLOB wrote them, and what its fitted threshold is now.
@@ -540,7 +591,7 @@ class Terminal {
     const [down, stationary, up] = [score.down, score.stationary, score.up].map(this.format.percent);
     const words = [`${classes[0]} ${down}, ${classes[1]} ${stationary}, ${classes[2]} ${up}.`];
     if (rules[head] !== 0) words.push(fillIn(labels.threshold, { share: this.format.percent(score.stationary * Math.exp(-rules[head])) }));
-    return words.join(" ");
+    return fillIn(labels.written, { words: words.join(" ") });
   }
 
   // A taker's mean result after the spread and the fee of two fills, with its interval.
@@ -740,9 +791,11 @@ function formats(config) {
     mid: (value) => fixed(midDigits).format(value),
     number: (value, places) => (Number.isFinite(value) ? fixed(places).format(value) : "–"),
     percent: (value) => formatter("p", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(value),
+    span: (value, unit) => formatter(unit, { style: "unit", unit, unitDisplay: "short" }).format(value),
     short: (value) => formatter("c", { maximumSignificantDigits: 2, notation: "compact" }).format(value),
     significant: (value) => formatter("s", { maximumSignificantDigits: 3 }).format(value),
     signed: (value) => formatter("d", { maximumSignificantDigits: 4, signDisplay: "exceptZero" }).format(value),
+    change: (value) => formatter("g", { maximumSignificantDigits: 2, signDisplay: "always" }).format(value),
     time: (value) => clock.format(value),
     date: (value) => day.format(value),
   };

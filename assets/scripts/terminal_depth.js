@@ -21,6 +21,18 @@ export class Book {
   }
 }
 
+// A book as it was so many milliseconds before the newest row; none across a gap.
+export class EarlierBook extends Book {
+  follow(store, before) {
+    const until = store.newest.time - before;
+    for (let i = this.row ? store.indexOf(this.row.time + 1) : 0; store.rows[i]?.time <= until; i++) {
+      this.row = store.rows[i];
+      if (this.row.bands) this.take(this.row.bands);
+    }
+    return this.row && this.row.time >= store.rows[store.stretch].time ? this : null;
+  }
+}
+
 // Cells hold a size, bids above 0 and asks below, 0 where nothing rests, NaN where nothing is known.
 export class DepthPicture {
   constructor() {

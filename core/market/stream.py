@@ -30,7 +30,7 @@ from core import scores
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.answers.scoreboard import Scoreboard
 from core.market.bands import BandChange
-from core.market.book import FEATURES, FloatArray
+from core.market.book import FEATURES, STEP_MS, FloatArray
 from core.market.feeds.protocol import Row
 from core.market.session_view import Status, View
 
@@ -43,8 +43,8 @@ HEADER: Final = (
 ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
 PARTS: Final = {"probabilities": 3, "calls": 1, "leans": 1, "truth": 1}
 SCORES: Final = (
-    "outcomes", "independent", "sinceMs", "matthews", "right", "best", "bestMatthews", "logLoss", "frequenciesLogLoss", "trades",
-    "result", "reach", "apart", "apartAccuracy", "down", "stationary", "up",
+    "outcomes", "independent", "sinceMs", "matthews", "right", "best", "bestMatthews", "bestRight", "bestCall", "decidesMs",
+    "logLoss", "frequenciesLogLoss", "trades", "result", "reach", "apart", "apartAccuracy", "down", "stationary", "up",
 )  # fmt: skip
 TRADE: Final = ("time", "price", "size", "side")
 BREAK: Final = ("from", "until")
@@ -121,22 +121,25 @@ def score_rows(board: Scoreboard, written: NDArray[np.floating] | None) -> Float
     """(heads, SCORES), each head's numbers in a frame.
 
     Of the answers (`core.market.answers.one_answer`): outcomes known, those that do not overlap, the time of the first; Matthews
-    correlation and the share that came true; the place in `RIVALS` of the best naive rule and its Matthews correlation; log-loss
-    beside that of the frequencies. Then a taker's trades by their calls, the mean result in basis points after the spread and
-    before fees, and half of its 95 % interval. A score of fewer than ten outcomes, or trades, that do not overlap is NaN (D39).
-    Then predictions from a stalled book, and the share of them that came true.
+    correlation and the share that came true. Of the best naive rule: its place in `RIVALS`, its Matthews correlation, the share
+    that it got right and what it calls now. Then the milliseconds of outcomes until the two are told apart (0 where they are);
+    log-loss beside that of the frequencies. Then a taker's trades by their calls, the mean result in basis points after the
+    spread and before fees, and half of its 95 % interval. A score of fewer than ten outcomes, or trades, that do not overlap is
+    NaN (D39). Then predictions from a stalled book, and the share of them that came true.
 
     Args:
         written: (heads, 3) the newest row's probabilities as TLOB wrote them, which come last; None where it has none.
     """
     of_heads = [board.answers.score(head) for head in range(len(board.heads))]
     confusion = np.array([(one.confusion, one.best_confusion) for one in of_heads])
-    matthews, right = scores.matthews(confusion), scores.accuracy(confusion[:, 0])
+    matthews, right = scores.matthews(confusion), scores.accuracy(confusion)
     counts = np.array([(one.outcomes, one.independent, one.since_ms) for one in of_heads], dtype=np.float64)
     best = np.array([RIVALS.index(one.best) for one in of_heads])
-    judged = np.column_stack(
-        [matthews[:, 0], right, best, matthews[:, 1], *np.array([(one.log_loss, one.frequencies) for one in of_heads]).T]
-    )
+    rule_calls = [board.rule_call(head, one.best) for head, one in enumerate(of_heads)]
+    decides = [0.0 if one.decides_at <= one.independent else one.decides_at for one in of_heads]
+    decides_ms = np.array(decides) * [horizon * STEP_MS for _, horizon in board.heads]
+    losses = np.array([(one.log_loss, one.frequencies) for one in of_heads])
+    judged = np.column_stack([matthews[:, 0], right[:, 0], best, matthews[:, 1], right[:, 1], rule_calls, decides_ms, losses])
     judged[counts[:, 1] < FEWEST] = np.nan
     taken = board.taken()
     taken[taken[:, 0] < FEWEST, 1:] = np.nan

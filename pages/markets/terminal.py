@@ -6,16 +6,19 @@ import base64
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from statistics import StatisticsError
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import streamlit as st
 
+from core import front
 from core.figures.colours import PALETTE
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
 from core.market import stream
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.book import STEP_MS
+from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
@@ -166,7 +169,9 @@ def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str,
         "tones": [TONES.get(status, "plain") for status in STATUSES],
         "classes": [_("Down"), _("Stationary"), _("Up")],
         "arrows": ["▼", "■", "▲"],
-        "labels": _labels(names[choices.head]),
+        "labels": _labels(names[choices.head]) | {"held": _held_out(predictor, choices.head)},
+        "window": predictor.window,
+        "horizon": predictor.heads[choices.head][1],
         "keys": _keys(),
     }
 
@@ -192,6 +197,18 @@ def _address(session: MarketSession, viewer: str) -> str:
         ticket = stream_route.Ticket(viewer=viewer, session=here, language=regional())
         memory = st.session_state["terminal:ticket"] = (here, regional(), stream_route.TICKETS.keep(ticket))
     return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
+
+
+def _held_out(predictor: Predictor, head: int) -> str:
+    """The card's scores of a head on days held out, which stand until the market has its own; "" where it has none."""
+    label, horizon = predictor.heads[head]
+    try:
+        tlob, momentum = front.mean_matthews(predictor.card["metrics"], label, horizon)
+    except (KeyError, StatisticsError):
+        return ""
+    return _("Until then, on held-out days of other markets: Matthews correlation {tlob}, momentum {momentum}.").format(
+        tlob=number(tlob, 2), momentum=number(momentum, 2)
+    )
 
 
 def _labels(horizon: str) -> dict[str, Any]:
@@ -230,36 +247,43 @@ def _labels(horizon: str) -> dict[str, Any]:
         "traded": _("Traded"),
         "price": _("Price"),
         "size": _("Resting"),
+        "change": _("1 min"),
+        "changeHelp": _("What rests there now less what rested there a minute ago."),
         "bin": _("bought {bought}, sold {sold}, {count} trades"),
         "ladder": _("Book, rows of {step}"),
         "fit": _("Fit"),
         "fitHelp": _("The price rows stay as they are; this fits them to the book of now."),
         "callsAhead": _("TLOB calls, {horizon} ahead").format(horizon=horizon),
         "noPrediction": _("No call yet"),
-        "warming": _("The first prediction needs a whole window of rows without a gap."),
-        "likeliest": _("Likeliest at {share}, recalibrated on this market."),
+        "untilCall": _("Row {done} of {whole} until the first call."),
         "noSignal": _("No signal now"),
         "noSignalWhy": _("So far these probabilities have not foretold this market better than how often each class came."),
-        "noOutcome": _("No outcome is known yet by which to judge these probabilities."),
+        "untilOutcome": _("No outcome is known yet: the first comes {horizon} after the first call.").format(horizon=horizon),
         "leans": [
             _("Its fitted threshold leans down."),
             _("Its fitted threshold calls no move."),
             _("Its fitted threshold leans up."),
         ],
-        "written": _("As TLOB wrote it"),
+        "more": _("Probabilities and scores"),
+        "written": _("As TLOB wrote it: {words}"),
         "threshold": _("Its fitted threshold calls the likelier of Down and Up above {share}."),
         "fullScreen": _("Full screen (F)"),
         "present": _("Presentation (P)"),
         "leave": _("Leave presentation (Esc)"),
         "help": _("Keys (?)"),
-        "scored": _("How these answers have scored"),
         "matthews": _("Matthews correlation"),
         "best": _("{rule}, the best naive rule"),
-        "right": _("Came true"),
+        "beside": _("Best naive rule so far: {rule}, {call}"),
+        "right": _("Right {share}, the rule {other}: {count} outcomes that do not overlap."),
+        "decided": _("So many tell the two apart."),
+        "undecided": _("Undecided before about {span}."),
+        "undecidedLong": _("Undecided for more than a day."),
         "logLoss": _("Log loss / frequencies"),
-        "count": _("Outcomes that do not overlap"),
-        "few": _("Scores begin with {least} of them.").format(least=number(FEWEST)),
-        "worth": _("After half the spread and a taker's fee of {fee} bps at either end, {count} trades"),
+        "few": _("{{count}} of the {least} outcomes that a score begins with.").format(least=number(FEWEST)),
+        "worth": _("A call was worth {result} after the spread and two fees of {fee} bps: {count} trades."),
+        "worthNone": _(
+            "What a call is worth, after the spread and two fees of {fee} bps, begins with ten trades: {count} so far."
+        ),
         "apart": _("Scored apart: {count} calls while the book stood still for over 2 min, {share} of which came true."),
         "since": _("Scored since {time}."),
         "sinceWithout": _("Scored since {time}, without the time from {from} to {to}."),

@@ -45,12 +45,9 @@ def pick_source() -> MarketSource | None:
 
 
 def pick_head(predictor: Predictor) -> ViewChoices:
-    """The label and horizon to follow."""
-    labels = {"forward": _("Forward"), "smoothed": _("Smoothed")}  # D24
-    present = {kind: text for kind, text in labels.items() if any(head[0] == kind for head in predictor.heads)}
-    label = cast(
-        LabelKind, url_state.choice(st.selectbox, _("Label"), present, key="label", label_visibility="collapsed", width=130)
-    )
+    """The horizon to follow, of the forward label (D24); of the smoothed one for a checkpoint that has no other."""
+    kinds = {kind for kind, _horizon in predictor.heads}
+    label: LabelKind = "forward" if "forward" in kinds else "smoothed"
     heads = tuple(i for i, head in enumerate(predictor.heads) if head[0] == label)
     steps = {str(predictor.heads[i][1]): live_controls.horizon_name(predictor.heads[i][1]) for i in heads}
     horizon = int(

@@ -93,19 +93,16 @@ def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     assert stat(live, "Symbol") == find_recording(OPENS_WITH).market
     assert stat(live, "Market") == "Not in training"
     expect(live.get_by_role("heading", name="TLOB calls, 12.5 sec ahead")).to_be_visible()
-    expect(live.locator(".terminal-call .score:not(.value)")).to_contain_text("Outcomes that do not overlap")
+    expect(live.locator(".terminal-call .right")).to_contain_text(re.compile("outcomes that (a score|do not)"))
     assert "label" not in live.url and "h=" not in live.url  # forward (D24) and 50 steps are where it opens
     assert live.evaluate(f"{TERMINAL}.chart.follow")
     assert live.evaluate(f"{TERMINAL}.config.head === 6 && {TERMINAL}.config.heads.join() === '4,5,6,7'")
-    worth = live.locator(".terminal-call .value .stat")
-    expect(worth.locator("dt")).to_have_text(
-        re.compile(r"After half the spread and a taker's fee of 10\.0 bps at either end, \d+ trades")
-    )
+    expect(live.locator(".terminal-call .worth")).to_contain_text("two fees of 10.0 bps")
 
 
 def test_everything_above_the_fold_at_1440_by_900(live: Page) -> None:
-    score = ".terminal-call .score:not(.value)"
-    for selector in (".terminal-strip", ".terminal-plot", ".terminal-ladder", score, ".terminal-call .value"):
+    answer = (".terminal-call .called", ".terminal-call .right", ".terminal-call .worth", ".terminal-tape")
+    for selector in (".terminal-strip", ".terminal-plot", ".terminal-ladder", *answer):
         box = live.locator(selector).bounding_box()
         assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 900, (selector, box)
 
@@ -128,21 +125,24 @@ def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> N
     assert score["outcomes"] == len(known) > 100 and score["sinceMs"] == known[0]["time"]
     assert score["independent"] == (known[-1]["time"] - known[0]["time"]) // 12_500 + 1  # no row is missing
     word = {-1: "No signal now", 0: "▼ Down", 1: "■ Stationary", 2: "▲ Up"}[rows[-1]["call"]]
+    word += "" if rows[-1]["call"] < 0 else f" {100 * max(rows[-1]['p']):.1f}%"
     expect(live.locator(".terminal-call .called")).to_have_text(word)
     bars = [float(text.rstrip("%")) / 100 for text in live.locator(".terminal-call .bar em").all_inner_texts()]
     assert bars == pytest.approx(rows[-1]["p"], abs=0.0006)
-    lines = live.locator(".terminal-call .score:not(.value)")
-    for independent, matthews in ((9, math.nan), (10, 0.25)):
-        js = f"Object.assign({TERMINAL}.store.scores[{TERMINAL}.config.head], {{ independent: {independent}, best: 5, "
+    line, beside = live.locator(".terminal-call .right"), live.locator(".terminal-call .beside")
+    for independent, decides_ms, matthews in ((9, 0, math.nan), (10, 3.1 * 3_600_000, 0.25), (10, 0, 0.25)):
+        scores = f"independent: {independent}, best: 5, bestCall: 2, bestRight: 0.4, decidesMs: {decides_ms}, right: 0.5"
         value = "NaN" if math.isnan(matthews) else matthews
-        live.evaluate(
-            js + f"matthews: {value}, bestMatthews: 0.4, right: 0.5, logLoss: 1, frequenciesLogLoss: 1.1 }}); {TERMINAL}.draw()"
-        )
+        js = f"Object.assign({TERMINAL}.store.scores[{TERMINAL}.config.head], {{ {scores}, "
+        live.evaluate(js + f"matthews: {value}, bestMatthews: 0.4, logLoss: 1, frequenciesLogLoss: 1.1 }}); {TERMINAL}.draw()")
         if independent < 10:
-            expect(lines).to_have_text(re.compile(r"^Outcomes that do not overlap9Scores begin with 10 of them.$"))
+            expect(line).to_have_text(re.compile(r"^9 of the 10 outcomes .* on held-out days of other markets: .* 0\.15,"))
+            expect(beside).to_have_text("")
         else:
-            expect(lines).to_contain_text("Distance to the VWAP of a minute, the best naive rule0.40")
-            expect(lines).to_contain_text("Matthews correlation0.25")
+            rest = "Undecided before about 3 hr." if decides_ms else "So many tell the two apart."
+            expect(line).to_have_text(f"Right 50.0%, the rule 40.0%: 10 outcomes that do not overlap. {rest}")
+            expect(beside).to_have_text("Best naive rule so far: Distance to the VWAP of a minute, ▲ Up")
+            expect(live.locator(".terminal-call .score")).to_contain_text("Matthews correlation0.25")
     live.get_by_role("button", name="Play").click()
     wait_for_status(live, "Replaying")
 
@@ -463,7 +463,7 @@ def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns
     for gone in (".terminal-map", "[data-testid=stHeader]", ".st-key-frame_controls", "[data-testid=stDataFrame]"):
         expect(live.locator(gone).locator("visible=true")).to_have_count(0)
     expect(live.get_by_role("button", name="Market", exact=True)).to_be_hidden()
-    for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .score >> nth=0"):
+    for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .right"):
         expect(live.locator(kept)).to_be_visible()
     live.wait_for_url(re.compile("present=true"), timeout=PATIENCE_MS)
     live.locator(".terminal").focus()

@@ -121,6 +121,7 @@ def test_twenty_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_
     market = Market(predictor)
     shown = screen.evaluate("config => look.configure(config)", market.configuration())
     assert shown["coloured"] == [0, 0, 0] and shown["words"] == []  # nothing is known yet
+    assert shown["waits"] == [0, predictor.window]
     played, gaps, loops, unpredicted = 0, 0, 0, 0
     newest = 0
     while played < MINUTES * 240:
@@ -145,7 +146,10 @@ def test_twenty_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_
         assert shown["empty"] == [], where
         assert shown["overGaps"] == [0, 0, 0] and shown["beforeTheFirst"] == [0, 0, 0], where
         assert shown["keepsUp"], where
+        high, low = shown["ladder"][0], shown["ladder"][-1]
+        assert low + 0.25 * (high - low) <= shown["mid"] <= high - 0.25 * (high - low), where  # through a fall and every jump
         assert not (shown["called"] == "No call yet" and shown["bars"]), where
+        assert (shown["waits"] is None) == (shown["called"] != "No call yet" and shown["outcomes"] > 0), where
         gaps, unpredicted = gaps + shown["gaps"], unpredicted + (shown["called"] == "No call yet")
     assert gaps > 30 and loops >= 8 and unpredicted >= 5
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { MarketData } from "../../assets/scripts/terminal_data.js";
-import { DepthPicture, NO_ROW, shadeOf, strength } from "../../assets/scripts/terminal_depth.js";
+import { DepthPicture, EarlierBook, NO_ROW, shadeOf, strength } from "../../assets/scripts/terminal_depth.js";
 
 const [FINE, COARSE, TICK] = [1, 20, 0.01];
 const key = (price, bid, coarse = 0) => 4 * Math.floor(price / (coarse ? COARSE : FINE)) + 2 * coarse + bid;
@@ -54,6 +54,20 @@ for (const unit of [1, 2, 5]) {
       }
   });
 }
+
+test("the earlier book is that of a minute before the newest row, and none across a gap", () => {
+  const { store, books } = market(400);
+  const earlier = new EarlierBook();
+  const rows = store.rows;
+  for (const count of [100, 240, 241, 300, 400]) {
+    store.rows = rows.slice(0, count);
+    const then = earlier.follow(store, 60_000);
+    if (count <= 240) assert.equal(then, null);
+    else assert.deepEqual([...then.sizes].sort(), [...books[count - 241]].sort());
+  }
+  store.rows = [...rows, { ...rows[399], time: rows[399].time + 10_000 }];
+  assert.equal(earlier.follow(store, 60_000), null);
+});
 
 test("steps that come later, and a view that moves on, give the picture that would be painted anew", () => {
   const { store } = market(400);

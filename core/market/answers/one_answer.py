@@ -7,6 +7,7 @@ label's threshold stands.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -25,6 +26,8 @@ RIVALS: Final = (*NAIVE, "vwap")
 """The naive rules beside an answer; the last says where the mid stands against the mean traded price of a minute."""
 FEWEST: Final = 10
 """Outcomes that do not overlap, below which there is a count and no score (D39)."""
+CHI_SQUARED: Final = 3.841
+"""Value that a chi-squared number of one degree of freedom exceeds in one case of twenty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +37,7 @@ class AnswerScore:
     Attributes:
         outcomes: known so far; independent: those of them that do not overlap. since_ms: time of the first, 0 before it.
         confusion: (3, 3) of the likeliest class. best: name of the rule of the highest Matthews correlation.
+        only: outcomes that do not overlap and that the answer alone, and the rule alone, got right.
         log_loss: mean, of the recalibrated probabilities; frequencies: that of the class rates so far.
         signals: whether the former is below the latter.
     """
@@ -44,6 +48,7 @@ class AnswerScore:
     confusion: NDArray[np.int64]
     best: str
     best_confusion: NDArray[np.int64]
+    only: tuple[int, int]
     log_loss: float
     frequencies: float
     signals: bool
@@ -52,6 +57,12 @@ class AnswerScore:
     def enough(self) -> bool:
         """Tells whether these are outcomes enough for a score."""
         return self.independent >= FEWEST
+
+    @property
+    def decides_at(self) -> float:
+        """Independent outcomes at which, at these rates, McNemar's test (5 %) tells the answer from the rule."""
+        mine, rule = self.only
+        return self.independent * CHI_SQUARED * (mine + rule) / (mine - rule) ** 2 if mine != rule else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +93,13 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class RuleState:
-    """State of the naive rules after a row: the momentum rule's `moves` and the class that `decayed` calls, of each head."""
+    """State of the naive rules after a row: the momentum rule's `moves` and the class that `decayed` calls, of each head.
 
+    Attributes:
+        when: time of the row, milliseconds.
+    """
+
+    when: int
     moves: list[float]
     decayed: list[int]
     vwap: int
@@ -100,6 +116,7 @@ class AnswerBoard:
         self._adaptive = adaptive
         self._averages = [smoothing_steps(horizon) for _, horizon in heads]
         self._confusion = np.zeros((len(heads), 1 + len(RIVALS), 3, 3), dtype=np.int64)
+        self._only = np.zeros((len(heads), len(RIVALS), 2), dtype=np.int64)  # see `AnswerScore.only`
         self._since_ms = [0] * len(heads)
         self._independent = [0] * len(heads)
         self._free_ms = [0] * len(heads)  # when an outcome no longer overlaps those that were counted as independent
@@ -119,38 +136,46 @@ class AnswerBoard:
     def _signals(self) -> tuple[bool, ...]:
         return tuple(one.signals for one in self._adaptive)
 
-    def rule_state(self, mids: Sequence[float], vwap: int) -> RuleState:
+    def rule_state(self, when: int, mids: Sequence[float], vwap: int) -> RuleState:
         """State of the rules after a row, at which its outcome is asked for later.
 
         Args:
+            when: time of the row, milliseconds.
             mids: of the rows since the last gap, oldest first. vwap: that rule's call at the last of them.
         """
         moves = {steps: mids[-1] / (sum(mids[-steps:]) / len(mids[-steps:])) - 1 for steps in set(self._averages)}
         decayed = (self._lately + PRIOR).argmax(axis=1).tolist()
-        return RuleState([moves[steps] for steps in self._averages], decayed, vwap)
+        return RuleState(when, [moves[steps] for steps in self._averages], decayed, vwap)
 
-    def resolve(self, head: int, when: int, move: float, answer: Recalibrated, rules: RuleState) -> int:
+    def calls(self, head: int, answer: Recalibrated, rules: RuleState) -> tuple[int, ...]:
+        """The classes called at a row: the answer's likeliest, then those of `RIVALS`."""
+        momentum = class_of(rules.moves[head], self._adaptive[head].alpha)
+        frequencies = likeliest(answer.experts[FREQUENCIES])
+        turn = int(in_turn(rules.when))
+        return answer.likeliest, momentum, STATIONARY, turn, frequencies, rules.decayed[head], rules.vwap
+
+    def resolve(self, head: int, move: float, answer: Recalibrated, rules: RuleState) -> int:
         """Counts an outcome and returns its class by the threshold in use.
 
         Args:
-            when: time of the prediction, milliseconds. move: the label's, a fraction of the price.
-            answer, rules: as they were at that row.
+            move: the label's, a fraction of the price. answer, rules: as they were at that row.
         """
-        one = self._adaptive[head]
+        one, when = self._adaptive[head], rules.when
         settled = one.settled
         truth = one.resolve(answer, move)
         if one.settled is not settled:  # what was counted by the other threshold does not hold any more
-            self._confusion[head] = self._lately[head] = 0
+            self._confusion[head] = self._only[head] = self._lately[head] = 0
             self._since_ms[head] = self._independent[head] = self._free_ms[head] = 0
             return truth
-        momentum, frequencies = class_of(rules.moves[head], one.alpha), likeliest(answer.experts[FREQUENCIES])
-        calls = answer.likeliest, momentum, STATIONARY, int(in_turn(when)), frequencies, rules.decayed[head], rules.vwap
+        calls = self.calls(head, answer, rules)
         self._confusion[head, range(len(calls)), truth, calls] += 1
         self._lately[head] *= 0.5 ** (1 / HALF_LIFE)
         self._lately[head, truth] += 1
         self._since_ms[head] = self._since_ms[head] or when
         if when >= self._free_ms[head]:
             self._independent[head] += 1
+            right = np.array(calls) == truth
+            self._only[head, right[1:] != right[0], int(not right[0])] += 1
             self._free_ms[head] = when + one.horizon * STEP_MS
         return truth
 
@@ -166,6 +191,7 @@ class AnswerBoard:
             confusion=mine.copy(),
             best=RIVALS[best],
             best_confusion=rivals[best].copy(),
+            only=(int(self._only[head, best, 0]), int(self._only[head, best, 1])),
             log_loss=log_loss,
             frequencies=frequencies,
             signals=self._adaptive[head].signals,

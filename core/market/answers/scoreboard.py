@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from core.market.answers.intervals import mean_interval
 from core.market.answers.naive import naive_answers, plain_answer
-from core.market.answers.one_answer import AnswerBoard, RowAnswers, RuleState, Shown
+from core.market.answers.one_answer import RIVALS, AnswerBoard, RowAnswers, RuleState, Shown
 from core.market.answers.recalibration import EXPERTS, REFIT_STEPS, SCORED_AFTER, AdaptiveHead
-from core.market.answers.table import Answered, Scores, Table
+from core.market.answers.table import NO_CALL, Answered, Scores, Table
 from core.market.answers.value import CallRows, spaced, trades
 from core.market.book import STEP_MS, FloatArray
 from core.market.labels import SMOOTHING, STATIONARY, UNKNOWN, Head, classify, future_move, smoothing_steps
@@ -267,7 +267,7 @@ class Scoreboard:
         else:
             made = self.answers.predict(predictions.probabilities[row])  # what this step's outcomes and earlier ones make of it
             made = shown.answers or made
-            self._made.append((made, self.answers.rule_state(list(self._mids)[-SMOOTHING:], shown.vwap)))
+            self._made.append((made, self.answers.rule_state(timestamp, list(self._mids)[-SMOOTHING:], shown.vwap)))
             self.log.add(self.log.record((timestamp, mid, spread, stalled), predictions, row, made, shown.vwap))
         return resolved
 
@@ -289,9 +289,16 @@ class Scoreboard:
             if (earlier := self._made[-horizon]) is not None:
                 made, rules = earlier
                 when = int(then["timestamp"])
-                then["came"][index] = came = self.answers.resolve(index, when, move, made.made[index], rules)
+                then["came"][index] = came = self.answers.resolve(index, move, made.made[index], rules)
                 resolved.append((when, index, came))
         return resolved
+
+    def rule_call(self, head: int, rule: str) -> int:
+        """The class that one of `RIVALS` calls at the newest row; `NO_CALL` where nothing was predicted there."""
+        if not self._made or (newest := self._made[-1]) is None:
+            return NO_CALL
+        made, rules = newest
+        return self.answers.calls(head, made.made[head], rules)[1 + RIVALS.index(rule)]
 
     def recalibrated(self, probabilities: NDArray[np.floating]) -> NDArray[np.float32]:
         """(heads, 3) probabilities -> (heads, 3) what the outcomes known so far make of them."""

@@ -192,6 +192,9 @@ def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop:
         score = session.answer_score(head)
         assert RIVALS[int(named["best"])] == score.best
         assert named["bestMatthews"] == pytest.approx(float(matthews(score.best_confusion)))
+        assert named["bestRight"] == pytest.approx(np.trace(score.best_confusion) / score.best_confusion.sum())
+        late = score.decides_at > score.independent
+        assert named["decidesMs"] == pytest.approx(score.decides_at * horizon * 250 if late else 0)
         assert named["frequenciesLogLoss"] == pytest.approx(score.frequencies)
     assert 0 < np.isnan(screen.scores[:, SCORES.index("matthews")]).sum() < len(HEADS)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import chi2
 from sklearn.metrics import confusion_matrix, log_loss, matthews_corrcoef
 
 from core.market.answers.naive import base_rates, naive_answers
@@ -80,6 +82,20 @@ def test_its_score_is_its_own_and_stands_beside_the_best_naive_rule(board: Score
     each = {rule: matthews_corrcoef(truth[known], calls[rule][known]) for rule in RIVALS}
     assert found.best == max(RIVALS, key=each.__getitem__)
     np.testing.assert_array_equal(found.best_confusion, counts(truth[known], calls[found.best][known]))
+    assert board.rule_call(head, found.best) == calls[found.best][-1]
+    at = np.flatnonzero(known)[spaced(TIMES[known] // 250, horizon)]
+    right, rule_right = adapted[at].argmax(axis=1) == truth[at], calls[found.best][at] == truth[at]
+    assert found.only == ((right & ~rule_right).sum(), (rule_right & ~right).sum())
+
+
+def test_the_answer_is_told_from_the_rule_by_mcnemars_test(board: Scoreboard) -> None:
+    """As many outcomes as it takes, at the same rates, until the statistic of those that one of them alone got right is large."""
+    found = board.answers.score(0)
+    assert math.isinf(replace(found, only=(7, 7)).decides_at)
+    for mine, rule in ((9, 2), (30, 25), (2, 40)):
+        one = replace(found, independent=100, only=(mine, rule))
+        times = one.decides_at / 100
+        assert (times * (mine - rule)) ** 2 / (times * (mine + rule)) == pytest.approx(chi2.isf(0.05, 1), rel=1e-3)
 
 
 def test_what_was_shown_is_what_is_scored() -> None:
