@@ -34,6 +34,8 @@ class WallRow:
         net: P(up) - P(down) of that answer; NaN where `call` is None.
         independent: outcomes so far that do not overlap. best: name of the best naive rule on them, "" below ten.
         matthews, best_matthews: Matthews correlation of the answers and of that rule; NaN below ten.
+        look: how far apart the chances of up and down are, where it calls one of them and its own score is above the best naive
+            rule's; 0 where nothing is worth a look.
         age_s: seconds since the newest book arrived; NaN before the first, and while none is due.
     """
 
@@ -49,6 +51,7 @@ class WallRow:
     best: str
     matthews: float
     best_matthews: float
+    look: float
     age_s: float
 
 
@@ -69,6 +72,7 @@ def wall_row(session: MarketSession, head: int) -> WallRow:
         call, p = int(newest["answered"][head]), newest["recalibrated"][head]
         net = float(p[UP]) - float(p[DOWN])
     score = session.answer_score(head)
+    mine, rule = (float(matthews(one)) if score.enough else math.nan for one in (score.confusion, score.best_confusion))
     due = math.isfinite(view.age_ms) and view.status not in WAITING
     return WallRow(
         key=session.feed.key,
@@ -81,7 +85,8 @@ def wall_row(session: MarketSession, head: int) -> WallRow:
         net=net,
         independent=score.independent,
         best=score.best if score.enough else "",
-        matthews=float(matthews(score.confusion)) if score.enough else math.nan,
-        best_matthews=float(matthews(score.best_confusion)) if score.enough else math.nan,
+        matthews=mine,
+        best_matthews=rule,
+        look=abs(net) if call in (DOWN, UP) and mine > rule else 0.0,
         age_s=view.age_ms / 1e3 if due else math.nan,
     )

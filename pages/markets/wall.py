@@ -82,7 +82,7 @@ def open_market(source: MarketSource, row: WallRow) -> None:
             "pages/markets/live.py",
             label=_("Open {symbol} on the live page").format(symbol=row.symbol),
             icon=":material/open_in_full:",
-            query_params=wall_markets.link_of(source, label=choices.label, horizon=choices.horizon),
+            query_params=wall_markets.link_of(source, horizon=choices.horizon),
         )
         st.html(FOLLOW, unsafe_allow_javascript=True)
 

@@ -108,14 +108,14 @@ def title_of(source: MarketSource) -> str:
     return " · ".join(symbol_and_venue(source))
 
 
-def link_of(source: MarketSource, *, label: str, horizon: int) -> dict[str, str]:
+def link_of(source: MarketSource, *, horizon: int) -> dict[str, str]:
     """URL parameters that open this market on the live page, a playback as the very one of the wall."""
     if source.kind == "live":
         symbol, venue = symbol_and_venue(source)
         market = {"ex": venue, "sym": symbol}
     else:
         market = {"rec" if source.kind == "recording" else "seed": source.name, toolbar.SHARED: toolbar.owner()}
-    return {"source": source.kind, **market, "label": label, "h": str(horizon)}
+    return {"source": source.kind, **market, "h": str(horizon)}
 
 
 def pick(sources: Sequence[MarketSource]) -> None:
@@ -199,6 +199,7 @@ def _line(source: MarketSource, row: WallRow, window: int) -> dict[str, Any]:
     return {
         "symbol": row.symbol,
         "call": None if row.call is None else calls[row.call],
+        "look": round(row.look, 3),
         "net": round(row.net, 3),
         "mids": list(row.mids),
         "matthews": round(row.matthews, 3),
@@ -224,6 +225,14 @@ def _columns() -> dict[str, Any]:
         "status": column.TextColumn(_("Status")),
         "mids": column.LineChartColumn(_("Mid, last minute"), color="blue", width=150),
         "call": column.TextColumn(_("Call"), width=120),
+        "look": column.NumberColumn(
+            _("Worth a look"),
+            format="localized",
+            help=_(
+                "How far apart the chances of up and down are, where one of them is called and the answers so far have scored above "
+                "the best naive rule; else 0."
+            ),
+        ),
         "net": column.NumberColumn(_("P(up) - P(down)"), format="localized"),
         "matthews": column.NumberColumn(
             _("Answers"), format="localized", help=_("Matthews correlation of these answers so far.")

@@ -127,7 +127,7 @@ def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> N
     word = {-1: "No signal now", 0: "▼ Down", 1: "■ Stationary", 2: "▲ Up"}[rows[-1]["call"]]
     word += "" if rows[-1]["call"] < 0 else f" {100 * max(rows[-1]['p']):.1f}%"
     expect(live.locator(".terminal-call .called")).to_have_text(word)
-    bars = [float(text.rstrip("%")) / 100 for text in live.locator(".terminal-call .bar em").all_inner_texts()]
+    bars = [float(text.rstrip("%")) / 100 for text in live.locator(".terminal-call .bar em").all_text_contents()]
     assert bars == pytest.approx(rows[-1]["p"], abs=0.0006)
     line, beside = live.locator(".terminal-call .right"), live.locator(".terminal-call .beside")
     for independent, decides_ms, matthews in ((9, 0, math.nan), (10, 3.1 * 3_600_000, 0.25), (10, 0, 0.25)):
@@ -228,7 +228,7 @@ def test_everything_drawn_is_of_one_step(live: Page) -> None:
     }""")
     assert shown["step"] == shown["drawn"] and shown["lastX"] == shown["time"] and shown["lastY"] == shown["ask"]
     assert float(stat(live, "Mid").replace(",", "")) == pytest.approx(shown["mid"], abs=1e-6)  # its half tick too
-    share = live.locator(".terminal-call .bar").last.locator("em").inner_text()
+    share = live.locator(".terminal-call .bar em").last.text_content() or ""
     assert float(share.rstrip("%")) / 100 == pytest.approx(shown["up"], abs=0.0006)
     live.get_by_role("button", name="Play").click()
     wait_for_status(live, "Replaying")
@@ -430,7 +430,7 @@ def test_nothing_of_a_market_stands_under_the_name_of_another(live: Page) -> Non
     live.wait_for_timeout(500)
     expect(live.locator(".terminal-call .called")).to_have_text("No call yet")
     for empty in (".bar em", ".terminal-ladder td", ".terminal-ladder tbody th"):
-        assert "".join(live.locator(f".terminal {empty}").all_inner_texts()).strip() == "", empty
+        assert "".join(live.locator(f".terminal {empty}").all_text_contents()).strip() == "", empty
     expect(live.locator(".terminal-tape")).to_be_hidden()
     assert live.locator(STAT).count() == 2  # status and name
 

@@ -62,6 +62,24 @@ def test_a_row_agrees_with_the_sessions_view_and_export(predictor: Predictor, he
     assert (row.best, row.best_matthews) == (score.best, pytest.approx(float(matthews(score.best_confusion))))
 
 
+def test_a_call_is_worth_a_look_where_its_own_score_is_above_the_rules(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = finished(predictor, replaying(ROWS))
+    predictions, score = session.view(SPARK_ROWS).predictions, session.answer_score(0)
+    good, bad = np.diag([30, 30, 30]), np.ones((3, 3), dtype=np.int64)
+    for called, mine, rule, worth in (
+        (UP, good, bad, True),
+        (UP, bad, good, False),
+        (1, good, bad, False),
+        (-1, good, bad, False),
+    ):
+        predictions["answered"][-1, 0] = called
+        monkeypatch.setattr(session, "answer_score", lambda head, m=mine, r=rule: replace(score, confusion=m, best_confusion=r))
+        row = seen(session, monkeypatch, predictions=predictions)
+        assert row.look == (abs(row.net) if worth else 0.0)
+
+
 def test_of_fewer_than_ten_outcomes_that_do_not_overlap_there_is_a_count(predictor: Predictor) -> None:
     """The first head looks ten steps ahead: ten such outcomes take 91, the last of which is known ten rows later."""
     for rows, count in ((predictor.window + 99, 9), (predictor.window + 100, 10)):

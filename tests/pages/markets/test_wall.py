@@ -162,17 +162,17 @@ def test_a_selected_market_opens_on_the_live_page(code: str, expected: dict[str,
     links: list[dict[str, Any]] = []
     monkeypatch.setattr(wall_markets, "show_table", lambda rows, **more: 0)
     monkeypatch.setattr(streamlit, "page_link", lambda page, **more: links.append({"page": page, **more}))
-    opened(**{"wall": code, "with": "shared1", "label": "smoothed", "h": "20"})
+    opened(**{"wall": code, "with": "shared1", "h": "10"})
     assert links[-1]["page"] == "pages/markets/live.py"
-    assert links[-1]["query_params"] == {**expected, "label": "smoothed", "h": "20"}
+    assert links[-1]["query_params"] == {**expected, "h": "10"}
     (feed,) = hub().watched()
     assert feed.key.endswith("~shared1")
 
 
 def test_a_live_market_opens_with_its_exchange_and_symbol() -> None:
     source = MarketSource(kind="live", name="kraken/BTC/USD")
-    link = wall_markets.link_of(source, label="forward", horizon=50)
-    assert link == {"source": "live", "ex": "kraken", "sym": "BTC/USD", "label": "forward", "h": "50"}
+    link = wall_markets.link_of(source, horizon=50)
+    assert link == {"source": "live", "ex": "kraken", "sym": "BTC/USD", "h": "50"}
 
 
 def test_a_failed_market_says_why_beside_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
