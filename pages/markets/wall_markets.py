@@ -229,8 +229,8 @@ def _columns() -> dict[str, Any]:
             _("Worth a look"),
             format="localized",
             help=_(
-                "How far apart the chances of up and down are, where one of them is called and the answers so far have scored above "
-                "the best naive rule; else 0."
+                "How far apart the chances of up and down are, where one of them is called and the answers so far have scored "
+                "above the best naive rule; else 0."
             ),
         ),
         "net": column.NumberColumn(_("P(up) - P(down)"), format="localized"),
