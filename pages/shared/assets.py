@@ -28,6 +28,7 @@ STYLES: Final = SCRIPTS.parent / "styles"
 OF_EVERY_PAGE: Final = (
     "colours",
     "app",
+    "streamlit",
     "attention_view",
     "live_plot",
     "home",
