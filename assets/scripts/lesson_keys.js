@@ -7,7 +7,7 @@ if (!window.lessonKeys) {
   const move = (key) => {
     const dial = '[class*="st-key-dial_on_"]';
     const step = key === "ArrowRight" || key === "ArrowUp" ? 1 : -1;
-    return choose(`${dial} [data-testid="stButtonGroup"] button`, step) || press(`${dial} [data-testid="stCheckbox"] input`);
+    return choose(`${dial} [data-testid="stButtonGroup"] button`, step) || press(`${dial} input[type="checkbox"]`);
   };
 
   const choose = (selector, step) => {

@@ -37,7 +37,7 @@ document.addEventListener("click", (event) => {
   const row = event.target.closest?.(".matrix[data-chooses] tbody tr");
   if (!row) return;
   const dial = row.closest(".matrix").dataset.chooses;
-  document.querySelectorAll(`.st-key-${dial} [data-testid="stButtonGroup"] button, .st-key-${dial} button`)[row.sectionRowIndex]?.click();
+  document.querySelectorAll(`.st-key-${dial} button`)[row.sectionRowIndex]?.click();
 });
 
 async function download(matrix, kind) {
@@ -73,7 +73,7 @@ function drawn(matrix) {
   const frame = matrix.getBoundingClientRect();
   const table = matrix.querySelector("table").getBoundingClientRect();
   const [width, height] = [Math.ceil(Math.max(frame.width, table.width)), Math.ceil(frame.height)];
-  const page = getComputedStyle(document.querySelector('[data-testid="stApp"]') ?? document.body);
+  const page = getComputedStyle(document.querySelector("main") ?? document.body);
   const safe = (one) => one.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   const label = (box, said, style, anchor) =>
     `<text x="${anchor === "start" ? box.left - frame.left : box.left - frame.left + box.width / 2}" y="${box.top - frame.top + box.height / 2}" ` +

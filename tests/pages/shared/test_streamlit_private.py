@@ -6,6 +6,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import streamlit
@@ -17,6 +18,7 @@ from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import streamlit_private
+from pages.shared.assets import FORMULAS, STREAMLIT, WIDGETS
 from tests.test_docs import ROOT
 
 
@@ -146,3 +148,33 @@ def test_nothing_private_of_streamlit_stands_elsewhere() -> None:
     )
     product = [ROOT / "streamlit_app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "core").rglob("*.py")]
     assert [path.name for path in product if told.search(path.read_text(encoding="utf-8"))] == ["streamlit_private.py"]
+
+
+PART = re.compile(r"""data-testid=["'](st[\w-]+)|\.(st[A-Z]\w*)""")
+"""A name that Streamlit gives a part of its page."""
+
+
+def parts(*files: Path) -> set[str]:
+    """Names of parts of Streamlit's page that files hold."""
+    return {id or name for file in files for id, name in PART.findall(file.read_text(encoding="utf-8"))}
+
+
+def test_parts_of_its_page_are_named_in_one_sheet_and_two_scripts_and_it_has_them() -> None:
+    sheets, scripts = (ROOT / "assets" / "styles").glob("*.css"), (ROOT / "assets" / "scripts").glob("*.js")
+    named = [file for file in (*sheets, *scripts) if parts(file)]
+    assert {file.name for file in named} == {"streamlit.css", "frame.js", "lesson_keys.js"}
+    of_streamlit = "".join(file.read_text(encoding="utf-8") for file in (STREAMLIT / "static" / "js").glob("*.js"))
+    gone = [name for name in parts(*named) if not re.search(rf"[`'\"]{name}\b", of_streamlit) and "stBaseButton-" not in name]
+    assert not gone, f"{BROKEN} the names of {gone}"
+    assert "stBaseButton" in of_streamlit, f"{BROKEN} the names of its buttons"
+
+
+def test_its_page_has_the_places_where_styles_and_scripts_are_written() -> None:
+    html = (STREAMLIT / "index.html").read_text(encoding="utf-8")
+    assert [html.count(place) for place in ("<head>", "</head>", "</body>")] == [1, 1, 1], f"{BROKEN} index.html"
+
+
+@pytest.mark.parametrize("name", [*WIDGETS, *FORMULAS])
+def test_its_script_has_the_part_that_pages_fetch_ahead(name: str) -> None:
+    """One that is gone is fetched late, and nothing else: `page_html` leaves it out."""
+    assert list((STREAMLIT / "static" / "js").glob(f"{name}.*.js")), f"{BROKEN} the part {name} of its script"
