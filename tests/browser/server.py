@@ -101,7 +101,7 @@ def free_port() -> int:
 
 def wait_until_up(server: AppServer) -> None:
     """Return once it answers; fails where it ends instead."""
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 180  # a busy machine
     while time.monotonic() < deadline:
         if server.process.poll() is not None:
             raise AssertionError(f"the app ended at once: {server.written()[-2000:]}")
