@@ -1,4 +1,4 @@
-"""`python -m scripts.audit`: asks pip-audit whether the pinned packages have known weaknesses, where its service answers.
+"""`python -m scripts.audit`: asks pip-audit whether the packages of the locks have known weaknesses, where its service answers.
 
 pip takes it from the index that it is configured for. It says so in one line where that or the service does not answer within
 half a minute, and ends well: a check that hangs on a network must not decide over a change. What it
@@ -17,7 +17,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 TOOL: Final = "pip-audit==2.10.1"
 WHOLE_S: Final = 30.0
-EXTRAS: Final = ("sign-in",)
+LOCKS: Final = ("requirements.lock", "requirements-cuda.lock")
 
 
 def audit(folder: Path) -> tuple[str, bool]:
@@ -28,12 +28,9 @@ def audit(folder: Path) -> tuple[str, bool]:
     """
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), TOOL]
     subprocess.run(install, check=True, capture_output=True, timeout=WHOLE_S)
-    pins = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "pins.py"), *EXTRAS], check=True, capture_output=True, text=True
-    )
-    (folder / "extras.txt").write_text(pins.stdout.replace(" ", "\n"), encoding="utf-8")
-    files = ["-r", str(ROOT / "requirements.txt"), "-r", "extras.txt"]
-    command = [sys.executable, "-m", "pip_audit", "--no-deps", "--progress-spinner", "off", "--timeout", "5", *files]
+    files = [word for name in LOCKS for word in ("-r", str(ROOT / name))]
+    options = ["--require-hashes", "--disable-pip", "--progress-spinner", "off", "--timeout", "5"]
+    command = [sys.executable, "-m", "pip_audit", *options, *files]
     done = subprocess.run(command, capture_output=True, text=True, timeout=WHOLE_S, cwd=folder, check=False)
     if done.returncode > 1:
         raise subprocess.SubprocessError(done.stderr[-300:])
