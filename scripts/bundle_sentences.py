@@ -1,12 +1,14 @@
-"""Write the bundled sentences of Words with their maps: `python -m scripts.bundle_sentences`, after `make words`."""
+"""Write the sentences of Words and the head of the lesson: `python -m scripts.bundle_sentences`, after `make words`."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import save_file
 
+from core.lecture import trained_head
 from core.words import bundled
 from core.words.sentences import sentence_reader
 
@@ -20,6 +22,20 @@ def main() -> None:
     arrays = {f"{i}.{name}": getattr(one, name).astype(np.float16) for i, one in enumerate(read) for name in KEPT}
     about = json.dumps([{"tokens": one.tokens, "spans": one.spans} for one in read], ensure_ascii=False)
     save_file(arrays, bundled.FILE, metadata={"sentences": about})
+    trained_head.FILE.write_text(json.dumps(head_of_the_lesson(), ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def head_of_the_lesson() -> dict[str, Any]:
+    """The head of `core.lecture.trained_head`, as its file has it."""
+    reader, layer, head = sentence_reader(), trained_head.LAYER - 1, trained_head.HEAD - 1
+    read = reader.read(trained_head.SENTENCE)
+    q, k, v = reader.head(trained_head.SENTENCE, layer, head)
+    matrices = trained_head.cut(q, k, v, trained_head.CHANNELS)
+    return {
+        "tokens": read.tokens,
+        "matrices": {name: (np.round(values, 2) + 0.0).tolist() for name, values in matrices.items()},
+        "whole": np.round(read.weights[layer, head].astype(np.float64), 4).tolist(),
+    }
 
 
 if __name__ == "__main__":

@@ -58,6 +58,18 @@ class MiniLM(nn.Module):
             EncoderLayer(c.width, c.heads, c.hidden, activation="gelu", eps=1e-12) for _ in range(c.layers)
         )
 
+    def embedded(self, ids: Tensor) -> Tensor:
+        """Input of the first layer, (batch, n, width).
+
+        Raises:
+            BadValue: for a sequence longer than `length`.
+        """
+        n = ids.shape[1]
+        if n > self.config.length:
+            raise BadValue("{count} pieces of words: this model takes at most {most}", count=n, most=self.config.length)
+        x: Tensor = self.norm(self.words(ids) + self.positions.weight[:n] + self.segment)
+        return x
+
     @overload
     def forward(self, ids: Tensor, *, return_attention: Literal[False] = ...) -> Tensor: ...
 
@@ -71,12 +83,9 @@ class MiniLM(nn.Module):
             return_attention: also return the weights "layer 1" ..., (batch, heads, n, n) each.
 
         Raises:
-            BadValue: for a sequence longer than `length`.
+            BadValue: as `embedded`.
         """
-        n = ids.shape[1]
-        if n > self.config.length:
-            raise BadValue("{count} pieces of words: this model takes at most {most}", count=n, most=self.config.length)
-        x = self.norm(self.words(ids) + self.positions.weight[:n] + self.segment)  # (batch, n) -> (batch, n, width)
+        x = self.embedded(ids)
         maps: AttentionMaps = {}
         for number, layer in enumerate(self.layers, start=1):
             x, weights = layer(x, return_attention=return_attention)

@@ -19,6 +19,7 @@ from core.explain.erasing import RANDOM_ORDERS
 from core.explain.scene import AttentionScene, LayerMaps, WordStage
 from core.messages import BadValue
 from core.models.minilm import MiniLM, MiniLMConfig
+from core.nn import MultiHeadAttention
 from core.words.model_files import TOKENIZER, WEIGHTS, WORD_FILES
 
 MAX_PIECES: Final = 96
@@ -130,6 +131,20 @@ class SentenceReader:
         """(n, width) vectors and (layers, heads, n, n) weights of n pieces."""
         vectors, maps = self.model(torch.tensor([ids], device=self.placement.device), return_attention=True)
         return vectors[0].cpu().numpy(), np.stack([one[0].cpu().numpy() for one in maps.values()])
+
+    @torch.no_grad()
+    def head(self, text: str, layer: int, head: int) -> tuple[NDArray[np.float64], ...]:
+        """Queries, keys and values of one head for a sentence, (n, d_k) each; layer and head from 0."""
+        ids, model = self.tokenizer.encode(text).ids, self.model
+        x = model.embedded(torch.tensor([ids], device=self.placement.device))
+        for one in model.layers[:layer]:
+            x, _weights = one(x)
+        attention = model.layers[layer].attention
+        assert isinstance(attention, MultiHeadAttention)
+        return tuple(
+            attention.split_heads(project(x))[0, head].double().cpu().numpy()
+            for project in (attention.q, attention.k, attention.v)
+        )
 
     def likeness_without_words(self, one: ReadSentence, other: ReadSentence) -> list[tuple[str, float]]:
         """Each word of `one` and how much less alike the two are without it: the cosine with it minus that without it."""

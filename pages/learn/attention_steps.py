@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
+import numpy as np
 import streamlit as st
 
 from core.explain.summaries import strongest
@@ -20,6 +21,7 @@ from core.lecture.moved import Moved
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MAX_TOKENS, TokenError
+from core.lecture.trained_head import HEAD, LAYER, POINTED, trained_head
 from core.lecture.worked import Worked
 from pages.learn import attention_roles, diagram, frame, matrix_editor, questions
 from pages.learn.attention_roles import SENTENCE, WIDTH
@@ -33,14 +35,17 @@ from pages.shared.stat_strip import Stat
 TEMPERATURES: Final = ("0.05", "0.1", "0.2", "0.5", "0.7", "1", "1.5", "2", "5", "10", "50")
 KEYS: Final = {"X": "x", "W_Q": "wq", "W_K": "wk", "W_V": "wv", "W_O": "wo"}
 """URL parameter of each matrix's edits."""
+TRAINED, RANDOM = "trained", "random"
+"""Codes of whose numbers."""
 MAP: Final = {"signed": False, "top": 1.0}
 """A matrix of attention weights."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attended:
-    """The reader's words through one layer; the fields are the dials, query and head counted from 0."""
+    """A sentence through one layer; the fields are the dials, query and head counted from 0."""
 
+    draw: str = RANDOM
     words: str
     q: int
     t: float
@@ -51,18 +56,24 @@ class Attended:
     @cached_property
     def names(self) -> list[str]:
         """The words, each different."""
-        return tokens.unique_names(self.words.split())
+        return names_of(vars(self))
 
     @cached_property
     def drawn(self) -> dict[str, Any]:
         """X (words, width) and the weights, by name, before any edit."""
         weights = attention_steps.random_weights(WIDTH)
+        if self.draw == TRAINED:
+            return weights | trained_head().matrices
         return {"X": tokens.embed(self.words.split(), WIDTH)} | weights
 
     @cached_property
     def edited(self) -> dict[str, Any]:
         """The same with the reader's edits."""
-        return {name: matrix_editor.edited(values, key=KEYS[name]) for name, values in self.drawn.items()}
+        return {name: matrix_editor.edited(values, key=self.edits_key(name)) for name, values in self.drawn.items()}
+
+    def edits_key(self, name: str) -> str:
+        """URL parameter of a matrix's edits."""
+        return f"t{KEYS[name]}" if self.draw == TRAINED else KEYS[name]
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -113,15 +124,44 @@ class Attended:
         return {"WORDS": self.names, **self.edited, **layer, "QUERY": self.query, "HEAD": self.of, **on_screen(shown)}
 
 
-def dials() -> dict[str, Dial]:
-    """The dials of all parts."""
+def names_of(values: Mapping[str, Any]) -> list[str]:
+    """The words that these dials choose, each different."""
+    chosen = trained_head().tokens if values.get("draw") == TRAINED else values["words"].split()
+    return tokens.unique_names(chosen)
 
-    def names(values: Mapping[str, Any]) -> list[str]:
-        return tokens.unique_names(values["words"].split())
+
+def draw_dial() -> Dial:
+    """Whose numbers: those of a trained head, or random ones for a sentence of the reader's, as links mean that name one."""
+    default = RANDOM if st.query_params.keys() & {"words", *KEYS.values()} else TRAINED
+    numbers = {TRAINED: _("A trained head"), RANDOM: _("A random draw, your own words")}
+    return frame.choice(_("Numbers of"), numbers, key="draw", default=default, short=_("Numbers"))
+
+
+def words_dial() -> Dial:
+    """The sentence; that of the trained head stays as it is."""
+    typed = frame.words(_("Words, with blanks between"), _(SENTENCE), key="words", short=_("Words"))
+
+    def pick(values: Mapping[str, Any]) -> str:
+        if values.get("draw") != TRAINED:
+            return str(typed.draw(values))
+        return str(st.text_input(typed.label, " ".join(trained_head().tokens), key="trained_words", disabled=True))
+
+    return replace(typed, draw=pick)
+
+
+def dials(*, draws: bool = True) -> dict[str, Dial]:
+    """The dials of all parts; without `draws` the numbers are random, as several heads need."""
 
     def pick_query(values: Mapping[str, Any]) -> int:
-        options = {str(index): name for index, name in enumerate(names(values))}
-        return int(url_state.choice(st.segmented_control, _("Query"), options, key="q", required=True))
+        names = names_of(values)
+        options = {str(index): name for index, name in enumerate(names)}
+        default = str(names.index(POINTED)) if values.get("draw") == TRAINED else None
+        return int(url_state.choice(st.segmented_control, _("Query"), options, key="q", default=default, required=True))
+
+    def pick_count(values: Mapping[str, Any]) -> int:
+        counts = (1,) if values.get("draw") == TRAINED else (1, 2, 4)
+        options = frame.whole_numbers(*counts)
+        return int(url_state.choice(st.segmented_control, _("Heads"), options, key="heads", required=True))
 
     def pick_head(values: Mapping[str, Any]) -> int:
         options = {str(index): str(index + 1) for index in range(values["heads"])}
@@ -133,11 +173,12 @@ def dials() -> dict[str, Dial]:
     }  # fmt: skip
     stops: dict[str, Any] = {"default": "1", "widget": st.select_slider, "value": float}
     return {
-        "words": frame.words(_("Words, with blanks between"), _(SENTENCE), key="words", short=_("Words")),
-        "q": Dial(_("Query"), pick_query, lambda index, values: names(values)[index], reads=True),
+        **({"draw": draw_dial()} if draws else {}),
+        "words": words_dial(),
+        "q": Dial(_("Query"), pick_query, lambda index, values: names_of(values)[index], reads=True),
         "t": frame.choice(_("Temperature τ"), {code: significant(float(code)) for code in TEMPERATURES}, key="t", **stops),
         "mask": frame.choice(_("Mask"), masks, key="mask"),
-        "heads": frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int),
+        "heads": Dial(_("Heads"), pick_count),
         "head": Dial(_("Head shown"), pick_head, lambda index, _values: str(index + 1), reads=True),
     }
 
@@ -150,7 +191,7 @@ def editors(**values: Any) -> None:
         for column, name in zip([*st.columns(2), *st.columns(2)], ("X", "W_Q", "W_K", "W_V"), strict=True):
             with column:
                 rows = it.names if name == "X" else [f"{index}·" for index in channels]
-                matrix_editor.editor(it.drawn[name], key=KEYS[name], label=name, rows=rows, columns=channels)
+                matrix_editor.editor(it.drawn[name], key=it.edits_key(name), label=name, rows=rows, columns=channels)
 
 
 def matrix(it: Attended, values: Any, name: str, key: str, *, moved: Moved | None = None, **more: Any) -> Item:
@@ -370,6 +411,15 @@ def summary(it: Attended) -> Item:
     )
 
 
+def about_the_head() -> str:
+    """Where the trained head's numbers come from, and how near its weights are to those of the whole head."""
+    head = trained_head()
+    cut = attention_steps.steps(head.matrices["X"], head.matrices | {"W_O": np.eye(WIDTH)}).weights[0]
+    return passage("attention_steps", "trained").format(
+        layer=number(LAYER), head=number(HEAD), off=number(float(np.abs(cut - head.whole).max()), 2)
+    )
+
+
 VIEWS: Final = {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}
 
 
@@ -384,11 +434,13 @@ def part(code: str, title: str, first: str) -> Part:
             drawing=attention_diagram(it.steps, head=it.of, query=it.query, key=it.key, write=diagram.write),
             notes=[
                 *([] if code == "heads" else [passage("attention_steps", code)]),
+                *([about_the_head()] if it.draw == TRAINED else []),
                 *(told(said.CLAIMS[code](reading)) if code in said.CLAIMS else []),
             ],
         )
 
-    return Part(code, title, dials, view, first=first, below=editors if code == "project" else None)
+    offered = partial(dials, draws=code != "heads")
+    return Part(code, title, offered, view, first=first, below=editors if code == "project" else None)
 
 
 render(
@@ -396,7 +448,7 @@ render(
         "attention_steps",
         _("Attention step by step"),
         [
-            part("project", _("1 · Q, K, V"), "words"),
+            part("project", _("1 · Q, K, V"), "q"),
             part("scores", _("2 · Scores"), "q"),
             part("softmax", _("3 · Softmax"), "t"),
             part("sum", _("4 · Weighted sum"), "q"),

@@ -40,7 +40,7 @@ def test_the_layer_equals_pytorchs_on_the_page() -> None:
 
 
 def test_unusable_words_are_told_and_leave_the_page_alive() -> None:
-    app = open_page(PAGE)
+    app = open_page(PAGE, draw="random")
     app.text_input(key="words").set_value("   ").run()
     assert not app.exception and "Write 1 to 12" in app.error[0].value
     assert "?" in app.code[0].value, "the link to this view stays under an error"

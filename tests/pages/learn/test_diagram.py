@@ -28,7 +28,7 @@ def texts(app: AppTest) -> list[str]:
 
 
 def test_the_wires_have_the_numbers_of_the_equation() -> None:
-    app = open_page(ATTENTION, part="softmax", t="0.5", q="1")
+    app = open_page(ATTENTION, part="softmax", draw="random", t="0.5", q="1")
     equation = " ".join(one.value for one in app.latex)
     row = re.search(r"A_\{2\} &= \\begin\{bmatrix\}(.*?)\\end", equation)
     assert row
@@ -56,7 +56,7 @@ def test_the_diagram_speaks_the_readers_language_and_links_to_parts() -> None:
 
 
 def test_a_change_is_told_and_taken_back() -> None:
-    app = open_page(ATTENTION, part="softmax")
+    app = open_page(ATTENTION, part="softmax", draw="random")
     assert "Most moved" not in words(app)
     app.select_slider(key="t").set_value("0.5")
     assert "Most moved" in words(ran(app)) and "Every row moved" in words(app)
@@ -67,7 +67,7 @@ def test_a_change_is_told_and_taken_back() -> None:
 
 
 def test_a_causal_mask_leaves_the_last_row_alone() -> None:
-    app = open_page(ATTENTION, part="softmax")
+    app = open_page(ATTENTION, part="softmax", draw="random")
     next(one for one in app.button_group if one.key == "mask").set_value("causal")
     assert re.search(r"Did not move: mat\.", words(ran(app)))
 

@@ -1,0 +1,44 @@
+"""The trained head of the lesson on attention: held against the whole head's weights and against MiniLM."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from core.lecture import trained_head
+from core.words.model_files import WORD_FILES
+from core.words.sentences import sentence_reader
+
+
+def weights(matrices: dict[str, np.ndarray]) -> np.ndarray:
+    x, width = matrices["X"], matrices["W_K"].shape[1]
+    return np.asarray(softmax((x @ matrices["W_Q"]) @ (x @ matrices["W_K"]).T / np.sqrt(width), axis=1))
+
+
+def test_four_channels_look_where_the_whole_head_looks() -> None:
+    head = trained_head.trained_head()
+    cut = weights(head.matrices)
+    assert np.abs(cut - head.whole).max() < 0.06
+    np.testing.assert_array_equal(cut.argmax(axis=1), head.whole.argmax(axis=1))
+    looks = {word: head.tokens[at] for word, at in zip(head.tokens, head.whole.argmax(axis=1), strict=True)}
+    assert (looks["it"], looks["was"], looks["milk"], looks["thirsty"]) == ("cat", "thirsty", "[CLS]", "[CLS]")
+
+
+def test_a_head_of_few_channels_comes_back_whole() -> None:
+    rng = np.random.default_rng(0)
+    x, q, k, v = (rng.normal(size=shape) for shape in ((6, 3), (3, 3), (3, 3), (3, 3)))
+    cut = trained_head.cut(x @ q, x @ k, x @ v, 3)
+    wanted = softmax((x @ q) @ (x @ k).T / np.sqrt(3), axis=1)
+    np.testing.assert_allclose(weights(cut), wanted, atol=0.02)
+    np.testing.assert_allclose(weights({"X": x, "W_Q": q, "W_K": k}), wanted)
+
+
+@pytest.mark.skipif(not WORD_FILES.available(), reason="needs `make words`")
+def test_the_bundled_weights_are_minilms() -> None:
+    head, layer, number = trained_head.trained_head(), trained_head.LAYER - 1, trained_head.HEAD - 1
+    read = sentence_reader().read(trained_head.SENTENCE)
+    q, k, _v = sentence_reader().head(trained_head.SENTENCE, layer, number)
+    assert read.tokens == head.tokens
+    np.testing.assert_allclose(head.whole, read.weights[layer, number], atol=1e-3)
+    np.testing.assert_allclose(softmax(q @ k.T / np.sqrt(q.shape[1]), axis=1), read.weights[layer, number], atol=1e-4)
