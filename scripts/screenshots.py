@@ -1,4 +1,4 @@
-"""Makes the README's pictures and film from the running app: `make run`, and `python -m scripts.screenshots` beside it."""
+"""Makes the README's pictures and film, and with `--stops` those of the lecture, from the running app (`make run` beside it)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import argparse
 import io
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 
-from PIL import Image
+from PIL import Image, ImageOps
 from playwright.sync_api import Browser, sync_playwright
 
+from core.lecture.course import STOPS
 from tests.conftest import find_chromium
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "assets" / "screenshots"
@@ -22,6 +24,8 @@ PAGES: Final = {
 }
 """Address of each picture, and the seconds that its page is given to come to rest."""
 SIZE: Final = (1440, 900)
+STOP_PICTURES: Final = FOLDER.parent / "pictures" / "lecture"
+STOP_SIZE: Final = (600, 330)
 COLOURS: Final = 128
 FILM: Final = "/words?lang=en"
 """Page of the film, in which each word is pointed at in turn."""
@@ -33,9 +37,14 @@ def main() -> None:
     """Opens each page and writes its first screen, as a PNG of few colours; then the film."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", default="http://localhost:8501", help="of the running app")
-    url = parser.parse_args().url.rstrip("/")
+    parser.add_argument("--stops", action="store_true", help="the pictures of the lecture's stops instead")
+    options = parser.parse_args()
+    url = options.url.rstrip("/")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+        if options.stops:
+            _stops(browser, url)
+            return
         for name, (path, rest_s) in PAGES.items():
             page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
             page.goto(url + path)
@@ -45,6 +54,29 @@ def main() -> None:
             page.close()
         _film(browser, url)
         browser.close()
+
+
+def _stops(browser: Browser, url: str) -> None:
+    """Writes the figure of each stop, in dark, that of a stop with three scenes from all three."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, color_scheme="dark", reduced_motion="reduce")
+    for stop in STOPS:
+        views = stop.views if stop.code == "same" else stop.views[:1]
+        whole = Image.new("RGB", STOP_SIZE)
+        wide = STOP_SIZE[0] // len(views)
+        for at, view in enumerate(views):
+            page = context.new_page()
+            page.goto(f"{url}/{view.url}?{urlencode(view.query)}&lang=en")
+            figure = page.locator("[data-light][data-value], .st-key-lesson_figure :is(.matrix, .live-plot, canvas)").first
+            figure.wait_for(timeout=60_000)
+            page.wait_for_timeout(4_000)
+            box = page.locator("[data-light], .st-key-lesson_figure").first.bounding_box()
+            assert box is not None
+            clip = {"x": box["x"], "y": box["y"], "width": box["width"], "height": min(box["height"], 720 - box["y"])}
+            shot = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")  # type: ignore[arg-type]
+            part = ImageOps.fit(shot, (wide, STOP_SIZE[1]), centering=((1.0, 0.5, 0.3)[at] if len(views) > 1 else 0.0, 0.3))
+            whole.paste(part, (at * wide, 0))
+            page.close()
+        whole.save(STOP_PICTURES / f"{stop.code}.webp", quality=62, method=6)
 
 
 def _film(browser: Browser, url: str) -> None:

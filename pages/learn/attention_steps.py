@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Final
 
-import numpy as np
 import streamlit as st
 
 from core.explain.summaries import strongest
@@ -413,11 +412,8 @@ def summary(it: Attended) -> Item:
 
 def about_the_head() -> str:
     """Where the trained head's numbers come from, and how near its weights are to those of the whole head."""
-    head = trained_head()
-    cut = attention_steps.steps(head.matrices["X"], head.matrices | {"W_O": np.eye(WIDTH)}).weights[0]
-    return passage("attention_steps", "trained").format(
-        layer=number(LAYER), head=number(HEAD), off=number(float(np.abs(cut - head.whole).max()), 2)
-    )
+    off = number(trained_head().deviation(), 2)
+    return passage("attention_steps", "trained").format(layer=number(LAYER), head=number(HEAD), off=off)
 
 
 VIEWS: Final = {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}

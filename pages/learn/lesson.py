@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
-from streamlit.errors import StreamlitPageNotFoundError
 
 from core.lecture import course
 from core.lecture.course import Lesson
 from core.lecture.course_numbers import numbers_of
-from pages.learn import predict
+from pages.learn import lecture_path, predict
 from pages.shared import assets, controls
 from pages.shared.language import N_, _, current, number, prose, prose_section, sections, significant
 from pages.shared.navigation import ENTRIES, PageEntry
@@ -73,20 +72,9 @@ def link(
     query: dict[str, Any] = predict.links()
     if to.parts:
         query["part"] = to.parts[0]
-    if controls.presenting():
-        query[controls.PRESENTATION] = "true"
     with st.container(key=f"lesson_{key}", width="content") if key else st.container(width="content"):
-        try:
-            st.page_link(
-                entry(to).file,
-                label=label or title_of(to),
-                icon=icon,
-                icon_position="left" if icon_first else "right",
-                query_params=query,
-                help=help,
-            )
-        except StreamlitPageNotFoundError:  # a page that runs by itself, without the navigation
-            st.caption(label or title_of(to))
+        position = "left" if icon_first else "right"
+        lecture_path.page_link(entry(to).file, query, label=label or title_of(to), help=help, icon=icon, icon_position=position)
 
 
 def head(url: str, part: str = "", *, title: str = "") -> None:
@@ -100,8 +88,11 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
     with st.container(key="lesson_head", horizontal=True, vertical_alignment="center", gap="small"):
         if title:
             st.title(title, anchor=False, width="content")
-        if here is not None:
+        if (stop := lecture_path.here()) is not None:
+            lecture_path.place(stop)
+        elif here is not None:
             _place(here)
+        if here is not None:
             predict.switch()
 
 

@@ -41,6 +41,7 @@ from core.messages import Message, translate
 from pages.learn import (
     diagram,
     frame,
+    lecture_path,
     lesson,
     predict,
     projector,
@@ -245,7 +246,8 @@ def render(page: LessonPage) -> None:
     head = st.container()
     if not controls.presenting():
         with st.container(key="lesson_lead"):
-            st.markdown(frame.passage(page.name, "lead"))
+            stop = lecture_path.here()
+            st.markdown(frame.passage(page.name, "lead") if stop is None else lecture_path.question(stop))
     code = page.parts[0].code
     if code:
         names = {one.code: one.title for one in page.parts}

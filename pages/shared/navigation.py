@@ -64,7 +64,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("images/training.py", "Images", N_("Training run"), "show_chart", "garment-training"),
     PageEntry("images/own_classes.py", "Images", N_("Teach your own classes"), "school", "own-classes"),
     PageEntry("signs/recognise.py", "Signs", N_("Recognise signs"), "sign_language", "recognise"),
-    PageEntry("learn/course.py", "Learn", N_("The course"), "school", "learn"),
+    PageEntry("learn/course.py", "Learn", N_("The lecture"), "school", "learn"),
     PageEntry("learn/sentences.py", "Learn", N_("Words"), "forum", "words"),
     PageEntry("learn/recurrent.py", "Learn", N_("Recurrent cells"), "replay", "recurrent", "learn"),
     PageEntry("learn/attention_steps.py", "Learn", N_("Attention step by step"), "stairs", "attention-steps", "learn"),

@@ -19,4 +19,4 @@ def test_a_reader_answers_and_a_key_reveals(new_page: NewPage, app: AppServer) -
     page.keyboard.press("r")
     expect(page.get_by_text("Right: 2.5 to 3.5.")).to_be_visible(timeout=PATIENCE_MS)
     page.goto(f"{app.url}/class/abcdef?lang=en")  # a link of the classes that there were
-    expect(page).to_have_title("The course · Attention Observatory", timeout=PATIENCE_MS)
+    expect(page).to_have_title("The lecture · Attention Observatory", timeout=PATIENCE_MS)

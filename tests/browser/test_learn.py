@@ -23,7 +23,7 @@ def test_a_click_on_a_row_reads_that_query_and_the_link_keeps_it(new_page: NewPa
     drawn(other, WEIGHTS)
     for one in (page, other):
         query = one.locator(".stat-strip .stat", has=one.get_by_text("Query", exact=True)).locator("dd").first
-        expect(query).to_have_text("on", timeout=PATIENCE_MS)
+        expect(query).to_have_text("drank", timeout=PATIENCE_MS)
         assert stat(one, "Entropy").endswith(" nats")
     assert stat(other, "Entropy") == stat(page, "Entropy")
 

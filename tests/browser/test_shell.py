@@ -218,7 +218,7 @@ def test_the_front_page_stands_still_for_who_asked_for_less_motion(new_page: New
 
 def test_each_tile_is_one_click_from_its_page(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/")
-    for place, title in enumerate(("Live order book", "Recognise signs", "The course")):
+    for place, title in enumerate(("Live order book", "Recognise signs", "The lecture")):
         if place:
             page.go_back()
         settled(page)

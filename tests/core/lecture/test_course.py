@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.lecture import course
-from pages.shared.navigation import ENTRIES
+from core.words import bundled
+from pages.shared.navigation import ENTRIES, ROOT
 
 
 def test_every_lesson_is_a_page_and_needs_only_what_came_before() -> None:
@@ -33,3 +34,19 @@ def test_a_lessons_questions_come_again_two_lessons_later() -> None:
     later = [(one.code, course.two_before(one)) for one in course.LESSONS]
     assert [code for code, earlier in later if earlier is None] == ["recurrent", "attention"]
     assert dict(later)["heads"] == course.lesson("recurrent") and dict(later)["metrics"] == course.lesson("cost")
+
+
+def test_nine_stops_of_45_minutes_lead_to_pages_and_have_pictures() -> None:
+    pages = {entry.url for entry in ENTRIES}
+    assert len(course.STOPS) == 9 and sum(stop.minutes for stop in course.STOPS) == 45
+    assert all(view.url in pages for stop in course.STOPS for view in stop.views)
+    pictures = [ROOT / "assets" / "pictures" / "lecture" / f"{stop.code}.webp" for stop in course.STOPS]
+    assert all(picture.is_file() for picture in pictures) and sum(picture.stat().st_size for picture in pictures) < 150_000
+
+
+def test_it_looks_more_at_the_animal_than_at_the_wide_street_as_the_last_stop_says() -> None:
+    (view,) = course.STOPS[-1].views
+    layer, head, _token = dict(view.query)["light"].split(".")
+    sentence = bundled.sentences()[dict(view.query)["text"]]
+    row = sentence.weights[int(layer), int(head), sentence.tokens.index("it")]
+    assert row[sentence.tokens.index("animal")] > 2 * row[sentence.tokens.index("street")]
