@@ -12,6 +12,7 @@ const FIT_ROWS = 128; // rows that the ladder is fitted to, once
 const TAPE = 48;
 const ARROWS = { bought: "▲", sold: "▼", unknown: "·" };
 const MINUTE_MS = 60_000;
+const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute only
 const NO_SIGNAL = -1; // the call of a row whose probabilities are no better than the class rates so far
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
@@ -79,7 +80,7 @@ class Terminal {
       },
       pointed: (place) => this.drawUnder(place),
       scaled: (scale) => this.drawScale(scale),
-      lines: (lines) => this.command("lines", lines),
+      lines: (lines) => this.keepLines(lines),
     };
     this.chart = new Chart(this.plot, charts, this.store, tell);
     this.onKey = (event) => this.key(event);
@@ -87,6 +88,8 @@ class Terminal {
     this.onVisible = () => document.hidden || this.request();
     document.addEventListener("visibilitychange", this.onVisible);
     this.drawn = 0;
+    this.awake = Date.now();
+    this.clock = setInterval(() => this.lookAtClock(), 10_000);
   }
 
   // New choices of the reader, or the page run again.
@@ -98,6 +101,7 @@ class Terminal {
     this.situations = config.situations;
     const anew = before?.source !== config.source;
     if (anew) this.startAnew();
+    this.bringLines(before);
     if (!before || before.head !== config.head || before.locale !== config.locale) this.buildSide();
     this.chart.configure(config, this.format);
     this.alert.configure(config, this.format);
@@ -110,6 +114,37 @@ class Terminal {
     this.buildLegend();
     this.help.innerHTML = `<h2>${config.labels.keys}</h2><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl><p>${config.notice}</p>`;
     this.request();
+  }
+
+  // The reader's lines stay in this browser, by market; those of a link come first.
+  keepLines(lines) {
+    this.command("lines", lines);
+    try {
+      localStorage.setItem(`lines ${this.config.symbol}`, JSON.stringify(lines));
+    } catch {
+      // a browser that keeps nothing: they are in the link
+    }
+  }
+
+  bringLines(before) {
+    const { lines, symbol } = this.config;
+    if (before ? before.symbol === symbol : lines.length) return;
+    let kept = [];
+    try {
+      kept = JSON.parse(localStorage.getItem(`lines ${symbol}`)) ?? [];
+    } catch {
+      // none
+    }
+    if (String(kept) !== String(lines)) this.command("lines", kept);
+  }
+
+  // A clock that stood still: the computer slept, or the browser had put the page to sleep.
+  lookAtClock() {
+    const [before, now] = [this.awake, Date.now()];
+    this.awake = now;
+    if (now - before < SLEPT_MS || !this.config) return;
+    const [from, until] = [before, now].map((time) => this.format.time(time));
+    this.sayAlert(fillIn(this.config.labels.slept, { from, until }));
   }
 
   // Another market, model or run of it: nothing that was drawn of the earlier one stays.
@@ -350,10 +385,10 @@ class Terminal {
   drawTape() {
     const { trades, breaks } = this.store;
     this.tape.hidden = !trades.length;
-    const look = `${this.config.locale} ${this.config.zone} ${breaks.length}`;
+    const look = `${this.config.locale} ${this.config.zone} ${breaks.length} ${this.config.smallest}`;
     if (!this.tapeSeen || (this.taped === trades.at(-1) && look === this.tapeLook)) return;
     [this.taped, this.tapeLook] = [trades.at(-1), look];
-    const lines = this.store.tape(TAPE);
+    const lines = this.store.tape(TAPE, this.config.smallest);
     for (let i = 0; i < TAPE; i++) {
       const [line, item] = [lines[i], this.tapeItems[i]];
       const side = !line ? "" : line.until ? "break" : line.side > 0 ? "bought" : line.side < 0 ? "sold" : "unknown";
@@ -690,6 +725,7 @@ class Terminal {
   close() {
     this.light.close();
     this.closed = true;
+    clearInterval(this.clock);
     this.socket?.close();
     this.chart.remove();
     this.seen.disconnect();

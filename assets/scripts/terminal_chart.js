@@ -71,8 +71,10 @@ export class Chart {
     const before = this.config;
     Object.assign(this, { config, format });
     const { colours, heads, head, labels } = config;
-    this.ask.applyOptions({ color: colours.down, title: "" });
-    this.bid.applyOptions({ color: colours.up });
+    // Bars stand in place of the best prices' lines, which keep the scale.
+    this.ask.applyOptions({ color: config.bars ? "transparent" : colours.down, title: "" });
+    this.bid.applyOptions({ color: config.bars ? "transparent" : colours.up });
+    this.stale = true;
     for (const [index, series] of this.signals) if (!heads.includes(index)) this.chart.removeSeries(series) ?? this.signals.delete(index);
     const { LineSeries } = this.charts;
     for (const index of heads) {
@@ -93,7 +95,7 @@ export class Chart {
     for (const series of [this.ask, this.bid]) series.applyOptions(fixed((value) => format.price(value)));
     for (const series of [this.zero, ...this.signals.values()]) series.applyOptions(fixed((value) => format.number(value, 2)));
     this.delta.applyOptions(fixed((value) => format.short(value)));
-    this.paneTitles = [labels.pricePane, labels.signalPane, labels.deltaPane];
+    this.paneTitles = [labels.pricePane, labels.signalPane, config.cumulative ? labels.cumulativePane : labels.deltaPane];
     this.ink = null;
   }
 
@@ -155,7 +157,7 @@ export class Chart {
   clear() {
     for (const series of [this.bid, this.ask, this.zero, this.delta, ...this.signals.values()]) series.setData([]);
     Object.assign(this, { count: 0, last: undefined, lastPredicted: undefined, prices: null, deltas: null, profile: null, scale: null });
-    Object.assign(this, { traded: [], bins: [], shown: [], deltaBars: null, ruler: null, pointer: null, follow: true, byHand: false });
+    Object.assign(this, { traded: [], bins: [], priceBars: [], shown: [], deltaBars: null, ruler: null, pointer: null, follow: true, byHand: false });
     this.depth.forget();
     this.drawLines();
     this.tell.pointed(null);
@@ -167,11 +169,16 @@ export class Chart {
     const rows = this.store.between(from, to);
     this.column = Math.max(250, Math.ceil((to - from) / 240 / 250) * 250);
     this.traded = this.store.tradesBetween(from, to);
-    this.deltaBars = data.volumeDelta(this.traded, from, to, this.column);
+    const { cumulative, smallest, bars } = this.config;
+    const { trades } = this.store;
+    this.deltaBars = cumulative
+      ? data.cumulativeDelta(trades, this.store.holes, from, Math.min(to, this.store.newest.time), this.column)
+      : data.volumeDelta(this.traded, from, to, this.column);
+    this.priceBars = bars ? data.priceBars(this.store.between(from - (from % (1000 * bars)), to), bars) : [];
     const [low, high] = priceRange(rows, this.store) ?? [0, 1];
     this.prices = data.steady(this.prices, low, high, 0.6);
     this.deltas = data.steady(this.deltas, Math.min(0, ...this.deltaBars.y), Math.max(0, ...this.deltaBars.y), 0.3);
-    this.bins = data.binTrades(this.traded, from, to, this.column, this.tick);
+    this.bins = data.binTrades(this.traded.filter(({ size }) => size >= smallest), from, to, this.column, this.tick);
     this.profile = data.volumeProfile(this.traded, from, to, this.tick);
     this.shown = rows;
     this.stale = false;
@@ -438,10 +445,24 @@ export class Chart {
       pen.fillRect(0, frame.y(this.profile.high), frame.width, frame.y(this.profile.low) - frame.y(this.profile.high));
       pen.globalAlpha = 1;
     }
+    this.paintBars(pen, frame);
     if (!this.hidden.has("trades")) this.paintTrades(pen, frame);
     this.paintCalls(pen, frame);
     this.paintRuler(pen, frame);
     pen.restore();
+  }
+
+  // A body from open to close, a wick from high to low.
+  paintBars(pen, { at, y }) {
+    const { colours } = this.config;
+    for (const { from, until, open, high, low, close } of this.priceBars) {
+      const [left, right] = [at(from), at(until)];
+      const wide = Math.max(2, 0.7 * (right - left));
+      const middle = (left + right) / 2;
+      pen.fillStyle = close < open ? colours.down : colours.up;
+      pen.fillRect(middle - 0.5, y(high), 1, Math.max(1, y(low) - y(high)));
+      pen.fillRect(middle - wide / 2, y(Math.max(open, close)), wide, Math.max(1, Math.abs(y(open) - y(close))));
+    }
   }
 
   paintTrades(pen, { at, y }) {

@@ -77,6 +77,8 @@ class TerminalChoices:
         contrast: exponent of the liquidity's shade. cutoff: share of the smallest sizes left out.
         palette: a key of `PALETTES`. zone: "UTC" or a name of the browser's time zone.
         profile: whether point of control, value area and VWAP are drawn.
+        bars: seconds of a price bar; 0 for the best prices at every step. smallest: size of the smallest trade drawn.
+        cumulative: whether the volume delta is summed since the last gap.
         lines: prices of the reader's own lines. minimap: outline of a whole recording, see `RecordingFeed.outline`.
     """
 
@@ -89,7 +91,10 @@ class TerminalChoices:
     palette: str
     zone: str
     profile: bool
-    lines: tuple[float, ...]
+    bars: int = 0
+    smallest: float = 0.0
+    cumulative: bool = False
+    lines: tuple[float, ...] = ()
     minimap: dict[str, Any] | None = None
 
 
@@ -233,6 +238,8 @@ def _labels(horizon: str) -> dict[str, Any]:
         "pricePane": _("Price and resting size"),
         "signalPane": _("P(up) - P(down)"),
         "deltaPane": _("Volume delta: bought less sold"),
+        "cumulativePane": _("Bought less sold, summed since the last gap"),
+        "slept": _("This computer slept from {from} to {until}: nothing came in that time."),
         "unknown": _("Depth not known"),
         "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send."),
         "locked": _("The colours' scale is locked: press to fit it to what is seen"),

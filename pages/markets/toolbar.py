@@ -60,6 +60,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
     """Asks in a popover what is drawn and how."""
     spans = {str(seconds): duration(seconds) for seconds in (30, 60, 120, 300, 600, 1200)}
     groupings = {"0": _("Fit the book"), **{str(n): _("{count} ticks").format(count=number(n)) for n in (1, 5, 10, 50)}}
+    spans_of_bars = {"0": _("Best bid and ask"), **{str(n): _("Bars of {span}").format(span=duration(n)) for n in (5, 15, 60)}}
     palettes = {"safe": _("Blue and orange (colour-blind safe)"), "greenred": _("Green and red")}
     zones = {"UTC": "UTC", "local": _("My time zone")}
     with st.popover(_("View"), icon=":material/tune:", width="content"):
@@ -67,6 +68,9 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         grouping = int(url_state.choice(st.selectbox, _("Price rows"), groupings, key="ticks"))
         contrast = url_state.slider(_("Contrast of resting size"), 0.3, 3.0, key="contrast", default=1.0, step=0.1)
         cutoff = url_state.slider(_("Leave out the smallest (share)"), 0.0, 0.9, key="cutoff", default=0.0, step=0.05)
+        bars = int(url_state.choice(st.selectbox, _("Price as"), spans_of_bars, key="bars"))
+        smallest = url_state.number_input(_("Smallest trade drawn"), 0.0, 1e9, key="least", default=0.0, format="%g")
+        cumulative = st.toggle(_("Volume delta summed since the last gap"), key="cumulative", bind="query-params")
         profile = st.toggle(_("Volume profile, value area and VWAP"), key="profile", bind="query-params")
         palette = url_state.choice(st.selectbox, _("Colours"), palettes, key="colours")
         zone = url_state.choice(st.selectbox, _("Times in"), zones, key="zone")
@@ -80,6 +84,9 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         palette=palette,
         zone="UTC" if zone == "UTC" else (st.context.timezone or "UTC"),
         profile=profile,
+        bars=bars,
+        smallest=smallest,
+        cumulative=cumulative,
         lines=lines(),
         minimap=feed.outline(MINIMAP_POINTS) if isinstance(feed, RecordingFeed) else None,
     )

@@ -285,10 +285,20 @@ def test_a_double_click_draws_a_line_and_removes_it(live: Page) -> None:
     live.wait_for_url(re.compile(r"[?&]lines=6\d{4}"), timeout=PATIENCE_MS)
     live.wait_for_function(f"() => {TERMINAL}.chart.lines.size === 1", timeout=PATIENCE_MS)
     y = live.evaluate(f"{TERMINAL}.chart.bid.priceToCoordinate({TERMINAL}.config.lines[0])")
+    another = live.context.new_page()  # it stays in this browser
+    another.goto(live.url.partition("?")[0])
+    another.wait_for_url(re.compile(r"[?&]lines=6\d{4}"), timeout=PATIENCE_MS)
+    another.close()
     box = live.locator(".terminal-plot").bounding_box()
     assert box is not None
     live.mouse.dblclick(at[0], box["y"] + y)
     live.wait_for_url(lambda url: "lines=" not in url, timeout=PATIENCE_MS)
+
+
+def test_a_computer_that_slept_says_so(live: Page) -> None:
+    live.evaluate(f"{{ {TERMINAL}.awake -= 600_000; {TERMINAL}.lookAtClock(); {TERMINAL}.lookAtClock(); }}")
+    expect(live.locator(".terminal-alert")).to_have_count(1)
+    expect(live.locator(".terminal-alert")).to_have_text(re.compile(r"^This computer slept from \d\d:\d\d:\d\d to \d\d"))
 
 
 def test_the_page_does_without_plotly(live: Page) -> None:

@@ -36,7 +36,7 @@ BATCH: Final = 16
 """Rows of a drawn frame: four seconds of the market, twice a second at 8x."""
 SPAN_S: Final = 120
 VIEW: Final = terminal.TerminalChoices(
-    head=1, heads=(1, 3), span=SPAN_S, grouping=0, contrast=1.0, cutoff=0.0, palette="safe", zone="UTC", profile=False, lines=()
+    head=1, heads=(1, 3), span=SPAN_S, grouping=0, contrast=1.0, cutoff=0.0, palette="safe", zone="UTC", profile=False
 )
 ADDRESS: Final = "http://localhost/terminal/"
 HARNESS: Final = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/styles/terminal.css">
@@ -161,3 +161,6 @@ def test_twenty_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_
     assert shown["empty"] == [] and shown["beforeTheFirst"] == [0, 0, 0]
     shown = screen.evaluate("config => look.configure(config)", other.configuration(head=3))  # another horizon
     assert shown["empty"] == []
+    bars = other.configuration(bars=15, cumulative=True)
+    shown = screen.evaluate("config => look.configure(config)", bars)
+    assert shown["empty"] == [] and shown["overGaps"] == [0, 0, 0]
