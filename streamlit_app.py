@@ -61,6 +61,7 @@ def load() -> None:
     """Import what the first pages need while the browser loads Streamlit's own files: torch takes seconds, lessons one more."""
     for name in ("pages.markets.stream_route", "pages.markets.terminal", "pages.learn.lesson_page", "core.lecture.cost_count"):
         import_module(name)
+    import_module("core.service.recordings").record_again()
 
 
 def later(module: str, name: str) -> Callable[[Any], Awaitable[Any]]:

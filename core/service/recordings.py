@@ -13,7 +13,10 @@ from core.market.book import BookError
 from core.market.formats import bounded
 from core.market.formats.conversion import Inspection, Progress
 from core.market.formats.tables import FormatError
-from core.market.store import changes
+from core.market.predictor import load_predictor
+from core.market.session import MarketSession
+from core.market.sources import MarketSource
+from core.market.store import changes, watch_list
 from core.market.store.background_recorder import RECORDER
 from core.market.store.index import Recording
 from core.market.store.places import library_folder
@@ -47,6 +50,18 @@ def folder(by: Visitor, typed: str) -> Path:
     if wanted != root and root not in wanted.parents:
         raise BookError("{name} lies outside of the library's folder: choose one below it.", name=typed)
     return wanted
+
+
+def record_again() -> None:
+    """Record the markets of the library's watch list, as before the app was started anew."""
+    RECORDER.resume(lambda key: MarketSession(MarketSource(kind="live", name=key.removeprefix("live/")).feed(), load_predictor()))
+
+
+@closed(Action.CHANGE)
+def limit(most_bytes: int) -> int:
+    """Let the library's hours take so many bytes, 0 for any number; returns how many of the oldest were deleted for it."""
+    watch_list.limit(library_folder(), most_bytes)
+    return len(watch_list.make_room(library_folder()))
 
 
 @closed(Action.CHANGE)

@@ -119,6 +119,8 @@ if where is not None and listed is not None:
     shown = [*listed, *bundled]
     if shown:
         chosen = table(shown)
+        if listed:
+            library_actions.room(listed)
         if chosen:
             library_actions.show(where, chosen)
         elif may_change:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,16 +11,24 @@ from typing import Final
 import streamlit as st
 
 from core.market.book import BookError
+from core.market.predictor import DEFAULT
+from core.market.store import watch_list
 from core.market.store.index import Recording
 from core.market.store.places import library_folder
+from core.runs.local_run import RunError
+from core.runs.scoring import ScorePlan
 from core.service import recordings
 from core.service.access import Action, NotAllowed
+from core.service.runs import SCORING
 from pages.shared import controls, permissions
 from pages.shared.language import _, ngettext, number, size
 
 ASKED: Final = "library:delete"
 """Session key of the names that are to be deleted once that is confirmed."""
 DONE: Final = "library:done"
+GB: Final = 1e9
+SCORED_STEPS: Final = 50
+"""Horizon that one press scores, that of the terminal."""
 MAX_CSV: Final = 200_000
 """Rows from which on CSV is not offered: it would take 130 MB."""
 
@@ -28,6 +37,28 @@ def announce() -> None:
     """Says what the last action did."""
     if text := st.session_state.pop(DONE, None):
         st.toast(text, icon=":material/check:")
+
+
+def room(listed: Sequence[Recording]) -> None:
+    """How much the recordings take and how much is left; and, for whom may change them, the limit above which the oldest go."""
+    folder = library_folder()
+    used, free = (size(value) for value in (sum(entry.size for entry in listed), shutil.disk_usage(folder).free))
+    st.caption(_("Recordings take {used}; {free} are left on the disk.").format(used=used, free=free))
+    by = permissions.visitor()
+    if not by.may(Action.CHANGE) or (box := controls.opened(_("Delete the oldest at a limit"), key="library:limit")) is None:
+        return
+    with box:
+        now = watch_list.read(folder).most_bytes
+        wanted = st.number_input(_("Gigabytes that the hours may take, 0 for no limit"), 0.0, 1e6, now / GB, key="library:most")
+        if st.button(_("Set this limit"), key="library:set_limit"):
+            with _told():
+                count = recordings.limit(by, round(wanted * GB))
+                _finish(
+                    ngettext(
+                        "The limit is set; {count} hour was deleted.", "The limit is set; {count} hours were deleted.", count
+                    ).format(count=number(count))
+                )
+        st.caption(_("The oldest recorded hours of all markets are deleted, for good, every ten minutes of a recording."))
 
 
 def show(folder: Path, chosen: Sequence[Recording]) -> None:
@@ -60,10 +91,23 @@ def _open(folder: Path, entry: Recording) -> None:
     pages = (
         ("pages/markets/live.py", _("Live order book"), ":material/candlestick_chart:", {"source": "recording", "rec": name}),
         ("pages/markets/attention.py", _("What TLOB looks at"), ":material/grid_on:", {"window": "recording", "rec": name}),
-        ("pages/markets/score.py", _("Score recordings"), ":material/grading:", {"recs": name.replace(".", "-")}),
     )
+    if permissions.visitor().may(Action.SCORE):
+        _score(entry, name)
     for page, label, icon, parameters in pages:
         st.page_link(page, label=label, icon=icon, query_params=parameters)
+
+
+def _score(entry: Recording, name: str) -> None:
+    """Scores a recording, in one press, and goes to the page that says how it ended."""
+    if not st.button(_("Score"), icon=":material/grading:", key="library:score", disabled=SCORING.run.status().running):
+        return
+    try:
+        SCORING.opened(permissions.visitor()).start(ScorePlan(places=entry.files, models=(DEFAULT,), horizon=SCORED_STEPS))
+    except (RunError, OSError, NotAllowed) as error:
+        controls.error_box(str(error))
+        return
+    st.switch_page("pages/markets/score.py", query_params={"recs": name.replace(".", "-"), "h": str(SCORED_STEPS)})
 
 
 def _export(entry: Recording) -> None:

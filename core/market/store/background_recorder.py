@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -25,15 +26,17 @@ from core.market.journal import Caller
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from core.market.store import segments
+from core.market.store import segments, watch_list
 from core.market.store.places import library_folder
 from core.market.store.writer import SegmentWriter
-from core.messages import compose
+from core.messages import Refusal, compose
 
 VIEWER: Final = "recorder"
 """Name of the recorder among a feed's viewers."""
 AGAIN_S: Final = 10.0
 """Seconds between two looks at a disk that refused."""
+ROOM_S: Final = 600.0
+"""Seconds between two looks at the library's limit."""
 
 log = logging.getLogger(__name__)
 
@@ -78,9 +81,27 @@ class BackgroundRecorder:
             one.future = background_loop().submit(one.run())
             with self._lock:
                 self._running[key] = one
+        watch_list.watch(self._folder(), key, on=True)
+
+    def resume(self, begin: Callable[[str], MarketSession]) -> None:
+        """Record the markets of the library's watch list again, as after a restart; one that cannot be is logged.
+
+        Args:
+            begin: makes a session of the feed of a key.
+        """
+        for key in watch_list.read(self._folder()).markets:
+            try:
+                self.start(key, partial(begin, key))
+            except (OSError, Refusal) as error:
+                log.warning("%s is on the watch list, and is not recorded: %s", key, error)
 
     def stop(self, key: str) -> None:
-        """End a recording; on return its rows are on disk."""
+        """End a recording and take it off the watch list; on return its rows are on disk.
+
+        Raises:
+            OSError: where the list cannot be written.
+        """
+        watch_list.watch(self._folder(), key, on=False)
         with self._lock:
             one = self._running.get(key)
         if one is not None:
@@ -153,13 +174,16 @@ class _FeedRecording:
         """Record into the files at hand; returns what the disk refused with, None where it did not."""
         refused: OSError | None = None
         self._session.listeners.append(self._recorder.take)
-        due = 0.0
+        due = room_due = 0.0
         try:
             while not self.stopping.is_set() and not self._problem:
                 await self._recorder.keep_up(0.1)
                 if time.monotonic() >= due:
                     due = time.monotonic() + 1.0
                     self._follow_session()
+                if time.monotonic() >= room_due:
+                    room_due = time.monotonic() + ROOM_S
+                    await asyncio.to_thread(self._make_room)
         except OSError as error:
             refused = error
         finally:
@@ -171,6 +195,12 @@ class _FeedRecording:
                     log.warning("the recording of %s stays in its journal: %s", self.key, error)
                     refused = refused or error
         return refused
+
+    def _make_room(self) -> None:
+        """Keep the library within its limit; a recording goes on where that fails."""
+        with contextlib.suppress(OSError, Refusal):
+            for path in watch_list.make_room(self._folder):
+                log.info("the library is full by its limit: deleted %s", path)
 
     def _go_on(self) -> None:
         """Write what the disk refused, and begin new files.

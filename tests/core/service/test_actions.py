@@ -25,6 +25,7 @@ BUNDLED = cast(Any, SimpleNamespace(bundled=True))
 
 
 CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
+    ("limit", Action.CHANGE, lambda by: recordings.limit(by, 5)),
     ("record", Action.RECORD, lambda by: recordings.start(by, "live/x/y", SENTINEL)),
     ("stop recording", Action.RECORD, lambda by: recordings.stop(by, "live/x/y")),
     ("delete", Action.CHANGE, lambda by: recordings.delete(by, Path(), [ENTRY])),
@@ -70,7 +71,7 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(closed, "unguarded", NOTED)
     monkeypatch.setattr(runs.SCORING, "run", NOTED)
     for module, names in {
-        recordings: ("RECORDER", "changes.delete", "changes.export"),
+        recordings: ("RECORDER", "changes.delete", "changes.export", "watch_list.limit", "watch_list.make_room"),
         recordings.bounded: ("convert",),
         system: ("hub", "epoch_times"),
         metrics: ("CollectorRegistry", "ProcessCollector", "generate_latest"),
@@ -127,6 +128,7 @@ def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
 
 
 BELOW = {
+    "core.market.store.watch_list.limit",
     *("core.market.store.changes", "core.market.store.background_recorder.RECORDER"),
     *(f"core.market.formats.{module}.{name}" for module in ("bounded", "conversion") for name in ("inspect", "convert")),
     *("core.runs.scoring.Scorer", "core.runs.epoch_time.epoch_times"),
