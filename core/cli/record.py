@@ -6,7 +6,8 @@ import argparse
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,10 +15,11 @@ from tqdm import tqdm
 
 from core.device import use_one_thread
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.protocol import Feed, FeedFailed, is_cancelled
+from core.market.feeds.protocol import FeedFailed, is_cancelled
 from core.market.feeds.venues import make_exchange
-from core.market.predictor import Predictor, load_predictor
+from core.market.predictor import load_predictor
 from core.market.recorder import RecordingProgress, record
+from core.market.store import watch_list
 from core.market.store.places import library_folder
 from core.market.store.segments import market_folder
 
@@ -26,8 +28,16 @@ ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    p.add_argument("exchange", help="ccxt's name of the exchange: binance, kraken, ...")
-    p.add_argument("symbol", help="spot like BTC/USDT, perpetual like BTC/USDT:USDT")
+    p.add_argument("exchange", nargs="?", help="ccxt's name of the exchange: binance, kraken, ...")
+    p.add_argument("symbol", nargs="?", help="spot like BTC/USDT, perpetual like BTC/USDT:USDT")
+    p.add_argument(
+        "--all-of-the-wall",
+        nargs="?",
+        const="",
+        metavar="MARKETS",
+        help="record several at once: live markets as in a wall's address, live:binance:BTC/USDT,live:kraken:BTC/USD; those of "
+        "the library's watch list where none are named",
+    )
     p.add_argument(
         "--folder",
         default="",
@@ -39,37 +49,78 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 def _run(o: argparse.Namespace) -> None:
     folder = library_folder(o.folder)
+    markets = _markets(o, folder)
     use_one_thread()
-    feed, predictor = LiveFeed(o.exchange, o.symbol), load_predictor()
+    predictor = load_predictor()
     bar = tqdm(total=o.seconds, unit="s", bar_format="{desc} {n:.0f} s {bar} {elapsed}" if o.seconds else "{desc} {elapsed}")
-    latest: list[str] = []
+    latest: dict[str, str] = {}
+    rows: dict[str, int] = {}
 
-    def show(progress: RecordingProgress) -> None:
-        latest[:] = [f"{progress.state.value} {progress.message}".rstrip()]
+    def show(symbol: str, progress: RecordingProgress) -> None:
+        latest[symbol], rows[symbol] = f"{progress.state.value} {progress.message}".rstrip(), progress.rows
         bar.n = progress.seconds if o.seconds is None else min(o.seconds, progress.seconds)
-        bar.set_description(f"{progress.state.value}, {progress.rows:,} rows {progress.message}".rstrip(), refresh=False)
+        what = f"{progress.state.value}, " if len(markets) == 1 else f"{len(markets)} markets, "
+        bar.set_description(f"{what}{sum(rows.values()):,} rows {progress.message}".rstrip(), refresh=False)
         bar.refresh()
 
     try:
-        make_exchange(o.exchange)  # before anything is written
-        recorded = _recorded(record_until_signal(feed, folder, predictor, seconds=o.seconds, on_progress=show), folder, feed.key)
+        for exchange, _symbol in markets:
+            make_exchange(exchange)  # before anything is written
+        feeds = [LiveFeed(*market) for market in markets]
+        all_of_them = [
+            record(feed, folder, predictor, seconds=o.seconds, on_progress=partial(show, feed.market)) for feed in feeds
+        ]
+        recorded = _recorded(until_signal(_each(all_of_them)), folder, [feed.key for feed in feeds])
     except FeedFailed as failure:
         raise ValueError(str(failure)) from failure
     finally:
         bar.close()
     if not recorded:
-        raise ValueError(f"nothing was recorded of {o.symbol} on {o.exchange} (at the end: {''.join(latest) or 'no answer'})")
+        which = " and ".join(f"{symbol} on {exchange}" for exchange, symbol in markets)
+        raise ValueError(f"nothing was recorded of {which} (at the end: {', '.join(latest.values()) or 'no answer'})")
 
 
-def _recorded(recording: Coroutine[Any, Any, None], folder: Path, key: str) -> bool:
+def _markets(o: argparse.Namespace, folder: Path) -> list[tuple[str, str]]:
+    """Exchange and symbol of what is to be recorded.
+
+    Raises:
+        ValueError: where none is named, or one twice over.
+    """
+    if o.all_of_the_wall is None:
+        if not (o.exchange and o.symbol):
+            raise ValueError("name an exchange and a symbol, or --all-of-the-wall")
+        return [(o.exchange, o.symbol)]
+    if o.exchange or o.symbol:
+        raise ValueError("name an exchange and a symbol, or --all-of-the-wall, not both")
+    named = [code.removeprefix("live:").replace(":", "/", 1) for code in o.all_of_the_wall.split(",") if code.startswith("live:")]
+    named = named or [key.removeprefix("live/") for key in watch_list.read(folder).markets]
+    markets = [(exchange, symbol) for exchange, _slash, symbol in (name.partition("/") for name in dict.fromkeys(named))]
+    if not markets or not all(exchange and symbol for exchange, symbol in markets):
+        raise ValueError(f"no live market is named, and the watch list of {folder} holds none")
+    return markets
+
+
+async def _each(recordings: Sequence[Coroutine[Any, Any, list[Path]]]) -> None:
+    """Record all at once: one that fails ends none of the others.
+
+    Raises:
+        FeedFailed, OSError: of the first that failed, where all have.
+    """
+    ended = await asyncio.gather(*recordings, return_exceptions=True)
+    failures = [one for one in ended if isinstance(one, BaseException)]
+    if len(failures) == len(ended):
+        raise failures[0]
+
+
+def _recorded(recording: Coroutine[Any, Any, None], folder: Path, keys: Sequence[str]) -> bool:
     """Record into a folder; returns whether a row came. Where none did, nothing is left of the try."""
     absent = [one for one in (folder, *folder.parents) if not one.exists()]
     before = set(folder.rglob("*"))
     try:
         asyncio.run(recording)
     finally:
-        market = folder / market_folder(key)
-        new = sorted({market, *market.rglob("*")} - before)
+        of_markets = [folder / market_folder(key) for key in keys]
+        new = sorted({path for market in of_markets for path in (market, *market.rglob("*"))} - before)
         rows = sorted(set(folder.rglob("rows_*.parquet")) - before)
         for path in rows:
             print(path)
@@ -82,15 +133,8 @@ def _recorded(recording: Coroutine[Any, Any, None], folder: Path, key: str) -> b
     return bool(rows)
 
 
-async def record_until_signal(
-    feed: Feed,
-    folder: Path,
-    predictor: Predictor | None = None,
-    *,
-    seconds: float | None = None,
-    on_progress: Callable[[RecordingProgress], None] | None = None,
-) -> None:
-    """Record until `seconds` have passed, the feed ends, or the process is asked to end; then everything is on disk.
+async def until_signal(recording: Coroutine[Any, Any, object]) -> None:
+    """Record until that is over, or the process is asked to end; then everything is on disk.
 
     A signal that the process was started to ignore (SIGHUP under nohup) stays ignored.
 
@@ -99,12 +143,12 @@ async def record_until_signal(
         OSError: where the disk refuses.
     """
     loop = asyncio.get_running_loop()
-    recording = asyncio.create_task(record(feed, folder, predictor, seconds=seconds, on_progress=on_progress))
+    task = asyncio.create_task(recording)
     for ending in ENDING_SIGNALS:
         if signal.getsignal(ending) is not signal.SIG_IGN:
-            loop.add_signal_handler(ending, recording.cancel)
+            loop.add_signal_handler(ending, task.cancel)
     try:
-        await recording
+        await task
     except asyncio.CancelledError:
         if is_cancelled():
             raise

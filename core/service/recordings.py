@@ -58,10 +58,10 @@ def record_again() -> None:
 
 
 @closed(Action.CHANGE)
-def limit(most_bytes: int) -> int:
-    """Let the library's hours take so many bytes, 0 for any number; returns how many of the oldest were deleted for it."""
+def limit(most_bytes: int) -> list[Path]:
+    """Let the library's hours take so many bytes, 0 for any number; returns the oldest, which were deleted for it."""
     watch_list.limit(library_folder(), most_bytes)
-    return len(watch_list.make_room(library_folder()))
+    return watch_list.make_room(library_folder())
 
 
 @closed(Action.CHANGE)

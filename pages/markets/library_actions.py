@@ -52,7 +52,7 @@ def room(listed: Sequence[Recording]) -> None:
         wanted = st.number_input(_("Gigabytes that the hours may take, 0 for no limit"), 0.0, 1e6, now / GB, key="library:most")
         if st.button(_("Set this limit"), key="library:set_limit"):
             with _told():
-                count = recordings.limit(by, round(wanted * GB))
+                count = len(recordings.limit(by, round(wanted * GB)))
                 _finish(
                     ngettext(
                         "The limit is set; {count} hour was deleted.", "The limit is set; {count} hours were deleted.", count

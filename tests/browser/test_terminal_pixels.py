@@ -39,7 +39,8 @@ VIEW: Final = terminal.TerminalChoices(
     head=1, heads=(1, 3), span=SPAN_S, grouping=0, contrast=1.0, cutoff=0.0, palette="safe", zone="UTC", profile=False
 )
 ADDRESS: Final = "http://localhost/terminal/"
-HARNESS: Final = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/styles/terminal.css">
+HARNESS: Final = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/styles/colours.css">
+<link rel="stylesheet" href="/styles/terminal.css">
 <script>window.__streamlit = { BACKEND_BASE_URL: "http://localhost/" }</script>
 <body style="margin:0; height:860px"><div id="screen"></div></body>"""
 LOOK: Final = (Path(__file__).parent / "apps" / "look_at_terminal.js").read_text(encoding="utf-8")

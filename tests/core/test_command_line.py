@@ -24,6 +24,7 @@ from core.explain import faithfulness
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.predictor import load_predictor
+from core.market.store import watch_list
 from core.market.store.rows import read_market
 from core.training.progress import counting_bar
 
@@ -155,6 +156,10 @@ class Silent(SimulatedFeed):
         (["nosuch", "BTC/USDT"], "there is no exchange 'nosuch' in ccxt"),
         (["binance", "BTC/USDT"], "nothing was recorded of BTC/USDT on binance (at the end: connecting no answer yet)"),
         (["binance", "NO/BODY"], "binance has no market 'NO/BODY'"),
+        ([], "name an exchange and a symbol, or --all-of-the-wall"),
+        (["a", "X/Y", "--all-of-the-wall"], "name an exchange and a symbol, or --all-of-the-wall, not both"),
+        (["--all-of-the-wall", "sim:5"], "no live market is named, and the watch list of {folder} holds none"),
+        (["--all-of-the-wall", "live:binance:NO/BODY,live:kraken:NO/BODY"], "binance has no market 'NO/BODY'"),
     ],
 )
 def test_recording_nothing_fails_and_leaves_nothing(
@@ -162,6 +167,7 @@ def test_recording_nothing_fails_and_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(record, "LiveFeed", Silent)
     assert main(["record", *words, "--folder", "below/library", "--seconds", "5"]) == 2
+    reason = reason.replace("{folder}", "below/library")
     assert capsys.readouterr().err.splitlines()[-1] == f"python -m core record: {reason}"
     assert list(elsewhere.iterdir()) == []
     mine = elsewhere / "library" / "binance-BTC-USDT" / "2026-01-01" / "00" / "rows_1.parquet"
@@ -179,6 +185,34 @@ def test_what_came_is_kept_and_named(
     assert [Path(line).as_posix() for line in capsys.readouterr().out.split()] == [
         path.relative_to(elsewhere).as_posix() for path in sorted(elsewhere.rglob("rows_*.parquet"))
     ]
+
+
+def test_all_of_the_wall_is_recorded_at_once_and_one_that_fails_ends_no_other(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a wall's address the live markets; without one, those of the library's watch list."""
+
+    def feed(exchange: str, symbol: str) -> SimulatedFeed:
+        if symbol == "NO/BODY":
+            return Silent(exchange, symbol)
+        made = SimulatedFeed(3, start_ms=1_700_000_000_000)
+        made.key, made.market = f"live/{exchange}/{symbol}", symbol
+        return made
+
+    monkeypatch.setattr(record, "LiveFeed", feed)
+    wall = "rec:other,live:binance:BTC/USDT:USDT,live:kraken:NO/BODY,live:kraken:BTC/USD"
+    for key in ("live/binance/ETH/USDT", "live/kraken/ETH/USD"):
+        watch_list.watch(elsewhere / "listed", key, on=True)
+    for folder, words in (("named", ["--all-of-the-wall", wall]), ("listed", ["--all-of-the-wall"])):
+        assert main(["record", *words, "--folder", folder, "--seconds", "1"]) == 0
+    made = {path.relative_to(elsewhere).parts[:2] for path in elsewhere.rglob("rows_*.parquet")}
+    assert made == {
+        ("named", "binance-BTC-USDT-USDT"),
+        ("named", "kraken-BTC-USD"),
+        ("listed", "binance-ETH-USDT"),
+        ("listed", "kraken-ETH-USD"),
+    }
+    assert len(capsys.readouterr().out.split()) == 4
 
 
 # -- what a person sees -------------------------------------------------------------------------------------------------------

@@ -22,14 +22,15 @@ START_MS = 1_700_000_000_000
 RECORDING = """
 import asyncio, signal, sys
 from pathlib import Path
-from core.cli.record import record_until_signal
+from core.cli.record import until_signal
+from core.market.recorder import record
 from core.market.feeds.simulated import SimulatedFeed
 
 def show(progress):
     print(progress.rows, flush=True)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell ignores in what it runs in the background
-asyncio.run(record_until_signal(SimulatedFeed(3, start_ms=%d), Path(sys.argv[1]), on_progress=show))
+asyncio.run(until_signal(record(SimulatedFeed(3, start_ms=%d), Path(sys.argv[1]), on_progress=show)))
 """
 
 

@@ -13,6 +13,7 @@ from core.market.feeds.protocol import Row
 from core.market.store import index
 from core.market.store.index import list_recordings
 from core.market.store.writer import SegmentWriter
+from core.runs.scoring import ScorePlan
 from core.service.access import Role
 from pages.shared.navigation import ROOT
 from tests.core.market.formats.test_conversion import tardis
@@ -99,6 +100,34 @@ def test_recordings_are_deleted_once_it_was_asked_twice(folder: Path) -> None:
     press(app, "library:delete_first")
     press(app, "library:delete_second")
     assert names(folder) == []
+
+
+def test_the_oldest_go_at_a_limit_that_is_set(folder: Path) -> None:
+    record_two_days(folder)
+    app = open_page(PAGE)
+    assert "left on the disk." in words(app)
+    app.session_state["library:limit"] = True  # its box is open
+    ran(app)
+    newest = sum(path.stat().st_size for path in (folder / "BTC-USDT" / "2024-08-09").rglob("*.parquet"))
+    app.number_input(key="library:most").set_value(newest / 1e9)
+    press(app, "library:set_limit")
+    assert names(folder) == ["BTC-USDT/2024-08-09"]
+    assert app.number_input(key="library:most").value == pytest.approx(newest / 1e9)
+
+
+def test_a_recording_is_scored_in_one_press(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from core.service.runs import SCORING
+
+    record_two_days(folder)
+    (path,) = (folder / "BTC-USDT" / "2024-08-09").rglob("rows_*.parquet")
+    plans, pages = list[ScorePlan](), list[str]()
+    monkeypatch.setattr(type(SCORING.run), "start", lambda run, plan: plans.append(plan))
+    monkeypatch.setattr("streamlit.switch_page", lambda page, **more: pages.append(page))
+    path.rename(path.with_name("kept"))  # the other day alone
+    app = ran(AppTest.from_function(chosen_page, default_timeout=60))
+    press(app, "library:score")
+    (plan,) = plans
+    assert [Path(place).parent.parent.name for place in plan.places] == ["2024-08-08"] and pages == ["pages/markets/score.py"]
 
 
 @pytest.mark.parametrize("role", [Role.STRANGER])

@@ -1,0 +1,79 @@
+"""What is recorded again after a restart, and the oldest hours that go at a limit."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from core.market.book import read_rows
+from core.market.feeds.protocol import Row, Trade
+from core.market.hub import shutdown
+from core.market.predictor import load_predictor
+from core.market.session import MarketSession
+from core.market.store import index, watch_list
+from core.market.store.background_recorder import BackgroundRecorder
+from core.market.store.writer import SegmentWriter
+from core.messages import Refusal
+from tests.core.market.feeds_for_tests import ScriptedFeed
+
+HOUR_MS = 3_600_000
+ROWS = read_rows(index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet")[:200]
+
+
+def test_a_market_whose_recording_was_switched_on_is_recorded_again_by_the_next_process(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def begin(key: str) -> MarketSession:
+        asked.append(key)
+        if key == "live/b/ETH/EUR":
+            raise Refusal("that venue is gone")
+        return MarketSession(ScriptedFeed([], key=key), load_predictor())
+
+    one, two = "live/a/BTC/USDT:USDT", "live/c/X/Y"
+    recorder = BackgroundRecorder(folder=lambda: tmp_path)
+    try:
+        recorder.start(one, lambda: begin(one))
+        recorder.start(two, lambda: begin(two))
+        recorder.start("simulated/3~me", lambda: begin("simulated/3~me"))  # a playback of one's own
+        assert watch_list.read(tmp_path).markets == (one, two)
+        recorder.stop(two)
+        watch_list.watch(tmp_path, "live/b/ETH/EUR", on=True)
+        assert watch_list.read(tmp_path).markets == (one, "live/b/ETH/EUR")
+        shutdown()  # the process ends without a press of the switch
+        asked.clear()
+        again = BackgroundRecorder(folder=lambda: tmp_path)
+        again.resume(begin)
+        assert asked == [one, "live/b/ETH/EUR"] and again.running() == [one]
+        again.stop(one)
+        assert watch_list.read(tmp_path).markets == ("live/b/ETH/EUR",)
+    finally:
+        shutdown()
+        asyncio.set_event_loop(None)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"markets": 3, "most_bytes": 0}', '{"markets": ["live/x"], "most_bytes": "x"}'])
+def test_a_damaged_list_is_empty(tmp_path: Path, text: str) -> None:
+    (tmp_path / watch_list.FILE).write_text(text, encoding="utf-8")
+    assert watch_list.read(tmp_path) == watch_list.WatchList()
+
+
+def test_the_oldest_hours_of_all_markets_go_until_the_rest_is_within_the_limit(tmp_path: Path) -> None:
+    for market, hours in (("A", (0, 2)), ("B", (1, 3))):
+        with SegmentWriter(tmp_path, market) as writer:
+            for hour in hours:
+                for when, levels in zip(ROWS.timestamps.tolist(), ROWS.levels, strict=True):
+                    writer.add_trade(Trade(price=1.0, size=2.0, side="sell", exchange_ms=when + hour * HOUR_MS))
+                    writer.add(Row(when + hour * HOUR_MS, levels))
+    foreign = tmp_path / "own.parquet"
+    foreign.write_bytes(b"0" * 1_000_000)
+    hours_by_age = sorted(tmp_path.rglob("rows_*.parquet"), key=lambda path: int(path.stem.split("_")[1]))
+    assert [path.parts[len(tmp_path.parts)] for path in hours_by_age] == ["A", "B", "A", "B"]
+    assert watch_list.make_room(tmp_path) == []  # no limit
+    kept = sum(path.stat().st_size for hour in hours_by_age[2:] for path in hour.parent.glob("*.parquet"))
+    watch_list.limit(tmp_path, kept)
+    assert watch_list.make_room(tmp_path) == hours_by_age[:2]
+    left = sorted(tmp_path.rglob("*.parquet"))
+    assert left == sorted([foreign, *(path for hour in hours_by_age[2:] for path in hour.parent.glob("*.parquet"))])
+    assert watch_list.make_room(tmp_path) == []
