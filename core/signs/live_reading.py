@@ -27,6 +27,8 @@ MIN_FRAMES: Final = 2
 """Frames that a gloss must hold the likeliest label to be said."""
 MIN_PROBABILITY: Final = 0.5
 MAX_SAID: Final = 200
+TILES_A_FRAME: Final = 2
+"""Tiles in which a frame without a hand is searched for a small one: three frames go through all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +77,7 @@ class LiveReader:
         if not recogniser.reads_hands:
             raise ValueError(f"{recogniser.name} does not read the landmarks of hands")
         self._recogniser = recogniser
-        self._tracker = HandTracker(finder, most=tracks.HANDS)
+        self._tracker = HandTracker(finder, most=tracks.HANDS, tiles=TILES_A_FRAME)
         self._hands: deque[list[Hand]] = deque(maxlen=WINDOW)
         self._said: list[SaidGloss] = []
         self._frame = -1

@@ -23,7 +23,7 @@ MARGINS: Final[tuple[Window, ...]] = ((1.3, 0.5, 0.5), (1.0, 0.5, 0.5), (2.4, 0.
 Of hands laid over photographs (46 frames of held-out train signers) 1 and 1.7 find 57 %, all four 83 %.
 """
 TILES: Final[tuple[Window, ...]] = tuple((0.6, x, y) for x, y in ((0.5, 0.5), (0.3, 0.3), (0.7, 0.3), (0.3, 0.7), (0.7, 0.7)))
-"""Windows for a hand that is small in the picture: tried in a film in which no hand is seen otherwise."""
+"""Windows for a hand that is small in the picture: all in a film in which no hand is seen otherwise, in turn before a camera."""
 A_FRAME: Final = 2
 """Margins that are tried in a frame without a hand."""
 SAME: Final = 0.35
@@ -74,15 +74,12 @@ class HandTracker:
 
     Args:
         most: hands at once. every: frames between two searches for a further hand while one is followed.
-        tiles: whether a frame without a hand is searched in tiles too.
+        tiles: how many of `TILES`, in turn, a frame without a hand is searched in too.
         patience: frames in a row without a hand after which only every `every`th is searched; None: all are.
     """
 
-    def __init__(
-        self, finder: Finder, *, most: int = 2, every: int = 4, tiles: bool = False, patience: int | None = None
-    ) -> None:
-        self.finder, self.most, self.every, self.patience = finder, most, every, patience
-        self.further = TILES if tiles else ()
+    def __init__(self, finder: Finder, *, most: int = 2, every: int = 4, tiles: int = 0, patience: int | None = None) -> None:
+        self.finder, self.most, self.every, self.tiles, self.patience = finder, most, every, tiles, patience
         self._followed: list[Region] = []
         self._lost: list[tuple[Region, int]] = []
         self._frame = self._alone = self._empty = 0
@@ -112,10 +109,10 @@ class HandTracker:
             hands = self._expected(picture, frame)
         self._alone = self._alone + 1 if hands else 0
         if not hands or (len(hands) < self.most and self._alone % self.every == 1):
-            # some of the margins, in turn, so that a frame without a hand does not cost all of them
-            first = self._frame * A_FRAME % len(MARGINS)
+            # some of the windows, in turn, so that a frame without a hand does not cost all of them
             further = self._frame // self.every % len(MARGINS)
-            windows = MARGINS[further : further + 1] if hands else (*MARGINS[first : first + A_FRAME], *self.further)
+            both = in_turn(MARGINS, A_FRAME, self._frame) + in_turn(TILES, self.tiles, self._frame)
+            windows = MARGINS[further : further + 1] if hands else both
             for hand in self.finder.find(picture, most=self.most, windows=windows):
                 if len(hands) < self.most and not any(same_hand(hand, other) for other in hands):
                     hands.append(hand)
@@ -134,6 +131,11 @@ class HandTracker:
         if hand is not None:
             hand = self.finder.landmarks(picture, regions.of_landmarks(hand.points)) or hand
         return [hand] if hand is not None and hand.presence >= SURE else []
+
+
+def in_turn(windows: tuple[Window, ...], count: int, frame: int) -> tuple[Window, ...]:
+    """So many of the windows, so that following frames go through all of them and begin anew."""
+    return tuple(windows[(frame * count + at) % len(windows)] for at in range(count))
 
 
 def _side(hand: Hand) -> float:

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.signs.hands.tracker import LANDMARKS, Finder, Hand, HandTracker
+from core.signs.hands.tracker import LANDMARKS, TILES, Finder, Hand, HandTracker
 
 HANDS: Final = 2
 """Hands that are followed."""
@@ -74,7 +74,7 @@ def follow(
 
     After `PATIENCE` frames without a hand the next one is seen up to three frames late.
     """
-    tracker = HandTracker(finder, most=HANDS, tiles=tiles, patience=PATIENCE)
+    tracker = HandTracker(finder, most=HANDS, tiles=len(TILES) if tiles else 0, patience=PATIENCE)
     hands = []
     for frame in frames:
         hands.append(tracker.step(frame))
