@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 from core.market.answers.naive import RunningVwap
 from core.market.answers.one_answer import AnswerScore, Shown
 from core.market.answers.predictions import predictions_table
-from core.market.answers.scoreboard import DAY, AdaptiveScores, HeadScores, PredictionLog, Scoreboard, head_scores, head_table
+from core.market.answers.scoreboard import (
+    DAY,
+    AdaptiveScores,
+    HeadScores,
+    PredictionLog,
+    Scoreboard,
+    head_scores,
+    head_table,
+    traded_calls,
+)
 from core.market.answers.table import Table
 from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
 from core.market.depth import DepthHistory
@@ -584,6 +593,12 @@ class MarketSession:
         with self._lock:
             rows = self._board.log.tail(count)
         return head_table(self.predictor.heads[head], head, rows)  # a second of a day's, for which no step waits
+
+    def traded_calls(self, head: int) -> pd.DataFrame:
+        """The calls of a day at most that a taker would have traded on; see `core.market.answers.scoreboard.traded_calls`."""
+        with self._lock:
+            rows = self._board.log.tail()
+        return traded_calls(rows, head, self.predictor.heads[head][1])
 
     def scores(self, head: int) -> HeadScores:
         """One head's scores."""

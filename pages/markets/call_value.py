@@ -64,6 +64,39 @@ def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> Non
         st.markdown(prose("call_value"))
 
 
+def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
+    """The calls of today that a taker would have traded on, newest first: outcome, probability and worth of each."""
+    st.header(_("Calls of today, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
+    calls, fee = session.traded_calls(choices.head), fee_chosen()
+    if calls.empty:
+        controls.notice("empty", _("Nothing has been called and traded yet."))
+        return
+    names = [_("Down"), _("Stationary"), _("Up"), ""]  # an outcome that is not known is -1: the last
+    st.dataframe(
+        pd.DataFrame(
+            {
+                _("Time"): [moment(datetime.fromtimestamp(when / 1e3, UTC), zone=zone) for when in calls["timestamp"]],
+                _("Called"): [names[call] for call in calls["call"]],
+                _("Probability"): [percent(p) for p in calls["probability"]],
+                _("What happened"): [names[came] for came in calls["came"]],
+                _("Worth after spread and fees, bps"): (calls["result_bps"] - 2 * fee).round(2),
+            }
+        ).iloc[::-1],
+        hide_index=True,
+        width="stretch",
+        height=280,
+    )
+    st.caption(
+        _(
+            "One call at a time: while a trade on one is open, the next are passed over. What was recorded can be made again: "
+            "“Score” on the page of recordings says whether all of it is equal, and of two days which was better."
+        )
+    )
+    controls.download_table(
+        _("These calls"), lambda: session.traded_calls(choices.head), key="traded_calls", filename="traded-calls"
+    )
+
+
 def fee_chosen() -> float:
     """The fee of a fill that the reader chose, basis points."""
     linked = url_state.real_number(st.query_params.get(FEE), USUAL_FEE)

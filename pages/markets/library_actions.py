@@ -78,36 +78,43 @@ def show(folder: Path, chosen: Sequence[Recording]) -> None:
             _open(folder, readable[0])
         if len(chosen) == 1 and readable and (readable[0].bundled or by.may(Action.EXPORT)):
             _export(readable[0])
+        if readable and by.may(Action.SCORE):
+            _score(folder, readable)
         if own and st.button(_("Delete"), icon=":material/delete:", key="library:delete_first"):
             st.session_state[ASKED] = [entry.name for entry in own]
     _confirm(folder, own)
 
 
 def _open(folder: Path, entry: Recording) -> None:
-    """Links to the live page, the explorer and the scorer."""
-    root = library_folder().resolve()
-    below = folder.resolve().relative_to(root).as_posix() if not entry.bundled else "."
-    name = entry.name if below == "." else f"{below}/{entry.name}"
+    """Links to the live page and the explorer."""
+    name = _linked(folder, entry)
     pages = (
         ("pages/markets/live.py", _("Live order book"), ":material/candlestick_chart:", {"source": "recording", "rec": name}),
         ("pages/markets/attention.py", _("What TLOB looks at"), ":material/grid_on:", {"window": "recording", "rec": name}),
     )
-    if permissions.visitor().may(Action.SCORE):
-        _score(entry, name)
     for page, label, icon, parameters in pages:
         st.page_link(page, label=label, icon=icon, query_params=parameters)
 
 
-def _score(entry: Recording, name: str) -> None:
-    """Scores a recording, in one press, and goes to the page that says how it ended."""
+def _linked(folder: Path, entry: Recording) -> str:
+    """A recording's name as links hold it: below the library."""
+    below = folder.resolve().relative_to(library_folder().resolve()).as_posix() if not entry.bundled else "."
+    return entry.name if below == "." else f"{below}/{entry.name}"
+
+
+def _score(folder: Path, chosen: Sequence[Recording]) -> None:
+    """Scores recordings, in one press, and goes to the page that says how it ended: several, such as two days, by day."""
     if not st.button(_("Score"), icon=":material/grading:", key="library:score", disabled=SCORING.run.status().running):
         return
     try:
-        SCORING.opened(permissions.visitor()).start(ScorePlan(places=entry.files, models=(DEFAULT,), horizon=SCORED_STEPS))
+        places = tuple(path for entry in chosen for path in entry.files)
+        SCORING.opened(permissions.visitor()).start(ScorePlan(places=places, models=(DEFAULT,), horizon=SCORED_STEPS))
     except (RunError, OSError, NotAllowed) as error:
         controls.error_box(str(error))
         return
-    st.switch_page("pages/markets/score.py", query_params={"recs": name.replace(".", "-"), "h": str(SCORED_STEPS)})
+    codes = ".".join(_linked(folder, entry).replace(".", "-") for entry in chosen)
+    query = {"recs": codes, "h": str(SCORED_STEPS)} | ({"by": "day"} if len(chosen) > 1 else {})
+    st.switch_page("pages/markets/score.py", query_params=query)
 
 
 def _export(entry: Recording) -> None:

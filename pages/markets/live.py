@@ -168,7 +168,8 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
 
     @st.fragment(run_every=60.0)
     def worth() -> None:
-        """Shows what the calls are worth, every minute."""
+        """Shows the calls and what they are worth, every minute."""
+        call_value.show_calls(session, choices, view.zone)
         call_value.show(session, choices, view.zone)
 
     with box:

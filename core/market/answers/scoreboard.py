@@ -181,6 +181,33 @@ def head_scores(table: Table, apart: NDArray[np.int64]) -> HeadScores:
     )
 
 
+def answered_calls(rows: NDArray[np.void], index: int, horizon: int) -> CallRows:
+    """The answers of a head at rows of a log, `index` of it among those of the log; a stalled book calls nothing."""
+    times, mid, spread = (np.ascontiguousarray(rows[name]) for name in ("timestamp", "mid", "spread"))
+    calls = np.where(rows["stalled"], STATIONARY, rows["answered"][:, index])
+    return CallRows(horizon=horizon, timestamps=times, mid=mid, spread=spread, calls=calls, truth=rows["came"][:, index])
+
+
+def traded_calls(rows: NDArray[np.void], index: int, horizon: int) -> pd.DataFrame:
+    """The calls of a head that a taker of them would have traded on, oldest first.
+
+    Returns:
+        A row each: `timestamp`, the class called `call` with its `probability`, the class that `came` and `result_bps`, after the
+        spread and before fees.
+    """
+    at, gross = trades(answered_calls(rows, index, horizon))
+    calls = rows["answered"][at, index].astype(np.int64)
+    return pd.DataFrame(
+        {
+            "timestamp": rows["timestamp"][at],
+            "call": calls,
+            "probability": rows["recalibrated"][at, index, calls],
+            "came": rows["came"][at, index].astype(np.int64),
+            "result_bps": gross,
+        }
+    )
+
+
 def adaptive_scores(one: AdaptiveHead, rows: NDArray[np.void], index: int) -> AdaptiveScores:
     """Scores of a head's recalibration over rows of a log; `index` of the head among those of the log."""
     known = np.flatnonzero(rows["came"][:, index] != UNKNOWN)
@@ -316,18 +343,9 @@ class Scoreboard:
         """
         if self._taken is None or self.log.count - self._taken[0] >= TAKER_STEPS:
             rows = self.log.tail(VALUED)
-            times, mid, spread = (np.ascontiguousarray(rows[name]) for name in ("timestamp", "mid", "spread"))
             results = []
             for index, (_, horizon) in enumerate(self.heads):
-                calls = CallRows(
-                    horizon=horizon,
-                    timestamps=times,
-                    mid=mid,
-                    spread=spread,
-                    calls=np.where(rows["stalled"], STATIONARY, rows["answered"][:, index]),
-                    truth=rows["truth"][:, index],
-                )
-                gross = trades(calls)[1]
+                gross = trades(answered_calls(rows, index, horizon))[1]
                 mean, low, high = mean_interval(gross)
                 results.append((len(gross), mean, (high - low) / 2))
             self._taken = self.log.count, np.array(results)

@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from core import scores
 from core.market.answers.recalibration import REFIT_STEPS, SCORED_AFTER, AdaptiveHead, recalibrate_rows
-from core.market.answers.scoreboard import TAKER_STEPS, Scoreboard, head_table
+from core.market.answers.scoreboard import TAKER_STEPS, Scoreboard, head_table, traded_calls
 from core.market.book import BookRows
 from core.market.labels import UNKNOWN, Head, fit_alpha, moves_after
 from core.market.predictor import Predictions
@@ -134,3 +134,29 @@ def test_a_session_without_outcomes_has_no_scores() -> None:
     found = board.adaptive(0)()
     assert np.isnan([found.written.log_loss, found.adapted.log_loss]).all()
     assert np.isnan(board.taken()[0, 1:]).all()
+
+
+@pytest.mark.parametrize("head", [0, 1])
+def test_the_calls_of_the_day_are_those_behind_what_a_call_was_worth(head: int) -> None:
+    """One at a time, in at the best price of the row after it and out a horizon after it."""
+    board = played()
+    rows, horizon = board.log.tail(), HEADS[head][1]
+    at, expected = 0, []
+    place = {int(when): i for i, when in enumerate(ROWS.timestamps)}
+    while at < len(rows):
+        one = rows[at]
+        call, entry, leave = int(one["answered"][head]), int(one["timestamp"]) + 250, int(one["timestamp"]) + 250 * horizon
+        whole = at + horizon < len(rows) and rows["timestamp"][at + horizon] == leave
+        if call not in (0, 2) or not whole:
+            at += 1
+            continue
+        (ask, bid), (ask_out, bid_out) = (ROWS.levels[place[when], [0, 2]] for when in (entry, leave))
+        gain = bid_out - ask if call == 2 else bid - ask_out
+        truth, p = int(one["came"][head]), one["recalibrated"][head][call]
+        expected.append((one["timestamp"], call, p, truth, gain / one["mid"] * 1e4))
+        at += horizon
+    found = traded_calls(rows, head, horizon)
+    assert len(expected) > 5
+    np.testing.assert_allclose(found.to_numpy(dtype=float), np.array(expected, dtype=float), atol=1e-6)
+    trades_made, mean, _reach = board.taken()[head]
+    assert (trades_made, mean) == (len(found), pytest.approx(found["result_bps"].mean()))
