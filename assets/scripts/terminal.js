@@ -1,6 +1,7 @@
 // The live page's screen: the chart, the ladder and the call, all drawn from the same step of one stream.
 // Python gives the words, the choices and the frames' schema (pages/markets/terminal.py, core/market/stream.py).
 
+import { colour } from "./colours.js";
 import { fillIn } from "./dom.js";
 import { CallAlert } from "./terminal_alert.js";
 import { LightStrip } from "./terminal_light.js";
@@ -12,6 +13,9 @@ const FIT_ROWS = 128; // rows that the ladder is fitted to, once
 const TAPE = 48;
 const ARROWS = { bought: "▲", sold: "▼", unknown: "·" };
 const MINUTE_MS = 60_000;
+const DAY_MINUTES = 1_440;
+const ROWS_A_MINUTE = 240;
+const GOOD = 0.98; // share of a minute's rows from which on it is drawn as good
 const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute only
 const NO_SIGNAL = -1; // the call of a row whose probabilities are no better than the class rates so far
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
@@ -52,6 +56,8 @@ class Terminal {
     });
     this.map = element("div", "terminal-map");
     this.map.addEventListener("pointerdown", (event) => this.seek(event));
+    this.feed = element("canvas", "terminal-day");
+    this.feed.addEventListener("pointermove", (event) => this.pointDay(event.offsetX / this.feed.clientWidth));
     this.ladder = element("table", "terminal-ladder");
     this.side = element("section", "terminal-call");
     this.help = element("dialog", "terminal-help");
@@ -69,7 +75,7 @@ class Terminal {
     );
     this.seen.observe(this.tape);
     this.main.append(this.pane, this.ladder, this.side, this.tape);
-    this.root.append(this.top, this.notice, this.map, this.main, this.help, this.spoken);
+    this.root.append(this.top, this.notice, this.map, this.feed, this.main, this.help, this.spoken);
     this.alert = new CallAlert(this.root, (text) => this.sayAlert(text), () => this.buildTools());
     parent.append(this.root);
     this.root.tabIndex = 0;
@@ -152,6 +158,7 @@ class Terminal {
     this.store.clear();
     [this.book, this.earlier, this.still] = [new Book(), new EarlierBook(), new data.StillRows()];
     this.frame = this.fitted = this.ladderTick = this.taped = this.announced = null;
+    this.drawDay(null);
     this.say("");
     put(this.spoken, "");
     this.scale.replaceChildren();
@@ -260,7 +267,7 @@ class Terminal {
     this.request();
   }
 
-  message({ status, text, situations = [], light }) {
+  message({ status, text, situations = [], light, day }) {
     if (light) {
       this.light.take(light);
       return this.request();
@@ -268,7 +275,37 @@ class Terminal {
     this.store.status = status;
     this.situations = situations;
     this.say(text);
+    this.drawDay(day);
     this.request();
+  }
+
+  // When a live feed was good today: how many of each minute's rows came, grey where it was not followed.
+  drawDay(day) {
+    this.day = day;
+    this.feed.hidden = !day || !this.config.source.startsWith("live/");
+    if (this.feed.hidden) return;
+    [this.feed.width, this.feed.height] = [DAY_MINUTES, 1];
+    const pen = this.feed.getContext("2d");
+    const begin = (day.first / MINUTE_MS) % DAY_MINUTES;
+    day.rows.forEach((count, i) => {
+      pen.fillStyle = colour(count >= GOOD * ROWS_A_MINUTE ? "green" : count ? "orange" : "red");
+      pen.fillRect(begin + i, 0, 1, 1);
+    });
+    this.pointDay(1);
+  }
+
+  // The sentence behind a minute of the strip; outside of what was followed, that of the whole.
+  pointDay(place) {
+    const { labels } = this.config;
+    const { first, rows } = this.day;
+    const i = Math.floor(place * DAY_MINUTES) - ((first / MINUTE_MS) % DAY_MINUTES);
+    const came = (counts) => counts.reduce((total, count) => total + count, 0) / (ROWS_A_MINUTE * counts.length);
+    const share = (counts) => this.format.percent(Math.min(1, came(counts)));
+    const time = this.format.time(first + (rows[i] === undefined ? 0 : i * MINUTE_MS));
+    const text = rows[i] === undefined ? fillIn(labels.feedToday, { time, share: share(rows) }) : fillIn(labels.feedMinute, { time, share: share([rows[i]]) });
+    mark(this.feed, "title", text);
+    mark(this.feed, "aria-label", text);
+    mark(this.feed, "role", "img");
   }
 
   // The reader's alert went off: a line on the screen for a while.

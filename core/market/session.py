@@ -59,7 +59,7 @@ from core.market.feeds.situations import Since, lag_situation, without_rows
 from core.market.grid import DAY_MS, STEP_MS, StandStill
 from core.market.light import WindowLight, window_light
 from core.market.predictor import POOLED, Predictions, Predictor
-from core.market.session_view import LatencyLog, Status, View
+from core.market.session_view import DayOfRows, LatencyLog, Status, View
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
 from core.messages import compose, sentence
@@ -230,7 +230,7 @@ class MarketSession:
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._breaks: deque[tuple[float, float]] = deque(maxlen=KEPT_ROWS)
         self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
-        self._vwap = RunningVwap()
+        self._vwap, self._day = RunningVwap(), DayOfRows()
         # the newest rows of `_rows`; of a venue without any check all of them
         self._provisional: deque[ProvisionalRow] = deque(maxlen=KEPT_ROWS)
         self._confirmed_ms = 0  # time of the last row that was scored
@@ -412,6 +412,7 @@ class MarketSession:
             if row.timestamp != self._confirmed_ms + STEP_MS:
                 self._board.gap()
             self._confirmed_ms = row.timestamp
+            self._day.take(row.timestamp)
             self.frames.outcomes += self._board.step(
                 row.timestamp,
                 row.mid,
@@ -502,6 +503,11 @@ class MarketSession:
         """States of the market and its stream that pass, with their beginnings."""
         with self._lock:
             return self._all_situations()
+
+    def day(self) -> tuple[int, tuple[int, ...]]:
+        """When the feed was good today: see `DayOfRows.whole_minutes`."""
+        with self._lock:
+            return self._day.whole_minutes(CLOCK.now_ms() if self.feed.clock == "wall" else self._confirmed_ms)
 
     def _all_situations(self) -> tuple[Since, ...]:
         lag = self._lag

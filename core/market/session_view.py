@@ -17,6 +17,9 @@ from core.market.bands import BandChange, Ladder
 from core.market.book import FloatArray
 from core.market.feeds.situations import Since
 
+MINUTE_MS = 60_000
+DAY_MINUTES = 24 * 60
+
 
 class Status(StrEnum):
     """The feed's status as a page shows it."""
@@ -78,6 +81,29 @@ class View:
     ladder: Ladder | None = None
     bands: Sequence[BandChange | None] = ()
     outcomes: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+
+
+class DayOfRows:
+    """Confirmed rows in each whole minute of a feed's newest day (UTC), from the first whole minute in which it was followed."""
+
+    def __init__(self) -> None:
+        self._first = 0  # minutes since the epoch
+        self._rows: list[int] = []
+
+    def take(self, timestamp: int) -> None:
+        """The next confirmed row."""
+        minute = timestamp // MINUTE_MS
+        if not self._rows or minute // DAY_MINUTES != self._first // DAY_MINUTES:
+            self._first, self._rows = minute + bool(timestamp % MINUTE_MS), [0]
+        if minute >= self._first:
+            self._rows += [0] * (minute - self._first + 1 - len(self._rows))
+            self._rows[minute - self._first] += 1
+
+    def whole_minutes(self, now_ms: int) -> tuple[int, tuple[int, ...]]:
+        """Time of the first minute in milliseconds, and the rows of each one that is over by now; of a silent minute 0."""
+        count = min(now_ms // MINUTE_MS, (self._first // DAY_MINUTES + 1) * DAY_MINUTES) - self._first if self._rows else 0
+        rows = self._rows[: max(0, count)]
+        return self._first * MINUTE_MS, (*rows, *[0] * (count - len(rows)))
 
 
 STAGES = ("feed", "features", "model", "total")

@@ -67,12 +67,12 @@ class SessionNotices:
     """State shared by the viewers of a session, done once for all of them: its status, and keeping it running.
 
     Attributes:
-        number: of the newest change. status: the session's, its feed's message, and the states of the market that pass.
+        number: of the newest change. status: the session's, its feed's message, the states of the market that pass, and its day.
         viewers: how many sockets each has. ended: done once the session no longer runs.
     """
 
     def __init__(self, session: MarketSession) -> None:
-        self.number, self.status = 0, (*session.status_now(), session.situations())
+        self.number, self.status = 0, (*session.status_now(), session.situations(), session.day())
         self.viewers: Counter[str] = Counter()
         self._session = session
         self._snapshots: dict[int, asyncio.Task[tuple[bytes, int]]] = {}  # under way, by their rows
@@ -105,7 +105,7 @@ class SessionNotices:
         stream = self._session.frames.stream
         with stream.subscribe() as subscription:
             while True:
-                status = (*self._session.status_now(), self._session.situations())
+                status = (*self._session.status_now(), self._session.situations(), self._session.day())
                 if status != self.status:
                     self.number, self.status = self.number + 1, status
                     stream.wake()
@@ -196,9 +196,11 @@ async def _send(
     while True:
         subscription.changed.clear()
         if noticed != notices.number:
-            noticed, (status, message, situations) = notices.number, notices.status
+            noticed, (status, message, situations, (first, counts)) = notices.number, notices.status
             told: dict[str, Any] = {"status": STATUSES.index(status), "text": translate_to(ticket.language, message)}
-            await websocket.send_json(told | ({"situations": described(situations, ticket.language)} if situations else {}))
+            day = {"day": {"first": first, "rows": counts}} if counts else {}
+            states = {"situations": described(situations, ticket.language)} if situations else {}
+            await websocket.send_json(told | states | day)
         if progress.unread < MAX_UNREAD:
             frames = stream.after(version) if version >= 0 else None
             if frames is None:

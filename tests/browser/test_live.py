@@ -523,7 +523,9 @@ def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -
         const one = {TERMINAL};
         const status = one.store.status;
         const locked = {{ kind: "locked", since: Date.UTC(2024, 0, 1, 14, 2, 3), text: "locked since {{time}}" }};
-        one.message({{ status, text: "", situations: [locked] }});
+        const day = {{ first: Date.UTC(2024, 0, 1, 12), rows: [240, 240, 120, 0] }};
+        one.config = {{ ...one.config, source: "live/x/y" }};
+        one.message({{ status, text: "", situations: [locked], day }});
         const newest = one.store.trades.at(-1).time;
         one.store.breaks.push({{ from: newest - 1, until: newest }});
         one.taped = null;
@@ -531,5 +533,11 @@ def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -
     }}"""
     )
     expect(live.locator('.terminal-tape [data-side="break"]')).to_have_text(re.compile("not followed$"), timeout=PATIENCE_MS)
+    strip = live.locator(".terminal-day")
+    expect(strip).to_have_attribute("title", re.compile(r"^Since 12:00:00 \(UTC day\), 62\.5% of the rows"))
+    green, orange, red, none = strip.evaluate(
+        "c => [721, 722, 723, 724].map((x) => [...c.getContext('2d').getImageData(x, 0, 1, 1).data].join())"
+    )
+    assert (green, orange, red, none) == ("42,154,120,255", "213,112,31,255", "194,59,59,255", "0,0,0,0")
     name = live.locator(STAT, has=live.get_by_text("Symbol", exact=True)).locator("dd").first
     expect(name).to_have_text(re.compile(r"^BTC/USDT · locked since .*02:03"), timeout=PATIENCE_MS)

@@ -273,5 +273,9 @@ def test_states_of_the_market_travel_with_their_beginning(session: MarketSession
             status = STATUSES.index(Status.INTERRUPTED)
             assert await one.text() == {"status": status, "text": "later", "situations": [told]}
             assert session.view().situations == (locked,)
+            session._day.take(60_000)
+            session.feed.send(StatusChange(state=FeedState.LIVE, message="on"))
+            session._confirmed_ms = 180_000  # the rows of two minutes are over
+            assert (await one.text())["day"] == {"first": 60_000, "rows": [1, 0]}
 
     run(test)
