@@ -272,11 +272,11 @@ def normalised_entry(x: float, mean: float, variance: float, *other: float) -> f
 
 @dataclass(frozen=True, kw_only=True)
 class DropoutExample:
-    """A matrix before and after dropout, the share kept, and the means of many draws with their expected standard deviation."""
+    """A matrix before and after dropout, the entries kept (1 or 0), and the means of many draws, of this expected deviation."""
 
     before: Array
     after: Array
-    kept: float
+    kept: Array
     means: Array
     expected: float
 
@@ -285,9 +285,10 @@ def dropout_example(rate: float, *, seed: int = 0, values: int = 64) -> DropoutE
     """Dropout of a (5, 8) matrix, and the means of 400 draws over `values` ones."""
     generator = torch.Generator().manual_seed(1_000 + seed)
     x = torch.randn(5, 8, generator=torch.Generator().manual_seed(7), dtype=torch.float64).mul(10).round().div(10)
-    y = dropout(x, rate, torch.rand(5, 8, generator=generator, dtype=torch.float64))
+    draws = torch.rand(5, 8, generator=generator, dtype=torch.float64)
+    y, kept = dropout(x, rate, draws), dropout(torch.ones_like(x), rate, draws) > 0  # an entry that is 0 may be kept, too
     return DropoutExample(
-        before=x.numpy(), after=y.numpy(), kept=float((y != 0).double().mean()),
+        before=x.numpy(), after=y.numpy(), kept=kept.double().numpy(),
         means=dropout_means(rate, values=values, seed=seed), expected=float((rate / (1 - rate) / values) ** 0.5),
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ SENTENCE: Final = "the cat drank milk because it was thirsty"
 POINTED: Final = "it"
 LAYER: Final = 4
 HEAD: Final = 2
-"""From 1. In this head “it” looks at “cat”, “was” at “thirsty”, and words that look for nothing at [CLS]."""
+"""From 1. In this head “it” looks at “cat”, “drank” at “milk” and “was” at “thirsty”, and these three at [CLS]."""
 CHANNELS: Final = 4
 SMALL: Final = 1e-4
 """What the square of each number costs beside the weights' cross-entropy: without it the numbers grow."""

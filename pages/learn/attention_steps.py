@@ -28,7 +28,7 @@ from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
-from pages.shared.language import _, number, significant
+from pages.shared.language import _, number, percent, significant
 from pages.shared.stat_strip import Stat
 
 TEMPERATURES: Final = ("0.05", "0.1", "0.2", "0.5", "0.7", "1", "1.5", "2", "5", "10", "50")
@@ -412,8 +412,11 @@ def summary(it: Attended) -> Item:
 
 def about_the_head() -> str:
     """Where the trained head's numbers come from, and how near its weights are to those of the whole head."""
-    off = number(trained_head().deviation(), 2)
-    return passage("attention_steps", "trained").format(layer=number(LAYER), head=number(HEAD), off=off)
+    head = trained_head()
+    at_start = min(head.whole[head.tokens.index(word), 0] for word in ("cat", "milk", "thirsty"))
+    return passage("attention_steps", "trained").format(
+        layer=number(LAYER), head=number(HEAD), off=number(head.deviation(), 2), share=percent(at_start, 0)
+    )
 
 
 VIEWS: Final = {"project": project, "scores": scores, "softmax": softmax, "sum": weighted, "heads": multi_head}

@@ -199,7 +199,7 @@ def dropout(rate: float, draw: int) -> PartView:
         equation=Worked(
             r"y_{ij} = \begin{cases} x_{ij} / p & r_{ij} < p \\ 0 & \text{else} \end{cases}\qquad p = 1 - \text{rate}",
             rf"y_{{11}} = {tex(y)},\quad x_{{11}} / p = {tex(x)} / {tex(1 - rate, 2)} = {tex(x / (1 - rate))}",
-            _("{share} of the entries kept in this draw").format(share=percent(example.kept, 0)),
+            _("{share} of the entries kept in this draw").format(share=percent(float(example.kept.mean()), 0)),
         ),
         figure=[
             [
@@ -216,8 +216,8 @@ def dropout(rate: float, draw: int) -> PartView:
         question=lambda: questions.dropped(rate),
         covered=True,
         taken=lambda: (
-            {"X": example.before, "KEPT": (example.after != 0).astype(int), "RATE": rate}
-            | on_screen({"top left": y, "share kept": example.kept})
+            {"X": example.before, "KEPT": example.kept.astype(int), "RATE": rate}
+            | on_screen({"top left": y, "share kept": float(example.kept.mean())})
         ),
     )
 

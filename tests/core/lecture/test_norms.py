@@ -69,9 +69,10 @@ def test_one_entry_by_its_own_numbers_is_the_layers(norm: n.Norm) -> None:
 
 def test_dropout_example_and_axes_are_what_they_say() -> None:
     example = n.dropout_example(0.4, values=50)
-    kept = example.after != 0
-    np.testing.assert_allclose(example.after[kept], example.before[kept] / 0.6)
-    assert example.before.shape == (5, 8) and example.kept == pytest.approx(kept.mean())
+    np.testing.assert_allclose(example.after, example.kept * example.before / 0.6)
+    assert example.before.shape == (5, 8) and set(np.unique(example.kept)) == {0, 1}
+    whole = n.dropout_example(0.0)
+    assert (whole.before == 0).any() and whole.kept.mean() == 1, "an entry that is 0 is kept like any other"
     assert example.expected == pytest.approx(np.sqrt(0.4 * 0.6 / 50) / 0.6)  # of a mean of scaled Bernoulli draws
     x, curves = n.all_curves()
     assert (x[0], x[-1]) == (-4, 8)
