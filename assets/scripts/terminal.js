@@ -389,7 +389,6 @@ class Terminal {
       values.push([labels.imbalance, this.format.percent((bids - asks) / (bids + asks))]);
       values.push([fillIn(labels.delta, { time: this.format.time(since) }), trades ? this.format.signed(delta) : labels.noTrades]);
       values.push([labels.time, this.format.time(row.time)]);
-      values.push([labels.step, this.format.number(this.store.step, 0)]);
       if (!this.config.known) values.push([labels.training, labels.notTraining, "warning"]);
     }
     fill(

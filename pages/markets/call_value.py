@@ -72,6 +72,7 @@ def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") 
         controls.notice("empty", _("Nothing has been called and traded yet."))
         return
     names = [_("Down"), _("Stationary"), _("Up"), ""]  # an outcome that is not known is -1: the last
+    worth = _("Worth after spread and fees, bps")
     st.dataframe(
         pd.DataFrame(
             {
@@ -79,12 +80,13 @@ def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") 
                 _("Called"): [names[call] for call in calls["call"]],
                 _("Probability"): [percent(p) for p in calls["probability"]],
                 _("What happened"): [names[came] for came in calls["came"]],
-                _("Worth after spread and fees, bps"): (calls["result_bps"] - 2 * fee).round(2),
+                worth: (calls["result_bps"] - 2 * fee).round(2),
             }
         ).iloc[::-1],
         hide_index=True,
         width="stretch",
         height=280,
+        column_config={worth: st.column_config.NumberColumn(format="%.2f")},
     )
     st.caption(
         _(

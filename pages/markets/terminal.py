@@ -227,7 +227,6 @@ def _labels(horizon: str) -> dict[str, Any]:
         "delta": _("Volume delta since {time}"),
         "noTrades": _("No trades here"),
         "time": _("Time"),
-        "step": _("Step"),
         "training": _("Market"),
         "notTraining": _("Not in training"),
         "provisional": _("newest row not yet confirmed"),

@@ -36,6 +36,12 @@ def value_page(session, choices):  # type: ignore[no-untyped-def]
     call_value.show(session, choices)
 
 
+def calls_page(session, choices):  # type: ignore[no-untyped-def]
+    from pages.markets import call_value
+
+    call_value.show_calls(session, choices)
+
+
 def play(session: MarketSession, steps: int, *, own_thresholds: bool = False) -> None:
     """A walk whose calls of Up come true somewhat more often than not."""
     board = session._board = Scoreboard(session.predictor.heads, session.entry.alphas, own_thresholds=own_thresholds)
@@ -58,6 +64,20 @@ def test_nothing_is_scored_before_enough_is_known(session: MarketSession) -> Non
     assert "Scores begin with 10 outcomes that do not overlap; there are 4 so far." in words(
         ran(AppTest.from_function(value_page, args=(session, CHOICES)))
     )
+
+
+def test_calls_of_the_day_are_listed_newest_first_with_what_each_was_worth(session: MarketSession) -> None:
+    play(session, 5)
+    assert "Nothing has been called and traded yet." in words(ran(AppTest.from_function(calls_page, args=(session, CHOICES))))
+    play(session, 700)
+    table = ran(AppTest.from_function(calls_page, args=(session, CHOICES))).dataframe[0].value
+    calls = session.traded_calls(3).iloc[::-1].reset_index(drop=True)
+    assert len(table) == len(calls) > 10
+    names = ["Down", "Stationary", "Up", ""]
+    assert table["Called"].tolist() == [names[call] for call in calls["call"]]
+    assert table["What happened"].tolist() == [names[came] for came in calls["came"]]
+    assert table["Probability"].tolist() == [f"{100 * p:.1f}%" for p in calls["probability"]]
+    np.testing.assert_allclose(table["Worth after spread and fees, bps"], calls["result_bps"] - 20, atol=0.005)
 
 
 def test_before_and_after_stand_side_by_side(session: MarketSession) -> None:
