@@ -93,7 +93,7 @@ STOPS: Final = (
         views=(_view("attention-steps", part="softmax", draw="trained", mask="causal"), _view("transformer", part="decode")),
     ),
     Stop(code="same", minutes=5, views=(_view("attention"), _view("classify"), _view("recognise"))),
-    Stop(code="question", minutes=2, views=(_view("words", text=WIDE, light="3.1."),)),
+    Stop(code="question", minutes=2, views=(_view("words", text=WIDE),)),
 )
 """The path of 45 minutes."""
 

@@ -148,7 +148,7 @@ read = sentence(ask() or next(iter(bundled.sentences())))
 if read is not None:
     at = bundled.start(read)
     scene = read.scene(
-        start=at, choice=f"5.11.{at}", titles={f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
+        start=at, choice=f"3.1.{at}", titles={f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
     )
     hidden = erased.rubbed_out(RUBBED_OUT, len(read.tokens), of=read.text)
     can_erase = WORD_FILES.available()  # known before the model is loaded, which takes seconds

@@ -34,9 +34,9 @@ def test_the_stage_is_on_the_first_screen_and_says_the_models_number(new_page: N
     box = page.locator(STAGE).bounding_box()
     assert box and box["y"] + box["height"] <= 900 and box["width"] * box["height"] >= 0.3 * 1440 * 900
     it, animal = SENTENCE.tokens.index("it"), SENTENCE.tokens.index("animal")
-    weight = float(np.float16(SENTENCE.weights[5, 11, it, animal]))
+    weight = float(np.float16(SENTENCE.weights[3, 1, it, animal]))
     stage = page.locator(STAGE)
-    assert stage.get_attribute("data-head") == "12" and stage.get_attribute("data-layer") == "layer 6"
+    assert stage.get_attribute("data-head") == "2" and stage.get_attribute("data-layer") == "layer 4"
     assert float(stage.get_attribute("data-value") or 0) == float(f"{weight:.3g}")
     expect(page.locator(".attention-sentence")).to_contain_text(f"“it” looks at “animal” with {100 * weight:.1f}%")
     assert page.locator(".attention-square[data-head]").count() == 6 * 13 + 1
