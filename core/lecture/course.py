@@ -82,15 +82,18 @@ STOPS: Final = (
     Stop(
         code="qkv",
         minutes=8,
-        views=tuple(_view("attention-steps", part=part, draw="trained") for part in ("project", "scores", "sum")),
+        views=tuple(_view("attention-steps", part=part, draw="trained", dial="q") for part in ("project", "scores", "sum")),
     ),
-    Stop(code="softmax", minutes=5, views=(_view("attention-steps", part="softmax", draw="trained"),)),
+    Stop(code="softmax", minutes=5, views=(_view("attention-steps", part="softmax", draw="trained", dial="t"),)),
     Stop(code="heads", minutes=5, views=(_view("words", light="0.2."), _view("attention-steps", part="heads", heads="2"))),
     Stop(code="order", minutes=5, views=(_view("permutation"), _view("positions"))),
     Stop(
         code="masks",
         minutes=5,
-        views=(_view("attention-steps", part="softmax", draw="trained", mask="causal"), _view("transformer", part="decode")),
+        views=(
+            _view("attention-steps", part="softmax", draw="trained", mask="causal", dial="mask"),
+            _view("transformer", part="decode"),
+        ),
     ),
     Stop(code="same", minutes=5, views=(_view("attention"), _view("classify"), _view("recognise"))),
     Stop(code="question", minutes=2, views=(_view("words", text=WIDE),)),

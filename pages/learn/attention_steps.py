@@ -36,6 +36,8 @@ KEYS: Final = {"X": "x", "W_Q": "wq", "W_K": "wk", "W_V": "wv", "W_O": "wo"}
 """URL parameter of each matrix's edits."""
 TRAINED, RANDOM = "trained", "random"
 """Codes of whose numbers."""
+NARROW: Final = 8
+"""Columns of numbers that three matrices have room for side by side."""
 MAP: Final = {"signed": False, "top": 1.0}
 """A matrix of attention weights."""
 
@@ -258,6 +260,13 @@ def project(it: Attended) -> PartView:
     )
 
 
+def in_rows(it: Attended, raw: Item, scaled: Item, masked: Item) -> list[Item]:
+    """The three matrices of scores side by side; of many words two, and one below, so that no column is cut off."""
+    if len(it.names) <= NARROW:
+        return [[raw, scaled, masked]]
+    return [[raw, scaled], [masked, None]] if it.mask == "none" else [[scaled, masked], [raw, None]]
+
+
 def scores(it: Attended) -> PartView:
     """The scores Q K^T, scaled and masked."""
     steps, i, j, head = it.steps, it.query, it.key, it.of
@@ -274,11 +283,12 @@ def scores(it: Attended) -> PartView:
             _("Query {query} and the key it looks at most, {key}.").format(query=it.names[i], key=it.names[j]),
         ),
         figure=lambda moved: [
-            [
+            *in_rows(
+                it,
                 by_key(it, steps.raw[head], _("QKᵀ"), "raw", of=it.operands),
                 by_key(it, steps.scaled[head], _("QKᵀ / (τ √d_k)"), "scaled", of=it.operands),
                 by_key(it, steps.masked[head], _("masked"), "masked", moved=moved, of=it.operands),
-            ],
+            ),
             summary(it),
         ],
         followed=it.followed("scores", steps.masked[head], keys=True),
