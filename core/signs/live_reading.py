@@ -27,8 +27,8 @@ MIN_FRAMES: Final = 2
 """Frames that a gloss must hold the likeliest label to be said."""
 MIN_PROBABILITY: Final = 0.5
 MAX_SAID: Final = 200
-TILES_A_FRAME: Final = 2
-"""Tiles in which a frame without a hand is searched for a small one: three frames go through all."""
+TILES_A_FRAME: Final = 1
+"""Tiles in which a frame without a hand is searched for a small one: five frames go through all."""
 
 
 @dataclass(frozen=True, kw_only=True)

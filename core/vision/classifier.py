@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core import checkpoints
-from core.device import Placement, falls_back
+from core.device import Placement, at_once, falls_back
 from core.messages import BadValue, compose
 from core.models import MODELS
 from core.models.vit import CLASSES, ViT, ViTConfig
@@ -232,10 +232,15 @@ class Classifier:
         """Compute what the first answer would wait for: the network for prediction, and the libraries' own preparations."""
         self.answers(self.enlarged(np.zeros((1, self.config.side, self.config.side), np.uint8)))
 
+    @property
+    def batch(self) -> int:
+        """Images computed at once, where it computes now."""
+        return at_once(self.config.colours * self.config.side**2, self.device, BATCH)
+
     @torch.no_grad()
     def _class_tokens(self, images: Images) -> Tensor:
         """(n, width): what the head reads, a batch at a time."""
-        parts = [self.model.features(self.normalise(images[at : at + BATCH])) for at in range(0, len(images), BATCH)]
+        parts = [self.model.features(self.normalise(images[at : at + self.batch])) for at in range(0, len(images), self.batch)]
         return torch.cat(parts) if parts else torch.zeros(0, self.config.width, device=self.device)
 
     @falls_back

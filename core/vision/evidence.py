@@ -16,7 +16,7 @@ from core.explain.attribution import ScalarFunction, Told, class_probability, un
 from core.explain.erasing import Needed, needed
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
-from core.explain.occlusion import occlusion, without
+from core.explain.occlusion import BATCH, occlusion, without
 from core.explain.rollout import rollout
 from core.models.vit import CLASSES
 from core.vision.analysis import PictureAnalysis, TokenShares, analyse
@@ -68,7 +68,7 @@ def _given(analysis: PictureAnalysis, label: int) -> tuple[ScalarFunction, Tenso
 @falls_back
 def losses_without(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> NDArray[np.float64]:
     """(patches,): what a class's probability loses without each patch alone, the evidence by occlusion."""
-    return occlusion(*_given(analysis, label), told=told)
+    return occlusion(*_given(analysis, label), batch=min(BATCH, analysis.classifier.batch), told=told)
 
 
 @falls_back

@@ -106,7 +106,9 @@ def maps(analysis: PictureAnalysis) -> dict[str, Any]:
 def deletion_curves(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Curves:
     """One class's probability while patches are deleted in each method's order; the evidence takes most of the time."""
     importance = evidence(analysis, label, told=lambda share: told(EVIDENCE_SHARE * share))
-    return faithfulness.deletion_curves(importance, told=lambda share: told(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share))
+    return faithfulness.deletion_curves(
+        importance, batch=analysis.classifier.batch, told=lambda share: told(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share)
+    )
 
 
 @kept(512, HASHES)
