@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import streamlit as st
 
 from core.checkpoints import CheckpointError
+from core.figures import pictures as figures
 from core.vision.classifier import DEFAULT, PHOTOGRAPHS, Classifier
 from core.vision.pictures import Picture
 from core.vision.preprocessing import Recipe, is_prepared, model_for
@@ -16,6 +18,8 @@ from pages.shared.language import _, number, percent
 from pages.shared.load_ahead import load_ahead
 
 BY_PICTURE = "auto"
+SEEN: Final = 84
+"""Side of a picture as the other model sees it, pixels: three for each of the 28 of the report's ViT."""
 
 
 def model_name(name: str) -> str:
@@ -73,7 +77,7 @@ def _ask() -> None:
 
 
 def model_line(classifier: Classifier, picture: Picture) -> None:
-    """Says which model answered and what the other one says, and asks where the picture does not tell which is right."""
+    """Says which model answered, what the other one says and sees, and asks where the picture does not tell which is right."""
     name = str(classifier.card["name"])
     sentence = _("Answered by {model}.").format(model=f"{model_name(name)}, {controls.computed_on(classifier)}")
     for other in (PHOTOGRAPHS, DEFAULT):
@@ -87,7 +91,8 @@ def model_line(classifier: Classifier, picture: Picture) -> None:
             answer=_(second.class_names[analysis.likeliest]),
             share=percent(float(analysis.shares[analysis.likeliest])),
         )
-        sentence += " " + words[:1].upper() + words[1:]
+        seen = figures.data_url(figures.picture_png(prepared.image, side=SEEN))
+        sentence += f" {words[:1].upper()}{words[1:]} ![{_('As the model sees it')}]({seen})"
     st.caption(sentence)
     by_picture = st.session_state.get("vit", BY_PICTURE) == BY_PICTURE
     if by_picture and name == DEFAULT and PHOTOGRAPHS in cached_results.model_names() and not is_prepared(picture):

@@ -346,6 +346,13 @@ def test_what_looks_like_the_data_set_is_asked_about(two_models: Path) -> None:
     assert "Is it a photograph?" not in words(app)
 
 
+def test_the_reports_vit_is_shown_with_the_picture_as_it_sees_it(two_models: Path) -> None:
+    said = next(one.value for one in opened(item="4", vit="cct").caption if f"Answered by {OF_CCT}" in one.value)
+    (address,) = re.findall(r"base64,([\w+/=]+)\)", said)
+    seen = np.asarray(Image.open(io.BytesIO(base64.b64decode(address))).convert("L"))
+    assert "The report's ViT" in said and np.array_equal(seen[::3, ::3], IMAGES[4])
+
+
 def test_photographs_and_the_data_sets_kind_are_answered_by_the_model_trained_on_them(two_models: Path) -> None:
     app = opened(item="4")
     assert f"Answered by {OF_VIT}, {WHERE}. {OF_CCT} says" in words(app)
