@@ -399,6 +399,7 @@ class Terminal {
 
   statusText(state) {
     if (this.config.statusNames[this.store.status] === "warming") return state.replace("{done}", this.store.warm);
+    if (this.config.statusNames[this.store.status] === "stale") return fillIn(this.config.labels.silent, { time: this.format.time(this.store.receivedMs) });
     return this.store.provisional ? `${state} · ${this.config.labels.provisional}` : state;
   }
 

@@ -240,6 +240,7 @@ def _labels(horizon: str) -> dict[str, Any]:
         "cumulativePane": _("Bought less sold, summed since the last gap"),
         "feedToday": _("Since {time} (UTC day), {share} of the rows of this market came."),
         "feedMinute": _("In the minute from {time}, {share} of its rows came."),
+        "silent": _("Silent since {time}"),
         "slept": _("This computer slept from {from} to {until}: nothing came in that time."),
         "unknown": _("Depth not known"),
         "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send."),

@@ -533,6 +533,13 @@ def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -
     }}"""
     )
     expect(live.locator('.terminal-tape [data-side="break"]')).to_have_text(re.compile("not followed$"), timeout=PATIENCE_MS)
+    status = live.locator(STAT, has=live.get_by_text("Status", exact=True)).locator("dd").first
+    live.evaluate(f"""() => {{
+        const {{ store, config }} = {TERMINAL};
+        [store.status, store.receivedMs] = [config.statusNames.indexOf("stale"), Date.UTC(2024, 0, 1, 14, 5, 6)];
+        {TERMINAL}.draw();
+    }}""")
+    expect(status).to_have_text(re.compile("^Silent since .*05:06$"))
     strip = live.locator(".terminal-day")
     expect(strip).to_have_attribute("title", re.compile(r"^Since 12:00:00 \(UTC day\), 62\.5% of the rows"))
     green, orange, red, none = strip.evaluate(
