@@ -138,6 +138,6 @@ class LiveSigns extends LiveCamera {
     this.answer.textContent = found.now ?? found.said.at(-1)?.[0] ?? "";
     this.guesses.textContent = said ? words.answer.replace("{glosses}", said) : words.nothing;
     const share = Math.round(100 * found.probability);
-    this.say(!found.hands.length ? words.noHand : found.now ? words.now.replace("{gloss}", found.now).replace("{share}", share) : words.between);
+    this.say(!found.hands.length ? words.noHand : found.now ? words.now.replace("{gloss}", found.now).replace("{share}", share) : found.hands.length > 1 ? words.two : words.between);
   }
 }

@@ -96,6 +96,7 @@ def _words() -> dict[str, Any]:
         "noHand": _("No hand is seen, so nothing is read."),
         "now": _("Now: {gloss} ({share} %)"),
         "between": _("A hand is seen, and no sign that I know."),
+        "two": _("Two hands are seen, and together no sign that I know: show one alone."),
         "attention": _("What the newest picture attends to: the last seconds, the newest at the right."),
         "show": _("Show me: {sign}"),
         "right": _("Right: {sign}"),
