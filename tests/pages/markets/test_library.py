@@ -120,14 +120,18 @@ def test_a_recording_is_scored_in_one_press(folder: Path, monkeypatch: pytest.Mo
 
     record_two_days(folder)
     (path,) = (folder / "BTC-USDT" / "2024-08-09").rglob("rows_*.parquet")
-    plans, pages = list[ScorePlan](), list[str]()
+    plans, pages = list[ScorePlan](), list[tuple[str, dict[str, str]]]()
     monkeypatch.setattr(type(SCORING.run), "start", lambda run, plan: plans.append(plan))
-    monkeypatch.setattr("streamlit.switch_page", lambda page, **more: pages.append(page))
+    monkeypatch.setattr("streamlit.switch_page", lambda page, query_params: pages.append((page, query_params)))
+    press(ran(AppTest.from_function(chosen_page, default_timeout=60)), "library:score")  # two days: one beside the other
+    both = {"recs": "BTC-USDT/2024-08-08.BTC-USDT/2024-08-09", "h": "50", "by": "day"}
+    assert len(plans.pop().places) == 2 and pages.pop() == ("pages/markets/score.py", both)
     path.rename(path.with_name("kept"))  # the other day alone
     app = ran(AppTest.from_function(chosen_page, default_timeout=60))
     press(app, "library:score")
     (plan,) = plans
-    assert [Path(place).parent.parent.name for place in plan.places] == ["2024-08-08"] and pages == ["pages/markets/score.py"]
+    assert [Path(place).parent.parent.name for place in plan.places] == ["2024-08-08"]
+    assert pages == [("pages/markets/score.py", {"recs": "BTC-USDT/2024-08-08", "h": "50"})]
 
 
 @pytest.mark.parametrize("role", [Role.STRANGER])
