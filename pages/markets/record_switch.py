@@ -36,7 +36,8 @@ def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
         on_change=_stop if running else _start,
         args=(key,) if running else (key, begin),
         help=_(
-            "Rows, trades, price bands and the model's calls go to the library, and on when this page is closed, until it is off."
+            "Rows, trades, price bands and the model's calls go to the library, on when this page is closed, and again when the "
+            "app starts anew, until it is off."
         ),
     )
     if now is not None:
