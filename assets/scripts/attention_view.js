@@ -305,7 +305,7 @@ class AttentionView {
 
   layOut() {
     const narrow = this.root.clientWidth < 760;
-    const many = this.squares.length > 40; // small ones: the stage is wider
+    const many = this.squares.length > 40 || Boolean(this.stage.asks); // small ones: the stage is wider
     this.root.classList.toggle("narrow", narrow);
     this.root.classList.toggle("many", many);
     const width = Math.round(this.canvas.parentElement.clientWidth);
