@@ -301,6 +301,7 @@ def softmax(it: Attended) -> PartView:
     """The weights of all queries, of one query, and their entropy."""
     steps, i, head = it.steps, it.query, it.of
     weights, entropy = steps.weights[head], steps.entropy[head]
+    row = partial(tex_row, digits=4, most=6 if len(it.names) <= 6 else 5)  # of more words shorter: it stays on a projector
     entropies = row_bars(entropy, it.names, y_title=_("Entropy, nats"), even=attention_steps.even_entropies(steps.mask), mark=i)
     count = int(steps.mask[i].sum())
     note = (
@@ -312,9 +313,9 @@ def softmax(it: Attended) -> PartView:
         equation=Worked(
             r"S_i = \frac{Q_i K^\top}{\tau\sqrt{d_k}}, \quad A_{ij} = \frac{e^{S_{ij}}}{\sum_{j'} e^{S_{ij'}}}, \quad "
             r"\mathrm{entropy}_i = -\sum_j A_{ij} \ln A_{ij}",
-            rf"\begin{{aligned}} Q_{{{i + 1}}} K^\top &= {tex_row(steps.raw[head, i], 4)} \\ "
+            rf"\begin{{aligned}} Q_{{{i + 1}}} K^\top &= {row(steps.raw[head, i])} \\ "
             rf"\tau\sqrt{{d_k}} &= {tex(it.t, 2)} \cdot \sqrt{{{steps.key_width}}} \\ "
-            rf"S_{{{i + 1}}} &= {tex_row(steps.masked[head, i], 4)} \\ A_{{{i + 1}}} &= {tex_row(weights[i], 4)} \\ "
+            rf"S_{{{i + 1}}} &= {row(steps.masked[head, i])} \\ A_{{{i + 1}}} &= {row(weights[i])} \\ "
             rf"\mathrm{{entropy}}_{{{i + 1}}} &= {tex(entropy[i])} \end{{aligned}}",
             note.format(count=number(count), entropy=number(attention_steps.even_entropies(steps.mask)[i], 3)),
         ),
@@ -347,6 +348,7 @@ def weighted(it: Attended) -> PartView:
     steps, i, head = it.steps, it.query, it.of
     row, z = steps.weights[head, i], steps.mixed[head]
     terms = [rf"{tex(weight, 2)}\,V_{{{j + 1}}}" for j, weight in enumerate(row) if steps.mask[i, j]]
+    joined = r" \\ &\quad + ".join(" + ".join(terms[at : at + 6]) for at in range(0, len(terms), 6))
     parts = matrix(
         it,
         steps.weighted_values(head, i),
@@ -358,7 +360,7 @@ def weighted(it: Attended) -> PartView:
     return PartView(
         equation=Worked(
             r"Z = AV, \qquad Z_i = \sum_j A_{ij} V_j",
-            rf"\begin{{aligned}} Z_{{{i + 1}}} &= {' + '.join(terms) or '0'} \\ &= {tex_row(z[i])} \end{{aligned}}",
+            rf"\begin{{aligned}} Z_{{{i + 1}}} &= {joined or '0'} \\ &= {tex_row(z[i])} \end{{aligned}}",
         ),
         figure=lambda moved: [
             [
