@@ -1,8 +1,9 @@
 // Where the model looks, now: the window's moments under the price and the ladder's levels, lit by what counted for the call in force.
+import { parts } from "./colours.js";
 import { fillIn } from "./dom.js";
 
-const FOR = "250, 200, 60";
-const AGAINST = "90, 170, 255";
+const FOR = parts("warm");
+const AGAINST = parts("cool");
 const HEIGHT = 22;
 const ASK_AGAIN_MS = 2_000;
 const STALE_MS = 32_000; // of the market's time: a window, of whose rows none is left then

@@ -505,10 +505,10 @@ def test_where_it_looks_is_lit_under_the_price_and_goes_with_the_source(new_page
     page = new_page(app, "/live?speed=8")
     strip = page.locator("canvas[data-light=moments]")
     expect(strip).to_have_attribute("data-value", re.compile(r"0\.\d+"), timeout=2 * PATIENCE_MS)
-    lit = strip.evaluate(
-        "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v, i) => i % 4 === 3 && v > 200)"
+    lit = "c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v, i) => i % 4 === 3 && v > 200)"
+    page.wait_for_function(
+        f"() => {{ const c = document.querySelector('canvas[data-light=moments]'); return c.width === 128 && {lit}; }}"
     )
-    assert lit and strip.evaluate("c => c.width") == 128
     expect(page.locator(".terminal-light p")).to_contain_text("most counted the moment")
     expect(page.locator(".terminal-ladder [data-counted=for], .terminal-ladder [data-counted=against]").first).to_be_visible()
     first = strip.get_attribute("data-time")

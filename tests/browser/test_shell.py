@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import urllib.request
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -168,8 +169,9 @@ def test_presentation_mode_enlarges_and_puts_controls_away(new_page: NewPage, ap
 
 def test_the_system_page_tells_the_truth_about_the_process(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/system")
-    shown = page.get_by_test_id("stMetric").filter(has_text="Memory").get_by_test_id("stMetricValue").inner_text()
-    amount, unit = shown.split()
+    shown = page.get_by_test_id("stMetric").filter(has_text="Memory").get_by_test_id("stMetricValue")
+    expect(shown).to_have_text(re.compile(r"iB$"))
+    amount, unit = shown.inner_text().split()
     mebibytes = float(amount.replace(",", "")) * {"MiB": 1, "GiB": 1024}[unit]
     assert mebibytes == pytest.approx(psutil.Process(app.process.pid).memory_info().rss / 1024**2, rel=0.25)
 

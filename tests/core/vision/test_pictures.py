@@ -7,6 +7,7 @@ import io
 import struct
 import tracemalloc
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -258,7 +259,9 @@ def test_a_picture_of_grey_levels_and_its_file() -> None:
     np.testing.assert_array_equal(decode(png(grey)).rgb, from_pixels(grey, name="grey").rgb)
 
 
-def test_the_store_keeps_the_newest() -> None:
+def test_the_store_keeps_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures.STORE, "_entries", OrderedDict())  # nothing of the tests before
+    monkeypatch.setattr(pictures.STORE, "_bytes", 0)
     first, second, *others = (
         from_pixels(np.full((2, 2), value, np.uint8), name=str(value)) for value in range(pictures.KEPT.total + 1)
     )
