@@ -47,12 +47,12 @@ SETTINGS: Final = {
 }
 """Environment of a process."""
 
-Told = Callable[[int], None]
+Report = Callable[[int], None]
 """Called with the place in the queue, from 1 on, and with 0 while the order is carried out; what it raises ends the order."""
 Reason = Literal["refused", "time", "memory", "busy"]
 
 
-def untold(_place: int) -> None:
+def unreported(_place: int) -> None:
     """Tell nobody."""
 
 
@@ -95,7 +95,7 @@ class Pool:
         budget: Budget,
         *,
         by: str = "",
-        told: Told = untold,
+        report: Report = unreported,
         progress: tuple[str, Callable[[Any], None]] | None = None,
     ) -> Any:
         """Returns what a function of a module makes of bytes and of options that JSON can hold; a dataclass comes as its fields.
@@ -109,10 +109,10 @@ class Pool:
         order = {"call": f"{function.__module__}:{function.__qualname__}", "options": dict(options), **vars(budget)}
         if progress is not None:
             order["progress"] = progress[0]
-        with self._turns.hold_place(by, told):
+        with self._turns.hold_place(by, report):
             process = self._ready()
             try:
-                answer = process.answer(order, data, told, (lambda _value: None) if progress is None else progress[1])
+                answer = process.answer(order, data, report, (lambda _value: None) if progress is None else progress[1])
             except Stopped as stopped:
                 if stopped.reason == "refused":
                     self._idle.append(process)
@@ -148,7 +148,7 @@ class _Turns:
         self._working, self._served, self._number = Counter[str](), dict[str, int](), 0
 
     @contextlib.contextmanager
-    def hold_place(self, by: str, told: Told) -> Iterator[None]:
+    def hold_place(self, by: str, report: Report) -> Iterator[None]:
         """Hold a place, once it is this order's turn.
 
         Raises:
@@ -162,7 +162,7 @@ class _Turns:
             self._waiting.append(mine)
         try:
             while not self._take(mine):
-                told(self.queue().index(mine) + 1)
+                report(self.queue().index(mine) + 1)
         except BaseException:
             self._leave(mine)
             raise
@@ -225,14 +225,14 @@ class _Process:
         self._to.close()
         self._from.close()
 
-    def answer(self, order: Mapping[str, Any], data: bytes, told: Told, progress: Callable[[Any], None]) -> Any:
+    def answer(self, order: Mapping[str, Any], data: bytes, report: Report, progress: Callable[[Any], None]) -> Any:
         late = time.monotonic() + max(MIN_WALL_S, WALL * order["seconds"])
         with self._alive():
             self._to.send_bytes(json.dumps(order).encode())
             self._to.send_bytes(data)
         while True:
             while not self._from.poll(TELL_S):
-                told(0)
+                report(0)
                 if time.monotonic() > late:
                     raise Stopped("time")
             with self._alive():

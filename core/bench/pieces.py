@@ -33,10 +33,12 @@ def _wire() -> list[bytes]:
         return [[f"{60_000 + sign * 0.1 * place:.2f}", f"{size:.5f}"] for place, size in zip(places, sizes, strict=True)]
 
     return [
-        orjson.dumps({"e": "depthUpdate", "E": 1_700_000_000_000 + 100 * n, "s": "BTCUSDT", "U": n, "u": n}
-                     | {"a": changes(1), "b": changes(-1)})
+        orjson.dumps(
+            {"e": "depthUpdate", "E": 1_700_000_000_000 + 100 * n, "s": "BTCUSDT", "U": n, "u": n}
+            | {"a": changes(1), "b": changes(-1)}
+        )
         for n in range(1, MESSAGES + 1)
-    ]  # fmt: skip
+    ]
 
 
 def _exchange() -> tuple[Any, Any]:

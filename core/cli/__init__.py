@@ -56,14 +56,14 @@ def main(arguments: list[str] | None = None, *, program: str = "python -m core",
         options = parser.parse_args(given)  # imports the command
         options.run(options)
 
-    return told(run, " ".join([parser.prog, *given[:1]]))
+    return exit_code(run, " ".join([parser.prog, *given[:1]]))
 
 
 def _fill(name: str, parser: argparse.ArgumentParser) -> None:
     import_module(f"core.cli.{name}").add_options(parser)
 
 
-def told(run: Callable[[], object], program: str) -> int:
+def exit_code(run: Callable[[], object], program: str) -> int:
     """Run; returns what the process ends with: bad input, or a package that is not there, becomes a sentence on stderr."""
     try:
         run()

@@ -114,7 +114,7 @@ def _score_all(
         if o.progress is not None:
             write_values(o.progress, values | {"epochs": len(days), "elapsed": round(time.monotonic() - began, 2)})
 
-    def moved(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         nonlocal written
         bar(done, total)
         if done < total and time.monotonic() - written < EVERY_S:
@@ -130,7 +130,7 @@ def _score_all(
         part=o.part,
         thresholds=o.thresholds if o.adaptive else None,
     )
-    told = moved if o.ray is None else None
+    told = report if o.ray is None else None
     work = partial(score_named, names=names, folder=o.folder.resolve(), by=by, again=o.out is not None, progress=told)
     for number, one in each(work, days, ray=o.ray):
         answers[number] = one

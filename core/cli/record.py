@@ -56,7 +56,7 @@ def _run(o: argparse.Namespace) -> None:
     latest: dict[str, str] = {}
     rows: dict[str, int] = {}
 
-    def show(symbol: str, progress: RecordingProgress) -> None:
+    def report(symbol: str, progress: RecordingProgress) -> None:
         latest[symbol], rows[symbol] = f"{progress.state.value} {progress.message}".rstrip(), progress.rows
         bar.n = progress.seconds if o.seconds is None else min(o.seconds, progress.seconds)
         what = f"{progress.state.value}, " if len(markets) == 1 else f"{len(markets)} markets, "
@@ -68,7 +68,7 @@ def _run(o: argparse.Namespace) -> None:
             make_exchange(exchange)  # before anything is written
         feeds = [LiveFeed(*market) for market in markets]
         all_of_them = [
-            record(feed, folder, predictor, seconds=o.seconds, on_progress=partial(show, feed.market)) for feed in feeds
+            record(feed, folder, predictor, seconds=o.seconds, on_progress=partial(report, feed.market)) for feed in feeds
         ]
         recorded = _recorded(until_signal(_each(all_of_them)), folder, [feed.key for feed in feeds])
     except FeedFailed as failure:

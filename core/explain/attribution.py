@@ -21,11 +21,11 @@ from core.messages import Refusal
 ScalarFunction = Callable[[Tensor], Tensor]
 """(batch, ...) -> (batch,): the number to explain, such as a class's probability."""
 
-Told = Callable[[float], None]
+Report = Callable[[float], None]
 """Is told what share of a computation is done, 0 to 1. It may raise, which ends the computation."""
 
 
-def untold(_share: float) -> None:
+def unreported(_share: float) -> None:
     """For a computation that nobody watches."""
 
 
@@ -85,7 +85,7 @@ def integrated_gradients(
     *,
     batch: int = 64,
     max_nodes: int = MAX_NODES,
-    told: Told = untold,
+    report: Report = unreported,
 ) -> Attribution:
     """Integrate the gradient along the straight line from the baseline to the input.
 
@@ -135,7 +135,7 @@ def integrated_gradients(
     pieces = integrate(list(pairwise(PIECES)))
     used = NODES * len(pieces)
     while sum(one.error for one in pieces) > TOLERANCE * abs(difference) and used + 2 * NODES <= max_nodes:
-        told(used / max_nodes)
+        report(used / max_nodes)
         worst = max(pieces, key=lambda one: one.error)
         pieces.remove(worst)
         pieces += integrate([(worst.low, worst.middle), (worst.middle, worst.high)])

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.explain.attribution import Told, untold
+from core.explain.attribution import Report, unreported
 
 RANDOM_ORDERS: Final = 5
 AT_ONCE: Final = 8
@@ -60,12 +60,14 @@ def until_it_changes(answers: Answers, order: NDArray[np.integer]) -> int | None
     return None
 
 
-def needed(answers: Answers, importance: Mapping[str, NDArray[np.floating]], *, seed: int = 0, told: Told = untold) -> Needed:
+def needed(
+    answers: Answers, importance: Mapping[str, NDArray[np.floating]], *, seed: int = 0, report: Report = unreported
+) -> Needed:
     """Parts that rubbing out by each importance (parts,), the most important first, and at random needs."""
     ranked: dict[str, tuple[int, ...] | None] = {}
     turns = len(importance) + RANDOM_ORDERS
     for turn, (name, values) in enumerate(importance.items()):
-        told(turn / turns)
+        report(turn / turns)
         order = np.argsort(-np.asarray(values), kind="stable")
         count = until_it_changes(answers, order)
         ranked[name] = None if count is None else tuple(int(part) for part in order[:count])
@@ -73,6 +75,6 @@ def needed(answers: Answers, importance: Mapping[str, NDArray[np.floating]], *, 
     generator = np.random.default_rng(seed)
     random = []
     for turn in range(len(importance), turns):
-        told(turn / turns)
+        report(turn / turns)
         random.append(until_it_changes(answers, generator.permutation(parts)))
     return Needed(ranked=ranked, random=tuple(random))

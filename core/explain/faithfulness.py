@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import ScalarFunction, Told, untold
+from core.explain.attribution import Report, ScalarFunction, unreported
 from core.explain.occlusion import BATCH, answers_without
 from core.messages import Refusal
 
@@ -83,7 +83,7 @@ def deletions(order: NDArray[np.integer], counts: NDArray[np.int64]) -> NDArray[
 
 
 def deletion_curves(
-    evidence: Evidence, *, points: int = POINTS, draws: int = 3, seed: int = 0, batch: int = BATCH, told: Told = untold
+    evidence: Evidence, *, points: int = POINTS, draws: int = 3, seed: int = 0, batch: int = BATCH, report: Report = unreported
 ) -> Curves:
     """The curves of every method, most important first and least important first, and the mean curve of random orders.
 
@@ -108,7 +108,7 @@ def deletion_curves(
     hidden = np.concatenate([deletions(order, counts) for order in orders.values()])
     whole, back = np.unique(hidden, axis=0, return_inverse=True)  # all orders share their first and last point
     given = evidence.function, evidence.inputs, evidence.baseline, evidence.parts
-    answers = answers_without(*given, whole, batch=batch, told=told)
+    answers = answers_without(*given, whole, batch=batch, report=report)
     curves: dict[str, dict[str, NDArray[np.float64]]] = {}
     for (method, order), values in zip(orders, answers[back.reshape(-1)].reshape(len(orders), -1), strict=True):
         curves.setdefault(method, {})[order] = values
@@ -168,9 +168,12 @@ def verdicts(curves: Sequence[Curves]) -> dict[str, FaithfulnessVerdict]:
         gain = chance - most
         error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else float("nan")
         by_method[method] = FaithfulnessVerdict(
-            most=float(most.mean()), least=float(least.mean()), gain=float(gain.mean()), error=error,
+            most=float(most.mean()),
+            least=float(least.mean()),
+            gain=float(gain.mean()),
+            error=error,
             better=float((gain > 0).mean()),
-        )  # fmt: skip
+        )
     return by_method
 
 

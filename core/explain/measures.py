@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import MAX_NODES, ScalarFunction, Told, integrated_gradients, untold
+from core.explain.attribution import MAX_NODES, Report, ScalarFunction, integrated_gradients, unreported
 from core.explain.faithfulness import Evidence
 from core.explain.occlusion import NEVER, occlusion
 
@@ -33,7 +33,7 @@ def evidence_of(
     rollout: NDArray[np.floating],
     relevance: NDArray[np.floating],
     max_nodes: int = MAX_NODES,
-    told: Told = untold,
+    report: Report = unreported,
 ) -> Evidence:
     """The importance of each part by all five methods: three from the attention maps, (parts,) each, and two computed here.
 
@@ -43,7 +43,7 @@ def evidence_of(
     Raises:
         GradientError: where the function has no finite gradients between the baseline and the input.
     """
-    contributions = integrated_gradients(function, inputs, baseline, max_nodes=max_nodes, told=told).values
+    contributions = integrated_gradients(function, inputs, baseline, max_nodes=max_nodes, report=report).values
     measures = (attention, rollout, relevance, part_sums(contributions, parts), occlusion(function, inputs, baseline, parts))
     importance = {name: np.asarray(values, dtype=np.float64) for name, values in zip(METHODS, measures, strict=True)}
     return Evidence(function=function, inputs=inputs, baseline=baseline, parts=parts, importance=importance)

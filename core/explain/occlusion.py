@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.explain.attribution import ScalarFunction, Told, untold
+from core.explain.attribution import Report, ScalarFunction, unreported
 
 BATCH = 64
 NEVER = -1
@@ -48,19 +48,19 @@ def answers_without(
     hidden: NDArray[np.bool_],
     *,
     batch: int = BATCH,
-    told: Told = untold,
+    report: Report = unreported,
 ) -> NDArray[np.float64]:
     """(copies,): the function's value on each copy of `without`."""
     answers = []
     with torch.no_grad():
         for start in range(0, len(hidden), batch):
-            told(start / len(hidden))
+            report(start / len(hidden))
             answers.append(function(without(inputs, baseline, parts, hidden[start : start + batch])).double().cpu().numpy())
     return np.concatenate(answers) if answers else np.zeros(0)
 
 
 def occlusion(
-    function: ScalarFunction, inputs: Tensor, baseline: Tensor, parts: Tensor, *, batch: int = BATCH, told: Told = untold
+    function: ScalarFunction, inputs: Tensor, baseline: Tensor, parts: Tensor, *, batch: int = BATCH, report: Report = unreported
 ) -> NDArray[np.float64]:
     """By how much the output falls without each part alone.
 
@@ -73,5 +73,5 @@ def occlusion(
     """
     count = int(parts.max()) + 1
     hidden = np.concatenate([np.zeros((1, count), dtype=bool), np.eye(count, dtype=bool)])
-    answers = answers_without(function, inputs, baseline, parts, hidden, batch=batch, told=told)
+    answers = answers_without(function, inputs, baseline, parts, hidden, batch=batch, report=report)
     return np.asarray(answers[0] - answers[1:])

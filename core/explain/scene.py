@@ -296,15 +296,20 @@ class AttentionScene:
             if len(shape) != 3 or shape[1:] != wanted:
                 raise BadValue(
                     "the layer {name} has weights of shape {shape}: heads x {queries} x {keys} would fit the stage",
-                    name=one.name, shape=str(shape), queries=wanted[0], keys=wanted[1],
-                )  # fmt: skip
+                    name=one.name,
+                    shape=str(shape),
+                    queries=wanted[0],
+                    keys=wanted[1],
+                )
         first = len(next(iter(tokens.values())))
         for name, shares in self.measures.items():
             if not 1 <= shares.ndim <= 2 or shares.shape[0] != first:
                 raise BadValue(
                     "the measure {name} has the shape {shape}: one share for each of {count} tokens is right",
-                    name=name, shape=str(shares.shape), count=first,
-                )  # fmt: skip
+                    name=name,
+                    shape=str(shares.shape),
+                    count=first,
+                )
 
     def rollouts(self) -> list[LayerMaps]:
         """The rollout of each kind whose tokens look at each other."""

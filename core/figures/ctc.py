@@ -54,11 +54,16 @@ def _table(
         texttemplate=f"%{{z:{form}}}" if few and colours is not DIVERGING else None,
         customdata=np.repeat(np.asarray(names)[:, None], steps, axis=1).tolist(),
     )  # fmt: skip
-    return chart([cells, *([cell_text(values.T, form, first=1)] if few and colours is DIVERGING else [])],
-                 x_title=_("Frame"), y_title=_("Label"), keep=keep, legend=False, height=90 + ROW_PX * labels,
-                 x={"showgrid": False, "range": [0.5, steps + 0.5], "dtick": 1 if steps <= 24 else None},
-                 y={"autorange": "reversed", "tickvals": list(range(labels)), "ticktext": list(names),
-                    "showgrid": False})  # fmt: skip
+    return chart(
+        [cells, *([cell_text(values.T, form, first=1)] if few and colours is DIVERGING else [])],
+        x_title=_("Frame"),
+        y_title=_("Label"),
+        keep=keep,
+        legend=False,
+        height=90 + ROW_PX * labels,
+        x={"showgrid": False, "range": [0.5, steps + 0.5], "dtick": 1 if steps <= 24 else None},
+        y={"autorange": "reversed", "tickvals": list(range(labels)), "ticktext": list(names), "showgrid": False},
+    )
 
 
 def trellis_figure(
@@ -107,18 +112,29 @@ def trellis_figure(
         value = "%{marker.color:.4~g}" if lying else _("on no valid path")
         where = _("frame {frame}, state {state}").format(frame="%{x}", state="%{y} %{text}")
         traces.append(
-            marks(frame[mask] + 1, state[mask], "states" if lying else "unreachable", hover=f"{where}: {value}<extra></extra>",
-                  showlegend=False, text=[labels[s] for s in state[mask]], marker=marker)
-        )  # fmt: skip
+            marks(
+                frame[mask] + 1,
+                state[mask],
+                "states" if lying else "unreachable",
+                hover=f"{where}: {value}<extra></extra>",
+                showlegend=False,
+                text=[labels[s] for s in state[mask]],
+                marker=marker,
+            )
+        )
     if selected is not None:
         square = {"symbol": "square-open", "size": 20 if small else 30, "color": BLUE, "line": {"width": 2.5}}
         traces.append(marks([selected[0] + 1], [selected[1]], hover="", showlegend=False, marker=square))
     ticks = [f"{s} {label}" for s, label in enumerate(labels)]
-    return chart(traces, x_title=_("Frame"), y_title=_("State of the extended target"), keep=keep,
-                 height=max(260, 130 + ROW_PX * states),
-                 x={"range": [0.4, steps + 0.6], "dtick": 1 if steps <= 24 else None, "showgrid": False},
-                 y={"range": [states - 0.4, -0.6], "tickvals": list(range(states)), "ticktext": ticks,
-                    "showgrid": False})  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Frame"),
+        y_title=_("State of the extended target"),
+        keep=keep,
+        height=max(260, 130 + ROW_PX * states),
+        x={"range": [0.4, steps + 0.6], "dtick": 1 if steps <= 24 else None, "showgrid": False},
+        y={"range": [states - 0.4, -0.6], "tickvals": list(range(states)), "ticktext": ticks, "showgrid": False},
+    )
 
 
 def trellis_play(figure: go.Figure, captions: Sequence[str]) -> Play:

@@ -37,12 +37,26 @@ def curves_figure(curves: Curves, names: Mapping[str, str], *, order: Order, par
             continue
         by_chance = method == RANDOM
         traces.append(
-            line(100 * curves.shares, np.asarray(curves.answers[method]["most" if by_chance else order], dtype=np.float64), name,
-                 COLOURS[method], width=2, dash="dot" if by_chance else "solid", hover="%{y:.1%}")
-        )  # fmt: skip
+            line(
+                100 * curves.shares,
+                np.asarray(curves.answers[method]["most" if by_chance else order], dtype=np.float64),
+                name,
+                COLOURS[method],
+                width=2,
+                dash="dot" if by_chance else "solid",
+                hover="%{y:.1%}",
+            )
+        )
     title = _("Deleted (% of {parts})").format(parts=parts)
-    return chart(traces, x_title=title, y_title=_("Probability left"), keep=keep, hover="x unified", x={"range": [0, 100]},
-                 y={"range": [0, 1.02], "tickformat": ".0%"})  # fmt: skip
+    return chart(
+        traces,
+        x_title=title,
+        y_title=_("Probability left"),
+        keep=keep,
+        hover="x unified",
+        x={"range": [0, 100]},
+        y={"range": [0, 1.02], "tickformat": ".0%"},
+    )
 
 
 def verdicts_figure(verdicts: Mapping[str, FaithfulnessVerdict], names: Mapping[str, str]) -> go.Figure:
@@ -51,7 +65,20 @@ def verdicts_figure(verdicts: Mapping[str, FaithfulnessVerdict], names: Mapping[
     shown.sort(key=lambda method: verdicts[method].gain)
     gains, errors = [verdicts[one].gain for one in shown], [2 * verdicts[one].error for one in shown]
     error = {"type": "data", "array": errors, "color": GREY, "thickness": 1.5}
-    bar = bars(gains, [names[one] for one in shown], colour=[COLOURS[one] for one in shown], orientation="h", error_x=error,
-               hover="%{y}: %{x:+.3f}<extra></extra>")  # fmt: skip
-    return chart([bar], x_title=_("Area below chance (probability)"), keep="verdicts", legend=False, bargap=0.35, margin={"t": 8},
-                 shapes=[upright(0, GREY, 1)])  # fmt: skip
+    bar = bars(
+        gains,
+        [names[one] for one in shown],
+        colour=[COLOURS[one] for one in shown],
+        orientation="h",
+        error_x=error,
+        hover="%{y}: %{x:+.3f}<extra></extra>",
+    )
+    return chart(
+        [bar],
+        x_title=_("Area below chance (probability)"),
+        keep="verdicts",
+        legend=False,
+        bargap=0.35,
+        margin={"t": 8},
+        shapes=[upright(0, GREY, 1)],
+    )

@@ -56,8 +56,15 @@ def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> 
                  customdata=count, marker={"size": 5 + 9 * np.sqrt(count / max(bins["count"].max(), 1))}, cliponaxis=False)
         )  # fmt: skip
     share = {"range": [0, 1], "tickformat": ".0%"}
-    return chart(traces, x_title=_("Probability given"), y_title=_("How often it came true"), keep="reliability",
-                 legend=len(curves) > 1, x=share, y=share)  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Probability given"),
+        y_title=_("How often it came true"),
+        keep="reliability",
+        legend=len(curves) > 1,
+        x=share,
+        y=share,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

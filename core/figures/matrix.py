@@ -188,14 +188,21 @@ def matrix_figure(matrix: Matrix, *, bar: bool = True, height: int | None = None
     down, across = matrix.values.shape
     scale: Scale = DIVERGING if matrix.signed else SEQUENTIAL
     trace = {
-        "type": "heatmap", "name": matrix.name, "x": list(range(across)), "y": list(range(down)), "colorscale": scale,
+        "type": "heatmap",
+        "name": matrix.name,
+        "x": list(range(across)),
+        "y": list(range(down)),
+        "colorscale": scale,
         "z": np.where(np.isfinite(matrix.values), matrix.values, np.nan).astype(np.float32),
-        "zmin": -matrix.end if matrix.signed else 0.0, "zmax": matrix.end, "showscale": bar,
+        "zmin": -matrix.end if matrix.signed else 0.0,
+        "zmax": matrix.end,
+        "showscale": bar,
         "colorbar": {"thickness": 8, "ticks": "", "outlinewidth": 0, "nticks": 5},
-        "xgap": int(max(down, across) <= 40), "ygap": int(max(down, across) <= 40),
+        "xgap": int(max(down, across) <= 40),
+        "ygap": int(max(down, across) <= 40),
         "customdata": [[f"{row}, {column}" for column in matrix.column_names] for row in matrix.row_names],
         "hovertemplate": "%{customdata}: %{z:.4~g}<extra></extra>",
-    }  # fmt: skip
+    }
     layout = base_layout(keep=matrix.name if keep is None else keep, legend=False, height=height or 400)
     layout |= {"margin": {"t": 44, "b": 8, "l": 8, "r": 8}}
     layout["xaxis"] = _axis(matrix.column_names, 16) | {

@@ -160,8 +160,13 @@ def overlay_figure(
 def _pixels(image: Bytes) -> dict[str, Any]:
     """A trace of grey levels (side, side), each with its place."""
     trace: dict[str, Any] = _cells(image, GREYS, low=0, high=255)
-    trace |= {"name": "pixels", "hovertemplate": _("row {row}, column {column}: grey {value}").format(
-        row="%{customdata[0]}", column="%{customdata[1]}", value="%{z}") + "<extra></extra>"}  # fmt: skip
+    trace |= {
+        "name": "pixels",
+        "hovertemplate": _("row {row}, column {column}: grey {value}").format(
+            row="%{customdata[0]}", column="%{customdata[1]}", value="%{z}"
+        )
+        + "<extra></extra>",
+    }
     trace["customdata"] = (np.indices(image.shape).transpose(1, 2, 0) + 1).astype(np.uint8)
     return trace
 
@@ -175,9 +180,16 @@ def _unseen(grid: int, patch: int) -> dict[str, Any]:
 def _below(picture: Image.Image, width: int, height: int) -> dict[str, Any]:
     """A picture under the traces, over `width` x `height` units from the corner."""
     return {
-        "source": data_url(png(np.asarray(picture))), "xref": "x", "yref": "y", "x": 0, "y": 0,
-        "sizex": width, "sizey": height, "sizing": "stretch", "layer": "below",
-    }  # fmt: skip
+        "source": data_url(png(np.asarray(picture))),
+        "xref": "x",
+        "yref": "y",
+        "x": 0,
+        "y": 0,
+        "sizex": width,
+        "sizey": height,
+        "sizing": "stretch",
+        "layer": "below",
+    }
 
 
 def patch_at(x: float, y: float, *, patch: int, grid: int) -> int:

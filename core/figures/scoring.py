@@ -102,13 +102,25 @@ def groups_figure(
         if not mine.empty:
             groups = [labels.get(str(group), str(group)) for group in mine["group"]]
             traces.append(
-                line(groups, mine[measure], names.get(str(name), str(name)), colour,
-                     hover="%{y:.3f} (%{customdata:,})", customdata=mine["samples"],
-                     mode="lines+markers" if by in ("hour", "day") else "markers", marker={"color": colour, "size": 9})
-            )  # fmt: skip
+                line(
+                    groups,
+                    mine[measure],
+                    names.get(str(name), str(name)),
+                    colour,
+                    hover="%{y:.3f} (%{customdata:,})",
+                    customdata=mine["samples"],
+                    mode="lines+markers" if by in ("hour", "day") else "markers",
+                    marker={"color": colour, "size": 9},
+                )
+            )
     order = [labels.get(str(one), str(one)) for one in dict.fromkeys(here["group"])]
-    return chart(traces, y_title=measure_names()[measure], hover="x unified", keep=f"{by}/{measure}",
-                 x={"type": "category", "categoryorder": "array", "categoryarray": order})  # fmt: skip
+    return chart(
+        traces,
+        y_title=measure_names()[measure],
+        hover="x unified",
+        keep=f"{by}/{measure}",
+        x={"type": "category", "categoryorder": "array", "categoryarray": order},
+    )
 
 
 def calibration_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure:
@@ -117,9 +129,16 @@ def calibration_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.F
     for colour, name in zip(_colours(table), dict.fromkeys(table["forecaster"]), strict=False):
         mine = table[table["forecaster"] == name]
         traces.append(
-            line(mine["confidence"], mine["accuracy"], names.get(str(name), str(name)), colour,
-                 hover="%{x:.0%}: %{y:.0%} (%{customdata:,})", customdata=mine["count"], mode="lines+markers")
-        )  # fmt: skip
+            line(
+                mine["confidence"],
+                mine["accuracy"],
+                names.get(str(name), str(name)),
+                colour,
+                hover="%{x:.0%}: %{y:.0%} (%{customdata:,})",
+                customdata=mine["count"],
+                mode="lines+markers",
+            )
+        )
     share = {"tickformat": ".0%"}
     return chart(traces, x_title=_("Probability given"), y_title=_("Came true"), keep="calibration", x=share, y=share)
 
@@ -134,8 +153,14 @@ def losses_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure
     ]
     starts = table["row"][table["recording"].ne(table["recording"].shift())][1:]
     shapes = [*(upright(row, GREY, 1, dash="dash") for row in starts), across(0, GREY, dash="dot")]
-    return chart(traces, x_title=_("Rows scored"), y_title=_("Beyond the frequencies (nats)"), hover="x unified", keep="losses",
-                 shapes=shapes)  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Rows scored"),
+        y_title=_("Beyond the frequencies (nats)"),
+        hover="x unified",
+        keep="losses",
+        shapes=shapes,
+    )
 
 
 def _colours(table: pd.DataFrame) -> list[str]:

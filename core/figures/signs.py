@@ -69,6 +69,13 @@ def clip_figure(
     if strip:
         pictures = images(strip, ends(seconds), top=1.0, height=1 - top - 6 / height)
         above = {"images": pictures, "legend": {"y": 1.0}}
-    return chart(traces, x_title=_("Seconds into the clip"), y_title=_("Gloss"), keep=keep, height=height,
-                 x={"range": list(ends(seconds)), "showgrid": False}, y=y | {"ticktext": [names[label] for label in shown]},
-                 **above)  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Seconds into the clip"),
+        y_title=_("Gloss"),
+        keep=keep,
+        height=height,
+        x={"range": list(ends(seconds)), "showgrid": False},
+        y=y | {"ticktext": [names[label] for label in shown]},
+        **above,
+    )

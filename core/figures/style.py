@@ -34,9 +34,16 @@ BID: Final = BLUE
 Scale = list[tuple[float, str]]
 
 SEQUENTIAL: Final[Scale] = [
-    (0.0, "#00224E"), (0.125, "#123570"), (0.25, "#3B496C"), (0.375, "#575D6D"), (0.5, "#707173"),
-    (0.625, "#8A8678"), (0.75, "#A59C74"), (0.875, "#C3B369"), (1.0, "#FEE838"),
-]  # fmt: skip
+    (0.0, "#00224E"),
+    (0.125, "#123570"),
+    (0.25, "#3B496C"),
+    (0.375, "#575D6D"),
+    (0.5, "#707173"),
+    (0.625, "#8A8678"),
+    (0.75, "#A59C74"),
+    (0.875, "#C3B369"),
+    (1.0, "#FEE838"),
+]
 """Low to high, opaque: cividis (Nunez et al. 2018), which looks alike to normal and colour-blind eyes."""
 
 SEQUENTIAL_CLEAR: Final[Scale] = [(at, clear("blue", alpha)) for at, alpha in ((0.0, 0.0), (0.25, 0.28), (1.0, 1.0))]

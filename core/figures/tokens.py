@@ -57,9 +57,15 @@ def vectors_figure(vectors: Mapping[str, NDArray[np.floating]], *, chosen: int |
         colours = [ORANGE if channel == chosen else BLUE if value >= 0 else GREY for channel, value in enumerate(vector)]
         hover = _("channel {channel}: {value}").format(channel="%{x}", value="%{y:.4~g}") + "<extra></extra>"
         traces.append(
-            bars(np.arange(1, width + 1), np.asarray(vector, dtype=np.float32), name, hover=hover, yaxis=f"y{axis}",
-                 marker={"color": colours, "line": {"width": 0}})
-        )  # fmt: skip
+            bars(
+                np.arange(1, width + 1),
+                np.asarray(vector, dtype=np.float32),
+                name,
+                hover=hover,
+                yaxis=f"y{axis}",
+                marker={"color": colours, "line": {"width": 0}},
+            )
+        )
         domain = [high - 0.78 * each, high - 0.16 * each]
         axes[f"yaxis{axis}"] = {"domain": domain, "range": [-1.05 * top, 1.05 * top], "nticks": 4}
         titles.append(
@@ -82,10 +88,17 @@ def sequence_figure(tokens: NDArray[np.floating], *, token: int) -> go.Figure:
     cells = heat(np.asarray(tokens, dtype=np.float32), DIVERGING, -top, top, bar={}, hover=hover + "<extra></extra>",
                  x0=1, dx=1, y0=0, dy=1)  # fmt: skip
     frame = {"type": "rect", "x0": 0.5, "x1": width + 0.5, "y0": token - 0.5, "y1": token + 0.5}
-    return chart([cells], x_title=_("Channel"), y_title=_("Token (0: the class token)"), keep="sequence", legend=False,
-                 height=380, x={"range": [0.5, width + 0.5], "showgrid": False},
-                 y={"range": [count - 0.5, -0.5], "showgrid": False},
-                 shapes=[frame | {"line": {"color": ORANGE, "width": 2}}])  # fmt: skip
+    return chart(
+        [cells],
+        x_title=_("Channel"),
+        y_title=_("Token (0: the class token)"),
+        keep="sequence",
+        legend=False,
+        height=380,
+        x={"range": [0.5, width + 0.5], "showgrid": False},
+        y={"range": [count - 0.5, -0.5], "showgrid": False},
+        shapes=[frame | {"line": {"color": ORANGE, "width": 2}}],
+    )
 
 
 def keys_figure(scores: NDArray[np.floating], weights: NDArray[np.floating]) -> go.Figure:
@@ -97,13 +110,25 @@ def keys_figure(scores: NDArray[np.floating], weights: NDArray[np.floating]) -> 
     names, hover = np.arange(len(scores)), _("key {key}: score {value}").format(key="%{x}", value="%{y:.3~g}")
     weight = _("key {key}: weight {value}").format(key="%{x}", value="%{y:.3~g}")
     traces = [
-        bars(names, np.asarray(scores, dtype=np.float32), colour=np.where(scores >= 0, BLUE, GREY), yaxis="y2",
-             hover=hover + "<extra></extra>"),
+        bars(
+            names,
+            np.asarray(scores, dtype=np.float32),
+            colour=np.where(scores >= 0, BLUE, GREY),
+            yaxis="y2",
+            hover=hover + "<extra></extra>",
+        ),
         bars(names, np.asarray(weights, dtype=np.float32), colour=ORANGE, hover=weight + "<extra></extra>"),
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Key (0: the class token)"), keep="keys", legend=False, height=300, bargap=0.15,
-                 y={"domain": [0, 0.46], "title": {"text": _("Weight")}, "rangemode": "tozero"},
-                 yaxis2={"domain": [0.54, 1], "title": {"text": _("Score")}, "anchor": "x"})  # fmt: skip
+    ]
+    return chart(
+        traces,
+        x_title=_("Key (0: the class token)"),
+        keep="keys",
+        legend=False,
+        height=300,
+        bargap=0.15,
+        y={"domain": [0, 0.46], "title": {"text": _("Weight")}, "rangemode": "tozero"},
+        yaxis2={"domain": [0.54, 1], "title": {"text": _("Score")}, "anchor": "x"},
+    )
 
 
 def classes_figure(names: Sequence[str], logits: NDArray[np.floating], probabilities: NDArray[np.floating]) -> go.Figure:
@@ -114,7 +139,13 @@ def classes_figure(names: Sequence[str], logits: NDArray[np.floating], probabili
         bars(100 * np.asarray(probabilities, dtype=np.float64), list(names), colour=ORANGE, orientation="h", xaxis="x2",
              hover="%{y}: %{x:.3~f} %<extra></extra>"),
     ]  # fmt: skip
-    return chart(traces, keep="classes", legend=False, height=360, bargap=0.25,
-                 x={"domain": [0, 0.47], "title": {"text": _("Logit")}}, y={"autorange": "reversed", "ticks": ""},
-                 xaxis2={"domain": [0.53, 1], "title": {"text": _("Probability (%)")}, "range": [0, 100],
-                         "anchor": "y"})  # fmt: skip
+    return chart(
+        traces,
+        keep="classes",
+        legend=False,
+        height=360,
+        bargap=0.25,
+        x={"domain": [0, 0.47], "title": {"text": _("Logit")}},
+        y={"autorange": "reversed", "ticks": ""},
+        xaxis2={"domain": [0.53, 1], "title": {"text": _("Probability (%)")}, "range": [0, 100], "anchor": "y"},
+    )

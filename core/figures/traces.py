@@ -19,18 +19,32 @@ Trace = dict[str, Any]
 
 
 def line(
-    x: Any, y: Any, name: str | None = None, colour: Any = None, *, width: float | None = None, dash: str | None = None,
-    hover: str | None = None, **more: Any,
-) -> Trace:  # fmt: skip
+    x: Any,
+    y: Any,
+    name: str | None = None,
+    colour: Any = None,
+    *,
+    width: float | None = None,
+    dash: str | None = None,
+    hover: str | None = None,
+    **more: Any,
+) -> Trace:
     """A line, with marks where `mode` is "lines+markers"."""
     more = {"mode": "lines", "line": _known(color=colour, width=width, dash=dash)} | more
     return _trace("scatter", x, y, name, hover, more)
 
 
 def marks(
-    x: Any, y: Any, name: str | None = None, colour: Any = None, *, size: Any = None, symbol: Any = None,
-    hover: str | None = None, **more: Any,
-) -> Trace:  # fmt: skip
+    x: Any,
+    y: Any,
+    name: str | None = None,
+    colour: Any = None,
+    *,
+    size: Any = None,
+    symbol: Any = None,
+    hover: str | None = None,
+    **more: Any,
+) -> Trace:
     """Points."""
     more = {"mode": "markers", "marker": _known(color=colour, size=size, symbol=symbol)} | more
     return _trace("scatter", x, y, name, hover, more)

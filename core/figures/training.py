@@ -76,10 +76,24 @@ def confusion_figure(confusion: NDArray[np.integer], names: Sequence[str]) -> go
     confusion = np.asarray(confusion)
     share = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
     cells = heat(
-        share, SEQUENTIAL, 0, 1, x=list(names), y=list(names), customdata=confusion, texttemplate="%{text}",
+        share,
+        SEQUENTIAL,
+        0,
+        1,
+        x=list(names),
+        y=list(names),
+        customdata=confusion,
+        texttemplate="%{text}",
         text=[[f"{count:,}" if count else "" for count in row] for row in confusion],
         bar={"title": {"text": _("Share of the row"), "side": "right"}, "tickformat": ".0%", "thickness": 10},
         hover="%{y} -> %{x}: %{customdata:,} (%{z:.1%})<extra></extra>",
-    )  # fmt: skip
-    return chart([cells], x_title=_("The model's answer"), y_title=_("Truth"), keep="confusion", legend=False,
-                 x={"type": "category", "tickangle": -40}, y={"type": "category", "autorange": "reversed"})  # fmt: skip
+    )
+    return chart(
+        [cells],
+        x_title=_("The model's answer"),
+        y_title=_("Truth"),
+        keep="confusion",
+        legend=False,
+        x={"type": "category", "tickangle": -40},
+        y={"type": "category", "autorange": "reversed"},
+    )

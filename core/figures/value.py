@@ -23,9 +23,12 @@ def moves_figure(moves: Mapping[str, Estimate], *, half_spread: float, fee: floa
     """
     names, values = list(moves), [one.value for one in moves.values()]
     interval = {
-        "type": "data", "color": GREY, "symmetric": False, "array": [one.high - one.value for one in moves.values()],
+        "type": "data",
+        "color": GREY,
+        "symmetric": False,
+        "array": [one.high - one.value for one in moves.values()],
         "arrayminus": [one.value - one.low for one in moves.values()],
-    }  # fmt: skip
+    }
     colours = [SERIES[i % len(SERIES)] for i in range(len(names))]
     costs = {
         _("Zero"): (0.0, "solid"),
@@ -38,8 +41,9 @@ def moves_figure(moves: Mapping[str, Estimate], *, half_spread: float, fee: floa
         ),
         *(line([cost] * len(names), names, name, GREY, dash=dash, hover="") for name, (cost, dash) in costs.items()),
     ]
-    return chart(traces, x_title=_("Basis points in the call's direction"), keep="moves",
-                 y={"type": "category", "autorange": "reversed"})  # fmt: skip
+    return chart(
+        traces, x_title=_("Basis points in the call's direction"), keep="moves", y={"type": "category", "autorange": "reversed"}
+    )
 
 
 def result_figure(results: Mapping[str, tuple[NDArray[np.int64], FloatArray]]) -> go.Figure:
@@ -52,5 +56,12 @@ def result_figure(results: Mapping[str, tuple[NDArray[np.int64], FloatArray]]) -
         line(times, np.cumsum(result), name, hover="%{y:.1f}", line={"shape": "hv", "color": colour})
         for (name, (times, result)), colour in zip(results.items(), SERIES, strict=False)
     ]
-    return chart(traces, x_title=_("Time (UTC)"), y_title=_("Sum, basis points"), hover="x", keep="result", x={"type": "date"},
-                 shapes=[across(0, GREY)])  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Time (UTC)"),
+        y_title=_("Sum, basis points"),
+        hover="x",
+        keep="result",
+        x={"type": "date"},
+        shapes=[across(0, GREY)],
+    )

@@ -124,9 +124,13 @@ def compared(name: str, x: float) -> dict[str, float]:
     """An activation at a point: "value" and "derivative" as written here, "torch" and "autograd" for comparison."""
     value, derivative = ACTIVATIONS[name]
     theirs: dict[str, Callable[[Tensor], Tensor]] = {
-        "relu": F.relu, "relu6": F.relu6, "gelu": F.gelu, "sigmoid": torch.sigmoid, "tanh": torch.tanh,
+        "relu": F.relu,
+        "relu6": F.relu6,
+        "gelu": F.gelu,
+        "sigmoid": torch.sigmoid,
+        "tanh": torch.tanh,
         "gelu_tanh": lambda at: F.gelu(at, approximate="tanh"),
-    }  # fmt: skip
+    }
     at = torch.tensor(x, dtype=torch.float64, requires_grad=True)
     y = theirs[name](at)
     slope = torch.autograd.grad(y, at)[0]

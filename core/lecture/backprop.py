@@ -98,18 +98,23 @@ def _softmax(_draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> 
     weights = activations.softmax(x + hidden)
     by_logits = g.cross_entropy_gradient(x, torch.zeros(len(x), dtype=torch.long), smoothing=SMOOTHING)
     return _finish(
-        {"S": x}, upstream, lambda t: (t["S"] + hidden).softmax(dim=-1), {"S": g.softmax_gradient(weights, upstream)},
+        {"S": x},
+        upstream,
+        lambda t: (t["S"] + hidden).softmax(dim=-1),
+        {"S": g.softmax_gradient(weights, upstream)},
         {"A": weights, "by_logits": by_logits},
-    )  # fmt: skip
+    )
 
 
 def _linear(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
     w, b = draw(x.shape[1], upstream.shape[1]), draw(upstream.shape[1])
     by_hand = g.linear_gradient(x, w, upstream)
     return _finish(
-        {"x": x, "W": w, "b": b}, upstream, lambda t: t["x"] @ t["W"] + t["b"],
+        {"x": x, "W": w, "b": b},
+        upstream,
+        lambda t: t["x"] @ t["W"] + t["b"],
         {"x": by_hand.x, "W": by_hand.weight, "b": by_hand.bias},
-    )  # fmt: skip
+    )
 
 
 def _layer_norm(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
@@ -127,9 +132,12 @@ def _layer_norm(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) 
 def _gelu(_draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
     true, report = activations.gelu_tanh_derivative(x), activations.gelu_derivative(x)
     return _finish(
-        {"x": x}, upstream, lambda t: F.gelu(t["x"], approximate="tanh"), {"x": upstream * true},
+        {"x": x},
+        upstream,
+        lambda t: F.gelu(t["x"], approximate="tanh"),
+        {"x": upstream * true},
         {"derivative": true, "report": report, "report_gradient": upstream * report},
-    )  # fmt: skip
+    )
 
 
 def _attention(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Example:
@@ -172,9 +180,11 @@ def _multi_head(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -
 def _ffn_weights(draw: _Draw, width: int) -> dict[str, Tensor]:
     hidden = 2 * width
     return {
-        "w_1": draw(width, hidden, scale=0.7), "b_1": draw(hidden, scale=0.2),
-        "w_2": draw(hidden, width, scale=0.5), "b_2": draw(width, scale=0.2),
-    }  # fmt: skip
+        "w_1": draw(width, hidden, scale=0.7),
+        "b_1": draw(hidden, scale=0.2),
+        "w_2": draw(hidden, width, scale=0.5),
+        "b_2": draw(width, scale=0.2),
+    }
 
 
 def _ffn_torch(x: Tensor, t: dict[str, Tensor]) -> Tensor:
@@ -253,6 +263,9 @@ def layer_norm_numbers(example: Example) -> dict[str, float]:
     x, g_row = example.inputs["x"][0], example.inputs["gamma"][0] * example.inputs["upstream"][0]
     xhat = example.inner["xhat"][0]
     return {
-        "g": float(g_row[0]), "level": float(g_row.mean()), "xhat": float(xhat[0]), "slope": float((g_row * xhat).mean()),
+        "g": float(g_row[0]),
+        "level": float(g_row.mean()),
+        "xhat": float(xhat[0]),
+        "slope": float((g_row * xhat).mean()),
         "root": float(np.sqrt(x.var() + 1e-5)),
-    }  # fmt: skip
+    }

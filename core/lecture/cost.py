@@ -100,18 +100,24 @@ def attention(
     """A `MultiHeadAttention` from `queries` to `keys` (the queries where None)."""
     seen, inside = queries if keys is None else keys, width if inner is None else inner
     return CostPart(
-        module=module, kind="attention", parameters=attention_parameters(width, inner=inside),
+        module=module,
+        kind="attention",
+        parameters=attention_parameters(width, inner=inside),
         macs=projection_macs(queries, seen, width, inner=inside) + score_macs(queries, seen, inside),
-        maps=map_numbers(queries, seen, heads), widest=max(queries, seen) * max(inside, width),
-    )  # fmt: skip
+        maps=map_numbers(queries, seen, heads),
+        widest=max(queries, seen) * max(inside, width),
+    )
 
 
 def linear(module: str, kind: Kind, tokens: int, inputs: int, outputs: int, *, count: int = 1) -> CostPart:
     """`count` linear maps side by side."""
     return CostPart(
-        module=module, kind=kind, parameters=count * linear_parameters(inputs, outputs), macs=count * tokens * inputs * outputs,
+        module=module,
+        kind=kind,
+        parameters=count * linear_parameters(inputs, outputs),
+        macs=count * tokens * inputs * outputs,
         widest=tokens * outputs,
-    )  # fmt: skip
+    )
 
 
 def feed_forward(
@@ -119,9 +125,12 @@ def feed_forward(
 ) -> CostPart:
     """A `FeedForward`."""
     return CostPart(
-        module=module, kind=kind, parameters=feed_forward_parameters(width, hidden, output),
-        macs=feed_forward_macs(tokens, width, hidden, output), widest=tokens * max(hidden, output or width),
-    )  # fmt: skip
+        module=module,
+        kind=kind,
+        parameters=feed_forward_parameters(width, hidden, output),
+        macs=feed_forward_macs(tokens, width, hidden, output),
+        widest=tokens * max(hidden, output or width),
+    )
 
 
 def norm(module: str, tokens: int, width: int, *, numbers: int = 2) -> CostPart:
@@ -212,11 +221,14 @@ def iiga_parts(c: IIGAConfig, frames: int) -> list[CostPart]:
             weights = c.track_kernel * inputs * c.width
             parts += [
                 CostPart(
-                    module=f"front.convolutions.{index}", kind="convolution", parameters=weights + c.width,
-                    macs=frames * weights, widest=frames * c.width,
+                    module=f"front.convolutions.{index}",
+                    kind="convolution",
+                    parameters=weights + c.width,
+                    macs=frames * weights,
+                    widest=frames * c.width,
                 ),
                 norm(f"front.norms.{index}", frames, c.width),
-            ]  # fmt: skip
+            ]
     for index in range(2 * c.layers):
         parts += _encoder_layer(f"layers.{index}", frames, c.width, c.heads, c.expansion * c.width, ffn="ffn")
     return [*parts, linear("decoder", "head", frames, c.width, c.vocabulary)]
@@ -232,9 +244,12 @@ def mobilenet_parts(c: IIGAConfig, frames: int) -> list[CostPart]:
     def part(index: int, stage: Sequence[tuple[int, int, int]]) -> CostPart:
         parameters, macs, widest = zip(*stage, strict=True)
         return CostPart(
-            module=f"front.cnn.features.{index}", kind="convolution",
-            parameters=sum(parameters), macs=sum(macs), widest=max(widest),
-        )  # fmt: skip
+            module=f"front.cnn.features.{index}",
+            kind="convolution",
+            parameters=sum(parameters),
+            macs=sum(macs),
+            widest=max(widest),
+        )
 
     channels = divisible(STEM_CHANNELS * c.width_multiplier)
     side = _halved(c.image_size, c.stem_stride)

@@ -140,9 +140,13 @@ def count(config: AttentionConfig, tokens: int) -> CountedCost:
     rest = by_module[""] - sum(done.values())
     done |= {name: rest if name == "pool_logits" else 0 for name in names if name not in modules}
     return CountedCost(
-        parameters=held, macs=done, maps=sum(value.numel() for value in maps.values()), shapes=shapes,
-        all_parameters=parameters.count(model), all_macs=by_module[""],
-    )  # fmt: skip
+        parameters=held,
+        macs=done,
+        maps=sum(value.numel() for value in maps.values()),
+        shapes=shapes,
+        all_parameters=parameters.count(model),
+        all_macs=by_module[""],
+    )
 
 
 def _watched(model: nn.Module, names: Iterable[str]) -> dict[str, tuple[tuple[int, ...], ...]]:

@@ -47,11 +47,16 @@ class Layer:
 def layer(tokens: int, width: int, heads: int) -> Layer:
     """The layer's terms, and PyTorch's count of it."""
     return Layer(
-        tokens=tokens, width=width, heads=heads,
-        projections=cost.projection_macs(tokens, tokens, width), scores=cost.score_macs(tokens, tokens, width),
-        feed_forward=cost.feed_forward_macs(tokens, width, 4 * width), counted=cost_count.layer_macs(tokens, width, heads),
-        maps=cost.BYTES * cost.map_numbers(tokens, tokens, heads), middle=cost.BYTES * tokens * 4 * width,
-    )  # fmt: skip
+        tokens=tokens,
+        width=width,
+        heads=heads,
+        projections=cost.projection_macs(tokens, tokens, width),
+        scores=cost.score_macs(tokens, tokens, width),
+        feed_forward=cost.feed_forward_macs(tokens, width, 4 * width),
+        counted=cost_count.layer_macs(tokens, width, heads),
+        maps=cost.BYTES * cost.map_numbers(tokens, tokens, heads),
+        middle=cost.BYTES * tokens * 4 * width,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +83,16 @@ def growth(width: int, heads: int) -> Growth:
     """The terms of a layer of width D for T from 1 to the page's largest."""
     t = np.geomspace(1, TOKENS[-1], 120)
     return Growth(
-        tokens=t, projections=4 * t * width**2, scores=2 * t**2 * width, feed_forward=8 * t * width**2,
-        maps=cost.BYTES * heads * t**2, middle=cost.BYTES * t * 4 * width,
-        crossing_attention=cost.crossing_attention(width), crossing_layer=cost.crossing_layer(width),
+        tokens=t,
+        projections=4 * t * width**2,
+        scores=2 * t**2 * width,
+        feed_forward=8 * t * width**2,
+        maps=cost.BYTES * heads * t**2,
+        middle=cost.BYTES * t * 4 * width,
+        crossing_attention=cost.crossing_attention(width),
+        crossing_layer=cost.crossing_layer(width),
         crossing_memory=cost.crossing_memory(width, heads),
-    )  # fmt: skip
+    )
 
 
 def places(setups: Mapping[str, Setup]) -> list[tuple[str, int, int]]:

@@ -42,9 +42,16 @@ def _softmax(scores: list[float], temperature: float = 1.0) -> list[float]:
 def _attention() -> Numbers:
     warm, cold = _softmax([2, 1, 0]), _softmax([2, 1, 0], 0.1)
     return {
-        "sixth": 1 / 6, "ln6": math.log(6), "width": 64, "spread": math.sqrt(64.0),
-        "warm1": warm[0], "warm2": warm[1], "warm3": warm[2], "cold1": cold[0], "cold2": cold[1],
-    }  # fmt: skip
+        "sixth": 1 / 6,
+        "ln6": math.log(6),
+        "width": 64,
+        "spread": math.sqrt(64.0),
+        "warm1": warm[0],
+        "warm2": warm[1],
+        "warm3": warm[2],
+        "cold1": cold[0],
+        "cold2": cold[1],
+    }
 
 
 def _heads() -> Numbers:
@@ -69,17 +76,22 @@ def _positions() -> Numbers:
     still = {doubled: positions.still_channels(positions.encoding(64, 32, doubled_exponent=doubled)) for doubled in (False, True)}
     waves = positions.wavelengths(512)
     return {
-        "longest": float(waves[-1]), "shortest": float(waves[0]), "self": round(float(place[7] @ place[7]), 6),
-        "still": still[False], "doubled": still[True],
-    }  # fmt: skip
+        "longest": float(waves[-1]),
+        "shortest": float(waves[0]),
+        "self": round(float(place[7] @ place[7]), 6),
+        "still": still[False],
+        "doubled": still[True],
+    }
 
 
 def _norms() -> Numbers:
     normal = nn.functional.layer_norm(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), (3,))
     return {
-        "low": float(normal[0]), "high": float(normal[2]), "scale": 1 / (1 - 0.3),
+        "low": float(normal[0]),
+        "high": float(normal[2]),
+        "scale": 1 / (1 - 0.3),
         "most": math.log(torch.finfo(torch.float32).max),
-    }  # fmt: skip
+    }
 
 
 def _transformer() -> Numbers:
@@ -93,17 +105,25 @@ def _backprop() -> Numbers:
     below, above = activations.gelu_tanh(x)
     slope = activations.gelu_tanh_derivative(torch.tensor(1.0, dtype=torch.float64))
     return {
-        "g1": float(gradient[0]), "g2": float(gradient[1]), "g3": float(gradient[2]), "slope": float(slope),
+        "g1": float(gradient[0]),
+        "g2": float(gradient[1]),
+        "g3": float(gradient[2]),
+        "slope": float(slope),
         "gap": f"{abs(float((above - below) / h - slope)):.0e}",
-    }  # fmt: skip
+    }
 
 
 def _optimisers() -> Numbers:
     first = [float(-Adam().step(np.zeros(1), np.array([g]), 0.01)[0]) for g in (100.0, 0.01)]
     clipped = clip_by_norm(np.array([3.0, 4.0]), 1.0)
     return {
-        "large": first[0], "small": first[1], "c1": float(clipped[0]), "c2": float(clipped[1]), "curvature": 20, "limit": 2 / 20
-    }  # fmt: skip
+        "large": first[0],
+        "small": first[1],
+        "c1": float(clipped[0]),
+        "c2": float(clipped[1]),
+        "curvature": 20,
+        "limit": 2 / 20,
+    }
 
 
 def _cost() -> Numbers:
@@ -115,9 +135,13 @@ def _ctc() -> Numbers:
     hola, llama = [1, 2, 3, 4], [3, 3, 4, 5, 4]
     apart, merged = (ctc_lab.collapsed(path.split())[1] for path in (f"L {BLANK_NAME} L", "L L"))
     return {
-        "hola": ctc.frames_needed(hola), "llama": ctc.frames_needed(llama), "paths": ctc.count_paths([1, 2], 4),
-        "same": ctc.count_paths([1, 1], 4), "apart": " ".join(apart), "merged": " ".join(merged),
-    }  # fmt: skip
+        "hola": ctc.frames_needed(hola),
+        "llama": ctc.frames_needed(llama),
+        "paths": ctc.count_paths([1, 2], 4),
+        "same": ctc.count_paths([1, 1], 4),
+        "apart": " ".join(apart),
+        "merged": " ".join(merged),
+    }
 
 
 def _metrics() -> Numbers:
@@ -128,9 +152,11 @@ def _metrics() -> Numbers:
     short = metrics.bleu([["A", "B", "C", "D", "E"]], [["A", "B", "C"]], order=4, smoothing="none")
     unigram = metrics.bleu([["A", "B", "C", "D", "E"]], [["A", "B", "C"]], order=1, smoothing="none")
     return {
-        "over": 100 * (long.rate or 0.0), "corpus": 100 * (two.rate or 0.0), "bleu4": 100 * short.score,
+        "over": 100 * (long.rate or 0.0),
+        "corpus": 100 * (two.rate or 0.0),
+        "bleu4": 100 * short.score,
         "bleu1": 100 * unigram.score,
-    }  # fmt: skip
+    }
 
 
 _OF: Final[dict[str, Callable[[], Numbers]]] = {

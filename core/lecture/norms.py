@@ -234,8 +234,10 @@ def _pytorch(x: torch.Tensor, norm: Norm) -> torch.Tensor:
     if norm == "layer":
         return F.layer_norm(x, (channels,))
     layer: nn.Module | None = {
-        "batch": nn.BatchNorm1d(channels), "instance": nn.InstanceNorm1d(channels), "bin": BiN(channels),
-    }.get(norm)  # fmt: skip
+        "batch": nn.BatchNorm1d(channels),
+        "instance": nn.InstanceNorm1d(channels),
+        "bin": BiN(channels),
+    }.get(norm)
     return x if layer is None else layer.double()(across).transpose(1, 2)
 
 
@@ -259,9 +261,14 @@ def example_cell(norm: Norm, *, level: float, sample: int, step: int, channel: i
         series = x[sample, :, channel]
         other = float(series.mean()), float(series.var(unbiased=False))
     return NormalisedCell(
-        x=float(x[at]), mean=float(members.mean()), variance=float(members.var(unbiased=False)), y=y, count=members.numel(),
-        group=group, other=other,
-    )  # fmt: skip
+        x=float(x[at]),
+        mean=float(members.mean()),
+        variance=float(members.var(unbiased=False)),
+        y=y,
+        count=members.numel(),
+        group=group,
+        other=other,
+    )
 
 
 def normalised_entry(x: float, mean: float, variance: float, *other: float) -> float:
@@ -288,9 +295,12 @@ def dropout_example(rate: float, *, seed: int = 0, values: int = 64) -> DropoutE
     draws = torch.rand(5, 8, generator=generator, dtype=torch.float64)
     y, kept = dropout(x, rate, draws), dropout(torch.ones_like(x), rate, draws) > 0  # an entry that is 0 may be kept, too
     return DropoutExample(
-        before=x.numpy(), after=y.numpy(), kept=kept.double().numpy(),
-        means=dropout_means(rate, values=values, seed=seed), expected=float((rate / (1 - rate) / values) ** 0.5),
-    )  # fmt: skip
+        before=x.numpy(),
+        after=y.numpy(),
+        kept=kept.double().numpy(),
+        means=dropout_means(rate, values=values, seed=seed),
+        expected=float((rate / (1 - rate) / values) ** 0.5),
+    )
 
 
 def all_curves() -> tuple[Array, dict[str, tuple[Array, Array]]]:

@@ -55,8 +55,12 @@ def literal(value: Any) -> str:
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             value = np.vectorize(lambda one: float(f"{one:.{DIGITS}g}") + 0.0, otypes=[float])(value)
-        return f"np.array({json.dumps(value.tolist())})".replace("Infinity", "np.inf").replace("NaN", "np.nan").replace(
-            "true", "True").replace("false", "False")  # fmt: skip
+        return (
+            f"np.array({json.dumps(value.tolist())})".replace("Infinity", "np.inf")
+            .replace("NaN", "np.nan")
+            .replace("true", "True")
+            .replace("false", "False")
+        )
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {literal(one)}" for key, one in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -102,9 +106,15 @@ def notebook(code: str, heading: str = "") -> str:
     if heading:
         cells.append({"cell_type": "markdown", "id": "view", "metadata": {}, "source": heading.splitlines(keepends=True)})
     cells += [
-        {"cell_type": "code", "id": f"step-{number}", "metadata": {}, "execution_count": None, "outputs": [],
-         "source": piece.splitlines(keepends=True)}
+        {
+            "cell_type": "code",
+            "id": f"step-{number}",
+            "metadata": {},
+            "execution_count": None,
+            "outputs": [],
+            "source": piece.splitlines(keepends=True),
+        }
         for number, piece in enumerate(pieces, 1)
-    ]  # fmt: skip
+    ]
     metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     return json.dumps({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1)

@@ -125,7 +125,7 @@ def origin_of(key: str) -> Origin | None:
     return ORIGINS.get(re.sub(r"_\d+$", "", key))
 
 
-def told(key: str, of: Mapping[str, Array], language: str) -> dict[str, Any] | None:
+def origin_for_page(key: str, of: Mapping[str, Array], language: str) -> dict[str, Any] | None:
     """All that the page tells of a matrix's numbers, ready for JSON; None where their origin is not known.
 
     Args:
@@ -140,10 +140,16 @@ def told(key: str, of: Mapping[str, Array], language: str) -> dict[str, Any] | N
         for one in origin.operands
     ]
     return {
-        "how": origin.how, "operands": operands, "where": line.where, "line": line.text, "test": entry.test,
-        "against": entry.against[language], "document": f"{entry.document} {entry.section}", "id": entry.id,
+        "how": origin.how,
+        "operands": operands,
+        "where": line.where,
+        "line": line.text,
+        "test": entry.test,
+        "against": entry.against[language],
+        "document": f"{entry.document} {entry.section}",
+        "id": entry.id,
         "equation": entry.latex,
-    }  # fmt: skip
+    }
 
 
 def _four_digits(values: Array) -> Sequence[Sequence[float | None]]:

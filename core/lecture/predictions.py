@@ -66,9 +66,12 @@ def largest_weight(
     then = attention_steps.steps(steps.x, weights, heads=len(steps.q), mask=steps.mask, temperature=temperature)
     key = strongest(steps.weights[head, query], 1)[0][0]
     return (
-        key, float(steps.weights[head, query, key]), float(then.weights[head, query, key]),
-        float(steps.entropy[head, query]), float(then.entropy[head, query]),
-    )  # fmt: skip
+        key,
+        float(steps.weights[head, query, key]),
+        float(then.weights[head, query, key]),
+        float(steps.entropy[head, query]),
+        float(then.entropy[head, query]),
+    )
 
 
 def doubled_row(steps: Steps, weights: dict[str, Array], *, head: int, query: int) -> Outcome:
@@ -125,8 +128,10 @@ def reach(
     x: Array, rnn: Weights, lstm: Weights, *, cell: Literal["rnn", "lstm"], factor: float = 1.0, shift: float = 0.0, seed: int = 0
 ) -> Outcome:
     """Tells whether a cell's gradient reaches farther back once W_hh is scaled, or the forget bias moved; values: steps."""
-    now = gradients_through_time(x, rnn, lstm, seed=seed).reach(cell)
-    moved = gradients_through_time(x, scale_weight(rnn, "W_hh", factor), shift_weight(lstm, "b_f", shift), seed=seed).reach(cell)
+    now = gradients_through_time(x, rnn, lstm, seed=seed).steps_remembered(cell)
+    moved = gradients_through_time(
+        x, scale_weight(rnn, "W_hh", factor), shift_weight(lstm, "b_f", shift), seed=seed
+    ).steps_remembered(cell)
     return Outcome(answer=trend(now, moved), values=(now, moved))
 
 

@@ -297,7 +297,7 @@ class ThroughTime:
     forget: Array
     matrix: float
 
-    def reach(self, name: str, *, share: float = 0.01) -> int:
+    def steps_remembered(self, name: str, *, share: float = 0.01) -> int:
         """Steps back at which the gradient first falls under this share of its largest; the whole length where it never does."""
         norms: Array = getattr(self, name)
         under = norms[::-1] < share * norms.max()

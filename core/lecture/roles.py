@@ -48,7 +48,7 @@ class RoleStudy:
     mixed_after: Array
 
     @property
-    def moved(self) -> tuple[float, float]:
+    def largest_changes(self) -> tuple[float, float]:
         """Largest change of a weight, and of an entry of the output."""
         return float(np.abs(self.weights_after - self.weights).max()), float(np.abs(self.mixed_after - self.mixed).max())
 

@@ -141,7 +141,7 @@ def score_rows(board: Scoreboard, written: NDArray[np.floating] | None) -> Float
     losses = np.array([(one.log_loss, one.frequencies) for one in of_heads])
     judged = np.column_stack([matthews[:, 0], right[:, 0], best, matthews[:, 1], right[:, 1], rule_calls, decides_ms, losses])
     judged[counts[:, 1] < FEWEST] = np.nan
-    taken = board.taken()
+    taken = board.taker_results()
     taken[taken[:, 0] < FEWEST, 1:] = np.nan
     apart = board.apart
     return np.column_stack(

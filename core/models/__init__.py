@@ -40,13 +40,15 @@ class ModelRegistry(Mapping[str, "Entry"]):
         return len(self._places)
 
 
-MODELS = ModelRegistry({
-    "tlob": ("tlob", "TLOB", "TLOBConfig", "book"),
-    "vit": ("vit", "ViT", "ViTConfig", "picture"),
-    "cct": ("cct", "CCT", "CCTConfig", "picture"),
-    "iiga": ("iiga", "IIGA", "IIGAConfig", "clip"),
-    "transformer": ("transformer", "Transformer", "TransformerConfig", "text"),
-    "minilm": ("minilm", "MiniLM", "MiniLMConfig", "words"),
-    "garment-teacher": ("garment_teacher", "GarmentTeacher", "TeacherConfig", ""),
-})  # fmt: skip
+MODELS = ModelRegistry(
+    {
+        "tlob": ("tlob", "TLOB", "TLOBConfig", "book"),
+        "vit": ("vit", "ViT", "ViTConfig", "picture"),
+        "cct": ("cct", "CCT", "CCTConfig", "picture"),
+        "iiga": ("iiga", "IIGA", "IIGAConfig", "clip"),
+        "transformer": ("transformer", "Transformer", "TransformerConfig", "text"),
+        "minilm": ("minilm", "MiniLM", "MiniLMConfig", "words"),
+        "garment-teacher": ("garment_teacher", "GarmentTeacher", "TeacherConfig", ""),
+    }
+)
 """`MODELS["tlob"]` is `(TLOB, TLOBConfig)`; the last word says what a model reads, "" of one that no page asks."""

@@ -122,7 +122,7 @@ class Visitor:
 
     @property
     def holder(self) -> Holder:
-        """What is kept for this visitor is counted by the tab and its address."""
+        """The tab and its address, by which what is kept for this visitor is counted."""
         return self.id, self.limited_by
 
     def may(self, action: Action, *, own: bool = True) -> bool:

@@ -12,7 +12,7 @@ from core.signs import video
 from core.signs.video import Footage, VideoError
 from core.vision import pictures
 from core.vision.pictures import Picture, PictureError
-from core.workers import Budget, Pool, Stopped, Told, untold
+from core.workers import Budget, Pool, Report, Stopped, unreported
 
 PICTURE: Final = Budget(seconds=3)
 FRAME: Final = Budget(seconds=0.5)
@@ -21,7 +21,7 @@ _quick: Final = Pool(2, "core.vision.pictures", "core.camera")
 _films: Final = Pool(1, "core.signs.video", nice=5)
 
 
-def picture(by: Visitor, data: bytes, *, name: str = "", told: Told = untold) -> Picture:
+def picture(by: Visitor, data: bytes, *, name: str = "", report: Report = unreported) -> Picture:
     """As `pictures.decode`.
 
     Args:
@@ -32,7 +32,7 @@ def picture(by: Visitor, data: bytes, *, name: str = "", told: Told = untold) ->
     """
     by.require(Action.BRING)
     try:
-        return Picture(**_quick.run(pictures.decode, data, {"name": name}, PICTURE, by=by.limited_by, told=told))
+        return Picture(**_quick.run(pictures.decode, data, {"name": name}, PICTURE, by=by.limited_by, report=report))
     except Stopped as stopped:
         raise PictureError(_sentence(stopped, PICTURE)) from stopped
 
@@ -51,7 +51,9 @@ def frame(by: Visitor, data: bytes) -> camera.Picture:
         raise BadValue(_sentence(stopped, FRAME)) from stopped
 
 
-def film(by: Visitor, data: bytes, *, told: Told = untold, on_frame: Callable[[int], None] = untold, **options: Any) -> Footage:
+def film(
+    by: Visitor, data: bytes, *, report: Report = unreported, on_frame: Callable[[int], None] = unreported, **options: Any
+) -> Footage:
     """As `video.read_video`, whose other options these are.
 
     Args:
@@ -63,7 +65,7 @@ def film(by: Visitor, data: bytes, *, told: Told = untold, on_frame: Callable[[i
     by.require(Action.BRING)
     progress = ("on_frame", on_frame)
     try:
-        return Footage(**_films.run(video.read_video, data, options, FILM, by=by.limited_by, told=told, progress=progress))
+        return Footage(**_films.run(video.read_video, data, options, FILM, by=by.limited_by, report=report, progress=progress))
     except Stopped as stopped:
         raise VideoError(_sentence(stopped, FILM)) from stopped
 

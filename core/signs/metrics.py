@@ -33,8 +33,11 @@ Smoothing = Literal["none", "floor", "add-k", "exp"]
 MAX_ORDER: Final = 4
 
 _OPERATIONS: Final[dict[str, Operation]] = {
-    "equal": "equal", "substitute": "substitution", "delete": "deletion", "insert": "insertion",
-}  # fmt: skip
+    "equal": "equal",
+    "substitute": "substitution",
+    "delete": "deletion",
+    "insert": "insertion",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from core.scores import softmax
 from core.training.augment import PhotographAugmentation, photograph_views
 from core.training.card import begun, trained
 from core.training.loop import Batch, LoopSettings
-from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, loop_of, run_of, taken
+from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, from_options, loop_of, run_of
 from core.training.vit import in_batches, scores
 from core.vision.calibration import fit_slope, fit_temperature
 from core.vision.classifier import Classifier, doubt_by_position
@@ -124,8 +124,10 @@ def start_from_imagenet(model: CCT, file: Path) -> dict[str, str]:
             assert isinstance(block, LiteBlock)
             norms = iter(("_bn0", "_bn1", "_bn2") if block.expand is not None else ("_bn1", "_bn2"))
             for name, convolution in (
-                ("_expand_conv", block.expand), ("_depthwise_conv", block.depthwise), ("_project_conv", block.project)
-            ):  # fmt: skip
+                ("_expand_conv", block.expand),
+                ("_depthwise_conv", block.depthwise),
+                ("_project_conv", block.project),
+            ):
                 if convolution is not None:
                     _fold(convolution, weights, f"_blocks.{index}.{name}", f"_blocks.{index}.{next(norms)}")
     except Exception as error:
@@ -452,9 +454,13 @@ def add_options(p: argparse.ArgumentParser) -> None:
     """Options of the command."""
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="Parquet files; validation.parquet is held out")
     p.add_argument(
-        "--others", type=Path, nargs="*", default=[], metavar="PATH",
+        "--others",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="PATH",
         help="pictures of no garments: Parquet files with a column jpeg, or folders with a manifest.csv",
-    )  # fmt: skip
+    )
     add_run(p, name="cct", rate=1e-3, weight_decay=0.05, ema=0.998, warmup=100)
     t, c = MixedTraining, CCTConfig
     add_rows(
@@ -478,17 +484,22 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("mirrored", False, "answer with the mean of the image and its mirror image"),
     )
     p.add_argument(
-        "--imagenet", type=Path, default=None, metavar="FILE",
+        "--imagenet",
+        type=Path,
+        default=None,
+        metavar="FILE",
         help=f"begin with the convolutions of EfficientNet-Lite0: the .pth file of {PACKAGE}",
-    )  # fmt: skip
+    )
     p.add_argument("--start", type=Path, default=None, help="begin with this card's weights, a CCT's, or a run's state")
     p.add_argument("--teacher", type=Path, default=None, metavar="FILE", help="of scripts/photograph_teacher.py")
 
 
 def _run(o: argparse.Namespace, files: PhotographFiles) -> Path:
     loop = loop_of(o, steps=o.steps)
-    training = taken(MixedTraining, o, photographs=o.photos, others=o.none)
-    return train(run_of(o, loop, CCTRun), files, taken(CCTConfig, o, start=CCTConfig.start, turns=o.turned > 0), training, loop)
+    training = from_options(MixedTraining, o, photographs=o.photos, others=o.none)
+    return train(
+        run_of(o, loop, CCTRun), files, from_options(CCTConfig, o, start=CCTConfig.start, turns=o.turned > 0), training, loop
+    )
 
 
 RECIPES = {"cct": TrainingRecipe(add_options=add_options, run=_run)}

@@ -20,7 +20,7 @@ from core.lecture.decoding import greedy
 from core.models.transformer import Transformer, TransformerConfig
 from core.training.card import trained
 from core.training.loop import Batch, LoopSettings
-from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, loop_of, run_of, taken
+from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, from_options, loop_of, run_of
 
 CHUNK = 16
 """Number of batches whose samples are sorted by length together, which keeps padding small."""
@@ -162,7 +162,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 def _run(o: argparse.Namespace) -> Path:
     loop = loop_of(o, steps=o.steps)
-    config = taken(TransformerConfig, o, vocabulary=len(dates.SYMBOLS))
+    config = from_options(TransformerConfig, o, vocabulary=len(dates.SYMBOLS))
     training = DatesTraining(batch=o.batch, steps_per_epoch=o.steps, smoothing=o.smoothing, seed=o.seed)
     return train(run_of(o, loop, TrainingRun), config, training, loop)
 

@@ -52,13 +52,25 @@ MANIFEST: Final = "manifest.csv"
 BEAM_POWER = 3.0
 """Of 1, 1.5, 2, 3 and 4 the one with the lowest WER of beam search on the held-out signers, short clips and long rests alike."""
 PHOTO_DEFAULTS: Final = {
-    "name": "iiga_digits", "epochs": 50, "width": 128, "rate": 2.5e-3, "weight_decay": 0.05, "warmup": 100, "batch": 32,
+    "name": "iiga_digits",
+    "epochs": 50,
+    "width": 128,
+    "rate": 2.5e-3,
+    "weight_decay": 0.05,
+    "warmup": 100,
+    "batch": 32,
     "held_out": 0.12,
-}  # fmt: skip
+}
 TRACK_DEFAULTS: Final = {
-    "name": "iiga_asl", "epochs": 100, "width": 96, "rate": 1.5e-3, "weight_decay": 0.02, "warmup": 50, "batch": 16,
+    "name": "iiga_asl",
+    "epochs": 100,
+    "width": 96,
+    "rate": 1.5e-3,
+    "weight_decay": 0.02,
+    "warmup": 50,
+    "batch": 16,
     "held_out": 0,
-}  # fmt: skip
+}
 HARD_SHARE = 0.25
 """Weight of the hardest clips beside the plain ones in the third stage's score: a clip that someone films is neither."""
 POLISH_STEPS = 25
@@ -410,10 +422,12 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--held-out", type=float, default=None, help="share of signers, or number of sentences, to choose on")
     recipe.add_test(p, part="dev signers or test sentences once")
     p.add_argument(
-        "--start", type=Path, default=None,
+        "--start",
+        type=Path,
+        default=None,
         help="begin with the weights of the run that kept its state here, "
         "or, of photos, with those of the checkpoint whose card this is and train on whole clips alone",
-    )  # fmt: skip
+    )
     recipe.add_rows(
         p.add_argument_group("photos"),
         ("image-size", 64, None),
@@ -444,7 +458,7 @@ def _run(o: argparse.Namespace, files: DigitsFiles | None) -> Path:
 
 
 def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
-    how, run = recipe.taken(DigitsTraining, o, polish_hard=o.whole_hard), recipe.taken(DigitsRun, o)
+    how, run = recipe.from_options(DigitsTraining, o, polish_hard=o.whole_hard), recipe.from_options(DigitsRun, o)
     stages: dict[str, LoopSettings] = {}
     later = {"weight_decay": 0.02, "steps_per_epoch": 1}  # of the stages after the first; each counts its own steps
     if o.start is not None and o.start.suffix == ".json":
@@ -452,12 +466,12 @@ def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
             raise SystemExit("nothing to train: --start with a card trains on whole clips, so --whole-epochs must be 1 or more")
         config = checkpoints.read_config(checkpoints.load(o.start.stem, folder=o.start.parent).card, IIGA)
     else:
-        config = recipe.taken(IIGAConfig, o, front="frames", vocabulary=len(VOCABULARY), expansion=2)
+        config = recipe.from_options(IIGAConfig, o, front="frames", vocabulary=len(VOCABULARY), expansion=2)
         stages["stills"] = recipe.loop_of(o, steps=1)
-        stages["attention"] = recipe.taken(LoopSettings, o, epochs=o.clip_epochs, peak_rate=1e-3, warmup=20, **later)
+        stages["attention"] = recipe.from_options(LoopSettings, o, epochs=o.clip_epochs, peak_rate=1e-3, warmup=20, **later)
     if o.whole_epochs:
         later["steps_per_epoch"] = POLISH_STEPS
-        stages["whole"] = recipe.taken(
+        stages["whole"] = recipe.from_options(
             LoopSettings, o, epochs=o.whole_epochs, peak_rate=o.whole_rate, ema=o.whole_ema, warmup=25, **later
         )
         if "stills" not in stages:
@@ -468,7 +482,7 @@ def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
 def _tracks(o: argparse.Namespace) -> Path:
     shape = {key: getattr(o, key) for key in ("width", "heads", "layers", "window", "dropout")}
     config = IIGAConfig(**shape, front="tracks", expansion=2, track_convolutions=2)
-    run, how = recipe.taken(TracksRun, o, held_out=int(o.held_out)), TracksTraining(batch=o.batch, seed=o.seed)
+    run, how = recipe.from_options(TracksRun, o, held_out=int(o.held_out)), TracksTraining(batch=o.batch, seed=o.seed)
     return iiga_tracks.train(run, o.data, config, how, recipe.loop_of(o, steps=1))
 
 

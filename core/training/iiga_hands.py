@@ -551,11 +551,13 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 def _run(o: argparse.Namespace, photos: PhotoLandmarks) -> Path:
     shape = {"front": "tracks", "vocabulary": len(VOCABULARY), "expansion": 2, "track_convolutions": 2}
-    config = recipe.taken(IIGAConfig, o, **shape, track_features=tracks.FEATURES)
+    config = recipe.from_options(IIGAConfig, o, **shape, track_features=tracks.FEATURES)
     material = Material(photos=photos, signs=read_signs(o.signs), others=read_others(o.others))
     loop = recipe.loop_of(o, steps=o.steps)
     described = checkpoints.describe_files([o.data / MANIFEST, o.signs, *o.others])
-    return train(recipe.run_of(o, loop, HandsRun), material, config, recipe.taken(HandsTraining, o), loop, described=described)
+    return train(
+        recipe.run_of(o, loop, HandsRun), material, config, recipe.from_options(HandsTraining, o), loop, described=described
+    )
 
 
 RECIPES = {

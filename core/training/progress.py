@@ -27,7 +27,7 @@ def progress_bar(settings: LoopSettings, *, title: str, lines: TextIO | None = N
     total = settings.epochs * settings.steps_per_epoch
     bars: list[tqdm] = []
 
-    def show(event: str, progress: TrainingProgress) -> None:
+    def report(event: str, progress: TrainingProgress) -> None:
         if not bars:
             first = progress.step - 1
             bars.append(tqdm(total=total, initial=first, desc=title, unit="step", mininterval=2.0, dynamic_ncols=True))
@@ -40,7 +40,7 @@ def progress_bar(settings: LoopSettings, *, title: str, lines: TextIO | None = N
         bar.set_postfix(shown, refresh=False)
         bar.update(0)
 
-    return show
+    return report
 
 
 def write_values(path: Path, values: Mapping[str, Any]) -> None:
@@ -60,7 +60,7 @@ def counting_bar(unit: str) -> Callable[[int, int], None]:
     begun = time.time()
     bars: list[tqdm[None]] = []
 
-    def show(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         if not bars:
             bars.append(tqdm(total=total, unit=unit, file=sys.stderr, mininterval=0.1 if sys.stderr.isatty() else 10))
             bars[0].start_t = begun  # the first one took its time too
@@ -70,7 +70,7 @@ def counting_bar(unit: str) -> Callable[[int, int], None]:
         if done == total:
             bar.close()
 
-    return show
+    return report
 
 
 @contextmanager
@@ -78,10 +78,10 @@ def downloads_bar() -> Iterator[Callable[[str, int, int], None]]:
     """A bar of bytes on standard error, set by (file, done, total)."""
     bar = tqdm(unit="B", unit_scale=True, file=sys.stderr)
 
-    def show(name: str, done: int, total: int) -> None:
+    def report(name: str, done: int, total: int) -> None:
         bar.set_description(name, refresh=False)
         bar.total = total or None
         bar.update(done - bar.n)
 
     with bar:
-        yield show
+        yield report

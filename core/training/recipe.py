@@ -59,7 +59,7 @@ T = TypeVar("T")
 R = TypeVar("R", bound=TrainingRun)
 
 
-def taken(kind: Callable[..., T], o: argparse.Namespace, **others: Any) -> T:
+def from_options(kind: Callable[..., T], o: argparse.Namespace, **others: Any) -> T:
     """A dataclass from the options that have its fields' names; `others` go before them."""
     names = {one.name for one in fields(kind)}  # type: ignore[arg-type]  # a dataclass: mypy has no name for their kind
     return kind(**{name: value for name, value in vars(o).items() if name in names} | others)
@@ -67,12 +67,12 @@ def taken(kind: Callable[..., T], o: argparse.Namespace, **others: Any) -> T:
 
 def loop_of(o: argparse.Namespace, *, steps: int, **others: Any) -> LoopSettings:
     """The training loop's settings, for an epoch of so many steps."""
-    return taken(LoopSettings, o, steps_per_epoch=steps, peak_rate=o.rate, **others)
+    return from_options(LoopSettings, o, steps_per_epoch=steps, peak_rate=o.rate, **others)
 
 
 def run_of(o: argparse.Namespace, loop: LoopSettings, kind: type[R]) -> R:
     """The run, with a bar."""
-    return taken(kind, o, callbacks=(progress_bar(loop, title=o.name),))
+    return from_options(kind, o, callbacks=(progress_bar(loop, title=o.name),))
 
 
 def add_rows(p: argparse._ActionsContainer, *rows: tuple[str, Any, str | None]) -> None:

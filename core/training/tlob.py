@@ -555,7 +555,7 @@ def _add_loop(p: argparse.ArgumentParser) -> None:
 
 def _tlob(o: argparse.Namespace, outputs: int) -> TLOBConfig:
     columns = {"features": len(features.input_names(o.transform)), "directed": features.directed_inputs(o.transform)}
-    return recipe.taken(TLOBConfig, o, **columns, outputs=outputs)
+    return recipe.from_options(TLOBConfig, o, **columns, outputs=outputs)
 
 
 def _run(o: argparse.Namespace, data: list[list[Path]]) -> Path:
@@ -566,7 +566,7 @@ def _run(o: argparse.Namespace, data: list[list[Path]]) -> Path:
     shares = dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {}
     heads: list[Head] = [(label, horizon) for label in o.label for horizon in o.horizon]
     config, loop = _tlob(o, len(heads)), recipe.loop_of(o, steps=o.windows // o.batch)
-    training = recipe.taken(TLOBTraining, o, windows_per_epoch=o.windows, validation_stride=o.stride, shares=shares)
+    training = recipe.from_options(TLOBTraining, o, windows_per_epoch=o.windows, validation_stride=o.stride, shares=shares)
     path = train(recipe.run_of(o, loop, MarketRun), files, heads, config, training, loop)
     _complete_card(path, o, files, heads, config.steps)
     return path

@@ -28,7 +28,7 @@ from core.training.augment import Augmentation, augment
 from core.training.card import begun, trained
 from core.training.loop import Batch, LoopSettings
 from core.training.progress import downloads_bar
-from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, loop_of, run_of, taken
+from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, from_options, loop_of, run_of
 from core.vision.calibration import fit_temperature, slope_of_typical
 from core.vision.classifier import BATCH, Classifier
 from core.vision.familiarity import Familiarity
@@ -503,20 +503,20 @@ def _common(o: argparse.Namespace, images: int) -> tuple[ViTRun, ViTTraining, Lo
     on_gpu = best_device().type == "cuda"
     loop = loop_of(o, steps=images // o.batch, bf16=on_gpu if o.bf16 is None else o.bf16)
     o.compiled = on_gpu if o.compile is None else o.compile
-    return run_of(o, loop, ViTRun), taken(ViTTraining, o, augmentation=taken(Augmentation, o)), loop
+    return run_of(o, loop, ViTRun), from_options(ViTTraining, o, augmentation=from_options(Augmentation, o)), loop
 
 
 def _run(o: argparse.Namespace) -> Path:
     for part in ("train", "t10k") if o.test else ("train",):
         fetch_missing(o.data, part)
     run, training, loop = _common(o, (o.images or WHOLE) - held_out_of(o.images))
-    return train(run, o.data, taken(ViTConfig, o, start=o.init), training, loop)
+    return train(run, o.data, from_options(ViTConfig, o, start=o.init), training, loop)
 
 
 def _run_teacher(o: argparse.Namespace) -> Path:
     fetch_missing(o.data, "train")
     run, training, loop = _common(o, WHOLE - VALIDATION)
-    return train_teacher(run, o.data, taken(TeacherConfig, o), training, loop)
+    return train_teacher(run, o.data, from_options(TeacherConfig, o), training, loop)
 
 
 RECIPES = {

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core import npz
 from core.device import falls_back
-from core.explain.attribution import ScalarFunction, Told, class_probability, untold
+from core.explain.attribution import Report, ScalarFunction, class_probability, unreported
 from core.explain.erasing import Needed, needed
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
@@ -66,13 +66,13 @@ def _given(analysis: PictureAnalysis, label: int) -> tuple[ScalarFunction, Tenso
 
 
 @falls_back
-def losses_without(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> NDArray[np.float64]:
+def losses_without(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> NDArray[np.float64]:
     """(patches,): what a class's probability loses without each patch alone, the evidence by occlusion."""
-    return occlusion(*_given(analysis, label), batch=min(BATCH, analysis.classifier.batch), told=told)
+    return occlusion(*_given(analysis, label), batch=min(BATCH, analysis.classifier.batch), report=report)
 
 
 @falls_back
-def evidence(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Evidence:
+def evidence(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> Evidence:
     """Importance of every patch for a class, (patches,), by each method."""
     last = list(analysis.maps)[-1]
     return evidence_of(
@@ -81,7 +81,7 @@ def evidence(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> E
         rollout=analysis.rollout().patches.reshape(-1),
         relevance=analysis.relevance(label).patches.reshape(-1),
         max_nodes=MAX_GRADIENTS,
-        told=told,
+        report=report,
     )
 
 
@@ -110,14 +110,14 @@ def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
 
 
 @falls_back
-def patches_needed(analysis: PictureAnalysis, *, told: Told = untold) -> Needed:
+def patches_needed(analysis: PictureAnalysis, *, report: Report = unreported) -> Needed:
     """Patches until another class is the likeliest, by occlusion, by the last layer's attention and at random."""
-    losses = losses_without(analysis, analysis.likeliest, told=lambda share: told(0.4 * share))
+    losses = losses_without(analysis, analysis.likeliest, report=lambda share: report(0.4 * share))
     attention = analysis.attention(list(analysis.maps)[-1], None).patches.reshape(-1)
     return needed(
         lambda hidden: hidden_answers(analysis, hidden).argmax(axis=1).tolist(),
         {"occlusion": losses, "attention": attention},
-        told=lambda share: told(0.4 + 0.6 * share),
+        report=lambda share: report(0.4 + 0.6 * share),
     )
 
 

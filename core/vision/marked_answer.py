@@ -73,7 +73,7 @@ def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64], prepar
 
 
 def patch_edges(patch: int, grid: int, box: tuple[int, int, int, int], size: tuple[int, int]) -> Shares:
-    """Where a patch lies on a picture of which a box was padded to a square and read in grid x grid patches.
+    """The place of a patch on a picture of which a box was padded to a square and read in grid x grid patches.
 
     Args:
         box, size: left, top, right, bottom; width, height. Pixels.

@@ -98,12 +98,19 @@ class OwnClasses:
         """The head as a file."""
         return npz.to_bytes(
             {
-                "names": np.array(self.names), "counts": np.array(self.counts, np.int64), "mean": self.mean,
-                "deviation": self.deviation, "weights": self.weights, "bias": self.bias, "centres": self.centres,
-                "reach": np.array(self.reach), "typical": np.array(self.typical), "held_out": np.array(self.held_out),
+                "names": np.array(self.names),
+                "counts": np.array(self.counts, np.int64),
+                "mean": self.mean,
+                "deviation": self.deviation,
+                "weights": self.weights,
+                "bias": self.bias,
+                "centres": self.centres,
+                "reach": np.array(self.reach),
+                "typical": np.array(self.typical),
+                "held_out": np.array(self.held_out),
                 "base": np.array(self.base),
             }
-        )  # fmt: skip
+        )
 
     def to_code(self, model: str) -> str:
         """A program that holds the head and runs it on the checkpoint of that name."""

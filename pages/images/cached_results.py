@@ -10,7 +10,7 @@ import streamlit as st
 from core import checkpoints
 from core.device import use_one_thread
 from core.explain import faithfulness
-from core.explain.attribution import Told, untold
+from core.explain.attribution import Report, unreported
 from core.explain.faithfulness import Curves
 from core.explain.rollout import rollout
 from core.models.vit import CLASSES
@@ -103,11 +103,11 @@ def maps(analysis: PictureAnalysis) -> dict[str, Any]:
 
 
 @kept(128, HASHES)
-def deletion_curves(analysis: PictureAnalysis, label: int, *, told: Told = untold) -> Curves:
+def deletion_curves(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> Curves:
     """One class's probability while patches are deleted in each method's order; the evidence takes most of the time."""
-    importance = evidence(analysis, label, told=lambda share: told(EVIDENCE_SHARE * share))
+    importance = evidence(analysis, label, report=lambda share: report(EVIDENCE_SHARE * share))
     return faithfulness.deletion_curves(
-        importance, batch=analysis.classifier.batch, told=lambda share: told(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share)
+        importance, batch=analysis.classifier.batch, report=lambda share: report(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share)
     )
 
 

@@ -48,8 +48,8 @@ def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionS
     """The picture as the model reads it, its maps, and what counted for the answer."""
     label = analysis.likeliest
     found = {"relevance": cached_results.relevance(analysis, label)}
-    with controls.progress(_("Running the model once for each patch…")) as told:
-        found["occlusion"] = shares_of(cached_results.losses(analysis, label, told=told))
+    with controls.progress(_("Running the model once for each patch…")) as report:
+        found["occlusion"] = shares_of(cached_results.losses(analysis, label, report=report))
     first = best_measure(analysis.classifier.card)
     order = [first, *(name for name in MEASURES if name != first)]
     stage = PictureStage(
@@ -162,15 +162,15 @@ def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPi
     if view == "ranking":
         ranking_panel.draw_ranking(analysis, chosen, prepared)
     elif view == "hide":
-        hidden, downloads = fool_it.show(analysis, chosen.name)
+        hidden, downloads = fool_it.draw_fooling(analysis, chosen.name)
         downloads()
     elif view == "tokens":
         tokens.draw_steps(analysis.classifier, prepared.image)
     elif view == "truth":
-        faithfulness_view.show(
+        faithfulness_view.draw_faithfulness(
             "vit",
             checkpoint=analysis.classifier.card,
-            here=lambda told: cached_results.deletion_curves(analysis, analysis.likeliest, told=told),
+            here=lambda report: cached_results.deletion_curves(analysis, analysis.likeliest, report=report),
             unit=_("patches"),
         )
     else:

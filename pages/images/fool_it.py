@@ -39,7 +39,7 @@ def rub_out(patches: list[int]) -> None:
     st.session_state[INSIDE] = "hide"
 
 
-def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callable[[], None]]:
+def draw_fooling(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callable[[], None]]:
     """The view.
 
     Args:
@@ -72,8 +72,8 @@ def show(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callabl
     with right:
         erased.bring_back(HIDE)
         _note_score(analysis, title, hidden, after)
-        with controls.progress(_("Asking what random, attention and occlusion need…")) as told:
-            needed = cached_results.needed(analysis, told=told)
+        with controls.progress(_("Asking what random, attention and occlusion need…")) as report:
+            needed = cached_results.needed(analysis, report=report)
         with score:
             _score(analysis, hidden, after, needed)
     st.caption(
@@ -121,14 +121,19 @@ def _board() -> None:
     rows = [row | {"from": translate(row["from"]), "to": translate(row["to"])} for row in board.values()]
     table = pd.DataFrame(rows)
     names = {
-        "picture": _("Picture"), "patches": _("Patches"), "from": _("Answer before"), "to": _("Answer after"),
+        "picture": _("Picture"),
+        "patches": _("Patches"),
+        "from": _("Answer before"),
+        "to": _("Answer after"),
         "link": _("Link to share"),
-    }  # fmt: skip
+    }
     config = {key: st.column_config.Column(name) for key, name in names.items() if key != "link"}
     st.dataframe(
-        table.sort_values("patches"), hide_index=True, width="stretch",
+        table.sort_values("patches"),
+        hide_index=True,
+        width="stretch",
         column_config=config | {"link": st.column_config.LinkColumn(names["link"])},
-    )  # fmt: skip
+    )
 
 
 def _instead(classifier: Classifier) -> str:
@@ -160,9 +165,14 @@ def _change(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilit
         len(hidden),
     )
     return sentence.format(
-        count=number(len(hidden)), old=names[old], before=percent(before[old]), after=percent(after[old]),
-        new=names[new], low=percent(before[new]), high=percent(after[new]),
-    )  # fmt: skip
+        count=number(len(hidden)),
+        old=names[old],
+        before=percent(before[old]),
+        after=percent(after[old]),
+        new=names[new],
+        low=percent(before[new]),
+        high=percent(after[new]),
+    )
 
 
 def _download(analysis: PictureAnalysis, after: Probabilities) -> None:

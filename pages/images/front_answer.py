@@ -19,12 +19,12 @@ def answer_of(data: bytes) -> tuple[str, MarkedAnswer | None]:
     picture = brought.picture(data, _("Your picture"))
     key = STORE.keep(picture, permissions.visitor().holder)
     classifier = cached_results.photograph_classifier()
-    with controls.progress(_("Running the model once for each patch…")) as told:
+    with controls.progress(_("Running the model once for each patch…")) as report:
         prepared = cached_results.prepare(classifier, picture, Recipe(manner=classifier.manner))
         if prepared.empty:
             return key, None
         analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
-        losses = cached_results.losses(analysis, analysis.likeliest, told=told)
+        losses = cached_results.losses(analysis, analysis.likeliest, report=report)
     return key, marked_answer(analysis, losses, prepared)
 
 
@@ -34,4 +34,4 @@ def still(*, start: bool) -> bytes | None:
     Args:
         start: whether the camera starts by itself.
     """
-    return live_camera.show(key="front_live", start=start)[0]
+    return live_camera.garment_camera(key="front_live", start=start)[0]

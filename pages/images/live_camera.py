@@ -50,7 +50,7 @@ async def garments_stream(websocket: WebSocket) -> None:
     await camera_route.camera_stream(websocket, GarmentReader)
 
 
-def show(
+def garment_camera(
     *,
     key: str,
     on_still: Callable[[], None] = lambda: None,

@@ -71,9 +71,11 @@ def _ask() -> None:
     )
     controls.notice("stale", sentence)
     st.button(
-        _("Yes, read it as a photograph"), key="vit_photograph", icon=":material/photo_camera:",
+        _("Yes, read it as a photograph"),
+        key="vit_photograph",
+        icon=":material/photo_camera:",
         on_click=lambda: st.session_state.update(vit=PHOTOGRAPHS),
-    )  # fmt: skip
+    )
 
 
 def model_line(classifier: Classifier, picture: Picture) -> None:

@@ -51,11 +51,12 @@ THUMBNAIL: Final = 40
 def class_names() -> list[str]:
     """The names that were typed."""
     text = st.text_input(
-        _("Names of your classes, separated by commas"), value=_("my mug, my phone"), key="own_names", max_chars=300,
-        help=_("Two to {most}. What is unlike all of them is said by itself.").format(
-            most=number(MAX_CLASSES)
-        ),
-    )  # fmt: skip
+        _("Names of your classes, separated by commas"),
+        value=_("my mug, my phone"),
+        key="own_names",
+        max_chars=300,
+        help=_("Two to {most}. What is unlike all of them is said by itself.").format(most=number(MAX_CLASSES)),
+    )
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))[:MAX_CLASSES]
 
 
@@ -85,9 +86,11 @@ def show_class(classifier: Classifier, row: int, name: str) -> None:
     pictures = pictures_of(row)  # here, as a press stops the run at any look at the session: also between the two lines below
     with st.container(horizontal=True, vertical_alignment="center"):
         for file in upload_caps.file_uploader(
-            _("Pictures of “{name}”").format(name=name), accept_multiple_files=True, key=f"own:files:{row}",
+            _("Pictures of “{name}”").format(name=name),
+            accept_multiple_files=True,
+            key=f"own:files:{row}",
             max_upload_size=LARGEST_MB,
-        ):  # fmt: skip
+        ):
             if file.file_id not in seen:
                 seen.add(file.file_id)
                 add(classifier, pictures, file.getvalue(), file.name)
@@ -96,17 +99,22 @@ def show_class(classifier: Classifier, row: int, name: str) -> None:
     if pictures:
         height = 8 + THUMBNAIL * -(-len(pictures) // COLUMNS)
         figure = figures.photographs_figure(pictures, [None] * len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height)
-        sheet.show(
-            figure, key=f"own_sheet_{row}", alt=_("The pictures of “{name}”; a click takes one out.").format(name=name),
-            count=len(pictures), side=THUMBNAIL, height=height, on_pick=pictures.__delitem__,
-        )  # fmt: skip
+        sheet.draw_sheet(
+            figure,
+            key=f"own_sheet_{row}",
+            alt=_("The pictures of “{name}”; a click takes one out.").format(name=name),
+            count=len(pictures),
+            side=THUMBNAIL,
+            height=height,
+            on_pick=pictures.__delitem__,
+        )
 
 
 def with_camera(classifier: Classifier, names: list[str], head: OwnClasses | None) -> None:
     """The camera: a button for each class takes shots while it is held; once each has enough, it answers in them as it moves."""
     fits = head if head is not None and head.fits(classifier) else None
     start, st.session_state[FILMING] = st.session_state[FILMING] == "start", "on"
-    _still, shots = live_camera.show(key="own_camera", record=names, head=fits, start=start)
+    _still, shots = live_camera.garment_camera(key="own_camera", record=names, head=fits, start=start)
     if shots:
         row, taken = shots
         pictures = pictures_of(row)
@@ -204,15 +212,21 @@ def download(classifier: Classifier, head: OwnClasses) -> None:
     """Offers the head's file, and a notebook that runs it."""
     with st.container(horizontal=True):
         controls.download_bytes(
-            _("Your classes (.npz)"), head.to_npz, key="own_download", filename="own-classes.npz",
+            _("Your classes (.npz)"),
+            head.to_npz,
+            key="own_download",
+            filename="own-classes.npz",
             mime="application/octet-stream",
-        )  # fmt: skip
+        )
         if head.fits(classifier):
             code = head.to_code(classifier.card["name"])
             controls.download_bytes(
-                _("Notebook that runs them (.ipynb)"), lambda: notebook(code).encode(), key="own_notebook",
-                filename="own-classes.ipynb", mime="application/x-ipynb+json",
-            )  # fmt: skip
+                _("Notebook that runs them (.ipynb)"),
+                lambda: notebook(code).encode(),
+                key="own_notebook",
+                filename="own-classes.ipynb",
+                mime="application/x-ipynb+json",
+            )
         st.button(_("Forget them"), icon=":material/delete:", key="own_forget", on_click=st.session_state.pop, args=(HEAD,))
     st.caption(_("Kept in this browser alone, until you forget them."))
 
@@ -227,9 +241,11 @@ def ask(classifier: Classifier, head: OwnClasses, given: Any) -> None:
         image = image_of(classifier, own.getvalue(), own.name)
     with st.container(horizontal=True, key="own_samples"):
         sample_pictures.buttons(
-            SAMPLES, key="own_sample", chosen=None if own else ("photos", item),
+            SAMPLES,
+            key="own_sample",
+            chosen=None if own else ("photos", item),
             on_press=lambda _kind, place: st.session_state.update({ASKED: (place, given and given.file_id)}),
-        )  # fmt: skip
+        )
     if image is not None:
         answer(classifier, head, image)
 
@@ -280,9 +296,12 @@ def body() -> None:
     with given.container(horizontal=True, vertical_alignment="center", key="own_given"):  # a phone's lower edge
         file = upload_caps.file_uploader(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
         st.button(
-            _("Camera"), icon=":material/videocam:", key="own_film", type="primary" if state.get(FILMING) else "secondary",
+            _("Camera"),
+            icon=":material/videocam:",
+            key="own_film",
+            type="primary" if state.get(FILMING) else "secondary",
             on_click=lambda: state.update({FILMING: None if state.get(FILMING) else "start"}),
-        )  # fmt: skip
+        )
     stage, teaching = st.columns([1.8, 1], gap="large")
     if len(names) < 2:
         controls.notice("empty", _("Name two classes or more. What is unlike all of them is said by itself."))

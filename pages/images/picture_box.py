@@ -12,7 +12,7 @@ from pages.images.preparation import EDGES, NO_BOX, choose
 from pages.shared.browser_component import browser_component
 
 
-def show(png: bytes, box: Mapping[str, int], others: Sequence[Mapping[str, Any]], *, label: str, key: str) -> None:
+def draw_picture_box(png: bytes, box: Mapping[str, int], others: Sequence[Mapping[str, Any]], *, label: str, key: str) -> None:
     """The picture with the box; dragging it, or pressing another, crops the picture to these edges.
 
     Args:

@@ -72,9 +72,11 @@ def samples(room: DeltaGenerator) -> None:
     kind = str(state.get("from"))
     with room:
         sample_pictures.buttons(
-            SAMPLES, key="garments_sample", on_press=use,
+            SAMPLES,
+            key="garments_sample",
+            on_press=use,
             chosen=(kind, int(state.get(PARAMETERS[kind], -1))) if kind in PARAMETERS else None,
-        )  # fmt: skip
+        )
 
 
 def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> ChosenPicture | None:
@@ -98,9 +100,12 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> C
     with own:
         given = _uploads(paste)
         st.button(
-            _("Camera"), icon=":material/videocam:", key="garments_camera",
-            type="primary" if st.session_state.get("from") == "camera" else "secondary", on_click=_film,
-        )  # fmt: skip
+            _("Camera"),
+            icon=":material/videocam:",
+            key="garments_camera",
+            type="primary" if st.session_state.get("from") == "camera" else "secondary",
+            on_click=_film,
+        )
     kind = url_state.choice(st.segmented_control, _("Picture from"), kinds, key="from", default=default, required=True)
     if kind != "gallery":
         url_state.remember("item", None)
@@ -141,10 +146,15 @@ def _pick_test_image() -> ChosenPicture:
     st.caption(_("The first six test images of each class, a class a column. No model was trained on them or chosen by them."))
     with above:
         figure = figures.gallery_figure(images[order], columns=COLUMNS, chosen=order.index(item))
-        sheet.show(
-            figure, key="classify_gallery", alt=_("The bundled test images; a click chooses one."), count=len(order),
-            side=28, height=250, on_pick=lambda place: st.session_state.update(item=str(order[place])),
-        )  # fmt: skip
+        sheet.draw_sheet(
+            figure,
+            key="classify_gallery",
+            alt=_("The bundled test images; a click chooses one."),
+            count=len(order),
+            side=28,
+            height=250,
+            on_pick=lambda place: st.session_state.update(item=str(order[place])),
+        )
     return _bundled(cached_results.gallery_picture(item), names[str(item)], CLASSES[labels[item]])
 
 
@@ -164,14 +174,22 @@ def _pick_photograph() -> ChosenPicture:
         st.caption(sentence.format(hits=number(sum(hits)), count=number(len(hits))))
     with above:
         figure = figures.photographs_figure(
-            [pictures[i].rgb for i in order], [hits[i] if hits is not None else None for i in order],
-            columns=COLUMNS, side=PHOTO_SIDE, chosen=order.index(item), height=PHOTO_SHEET_HEIGHT,
-        )  # fmt: skip
-        sheet.show(
-            figure, key="classify_photographs", count=len(order), side=PHOTO_SIDE, height=PHOTO_SHEET_HEIGHT,
+            [pictures[i].rgb for i in order],
+            [hits[i] if hits is not None else None for i in order],
+            columns=COLUMNS,
+            side=PHOTO_SIDE,
+            chosen=order.index(item),
+            height=PHOTO_SHEET_HEIGHT,
+        )
+        sheet.draw_sheet(
+            figure,
+            key="classify_photographs",
+            count=len(order),
+            side=PHOTO_SIDE,
+            height=PHOTO_SHEET_HEIGHT,
             alt=_("The bundled photographs, those with blue frames answered rightly; a click chooses one."),
             on_pick=lambda place: st.session_state.update(photo=str(order[place])),
-        )  # fmt: skip
+        )
     return _bundled(pictures[item], names[str(item)], photographs[item].name)
 
 
@@ -249,7 +267,7 @@ def _film() -> None:
 def _still() -> None:
     """The live camera; a still of it is asked about at once."""
     start = bool(st.session_state.pop(STARTED, False))
-    data, _shots = live_camera.show(key="classify_camera", on_still=_forget_box, start=start)
+    data, _shots = live_camera.garment_camera(key="classify_camera", on_still=_forget_box, start=start)
     if data is not None:
         st.session_state[STILL] = _keep(brought.picture(data, _("Photograph")))
         st.rerun()

@@ -50,19 +50,24 @@ def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: Prepare
         return
     left, top, right, bottom = prepared.box
     box = {
-        "left": round(100 * left / width), "top": round(100 * top / height),
-        "right": round(100 * right / width), "bottom": round(100 * bottom / height),
-    }  # fmt: skip
+        "left": round(100 * left / width),
+        "top": round(100 * top / height),
+        "right": round(100 * right / width),
+        "bottom": round(100 * bottom / height),
+    }
     names = [_(name) for name in analysis.classifier.class_names]
     others = [
         dict(zip(preparation.EDGES, one.edges, strict=True)) | {"label": f"{place} {names[one.label]}"}
         for place, one in enumerate(prepared.garments, 1)
         if any(abs(edge - box[side]) > 1 for side, edge in zip(preparation.EDGES, one.edges, strict=True))
     ]
-    picture_box.show(
-        shown, box, others, key="classify_box",
+    picture_box.draw_picture_box(
+        shown,
+        box,
+        others,
+        key="classify_box",
         label=_("{picture}, with the box that is read; drag it, or move it by the arrow keys.").format(picture=chosen.name),
-    )  # fmt: skip
+    )
     caption = _("Drag a box around the garment.")
     if others:
         count = number(len(prepared.garments))

@@ -13,7 +13,9 @@ from pages.shared.live_plot import Point, live_plot
 COLUMNS: Final = 10
 
 
-def show(figure: go.Figure, *, key: str, alt: str, count: int, side: int, height: int, on_pick: Callable[[int], None]) -> None:
+def draw_sheet(
+    figure: go.Figure, *, key: str, alt: str, count: int, side: int, height: int, on_pick: Callable[[int], None]
+) -> None:
     """The sheet of `count` pictures, `COLUMNS` in a row, each `side` wide in the figure's units.
 
     Args:

@@ -334,9 +334,12 @@ def _grid(values: Any, key: str, alt: str, *, grey: bool = False, digits: int = 
         return number(value, digits) if digits == 0 else significant(value, digits)
 
     live_plot(
-        figures.numbers_figure(values, grey=grey, write=write, height=height), key=key, height=height, alt=alt,
+        figures.numbers_figure(values, grey=grey, write=write, height=height),
+        key=key,
+        height=height,
+        alt=alt,
         filename=key.replace("_", "-"),
-    )  # fmt: skip
+    )
 
 
 def draw_steps(classifier: Classifier, image: Bytes) -> None:

@@ -29,9 +29,12 @@ def header(record: TrainingRecord) -> None:
         images = _("{n} images, not used to choose anything").format(n=number(test.samples or 0))
         stats += [
             Stat(name=_("Test accuracy"), value=percent(test.accuracy, 2), note=images),
-            Stat(name=_("Calibration error"), value=percent(test.calibration_error, 2),
-                 note=_("confidence against how often it is right")),
-        ]  # fmt: skip
+            Stat(
+                name=_("Calibration error"),
+                value=percent(test.calibration_error, 2),
+                note=_("confidence against how often it is right"),
+            ),
+        ]
     if (photographs := record.photographs) is not None:
         note = _("{n} that people took of garments; {share} flagged")
         note = note.format(n=number(photographs.samples), share=percent(photographs.flagged, 0))
@@ -42,9 +45,12 @@ def header(record: TrainingRecord) -> None:
     stats += [
         Stat(name=_("Parameters"), value=number(record.parameters)),
         Stat(name=_("Epochs"), value=number(len(record.run.epoch))),
-        Stat(name=_("Report: test accuracy"), value=percent(float(report.held_out_accuracy[-1]), 2),
-             note=_("after {n} epochs").format(n=number(len(report.epoch)))),
-    ]  # fmt: skip
+        Stat(
+            name=_("Report: test accuracy"),
+            value=percent(float(report.held_out_accuracy[-1]), 2),
+            note=_("after {n} epochs").format(n=number(len(report.epoch))),
+        ),
+    ]
     stat_strip(stats)
 
 
@@ -54,13 +60,19 @@ def curves(record: TrainingRecord) -> None:
     beside = st.toggle(_("Beside the report's 25 epochs"), value=True, key="report", bind="query-params")
     report = history.report_run() if beside else None
     plots = {
-        "accuracy": (_("Accuracy"), figures.accuracy_figure(run, report),
-                     _("Accuracy on training and validation images by epoch, and the report's.")),
+        "accuracy": (
+            _("Accuracy"),
+            figures.accuracy_figure(run, report),
+            _("Accuracy on training and validation images by epoch, and the report's."),
+        ),
         "loss": (_("Loss"), figures.loss_figure(run, report), _("Cross-entropy with label smoothing less its floor, by epoch.")),
-        "gap": (_("Gap between training and held-out images"), figures.gap_figure(run, report),
-                _("Training accuracy less validation accuracy by epoch, in percentage points.")),
+        "gap": (
+            _("Gap between training and held-out images"),
+            figures.gap_figure(run, report),
+            _("Training accuracy less validation accuracy by epoch, in percentage points."),
+        ),
         "rate": (_("Learning rate"), figures.rate_figure(run), _("The learning rate at the end of each epoch.")),
-    }  # fmt: skip
+    }
     for column, (key, (title, figure, alt)) in zip(2 * st.columns(2), plots.items(), strict=True):
         with column:
             st.header(title, anchor=False)

@@ -9,7 +9,7 @@ from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens
 from core.lecture import roles as lecture
 from core.lecture.claims import attention as said
-from core.lecture.claims import told
+from core.lecture.claims import sentences_of
 from core.lecture.positions import cosines
 from core.lecture.worked import Worked
 from pages.learn.frame import Dial, choice, passage, slider, tex
@@ -61,12 +61,13 @@ def roles(role: lecture.Role, word: int, factor: float) -> PartView:
     names = words()
     x, weights = tokens.embed(tokens.split_words(_(SENTENCE)), WIDTH), attention_steps.random_weights(WIDTH)
     study = lecture.role_study(x, weights, role=role, word=word, factor=factor)
-    weight_moved, output_moved = study.moved
+    weight_moved, output_moved = study.largest_changes
     change = study.weights_after - study.weights
     bars = grouped_bars(
         {_("before"): study.mixed[word], _("afterwards"): study.mixed_after[word]},
-        x_title=_("Channel"), y_title=_("Output of this word"),
-    )  # fmt: skip
+        x_title=_("Channel"),
+        y_title=_("Output of this word"),
+    )
     untouched = _("Values take no part in relevance: the weights changed by {value}.").format(value=written(weight_moved, -1))
     note = _("{what} of “{word}” times {factor}")
     return PartView(
@@ -84,7 +85,7 @@ def roles(role: lecture.Role, word: int, factor: float) -> PartView:
             plot(bars, "role_output", _("The word's output before and afterwards, channel by channel.")),
             check(untouched, weight_moved == 0) if role == "v" else None,
         ],
-        notes=[passage("attention_steps", f"role_{role}"), *told(said.roles(study, role, factor))],
+        notes=[passage("attention_steps", f"role_{role}"), *sentences_of(said.roles(study, role, factor))],
     )
 
 

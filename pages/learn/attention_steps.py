@@ -15,7 +15,7 @@ from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens
 from core.lecture.attention_steps import Mask, Steps, concatenate_heads
 from core.lecture.claims import attention as said
-from core.lecture.claims import told
+from core.lecture.claims import sentences_of
 from core.lecture.moved import Moved
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat
@@ -119,7 +119,7 @@ class Attended:
         """Matrices of the head shown that others come from."""
         return self.steps.operands(self.of, self.query)
 
-    def taken(self, **shown: Any) -> dict[str, Any]:
+    def notebook_values(self, **shown: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
         layer = {"HEADS": self.heads, "MASK": self.steps.mask.astype(int), "TEMPERATURE": self.t}
         return {"WORDS": self.names, **self.edited, **layer, "QUERY": self.query, "HEAD": self.of, **on_screen(shown)}
@@ -169,9 +169,12 @@ def dials(*, draws: bool = True) -> dict[str, Dial]:
         return int(url_state.choice(st.segmented_control, _("Head"), options, key="head", required=True))
 
     masks = {
-        "none": _("No mask"), "causal": _("Causal"), "window": _("Window of 3 keys"), "padding": _("Padding: the last 2"),
+        "none": _("No mask"),
+        "causal": _("Causal"),
+        "window": _("Window of 3 keys"),
+        "padding": _("Padding: the last 2"),
         "causal_padding": _("Causal and padding"),
-    }  # fmt: skip
+    }
     stops: dict[str, Any] = {"default": "1", "widget": st.select_slider, "value": float}
     return {
         **({"draw": draw_dial()} if draws else {}),
@@ -256,7 +259,7 @@ def project(it: Attended) -> PartView:
         ],
         followed=it.followed("queries", q),
         question=lambda: questions.projected_rows(x, it.edited["W_Q"], i, it.names[i]),
-        taken=lambda: it.taken(q=q[i], k=k[i], v=v[i]),
+        notebook_values=lambda: it.notebook_values(q=q[i], k=k[i], v=v[i]),
     )
 
 
@@ -293,7 +296,7 @@ def scores(it: Attended) -> PartView:
         ],
         followed=it.followed("scores", steps.masked[head], keys=True),
         question=lambda: questions.doubled_row(steps, it.weights, head=head, query=i, names=it.names),
-        taken=lambda: it.taken(**{"q k": steps.raw[head, i], "scores": steps.scaled[head, i]}),
+        notebook_values=lambda: it.notebook_values(**{"q k": steps.raw[head, i], "scores": steps.scaled[head, i]}),
     )
 
 
@@ -339,7 +342,7 @@ def softmax(it: Attended) -> PartView:
         ],
         followed=it.followed("weights", weights, keys=True),
         question=lambda: questions.temperature(steps, it.weights, head=head, query=i, names=it.names),
-        taken=lambda: it.taken(weights=weights[i], entropy=entropy[i]),
+        notebook_values=lambda: it.notebook_values(weights=weights[i], entropy=entropy[i]),
     )
 
 
@@ -372,7 +375,7 @@ def weighted(it: Attended) -> PartView:
         ],
         followed=it.followed("outputs", z),
         question=lambda: questions.doubled_value(steps, head=head, key=it.key, names=it.names),
-        taken=lambda: it.taken(weights=row, z=z[i]),
+        notebook_values=lambda: it.notebook_values(weights=row, z=z[i]),
     )
 
 
@@ -384,11 +387,15 @@ def multi_head(it: Attended) -> PartView:
     name = _("A of head {number}")
     maps = [
         by_key(
-            it, steps.weights[one], name.format(number=one + 1), f"head_{one}",
-            of={"masked": steps.masked[one]}, **MAP,
+            it,
+            steps.weights[one],
+            name.format(number=one + 1),
+            f"head_{one}",
+            of={"masked": steps.masked[one]},
+            **MAP,
         )
         for one in range(count)
-    ]  # fmt: skip
+    ]
     note = _("N × d_k = {heads} × {width} = {total} columns.")
     return PartView(
         equation=Worked(
@@ -407,7 +414,7 @@ def multi_head(it: Attended) -> PartView:
             summary(it),
         ],
         question=lambda: questions.heads(steps, it.weights),
-        taken=lambda: it.taken(concat=steps.joined[i], output=steps.output[i]),
+        notebook_values=lambda: it.notebook_values(concat=steps.joined[i], output=steps.output[i]),
     )
 
 
@@ -423,7 +430,7 @@ def summary(it: Attended) -> Item:
 
 
 def about_the_head() -> str:
-    """Where the trained head's numbers come from, and how near its weights are to those of the whole head."""
+    """The origin of the trained head's numbers, and how near its weights are to those of the whole head."""
     head = trained_head()
     at_start = min(head.whole[head.tokens.index(word), 0] for word in ("cat", "milk", "thirsty"))
     return passage("attention_steps", "trained").format(
@@ -446,7 +453,7 @@ def part(code: str, title: str, first: str) -> Part:
             notes=[
                 *([] if code == "heads" else [passage("attention_steps", code)]),
                 *([about_the_head()] if it.draw == TRAINED else []),
-                *(told(said.CLAIMS[code](reading)) if code in said.CLAIMS else []),
+                *(sentences_of(said.CLAIMS[code](reading)) if code in said.CLAIMS else []),
             ],
         )
 

@@ -14,7 +14,7 @@ from core.figures.matrix import Matrix, largest_size
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
 from core.lecture.claims import backprop as said
-from core.lecture.claims import told
+from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat, total
 from core.lecture.worked import Worked
@@ -54,13 +54,20 @@ FORMULAS: Final[dict[str, str]] = {
 """The forward and backward equations of each part."""
 
 SUMMED: Final[dict[str, dict[str, str]]] = {
-    "multi_head": {"dx_Q": "Q", "dx_K": "K", "dx_V": "V"}, "layer": {"dX1": "x", "dO": "O"},
-}  # fmt: skip
+    "multi_head": {"dx_Q": "Q", "dx_K": "K", "dx_V": "V"},
+    "layer": {"dX1": "x", "dO": "O"},
+}
 """Ways by which the gradient by x comes in, where there are several: intermediate value, and the path's name."""
 OUTPUTS: Final[Mapping[Part, str]] = {
-    "attention": "Z", "softmax": "A", "multi_head": "O", "ffn": "F", "linear": "y", "gelu": "y", "layer_norm": "y",
+    "attention": "Z",
+    "softmax": "A",
+    "multi_head": "O",
+    "ffn": "F",
+    "linear": "y",
+    "gelu": "y",
+    "layer_norm": "y",
     "layer": "N_2",
-}  # fmt: skip
+}
 """Name of each operation's output, as its formula has it."""
 SEED: Final = 1
 """Of all numbers but the input's first one."""
@@ -155,7 +162,7 @@ def view(part: Part, name: str, first: float, rows: int, causal: bool = False, o
     return PartView(
         equation=(entry, under_a_loss(example)) if part == "softmax" and not causal else entry,
         figure=[[plot(matrix, key, alt.format(name=matrix.name)) for key, matrix in drawn.items()]],
-        notes=[passage("backprop", part), *(told(said.CLAIMS[part](example)) if part in said.CLAIMS else [])],
+        notes=[passage("backprop", part), *(sentences_of(said.CLAIMS[part](example)) if part in said.CLAIMS else [])],
         more=[
             slopes and plot(slopes, "bp_slopes", _("GELU's derivative, the report's form of it, and the difference.")),
             check(differ.format(gap=written(gap, -1), count=number(len(example.written))), gap < 1e-10),
@@ -164,7 +171,9 @@ def view(part: Part, name: str, first: float, rows: int, causal: bool = False, o
         ],
         drawing=backprop_diagram(part, example, name, write=diagram.write),
         question=lambda: questions.gradient(part, name, **given),
-        taken=(lambda: _taken(part, example, name) | ({"CAUSAL": causal} if part != "ffn" else {})) if part == whole else None,
+        notebook_values=(lambda: _taken(part, example, name) | ({"CAUSAL": causal} if part != "ffn" else {}))
+        if part == whole
+        else None,
     )
 
 
@@ -274,8 +283,10 @@ render(
         ],
         _("vit-report sections 2.2 to 2.5 and 4 (listings 4 and 5); D14, D20"),
         moved={
-            one: f"part={whole}&bp_{whole}={one}" for whole, of in (("attention", ATTENTION), ("ffn", FFN)) for one in of
+            one: f"part={whole}&bp_{whole}={one}"
+            for whole, of in (("attention", ATTENTION), ("ffn", FFN))
+            for one in of
             if one != whole
         },
     )
-)  # fmt: skip
+)

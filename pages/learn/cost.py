@@ -13,7 +13,7 @@ from core.figures.learn.cost import cost_diagram
 from core.figures.learn.diagrams.blocks import Diagram
 from core.lecture import cost, cost_count, cost_growth
 from core.lecture.claims import cost as said
-from core.lecture.claims import told
+from core.lecture.claims import sentences_of
 from core.lecture.cost import Kind
 from core.lecture.cost_count import Setup
 from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS, Layer
@@ -34,17 +34,26 @@ _layer = st.cache_data(show_spinner=False, max_entries=512)(cost_growth.layer)
 def kind_names() -> dict[Kind, str]:
     """Each kind of module, by its name on the page."""
     return {
-        "attention": _("attention"), "feed_forward": _("feed-forward"), "convolution": _("convolutions"),
-        "embedding": _("embedding"), "positions": _("positions"), "norm": _("norms"), "head": _("head"),
-    }  # fmt: skip
+        "attention": _("attention"),
+        "feed_forward": _("feed-forward"),
+        "convolution": _("convolutions"),
+        "embedding": _("embedding"),
+        "positions": _("positions"),
+        "norm": _("norms"),
+        "head": _("head"),
+    }
 
 
 def setup_names() -> dict[str, str]:
     """Each configuration's name on the page."""
     known = {
-        "tlob": _("TLOB, the document's listing"), "tlob-lean": _("TLOB, lean layers"), "tlob-fi2010": _("TLOB, FI-2010"),
-        "vit": _("ViT, default"), "iiga": _("IIGA, the document's"), "dates": _("Transformer of dates"),
-    }  # fmt: skip
+        "tlob": _("TLOB, the document's listing"),
+        "tlob-lean": _("TLOB, lean layers"),
+        "tlob-fi2010": _("TLOB, FI-2010"),
+        "vit": _("ViT, default"),
+        "iiga": _("IIGA, the document's"),
+        "dates": _("Transformer of dates"),
+    }
     kinds = {"tlob": "TLOB", "vit": "ViT", "iiga": "IIGA", "transformer": "Transformer"}
     shipped = _("{model} as shipped: {name}")
     return {
@@ -112,7 +121,7 @@ def models(setup: str) -> PartView:
         "{lean} and {lean_macs} (D4, D7)."
     ).format(
         parameters=number(listed.parameters), macs=amount(listed.macs), lean=number(lean.parameters), lean_macs=amount(lean.macs)
-    )  # fmt: skip
+    )
     note = _("one sample: a window, an image, a clip of {frames} frames, a date of {symbols} symbols")
     return PartView(
         equation=Worked(
@@ -127,7 +136,7 @@ def models(setup: str) -> PartView:
         drawing=drawing(),
         question=lambda: questions.costliest_model(list(own), list(own.values())),
         covered=True,
-        taken=lambda: cost_count.tlob_values(setups),
+        notebook_values=lambda: cost_count.tlob_values(setups),
     )
 
 
@@ -144,11 +153,14 @@ def modules(name: str, setup: Setup) -> None:
     wrong = [row.part.module for row in rows if not row.equal]
     strip = stats(
         Stat(name=_("Parameters"), value=number(counted.all_parameters), note=size(total.weight_bytes)),
-        Stat(name=_("Multiply-adds"), value=amount(counted.all_macs), note=_("one sample; {flops} FLOPs").format(
-            flops=amount(2 * counted.all_macs))),
+        Stat(
+            name=_("Multiply-adds"),
+            value=amount(counted.all_macs),
+            note=_("one sample; {flops} FLOPs").format(flops=amount(2 * counted.all_macs)),
+        ),
         Stat(name=_("Attention maps"), value=number(counted.maps), note=size(total.map_bytes)),
         Stat(name=_("Largest tensor"), value=number(total.widest), note=size(cost.BYTES * total.widest)),
-    )  # fmt: skip
+    )
     lines = [
         {
             _("Module"): row.part.module,
@@ -205,25 +217,29 @@ def growth(t: int, d: int, n: int) -> PartView:
         ),
         figure=[
             plot(
-                figures.growth_figure(along, at=t), "cost_growth",
+                figures.growth_figure(along, at=t),
+                "cost_growth",
                 _("Multiply-adds of scores, projections and feed-forward network along T, and where the lines cross."),
             ),
             check(counted.format(counted=number(one.counted), formula=number(one.macs)), one.counted == one.macs),
         ],
         more=[
             plot(
-                figures.plane_figure(points, chosen=(t, d)), "cost_plane",
+                figures.plane_figure(points, chosen=(t, d)),
+                "cost_plane",
                 _("Each model's attention by its width and its number of tokens, with the lines T = D, 2D and 6D."),
             ),
         ],
-        notes=[passage("cost", "growth"), *told(said.growth(one))],
+        notes=[passage("cost", "growth"), *sentences_of(said.growth(one))],
         drawing=drawing(one),
         question=lambda: questions.tokens_doubled(t, d, n),
         covered=True,
-        taken=lambda: {"T": t, "D": d, **on_screen(
-            sums | {"counted": one.counted, "crossings": [along.crossing_attention, along.crossing_layer]}
-        )},
-    )  # fmt: skip
+        notebook_values=lambda: {
+            "T": t,
+            "D": d,
+            **on_screen(sums | {"counted": one.counted, "crossings": [along.crossing_attention, along.crossing_layer]}),
+        },
+    )
 
 
 def memory(t: int, d: int, n: int) -> PartView:
@@ -246,7 +262,8 @@ def memory(t: int, d: int, n: int) -> PartView:
         ),
         figure=[
             plot(
-                figures.memory_figure(along, at=t), "cost_memory",
+                figures.memory_figure(along, at=t),
+                "cost_memory",
                 _("Bytes of one layer's attention maps and of its feed-forward middle along T."),
             ),
             check(times.format(t=number(t), share=significant(one.maps / one.middle)), True),
@@ -254,8 +271,8 @@ def memory(t: int, d: int, n: int) -> PartView:
         notes=[passage("cost", "memory")],
         drawing=drawing(one),
         question=lambda: questions.heads_doubled(t, d, n),
-        taken=lambda: {"T": t, "D": d, "N": n, **on_screen(shown)},
-    )  # fmt: skip
+        notebook_values=lambda: {"T": t, "D": d, "N": n, **on_screen(shown)},
+    )
 
 
 render(
@@ -263,9 +280,15 @@ render(
         "cost",
         _("Cost"),
         [
-            Part("models", _("All models"), lambda: {
-                "setup": choice(_("Model"), setup_names(), key="setup", widget=st.selectbox),
-            }, models, "cost_dial"),
+            Part(
+                "models",
+                _("All models"),
+                lambda: {
+                    "setup": choice(_("Model"), setup_names(), key="setup", widget=st.selectbox),
+                },
+                models,
+                "cost_dial",
+            ),
             Part("growth", _("T²D and TD²"), layer_dials, growth, "growth_dial"),
             Part("memory", _("Memory"), layer_dials, memory, "memory_dial"),
         ],
@@ -274,4 +297,4 @@ render(
             "Sandler et al. 2018; D4, D7, D16"
         ),
     )
-)  # fmt: skip
+)

@@ -45,18 +45,25 @@ def example(equation: str) -> str:
 def families() -> None:
     """TLOB beside BERT, GPT and T5 (tlob-architecture section 7), by their published sizes."""
     lean = cost.total(cost.parts(TLOBConfig(qkv="single"), 0)).parameters
-    _table(_("BERT, GPT, T5 and TLOB"), {
-        _("Model"): [*PUBLISHED, "TLOB"],
-        _("Made of"): [_("encoder"), _("decoder"), _("encoder and decoder"), _("encoder, over time and over features")],
-        _("Learns to"): [_("fill in hidden words"), _("continue a text"), _("turn a text into another"),
-                         _("call the mid's direction")],
-        _("Used for"): [_("classes, search, names in a text"), _("writing"), _("translation, summaries"), _("order books")],
-        _("Reads"): [_("tokens")] * 3 + [_("vectors of 40 numbers")],
-        _("Looks"): [_("both ways"), _("back"), _("both ways to read, back to write"), _("both ways")],
-        _("Norm of the input"): ["LayerNorm"] * 3 + ["BiN"],
-        _("Layers"): ["12", "12", "12 + 12", str(2 * BTC.pairs)],
-        _("Parameters"): [number(one) for one in (*PUBLISHED.values(), lean)],
-    })  # fmt: skip
+    _table(
+        _("BERT, GPT, T5 and TLOB"),
+        {
+            _("Model"): [*PUBLISHED, "TLOB"],
+            _("Made of"): [_("encoder"), _("decoder"), _("encoder and decoder"), _("encoder, over time and over features")],
+            _("Learns to"): [
+                _("fill in hidden words"),
+                _("continue a text"),
+                _("turn a text into another"),
+                _("call the mid's direction"),
+            ],
+            _("Used for"): [_("classes, search, names in a text"), _("writing"), _("translation, summaries"), _("order books")],
+            _("Reads"): [_("tokens")] * 3 + [_("vectors of 40 numbers")],
+            _("Looks"): [_("both ways"), _("back"), _("both ways to read, back to write"), _("both ways")],
+            _("Norm of the input"): ["LayerNorm"] * 3 + ["BiN"],
+            _("Layers"): ["12", "12", "12 + 12", str(2 * BTC.pairs)],
+            _("Parameters"): [number(one) for one in (*PUBLISHED.values(), lean)],
+        },
+    )
 
 
 def notation() -> None:
@@ -79,11 +86,15 @@ def notation() -> None:
         "⊕": _("joining side by side (concatenation)"), "Q, K, V": _("queries, keys and values"),
         "ε": _("CTC's blank; in a norm, what keeps the divisor above 0"), "γ, β": _("a norm's scale and shift"),
     }  # fmt: skip
-    _table(_("Notation"), {
-        _("Symbol"): list(meanings),
-        _("Meaning"): list(meanings.values()),
-        **{model: [_size(known.get(symbol, "–")) for symbol in meanings] for model, known in sizes.items()},
-    }, passage("equations", "notation"))  # fmt: skip
+    _table(
+        _("Notation"),
+        {
+            _("Symbol"): list(meanings),
+            _("Meaning"): list(meanings.values()),
+            **{model: [_size(known.get(symbol, "–")) for symbol in meanings] for model, known in sizes.items()},
+        },
+        passage("equations", "notation"),
+    )
 
 
 def literature() -> None:

@@ -32,7 +32,7 @@ def filters() -> dict[str, str]:
     return {"query": query, "document": document, "decision": decision}
 
 
-def show(entry: Equation) -> None:
+def draw_entry(entry: Equation) -> None:
     """Draw one entry."""
     language, titles = current(), {page.url: page.title for page in ENTRIES}
     places = ", ".join(f"`{place.replace(':', '.')}`" for place in entry.code)
@@ -82,7 +82,7 @@ def listing(query: str, document: str, decision: str) -> PartView:
             with frame.controls_block("page"):
                 at = url_state.slider(_("Page"), 1, sheets, key="sheet", default=1)
         for entry in matches[(at - 1) * PER_PAGE : at * PER_PAGE]:
-            show(entry)
+            draw_entry(entry)
 
     return PartView(
         figure=[markdown(f"**{count.format(count=len(matches), all=len(equations()))}**"), entries],

@@ -5,7 +5,7 @@
         return PartView(
             equation=Worked(r"y = x / p", rf"1 / {tex(1 - rate)}"),
             figure=[[plot(before, "dropout_before", _("A matrix before dropout.")), plot(after, ...)]],
-            notes=[frame.passage("norms", "dropout"), *told(said.dropout(example))],
+            notes=[frame.passage("norms", "dropout"), *sentences_of(said.dropout(example))],
             taken=lambda: {"X": example.before, **on_screen({"kept": example.kept})},
         )
 
@@ -105,7 +105,7 @@ class PartView:
     spoils: bool = False
     followed: Followed | None = None
     compared: Sequence[Drawn] = ()
-    taken: Callable[[], Mapping[str, Any]] | None = None
+    notebook_values: Callable[[], Mapping[str, Any]] | None = None
 
     def figures(self, moved: Moved | None) -> Sequence[Item]:
         """The figure as it is drawn after this change."""
@@ -186,13 +186,13 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
 
 def follow(key: str, matrix: Matrix) -> str:
     """JSON of where a matrix's numbers come from, for matrix.js; empty where that is not known."""
-    told = origins.told(key, matrix.of, current())
-    if told is None:
+    origin = origins.origin_for_page(key, matrix.of, current())
+    if origin is None:
         return ""
     words = {"code": _("In the code"), "test": _("Held by the test"), "against": _("against"), "close": _("Close")}
-    query = {"find": told.pop("id")} | ({"lang": str(st.query_params["lang"])} if "lang" in st.query_params else {})
-    told |= {"words": words, "link": f"equations?{urlencode(query)}", "katex": assets.KATEX}
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    query = {"find": origin.pop("id")} | ({"lang": str(st.query_params["lang"])} if "lang" in st.query_params else {})
+    origin |= {"words": words, "link": f"equations?{urlencode(query)}", "katex": assets.KATEX}
+    return json.dumps(origin, ensure_ascii=False, separators=(",", ":"))
 
 
 def written(value: float, digits: int) -> str:
@@ -328,7 +328,7 @@ def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Move
         if view.compared:
             at, figures = 0, [Drawn(partial(_beside, view.compared)), *figures]
         equations = [partial(frame.show_equation, one) for one in view.equations()]
-        stage.show([*figures, *equations], first=at, equations=len(equations))
+        stage.present([*figures, *equations], first=at, equations=len(equations))
     with stage.strip:
         if moved is not None and view.followed:
             what_moved.say(view.followed, moved)
@@ -412,7 +412,7 @@ def _foot(page: LessonPage, part: Part, view: PartView | None) -> None:
         lesson.foot(page.url, part.code)
     with frame.controls_block("foot"):
         title = f"{page.title}: {part.title}" if part.title else page.title
-        take_along.offer(page.name, part.code, title, None if view is None else view.taken)
+        take_along.offer(page.name, part.code, title, None if view is None else view.notebook_values)
     if view is None:
         return
     st.caption(_("Sources: {sources}").format(sources=page.sources))

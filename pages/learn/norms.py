@@ -11,7 +11,7 @@ from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.norms import norms_diagram
 from core.lecture import activations, initialisation, norms
 from core.lecture.claims import norms as said
-from core.lecture.claims import told
+from core.lecture.claims import sentences_of
 from core.lecture.initialisation import Scheme
 from core.lecture.norms import Norm
 from core.lecture.notebooks import on_screen
@@ -116,7 +116,7 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
         figure=figure,
         followed=Followed(name=f"sample {sample}", values=example.after[sample - 1].T, rows=channels),
         compared=one(sample),
-        notes=[passage("norms", "norms"), *told(said.norms(example))],
+        notes=[passage("norms", "norms"), *sentences_of(said.norms(example))],
         more=[
             plot(
                 spread,
@@ -130,7 +130,7 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
         ],
         drawing=drawing("norms", cell.x, cell.y, name),
         question=lambda: questions.tripled(norm, level=level, **place),
-        taken=lambda: (
+        notebook_values=lambda: (
             {"X": example.before, "NORM": norm, "AT": list(place.values())}
             | on_screen({"x": cell.x, "y": cell.y, "largest means": means})
         ),
@@ -161,7 +161,7 @@ def activation(at: float, name: str) -> PartView:
         drawing=drawing("activations", at, value, names[name].split(",")[0]),
         question=lambda: questions.slope(name, names[name], at),
         covered=True,
-        taken=lambda: {"NAME": name, "AT": at} | on_screen({"value": value, "derivative": slope}, 5),
+        notebook_values=lambda: {"NAME": name, "AT": at} | on_screen({"value": value, "derivative": slope}, 5),
     )
 
 
@@ -180,11 +180,11 @@ def softmax(shift: float) -> PartView:
         ),
         figure=[plot(figures.softmax_figure(x, safe, plain), "stable_softmax", alt)],
         followed=Followed(name="stable softmax", values=safe[:, None], rows=scores, columns=[_("weight")]),
-        notes=[*told(said.softmax(x, plain)), passage("norms", "softmax")],
+        notes=[*sentences_of(said.softmax(x, plain)), passage("norms", "softmax")],
         more=[check(verdict, not broken)],
         drawing=drawing("softmax", x[0], safe[0]),
         question=lambda: questions.plain_softmax(shift),
-        taken=lambda: {"SCORES": x} | on_screen({"softmax": safe, "overflows": float(broken)}, 4),
+        notebook_values=lambda: {"SCORES": x} | on_screen({"softmax": safe, "overflows": float(broken)}, 4),
     )
 
 
@@ -207,7 +207,7 @@ def dropout(rate: float, draw: int) -> PartView:
                 plot(after, "dropout_after", _("The matrix after dropout: some entries are zero, the others larger.")),
             ]
         ],
-        notes=[passage("norms", "dropout"), *told(said.dropout(example))],
+        notes=[passage("norms", "dropout"), *sentences_of(said.dropout(example))],
         more=[
             plot(means, "dropout_means", _("The mean of 64 ones after dropout, over 400 draws, around 1.")),
             check(noise, abs(mean - 1) < 0.05),
@@ -215,7 +215,7 @@ def dropout(rate: float, draw: int) -> PartView:
         drawing=drawing("dropout", x, y, _("rate {rate}").format(rate=number(rate, 2))),
         question=lambda: questions.dropped(rate),
         covered=True,
-        taken=lambda: (
+        notebook_values=lambda: (
             {"X": example.before, "KEPT": example.kept.astype(int), "RATE": rate}
             | on_screen({"top left": y, "share kept": float(example.kept.mean())})
         ),
@@ -241,12 +241,12 @@ def depth(layers: int) -> PartView:
             _("the last of {layers} layers, in this draw").format(layers=number(layers)),
         ),
         figure=[plot(gradients, "depth_gradients", _("Norm of the last layer's gradient by the number of layers, both norms."))],
-        notes=[*told(said.depth(post, pre, means)), passage("norms", "depth")],
+        notes=[*sentences_of(said.depth(post, pre, means)), passage("norms", "depth")],
         more=[plot(sizes, "depth_activations", _("Size of the activations by layer, post-norm against pre-norm."))],
         drawing=norms_diagram({}, {}),
         question=lambda: questions.deeper(layers, means),
         covered=True,
-        taken=lambda: {"LAYERS": layers, "SEED": SEED} | on_screen({"post-norm": post.last, "pre-norm": pre.last}),
+        notebook_values=lambda: {"LAYERS": layers, "SEED": SEED} | on_screen({"post-norm": post.last, "pre-norm": pre.last}),
     )
 
 
@@ -258,9 +258,13 @@ def _signals(activation: str, layers: int) -> dict[str, Any]:
 def scheme_names() -> dict[str, str]:
     """Each way to draw the weights, by its name on the page."""
     return {
-        "xavier": "Xavier", "he": "He", "report_qkv": _("report: W_Q, W_K, W_V"), "report_out": _("report: W_O"),
-        "report_second": _("report: W_2"), "normal": _("N(0, 1)"),
-    }  # fmt: skip
+        "xavier": "Xavier",
+        "he": "He",
+        "report_qkv": _("report: W_Q, W_K, W_V"),
+        "report_out": _("report: W_O"),
+        "report_second": _("report: W_2"),
+        "normal": _("N(0, 1)"),
+    }
 
 
 def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
@@ -281,9 +285,9 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
             note.format(layers=number(layers), value=significant(sizes[-1])),
         ),
         figure=[plot(drawn, "signal", _("Size of the activations by layer for six ways of drawing the weights."))],
-        notes=[passage("norms", "init"), *told(said.init(signals[scheme]))],
+        notes=[passage("norms", "init"), *sentences_of(said.init(signals[scheme]))],
         drawing=norms_diagram({}, {}),
-        taken=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
+        notebook_values=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
     )
 
 

@@ -13,7 +13,7 @@ from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.optimisers import optimiser_diagram, step_notes
 from core.lecture import optimisers
 from core.lecture.claims import optimisers as said
-from core.lecture.claims import told
+from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen, rounded
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName, constant
 from core.lecture.shown_digits import digits_needed, flat
@@ -93,9 +93,11 @@ def _heights(surface: SurfaceName) -> tuple[Any, Any, Any]:
 def surface_names() -> dict[str, str]:
     """Each surface's name on the page."""
     return {
-        "bowl": _("A long bowl"), "rosenbrock": _("Rosenbrock's valley"), "saddle": _("A saddle"),
+        "bowl": _("A long bowl"),
+        "rosenbrock": _("Rosenbrock's valley"),
+        "saddle": _("A saddle"),
         "himmelblau": _("Himmelblau's four minima"),
-    }  # fmt: skip
+    }
 
 
 def adam_worked(t: int, step: optimisers.AdamStep, name: str, decay: float) -> Worked:
@@ -129,13 +131,15 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip:
     diverged = ", ".join(names[name] for name, walk in walks.items() if walk.diverged)
     lowest = min(float(walk.losses.min()) for walk in walks.values())
     losses = figures.losses_figure(
-        {name: walk.losses - min(0.0, lowest) for name, walk in walks.items()}, names=names, step=step,
+        {name: walk.losses - min(0.0, lowest) for name, walk in walks.items()},
+        names=names,
+        step=step,
         title=_("Loss") if lowest >= 0 else _("Loss above the lowest reached"),
-    )  # fmt: skip
-    taken = optimisers.adam_step(surface, adam, step, rate=constant(rate), decay=decay, clip=clip)
+    )
+    adam_now = optimisers.adam_step(surface, adam, step, rate=constant(rate), decay=decay, clip=clip)
     own = decay if adam == "adamw" else 0.0
-    equations = [adam_worked(step, taken, names[adam], own), *([] if clip is None else [clip_worked(step, taken, clip)])]
-    said_of = [*told(said.surface(given, walks, decay)), *told(said.clipping(walks["sgd"], clip))]
+    equations = [adam_worked(step, adam_now, names[adam], own), *([] if clip is None else [clip_worked(step, adam_now, clip)])]
+    said_of = [*sentences_of(said.surface(given, walks, decay)), *sentences_of(said.clipping(walks["sgd"], clip))]
     stopped = caption(_("Diverged at this rate and stopped: {names}.").format(names=diverged))
     walked = {"SURFACE": surface, "NAME": adam, "RATE": rate, "DECAY": own, "LARGEST": clip or 0.0, "STEPS": step}
     return PartView(
@@ -145,12 +149,12 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip:
         ],
         notes=[passage("optimisers", "surface"), *said_of],
         more=[stopped if diverged else None, plot(losses, "surface_losses", _("Loss by step for each optimiser."))],
-        drawing=drawing(step_notes(taken, diagram.write), t=step, rate=rate),
+        drawing=drawing(step_notes(adam_now, diagram.write), t=step, rate=rate),
         question=lambda: questions.lowest(surface, rate=rate, decay=decay, clip=clip, step=step, names=names),
-        taken=lambda: (
+        notebook_values=lambda: (
             walked
             | {"START": rounded(given.start, 6)}
-            | on_screen({"g": taken.g, "before": taken.before, "theta": taken.after}, 4)
+            | on_screen({"g": adam_now.g, "before": adam_now.before, "theta": adam_now.after}, 4)
         ),
     )
 
@@ -158,9 +162,11 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip:
 def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -> PartView:
     """Four schedules over one run, read at one step."""
     names = {
-        "exponential": _("exponential"), "cosine": _("cosine"), "report": _("warm-up cosine, the report's (to 0)"),
+        "exponential": _("exponential"),
+        "cosine": _("cosine"),
+        "report": _("warm-up cosine, the report's (to 0)"),
         "iiga": _("warm-up cosine, IIGA's (to lr_min)"),
-    }  # fmt: skip
+    }
     rates = optimisers.rates(total=1000, peak=PEAK, warmup=warmup, floor=PEAK * floor, factor=factor, every=every)
     at = {code: 1e3 * float(values[step]) for code, values in rates.items()}
     lines = [
@@ -176,7 +182,8 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
         ),
         figure=[
             plot(
-                figures.schedules_figure(rates, names=names, step=step, peak=PEAK), "schedules",
+                figures.schedules_figure(rates, names=names, step=step, peak=PEAK),
+                "schedules",
                 _("Learning rate by step for four schedules."),
             )
         ],
@@ -184,8 +191,15 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
         drawing=drawing({"schedule": _("the report's")}, rate=float(rates["report"][step])),
         question=lambda: questions.schedule(rates, names, state),
         covered=True,
-        taken=lambda: {"STEP": step, "WARMUP": warmup, "FLOOR": floor, "FACTOR": factor, "EVERY": every, **on_screen(at, 4)},
-    )  # fmt: skip
+        notebook_values=lambda: {
+            "STEP": step,
+            "WARMUP": warmup,
+            "FLOOR": floor,
+            "FACTOR": factor,
+            "EVERY": every,
+            **on_screen(at, 4),
+        },
+    )
 
 
 ADAMS: Final = {"adam": "Adam", "adamw": "AdamW", "adam_plain": N_("Adam, uncorrected")}

@@ -13,7 +13,7 @@ from core.figures.learn.attention_steps import grouped_bars, permutation_diagram
 from core.figures.matrix import Matrix
 from core.lecture import attention_steps, permutation, tokens
 from core.lecture.claims import permutation as said
-from core.lecture.claims import told
+from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MAX_TOKENS, TokenError
@@ -66,7 +66,7 @@ class Shuffled:
         """The words in their new order."""
         return [self.names[index] for index in self.order]
 
-    def taken(self, shown: Mapping[str, Any], **layer: Any) -> dict[str, Any]:
+    def notebook_values(self, shown: Mapping[str, Any], **layer: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
         words = {"WORDS": self.names, "ORDER": self.order, "X": self.x, "HEADS": self.heads}
         return words | {name: self.weights[name] for name in ("W_Q", "W_K", "W_V")} | layer | on_screen(shown)
@@ -166,7 +166,7 @@ def shown(it: Shuffled, equation: Worked, figure: list[Item], numbers: Mapping[s
         equation=equation,
         figure=[*figure, verdict(it.result)],
         followed=Followed(name="outputs by word", values=own, rows=it.names, still=still),
-        taken=lambda: it.taken(numbers, POSITIONS=it.places, CAUSAL=it.causal),
+        notebook_values=lambda: it.notebook_values(numbers, POSITIONS=it.places, CAUSAL=it.causal),
     )
 
 
@@ -183,9 +183,16 @@ def rows(it: Shuffled) -> PartView:
         _("Row 1 is now the word {word}.").format(word=names[0]),
     )
     p = Matrix(
-        values=shuffle.p, name="P", rows=names, columns=it.names, x_title=_("Was"), y_title=_("Is now"), signed=False, top=1.0,
+        values=shuffle.p,
+        name="P",
+        rows=names,
+        columns=it.names,
+        x_title=_("Was"),
+        y_title=_("Is now"),
+        signed=False,
+        top=1.0,
         digits=0,
-    )  # fmt: skip
+    )
     pair = (
         matrix(shuffle.moved, "PZ", "pz", names, channels, top=top, of=shuffle.operands),
         matrix(shuffle.after.joined, "Z'", "after", names, channels, top=top, of=shuffle.operands if it.heads == 1 else {}),
@@ -196,7 +203,7 @@ def rows(it: Shuffled) -> PartView:
         matrix(shuffle.off, "Z' − PZ", "off", names, channels, top=top, of=shuffle.operands),
     ]
     numbers = {"first row of PZ": shuffle.moved[0], "first row of Z'": shuffle.after.joined[0], "largest |Z' - PZ|": shuffle.rows}
-    return replace(shown(it, equation, [figure], numbers), notes=told(said.rows(shuffle)), compared=pair)
+    return replace(shown(it, equation, [figure], numbers), notes=sentences_of(said.rows(shuffle)), compared=pair)
 
 
 def maps(it: Shuffled) -> PartView:
@@ -217,7 +224,7 @@ def maps(it: Shuffled) -> PartView:
         matrix(after, "A'", "map_after", names, names, signed=False, top=1.0, of=shuffle.operands),
     ]
     numbers = {"first row of PAP^T": turned[0], "first row of A'": after[0], "largest |A' - PAP^T|": shuffle.maps}
-    return replace(shown(it, equation, [figure], numbers), notes=told(said.maps(shuffle)))
+    return replace(shown(it, equation, [figure], numbers), notes=sentences_of(said.maps(shuffle)))
 
 
 def pool(it: Shuffled) -> PartView:
@@ -234,7 +241,7 @@ def pool(it: Shuffled) -> PartView:
     bars = grouped_bars({_("in order"): before, _("shuffled"): after}, x_title=_("Channel"), y_title=_("Mean output"))
     alt = _("The mean of the outputs in each channel, before and after the shuffle.")
     numbers = {"mean of Z": before, "mean of Z'": after}
-    return replace(shown(it, equation, [plot(bars, "permutation_pool", alt)], numbers), notes=told(said.pool(shuffle)))
+    return replace(shown(it, equation, [plot(bars, "permutation_pool", alt)], numbers), notes=sentences_of(said.pool(shuffle)))
 
 
 def settings(it: Shuffled) -> PartView:
@@ -262,8 +269,8 @@ def settings(it: Shuffled) -> PartView:
     return PartView(
         equation=equation,
         figure=[table(lines, "permutation")],
-        notes=told(said.table(compared)),
-        taken=lambda: it.taken(numbers),
+        notes=sentences_of(said.table(compared)),
+        notebook_values=lambda: it.notebook_values(numbers),
     )
 
 

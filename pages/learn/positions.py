@@ -16,7 +16,7 @@ from core.figures.learn.positions import positions_diagram
 from core.figures.matrix import Matrix
 from core.lecture import positions
 from core.lecture.claims import positions as said
-from core.lecture.claims import told
+from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen
 from core.lecture.positions import EncodingEntry, ShippedPositions
 from core.lecture.shown_digits import digits_needed, flat
@@ -128,7 +128,7 @@ class Encoding:
         """Encoding that the claims are about, and the formula's base."""
         return self.matrix, self.squared if self.sinusoidal else None
 
-    def taken(self, shown: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    def notebook_values(self, shown: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
         values = {"LENGTH": self.size[0], "WIDTH": self.size[1], "BASE": self.squared, "SCALE": self.scale}
         values |= {"POS": self.at, "PAIR": self.pair, "SHIFT": self.shift}
@@ -182,9 +182,11 @@ def dials(part: str, pe: str = "sinusoidal") -> dict[str, Dial]:
     size = () if shipped else ("n", "d", "base")
     codes = {
         "matrix": (*size, *(() if shipped else ("doubled",)), "pos", "i"),
-        "waves": (*size, "i"), "similarity": (*size, "pos"), "rotation": (*size, "k", "i", "pos"),
+        "waves": (*size, "i"),
+        "similarity": (*size, "pos"),
+        "rotation": (*size, "k", "i", "pos"),
         "scale": ("s", "of"),
-    }  # fmt: skip
+    }
     return {code: offered[code] for code in codes[part]}
 
 
@@ -235,9 +237,9 @@ def matrix(it: Encoding) -> PartView:
     return PartView(
         equation=equation,
         figure=[heat(it.matrix, _("PE"), "pe_matrix", alt, row=it.at, height=456), strip],
-        notes=told(said.matrix(*it.claimed) | (said.listing(float(it.base)) if it.doubled else {})),
+        notes=sentences_of(said.matrix(*it.claimed) | (said.listing(float(it.base)) if it.doubled else {})),
         followed=Followed(name="encoding", values=it.matrix, rows=rows),
-        taken=lambda: it.taken(shown),
+        notebook_values=lambda: it.notebook_values(shown),
     )
 
 
@@ -258,8 +260,8 @@ def waves(it: Encoding) -> PartView:
     return PartView(
         equation=equation,
         figure=[plot(drawn, "pe_waves", _("Three channels of the encoding along the positions."))],
-        notes=told(said.waves(*it.claimed, it.pair)),
-        taken=lambda: it.taken(shown),
+        notes=sentences_of(said.waves(*it.claimed, it.pair)),
+        notebook_values=lambda: it.notebook_values(shown),
     )
 
 
@@ -290,8 +292,8 @@ def similarity(it: Encoding) -> PartView:
             ],
             plot(curve, "pe_curve", _("The dot product of one position with all others.")),
         ],
-        notes=told(said.similarity(*it.claimed, it.at)),
-        taken=lambda: it.taken({"dot": products[at, other], "distance": apart[at, other]}, OTHER=other),
+        notes=sentences_of(said.similarity(*it.claimed, it.at)),
+        notebook_values=lambda: it.notebook_values({"dot": products[at, other], "distance": apart[at, other]}, OTHER=other),
     )
 
 
@@ -323,8 +325,8 @@ def rotation(it: Encoding) -> PartView:
                 heat(moved.matrix, _("M for k = {number}").format(number=k), "pe_rotation", alt, y_title=_("Channel")),
             ],
         ],
-        notes=told(said.rotation(moved)),
-        taken=lambda: it.taken({"turned": turned, "share": moved.share}),
+        notes=sentences_of(said.rotation(moved)),
+        notebook_values=lambda: it.notebook_values({"turned": turned, "share": moved.share}),
     )
 
 
@@ -417,8 +419,8 @@ def scale(it: Encoding) -> PartView:
                 _("Cosine similarity of every two rows of content plus positions."), height=420, x_title=_("Position"),
             ),
         ]],
-        notes=told(said.scale(positions.balance(content, 0 * places), balance)),
-        taken=lambda: it.taken({"ratio": balance.ratio}, **given),
+        notes=sentences_of(said.scale(positions.balance(content, 0 * places), balance)),
+        notebook_values=lambda: it.notebook_values({"ratio": balance.ratio}, **given),
     )  # fmt: skip
 
 
@@ -440,11 +442,16 @@ def part(code: str, title: str, first: str) -> Part:
         shown, general = VIEWS[code](it), code if it.sinusoidal else f"{code}_learned"
         entry = it.entry if it.sinusoidal and code in ("matrix", "waves") else None
         drawn = positions_diagram(
-            entry, size=it.size, write=diagram.write, learned=not it.sinusoidal,
-            pos=it.at if "pos" in values else None, pair=it.pair if "i" in values else None,
-            scale=it.scale if "s" in values else None, shift=it.shift if "k" in values else None,
+            entry,
+            size=it.size,
+            write=diagram.write,
+            learned=not it.sinusoidal,
+            pos=it.at if "pos" in values else None,
+            pair=it.pair if "i" in values else None,
+            scale=it.scale if "s" in values else None,
+            shift=it.shift if "k" in values else None,
             other=(it.other, float(it.matrix[it.at] @ it.matrix[it.other])) if code == "similarity" else None,
-        )  # fmt: skip
+        )
         notes = [*([passage("positions", general)] if general in PASSAGES else []), *shown.notes]
         return replace(shown, drawing=drawn, notes=notes, question=lambda: question(code, it), covered=code == "similarity")
 

@@ -32,7 +32,7 @@ class Stage:
         self.strip = st.container(key="stage_strip")
         self.hidden = st.container(key="stage_hidden")
 
-    def show(self, shown: Sequence[Callable[[], object]], *, first: int, equations: int) -> None:
+    def present(self, shown: Sequence[Callable[[], object]], *, first: int, equations: int) -> None:
         """One of these, and a choice among them.
 
         Args:

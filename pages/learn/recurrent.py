@@ -14,7 +14,7 @@ from core.figures.learn import recurrent as figures
 from core.figures.learn.recurrent import Band, gradient_diagram, lstm_diagram, rnn_diagram
 from core.lecture import recurrence
 from core.lecture.claims import recurrent as said
-from core.lecture.claims import told
+from core.lecture.claims import sentences_of
 from core.lecture.moved import stacked
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
@@ -125,7 +125,7 @@ class Unrolled:
         """Step and unit that are read."""
         return _("Step {step} ({name}), unit {unit}.").format(step=self.t + 1, name=self.steps[self.t], unit=self.k + 1)
 
-    def taken(self, weights: Mapping[str, Any], shown: Mapping[str, Any], *, read: bool = True) -> dict[str, Any]:
+    def notebook_values(self, weights: Mapping[str, Any], shown: Mapping[str, Any], *, read: bool = True) -> dict[str, Any]:
         """Values for a part's notebook."""
         return {"X": self.x, **weights, **({"STEP": self.t, "UNIT": self.k} if read else {}), **on_screen(shown)}
 
@@ -148,12 +148,16 @@ class Unrolled:
         drawn = figures.states_figure(bands, steps=self.steps, at=self.t, unit=self.k, x_title=self.title)
         texts = [
             _("Step {step} ({name}), unit {unit}: {numbers}").format(
-                step=number(step + 1), name=name, unit=number(self.k + 1),
-                numbers=", ".join(f"{code} = {number(values[step, self.k if self.k < values.shape[1] else 0], 3)}"
-                                  for code, values in captions.items()),
+                step=number(step + 1),
+                name=name,
+                unit=number(self.k + 1),
+                numbers=", ".join(
+                    f"{code} = {number(values[step, self.k if self.k < values.shape[1] else 0], 3)}"
+                    for code, values in captions.items()
+                ),
             )
             for step, name in enumerate(self.steps)
-        ]  # fmt: skip
+        ]
         return plot(drawn, f"{cell}_states", alt, play=figures.states_play(drawn, texts, at=self.t))
 
 
@@ -232,9 +236,9 @@ def rnn(it: Unrolled) -> PartView:
             plot(line, "rnn_output", _("The output through time.")),
             agreement("torch.nn.RNN", recurrence.rnn_deviation(it.x, it.rnn)),
         ],
-        notes=told(said.rnn(run.h, it.rnn["W_hh"])),
+        notes=sentences_of(said.rnn(run.h, it.rnn["W_hh"])),
         drawing=rnn_diagram(it.x, run, terms, step=t, unit=k, write=diagram.write),
-        taken=lambda: it.taken(it.rnn, {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}),
+        notebook_values=lambda: it.notebook_values(it.rnn, {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}),
     )
 
 
@@ -281,9 +285,9 @@ def lstm(it: Unrolled) -> PartView:
         figure=figure,
         followed=it.followed("lstm", stacked(run.h)),
         more=[it.states("lstm", bands, captions, alt), agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
-        notes=told(said.lstm(k + 1, run.f[:, k], run.i[:, k])),
+        notes=sentences_of(said.lstm(k + 1, run.f[:, k], run.i[:, k])),
         drawing=lstm_diagram(it.x, run, step=t, unit=k, write=diagram.write),
-        taken=lambda: it.taken(kinds, shown),
+        notebook_values=lambda: it.notebook_values(kinds, shown),
     )
 
 
@@ -297,20 +301,22 @@ def gradient(it: Unrolled) -> PartView:
     reaches = [
         Stat(
             name=name,
-            value=_("{count} of {all} steps").format(count=number(back.reach(code)), all=number(last)),
+            value=_("{count} of {all} steps").format(count=number(back.steps_remembered(code)), all=number(last)),
             note=_("before it first falls under 1 % of its largest"),
         )
         for code, name in (
-            ("rnn", _("RNN reaches back")), ("lstm", _("LSTM reaches back")), ("attention", _("Attention reaches back"))
+            ("rnn", _("RNN reaches back")),
+            ("lstm", _("LSTM reaches back")),
+            ("attention", _("Attention reaches back")),
         )
-    ]  # fmt: skip
+    ]
     alt = _("Norm of the last output's gradient by the input at each step, for an RNN, an LSTM and attention.")
 
-    def taken() -> dict[str, Any]:
+    def notebook_values() -> dict[str, Any]:
         firsts = {f"{name}: log10 of the first": math.log10(max(getattr(back, code)[0], 1e-300)) for name, code in names.items()}
         head = recurrence.random_head(it.x.shape[1])
-        shown = firsts | {f"{name} reaches back": back.reach(code) for name, code in names.items()}
-        return it.taken({"RNN": it.rnn, "LSTM": it.lstm, "ATTENTION": head}, shown, read=False)
+        shown = firsts | {f"{name} reaches back": back.steps_remembered(code) for name, code in names.items()}
+        return it.notebook_values({"RNN": it.rnn, "LSTM": it.lstm, "ATTENTION": head}, shown, read=False)
 
     return PartView(
         equation=Worked(
@@ -328,9 +334,9 @@ def gradient(it: Unrolled) -> PartView:
             ),
         ),
         figure=[plot(lines, "recurrent_gradients", alt), stats(*reaches)],
-        notes=told(said.gradient(back)),
+        notes=sentences_of(said.gradient(back)),
         drawing=gradient_diagram(back, lambda value: written(value, -1)),
-        taken=taken,
+        notebook_values=notebook_values,
     )
 
 

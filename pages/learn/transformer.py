@@ -17,7 +17,7 @@ from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.learn.transformer import transformer_diagram
 from core.figures.matrix import matrix_figure
 from core.lecture import dates
-from core.lecture.claims import told
+from core.lecture.claims import sentences_of
 from core.lecture.claims import transformer as said
 from core.lecture.date_reader import DateReader, DateReading, ReadingError, random_texts
 from core.lecture.decoding import DateHypothesis, inside_decoder_layer, inside_encoder_layer, sublayer_ratios
@@ -48,9 +48,15 @@ from pages.shared.stat_strip import Stat
 
 EXAMPLES: Final = ("3 de mayo de 1979", "sábado 3 mayo 1979", "May the 3rd, 1979", "03/04/1979", "Thu 3-may-79")
 NONSENSE: Final = (
-    "31 de febrero de 2001", "12/25/1979", "tres de mayo de 1979", "99/99/9999", "mañana", "hello world",
-    "attention is all you need", "?!?",
-)  # fmt: skip
+    "31 de febrero de 2001",
+    "12/25/1979",
+    "tres de mayo de 1979",
+    "99/99/9999",
+    "mañana",
+    "hello world",
+    "attention is all you need",
+    "?!?",
+)
 
 LATEX_SYMBOLS: Final = {" ": r"\sqcup", "■": r"\blacksquare", "▷": r"\triangleright", "�": "?", "␀": r"\varnothing"}
 
@@ -272,9 +278,14 @@ def drawing(text: str, characters: Sequence[str], *, probability: float | None =
     """The lesson's diagram at the last of these symbols of the answer."""
     model = reader()
     return transformer_diagram(
-        model.model.config, text=text, characters=characters, probability=probability, looked=looked,
-        parameters=number(model.card["parameters"]), write=diagram.write,
-    )  # fmt: skip
+        model.model.config,
+        text=text,
+        characters=characters,
+        probability=probability,
+        looked=looked,
+        parameters=number(model.card["parameters"]),
+        write=diagram.write,
+    )
 
 
 def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
@@ -320,7 +331,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
             unknown(reading),
             markdown(so_far),
         ],
-        notes=[passage("transformer", "decode"), *told(looking)],
+        notes=[passage("transformer", "decode"), *sentences_of(looking)],
         more=[
             [
                 plot(following, "next_symbols", _("The likeliest next symbols and their probabilities."), height=330),
@@ -344,7 +355,7 @@ def beam(text: str, width: int, symbol: int) -> PartView:
     names = ["".join(figures.visible([dates.SYMBOLS[one] for one in it.symbols])) for it in held]
     kept = figures.beam_figure(names, [it.probability for it in held], finished=[it.ended for it in held])
     logs, ends = final[0].log_probabilities, (final[0], reading.hypothesis)
-    (compared,) = told(said.compared(*ends))
+    (compared,) = sentences_of(said.compared(*ends))
     answers = [dates.decode_text(it.symbols) for it in final]
     rows = {
         _("Answer"): answers,
@@ -361,7 +372,7 @@ def beam(text: str, width: int, symbol: int) -> PartView:
             plot(kept, "beam_held", _("The sequences the beam holds after this symbol and their probabilities.")),
             answer(reading),
         ],
-        notes=[passage("transformer", "beam"), *told(said.beam(final))],
+        notes=[passage("transformer", "beam"), *sentences_of(said.beam(final))],
         more=[check(translate(compared), not said.lost(*ends)), table(rows)],
         drawing=drawing(
             reading.text, [dates.SYMBOLS[one] for one in held[0].symbols], probability=math.exp(held[0].log_probabilities[-1])
@@ -388,15 +399,17 @@ def nonsense(text: str) -> PartView:
         ],
         notes=[passage("transformer", "nonsense")],
         more=[
-            table({
-                _("Text"): list(NONSENSE),
-                _("Answer"): [one.answer for one in rows],
-                _("Probability"): [percent(one.probability, 1) for one in rows],
-                _("A date that exists"): [one.is_date for one in rows],
-            })
+            table(
+                {
+                    _("Text"): list(NONSENSE),
+                    _("Answer"): [one.answer for one in rows],
+                    _("Probability"): [percent(one.probability, 1) for one in rows],
+                    _("A date that exists"): [one.is_date for one in rows],
+                }
+            )
         ],
         drawing=drawing(reading.text, reading.characters),
-    )  # fmt: skip
+    )
 
 
 def layer(text: str, side: str, position: int, layer: int) -> PartView:
@@ -419,11 +432,12 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
 
     ratios = [
         Stat(
-            name=_("{added} beside {carried}").format(added=added, carried=carried), value=f"× {number(ratio, 2)}",
+            name=_("{added} beside {carried}").format(added=added, carried=carried),
+            value=f"× {number(ratio, 2)}",
             note=_("root mean squares"),
         )
         for (added, carried), ratio in sublayer_ratios(stages).items()
-    ]  # fmt: skip
+    ]
     return PartView(
         equation=Worked(
             ENCODER if encoder else DECODER,
@@ -441,7 +455,7 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
         notes=[passage("transformer", "layer")],
         more=[encoder_map if encoder else None],
         drawing=drawing(reading.text, reading.characters),
-        taken=lambda: {
+        notebook_values=lambda: {
             "STAGES": {name: value for name, value in stages.items() if name[0] in "OF" or name == "input"},
             "NORMS": reader().norms(side, layer),
             **on_screen({name: value[:4] for name, value in stages.items() if name[0] == "N"}),
@@ -469,11 +483,17 @@ render(
         [
             Part("see", _("See it work"), lambda: {"text": text_dial()}, reading_view, "see"),
             Part("decode", _("Token by token"), decode_dials, decode, "decode"),
-            Part("beam", _("Greedy and beam"), lambda: {
-                "text": text_dial(),
-                "width": slider(_("Beam width"), 1, 6, key="beam_width", default=4),
-                "symbol": step_dial(),
-            }, beam, "beam"),
+            Part(
+                "beam",
+                _("Greedy and beam"),
+                lambda: {
+                    "text": text_dial(),
+                    "width": slider(_("Beam width"), 1, 6, key="beam_width", default=4),
+                    "symbol": step_dial(),
+                },
+                beam,
+                "beam",
+            ),
             Part("nonsense", _("Nonsense"), lambda: {"text": text_dial()}, nonsense),
             Part("layer", _("Inside a layer"), inside_dials, layer, "inside", "position"),
         ],
@@ -483,4 +503,4 @@ render(
             ReadingError: ("", _("Type a date of at most 64 characters.")),
         },
     )
-)  # fmt: skip
+)

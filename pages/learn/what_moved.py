@@ -101,9 +101,13 @@ def say(it: Followed, moved: Moved | None) -> None:
         st.markdown(f":material/compare_arrows: {by}{sentence(moved, it.rows, it.columns, still=it.still)}", width="stretch")
         if kept.history:
             st.button(
-                _("Undo"), icon=":material/undo:", key=f"{KEY}undo:{it.name}", on_click=_undo, args=(it.name,),
+                _("Undo"),
+                icon=":material/undo:",
+                key=f"{KEY}undo:{it.name}",
+                on_click=_undo,
+                args=(it.name,),
                 help=_("Back to the state before this change."),
-            )  # fmt: skip
+            )
 
 
 def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = None, *, still: str = "") -> str:
@@ -113,9 +117,11 @@ def sentence(moved: Moved, rows: Sequence[str], columns: Sequence[str] | None = 
     row, column = moved.most
     where = columns[column] if columns is not None else number(column + 1)
     most = _("Most moved {row}, {column}: {before} → {after}.").format(
-        row=f"**{rows[row]}**", column=f"**{where}**",
-        before=f"**{_value(float(moved.before[row, column]))}**", after=f"**{_value(float(moved.after[row, column]))}**",
-    )  # fmt: skip
+        row=f"**{rows[row]}**",
+        column=f"**{where}**",
+        before=f"**{_value(float(moved.before[row, column]))}**",
+        after=f"**{_value(float(moved.after[row, column]))}**",
+    )
     if not moved.still:
         return most + " " + _("Every row moved.")
     if len(moved.still) > MAX_NAMED:

@@ -30,9 +30,9 @@ def draw(window: FrozenWindow, answered: WindowAnswer, explained: Explained, hid
         st.markdown(sentence(answered, head, int(calls[head]), probabilities[head].tolist(), len(hidden)))
         st.caption(_("In place of a moment that is rubbed out the model reads every input's mean over this window."))
         erased.bring_back(RUBBED_OUT)
-    with table, controls.progress(_("Asking what random, attention and occlusion need…")) as told:
+    with table, controls.progress(_("Asking what random, attention and occlusion need…")) as report:
         try:
-            needed = cached_results.needed(window, head, called, told=told)
+            needed = cached_results.needed(window, head, called, report=report)
         except GradientError:
             attention_inputs.no_gradients()
             return

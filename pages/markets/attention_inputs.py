@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.explain import summaries
-from core.explain.attribution import Attribution, BaselineKind, GradientError, Told
+from core.explain.attribution import Attribution, BaselineKind, GradientError, Report
 from core.explain.faithfulness import Curves
 from core.figures import attribution as figures
 from core.market.features import input_names
@@ -192,10 +192,10 @@ def faithfulness(window: FrozenWindow, answer: WindowAnswer, explained: Explaine
         )
     )
 
-    def here(_told: Told) -> Curves | None:
+    def here(_report: Report) -> Curves | None:
         try:
             return cached_results.deletions(window, explained.head, explained.label)
         except GradientError:
             return None
 
-    faithfulness_view.show("tlob", checkpoint=answer.predictor.card, here=here, unit=_("moments"))
+    faithfulness_view.draw_faithfulness("tlob", checkpoint=answer.predictor.card, here=here, unit=_("moments"))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from core import checkpoints
 from core.explain import attribution, erasing, faithfulness
-from core.explain.attribution import Attribution, BaselineKind, Told
+from core.explain.attribution import Attribution, BaselineKind, Report
 from core.explain.erasing import Needed
 from core.explain.faithfulness import Curves, Evidence
 from core.explain.rollout import rollout
@@ -120,7 +120,7 @@ def without_moments(window: FrozenWindow, hidden: tuple[int, ...]) -> tuple[Any,
 
 
 @kept(64, HASHES)
-def needed(window: FrozenWindow, head: int, label: int, *, told: Told) -> Needed:
+def needed(window: FrozenWindow, head: int, label: int, *, report: Report) -> Needed:
     """Moments that must go until the head's call changes, by occlusion, by rollout and at random."""
     predictor = _fitting(window)
     importance = evidence(window, head, label).importance
@@ -129,7 +129,7 @@ def needed(window: FrozenWindow, head: int, label: int, *, told: Told) -> Needed
         found = evidences.answers_without(predictor, predictor.market(window.market), window.levels, hidden)[1]
         return found[:, head].tolist()
 
-    return erasing.needed(calls, {name: importance[name] for name in ("occlusion", "rollout")}, told=told)
+    return erasing.needed(calls, {name: importance[name] for name in ("occlusion", "rollout")}, report=report)
 
 
 def _fitting(window: FrozenWindow) -> Predictor:

@@ -37,7 +37,7 @@ USUAL_FEE: Final = 10.0
 """Basis points: Binance's regular taker fee on spot, 0.10 % (docs/value.md)."""
 
 
-def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
+def draw_call_value(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
     """The chosen head's calls and those of the naive rules; times in this zone."""
     st.header(_("What a call is worth, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     rules = session.table(choices.head, VALUED).call_rows(*CALLERS)

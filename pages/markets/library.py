@@ -44,14 +44,14 @@ def entries(where: Path) -> list[Recording] | None:
     restore_recordings(library_folder())
     bar = st.empty()
 
-    def moved(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         if total > 40:
             bar.progress(
                 done / total, text=_("Reading recording {done} of {total}").format(done=number(done), total=number(total))
             )
 
     try:
-        return list_recordings(where, progress=moved)
+        return list_recordings(where, progress=report)
     except BookError as error:
         controls.error_box(str(error))
         return None
@@ -122,11 +122,11 @@ if where is not None and listed is not None:
         if listed:
             library_actions.room(listed)
         if chosen:
-            library_actions.show(where, chosen)
+            library_actions.draw_actions(where, chosen)
         elif may_change:
             st.caption(_("Choose one by the box at the left to open or export it, one or more to delete them."))
         else:
             st.caption(_("Choose one by the box at the left to open it."))
 if may_change:
-    upload_panel.show()
+    upload_panel.draw_upload_panel()
 controls.link_to_view()

@@ -40,7 +40,7 @@ def announce() -> None:
 
 
 def room(listed: Sequence[Recording]) -> None:
-    """How much the recordings take and how much is left; and, for whom may change them, the limit above which the oldest go."""
+    """Room that the recordings take and that is left; and, for whom may change them, the limit above which the oldest go."""
     folder = library_folder()
     used, free = (size(value) for value in (sum(entry.size for entry in listed), shutil.disk_usage(folder).free))
     st.caption(_("Recordings take {used}; {free} are left on the disk.").format(used=used, free=free))
@@ -61,7 +61,7 @@ def room(listed: Sequence[Recording]) -> None:
         st.caption(_("The oldest recorded hours of all markets are deleted, for good, every ten minutes of a recording."))
 
 
-def show(folder: Path, chosen: Sequence[Recording]) -> None:
+def draw_actions(folder: Path, chosen: Sequence[Recording]) -> None:
     """The actions of these recordings."""
     st.caption(
         ngettext("{count} recording chosen", "{count} recordings chosen", len(chosen)).format(count=number(len(chosen)))

@@ -77,12 +77,12 @@ def main() -> None:
         st.rerun()
     _screen(session, choices, view)
     with st.container(key="livelevers"):
-        live_controls.levers(session.feed)
+        live_controls.simulation_settings(session.feed)
     if not controls.presenting():
         unknown_market(session.entry, str(predictor.card["name"]))
         _actions(session, start)
         _below(session, choices, view)
-        live_model.show(predictor, session.entry, choices)
+        live_model.draw_model(predictor, session.entry, choices)
 
 
 def _session(source: MarketSource, start: Callable[[], MarketSession], predictor: Predictor) -> MarketSession:
@@ -105,7 +105,7 @@ def _screen(session: MarketSession, choices: ViewChoices, view: TerminalChoices)
 
     def commanded(name: str, value: Any) -> None:
         """A key or a press on the screen."""
-        toolbar.obey(session, name, value, choices.heads_of_label)
+        toolbar.carry_out(session, name, value, choices.heads_of_label)
 
     def fall_back() -> None:
         """The browser cannot reach the stream."""
@@ -113,7 +113,7 @@ def _screen(session: MarketSession, choices: ViewChoices, view: TerminalChoices)
 
     def screen(*, streamed: bool) -> None:
         """The screen itself."""
-        terminal.show(session, view, viewer=viewer, on_command=commanded, on_fallback=fall_back, streamed=streamed)
+        terminal.draw_terminal(session, view, viewer=viewer, on_command=commanded, on_fallback=fall_back, streamed=streamed)
 
     @st.fragment(run_every=1.0)
     def once_a_second() -> None:
@@ -151,7 +151,7 @@ def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None
             key="predictions",
             filename=f"tlob-{stamp}",
         )
-    record_switch.show(session, begin)
+    record_switch.draw_record_switch(session, begin)
 
 
 def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:
@@ -163,14 +163,14 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
     @st.fragment(run_every=30.0)
     def scores() -> None:
         """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
-        live_scores.show(session, choices, view.zone)
+        live_scores.draw_scores(session, choices, view.zone)
         call_value.show_recalibrated(session, choices)
 
     @st.fragment(run_every=60.0)
     def worth() -> None:
         """Shows the calls and what they are worth, every minute."""
         call_value.show_calls(session, choices, view.zone)
-        call_value.show(session, choices, view.zone)
+        call_value.draw_call_value(session, choices, view.zone)
 
     with box:
         scores()

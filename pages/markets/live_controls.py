@@ -175,7 +175,7 @@ def pick_speed(feed: PlayedFeed) -> None:
     st.session_state["live:speed"] = chosen
 
 
-def levers(feed: Feed) -> None:
+def simulation_settings(feed: Feed) -> None:
     """A simulation's settings: this visitor's, from the first change of a lever on (or at once, where the link names one)."""
     if not isinstance(feed, SimulatedFeed):
         return

@@ -54,7 +54,7 @@ def told_apart(source: MarketSource) -> MarketSource:
     return replace(source, owner=".".join(part for part in (source.owner, mark) if part))
 
 
-def show(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
+def draw_model(predictor: Predictor, entry: MarketCard, choices: ViewChoices) -> None:
     """An expander with the model's scores and its card, made once it is opened."""
     title = _("Model and card: {name}").format(name=predictor.card["name"])
     if (box := controls.opened(title, icon=":material/badge:", key="model_card")) is None:

@@ -38,7 +38,7 @@ def rival_names() -> dict[str, str]:
     return scoring.forecaster_names() | {"vwap": _("Distance to the VWAP of a minute")}
 
 
-def show(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
+def draw_scores(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
     """The chosen head's scores, its confusion matrix and its reliability; times in this zone."""
     st.header(_("Scoreboard, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     head_scores = session.scores(choices.head)

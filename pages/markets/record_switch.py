@@ -16,7 +16,7 @@ from pages.shared import controls, permissions
 from pages.shared.language import _, duration, ngettext, number, size
 
 
-def show(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
+def draw_record_switch(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
     """Draw the switch, and below it what is recorded.
 
     Args:
@@ -64,14 +64,14 @@ def _start(key: str, begin: Callable[[], MarketSession]) -> None:
     try:
         recordings.start(permissions.visitor(), key, begin)
     except (BookError, OSError, TooManyFeeds) as error:
-        st.toast(controls.told(str(error)), icon=":material/error:")
+        st.toast(controls.for_markdown(str(error)), icon=":material/error:")
 
 
 def _stop(key: str) -> None:
     try:
         recordings.stop(permissions.visitor(), key)
     except NotAllowed as error:
-        st.toast(controls.told(str(error)), icon=":material/error:")
+        st.toast(controls.for_markdown(str(error)), icon=":material/error:")
 
 
 @st.fragment(run_every=2.0)

@@ -116,7 +116,7 @@ def status_names() -> dict[Status, str]:
     }
 
 
-def show(
+def draw_terminal(
     session: MarketSession,
     choices: TerminalChoices,
     *,

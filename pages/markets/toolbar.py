@@ -131,7 +131,7 @@ def remember_moment(feed: object) -> None:
         url_state.remember("at", moment_now(feed).get("at"))
 
 
-def obey(session: MarketSession, name: str, value: object, heads: tuple[int, ...]) -> None:
+def carry_out(session: MarketSession, name: str, value: object, heads: tuple[int, ...]) -> None:
     """A key or a press on the screen: play, speed, horizon, seek, lines, presentation."""
     feed = session.feed
     if kind_of(feed.key) == "shared" and name in ("seek", "play", "speed"):

@@ -48,7 +48,7 @@ class InspectedFiles:
         return {name: Path(self.folder.name) / f"{i}" for i, (name, _digest) in enumerate(self.files)}
 
 
-def show() -> None:
+def draw_upload_panel() -> None:
     """Draw the panel."""
     st.header(_("Convert a file"), anchor=False)
     st.markdown(prose("library_formats"))
@@ -94,10 +94,20 @@ def _several(groups: list[list[Any]]) -> None:
             line["wrong"] = translate(str(error))
             continue
         inspected.append(one)
-        line |= {"format": FORMATS[one.inspection.form].name, "market": one.inspection.market, "books": one.inspection.books,
-                 "begins": moment(datetime.fromtimestamp(one.inspection.start_ms / 1e3, UTC))}  # fmt: skip
-    names = {"file": _("File"), "format": _("Format"), "market": _("Market"), "begins": _("Begins"), "books": _("Books"),
-             "wrong": _("What is wrong")}  # fmt: skip
+        line |= {
+            "format": FORMATS[one.inspection.form].name,
+            "market": one.inspection.market,
+            "books": one.inspection.books,
+            "begins": moment(datetime.fromtimestamp(one.inspection.start_ms / 1e3, UTC)),
+        }
+    names = {
+        "file": _("File"),
+        "format": _("Format"),
+        "market": _("Market"),
+        "begins": _("Begins"),
+        "books": _("Books"),
+        "wrong": _("What is wrong"),
+    }
     st.dataframe(pd.DataFrame(lines, columns=list(names)).rename(columns=names), hide_index=True, width="stretch")
     label = _("Convert all {count}").format(count=number(len(inspected)))
     if not inspected or not st.button(label, type="primary", icon=":material/transform:", key="upload:all"):
@@ -110,10 +120,10 @@ def _several(groups: list[list[Any]]) -> None:
         name = next(free for free in (name, *(f"{name}_{n}" for n in range(2, len(inspected) + 2))) if free not in taken)
         taken.add(name)
 
-        def moved(share: float, place: int = place) -> None:
+        def report(share: float, place: int = place) -> None:
             bar.progress((place + share) / len(inspected), text=_("Converting"))
 
-        done += _written(one, name, market, moved, about=f"{name}: ") is not None
+        done += _written(one, name, market, report, about=f"{name}: ") is not None
     bar.empty()
     st.success(_("{done} of {count} are in the library.").format(done=number(done), count=number(len(inspected))))
     st.button(_("Show it in the list"), key="upload:again")
@@ -217,12 +227,12 @@ def _convert(inspected: InspectedFiles) -> None:
 
 
 def _written(
-    inspected: InspectedFiles, name: str, market: str, moved: Callable[[float], object], *, about: str = ""
+    inspected: InspectedFiles, name: str, market: str, report: Callable[[float], object], *, about: str = ""
 ) -> FileSummary | None:
     """Converts the files; None, after an error box, where they could not be."""
     try:
         return recordings.convert(
-            permissions.visitor(), inspected.paths, name, inspected.inspection, market=market, progress=moved
+            permissions.visitor(), inspected.paths, name, inspected.inspection, market=market, progress=report
         )
     except (FormatError, OSError, NotAllowed) as error:
         controls.error_box(f"{about}{error}")

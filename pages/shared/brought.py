@@ -11,7 +11,7 @@ import streamlit as st
 from core.service import decoding
 from core.signs.video import Footage
 from core.vision.pictures import Picture
-from core.workers import Told
+from core.workers import Report
 from pages.shared import permissions
 from pages.shared.language import _, number
 
@@ -23,7 +23,7 @@ def picture(data: bytes, name: str) -> Picture:
         PictureError: where it cannot be read.
     """
     with _turn() as say_place:
-        return decoding.picture(permissions.visitor(), data, name=name, told=say_place)
+        return decoding.picture(permissions.visitor(), data, name=name, report=say_place)
 
 
 def film(data: bytes, *, on_frame: Callable[[int], None], **options: Any) -> Footage:
@@ -33,11 +33,11 @@ def film(data: bytes, *, on_frame: Callable[[int], None], **options: Any) -> Foo
         VideoError: where it cannot be read.
     """
     with _turn() as say_place:
-        return decoding.film(permissions.visitor(), data, told=say_place, on_frame=on_frame, **options)
+        return decoding.film(permissions.visitor(), data, report=say_place, on_frame=on_frame, **options)
 
 
 @contextmanager
-def _turn() -> Iterator[Told]:
+def _turn() -> Iterator[Report]:
     """Says the file's place while others' go first."""
     place = st.empty()
 

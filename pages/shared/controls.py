@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from core.device import Placed
-from core.explain.attribution import Told
+from core.explain.attribution import Report
 from core.messages import translate
 from pages.shared.language import _, current
 
@@ -97,7 +97,7 @@ def as_sentence(text: str) -> str:
     return first + text[1:] + ("" if text.endswith((".", "!", "?", "…", ":")) else ".")
 
 
-def told(message: str) -> str:
+def for_markdown(message: str) -> str:
     """A message of core in the reader's language for Markdown, in which what a visitor or a file brought is plain text."""
     return translate(message, value=plain)
 
@@ -109,7 +109,7 @@ def plain(text: str) -> str:
 
 def error_box(sentence: str, *, remedy: str = "") -> None:
     """An error and its remedy, a sentence each: translated, or a message of core."""
-    st.error(f"{as_sentence(told(sentence))} {remedy}".strip(), icon=":material/error:")
+    st.error(f"{as_sentence(for_markdown(sentence))} {remedy}".strip(), icon=":material/error:")
 
 
 def restore_remedy() -> str:
@@ -135,28 +135,28 @@ def notice(state: Literal["empty", "loading", "stale", "closed"], sentence: str)
         "closed": ":material/lock:",
     }[state]
     shown = st.warning if state == "stale" else st.info
-    shown(told(sentence), icon=icon)
+    shown(for_markdown(sentence), icon=icon)
 
 
 @contextmanager
-def progress(text: str) -> Iterator[Told]:
+def progress(text: str) -> Iterator[Report]:
     """A bar from the first report of how much is done until the block ends; a click anywhere on the page ends the block."""
     place = st.empty()
 
-    def told(share: float) -> None:
+    def report(share: float) -> None:
         place.progress(min(max(share, 0.0), 1.0), text=text)
 
-    yield told
+    yield report
     place.empty()
 
 
 def counted(items: Collection[T], text: str) -> Iterator[T]:
     """The items one after another, with the text and a bar while they take more than half a second."""
     began = time.monotonic()
-    with st.spinner(text), progress("") as told:
+    with st.spinner(text), progress("") as report:
         for done, item in enumerate(items):
             if time.monotonic() - began > SOON_S:
-                told(done / len(items))
+                report(done / len(items))
             yield item
 
 

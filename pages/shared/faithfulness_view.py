@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.explain import faithfulness
-from core.explain.attribution import Told
+from core.explain.attribution import Report
 from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Finding, FindingError, Order
 from core.figures import faithfulness as figures
 from pages.shared import controls, url_state
@@ -28,7 +28,7 @@ def method_names() -> dict[str, str]:
     }
 
 
-def show(model: str, *, checkpoint: dict[str, Any], here: Callable[[Told], Curves | None], unit: str) -> None:
+def draw_faithfulness(model: str, *, checkpoint: dict[str, Any], here: Callable[[Report], Curves | None], unit: str) -> None:
     """The view.
 
     Args:
@@ -46,8 +46,8 @@ def show(model: str, *, checkpoint: dict[str, Any], here: Callable[[Told], Curve
     left, right = st.columns(2)
     with left:
         st.markdown(_("**This input**"))
-        with st.spinner(_("Deleting one part after another…"), show_time=True), controls.progress("") as told:
-            mine = here(told)
+        with st.spinner(_("Deleting one part after another…"), show_time=True), controls.progress("") as report:
+            mine = here(report)
         if mine is not None:
             _curves(mine, names, order=order, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
             st.caption(_areas(mine, order))

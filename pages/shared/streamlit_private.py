@@ -22,7 +22,7 @@ _finding = threading.Lock()
 
 
 def this_run() -> object | None:
-    """What tells this thread's run of a page from any other; None outside of one."""
+    """An object of this thread's run of a page alone; None outside of one."""
     run = get_script_run_ctx(suppress_warning=True)
     return None if run is None else run.cursors  # each run has new ones
 
@@ -40,7 +40,7 @@ def tab() -> str:
 
 
 def page() -> str:
-    """What tells the page that runs here from the app's others."""
+    """Hash of the page that runs here, which no other page of the app has."""
     run = get_script_run_ctx()
     return "" if run is None else run.page_script_hash
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core import checkpoints
 from core.explain import erasing, faithfulness
-from core.explain.attribution import Told
+from core.explain.attribution import Report
 from core.explain.erasing import Needed
 from core.explain.faithfulness import Curves, Evidence
 from core.figures import film as films
@@ -159,12 +159,12 @@ def without_frames(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...]) 
 
 
 @kept(32, HASHES)
-def needed(recogniser: Recogniser, clip: Clip, *, told: Told) -> Needed:
+def needed(recogniser: Recogniser, clip: Clip, *, report: Report) -> Needed:
     """Frames that must go until other glosses are read, by what counted for them, by attention and at random."""
     importance = {"attention": evidences.peak_attention(read(recogniser, clip))}
     if rows := [row for _method, row in counted(recogniser, clip)]:
         importance = {"counted": sum(rows)} | importance
-    return erasing.needed(_sentences_without(recogniser, clip), importance, told=told)
+    return erasing.needed(_sentences_without(recogniser, clip), importance, report=report)
 
 
 @kept(64, HASHES)

@@ -166,9 +166,13 @@ def settings(source: str) -> None:
         url_state.number_input(_("Start at (seconds)"), 0.0, 86_400.0, key=START, default=0.0, step=1.0)
     else:
         url_state.slider(
-            _("Frames that each picture is held"), 1, 16, key=HOLD, default=4,
+            _("Frames that each picture is held"),
+            1,
+            16,
+            key=HOLD,
+            default=4,
             help=_("The model saw signs held for several frames. Use 1 for the frames of a film."),
-        )  # fmt: skip
+        )
     url_state.choice(st.segmented_control, _("Of the picture"), fits, key=FIT, required=True)
     st.caption(_("A file stays in this app's memory and goes nowhere else; its clip is opened by whoever has the link."))
 

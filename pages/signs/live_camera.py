@@ -72,7 +72,7 @@ def missing() -> bool:
     return not HAND_FILES.available()
 
 
-def show(*, key: str, start: bool = False, game: dict[str, Any] | None = None) -> None:
+def sign_camera(*, key: str, start: bool = False, game: dict[str, Any] | None = None) -> None:
     """The camera.
 
     Args:

@@ -212,8 +212,9 @@ def _wer(references: list[Sentence], hypotheses: list[Sentence], place: int) -> 
     whole = filled == size
     with left:
         drawn = figures.table_figure(table, reference, hypothesis, filled=size, path=figures.alignment_path(steps))
-        captions = [_plain(_cell(metrics.edit_cell(table, reference, hypothesis, entry), reference, hypothesis))
-                    for entry in range(size)]  # fmt: skip
+        captions = [
+            _plain(_cell(metrics.edit_cell(table, reference, hypothesis, entry), reference, hypothesis)) for entry in range(size)
+        ]
         static_plot(
             drawn,
             play=figures.table_play(drawn, len(hypothesis) + 1, captions, start=filled - 1),
@@ -247,7 +248,7 @@ def _plain(markdown: str) -> str:
 
 def _cell(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> str:
     place = _("**Entry ({row}, {column}) = {value}.**").format(row=cell.row, column=cell.column, value=cell.value)
-    (sentence,) = claims.told(said.entry(cell, reference, hypothesis))
+    (sentence,) = claims.sentences_of(said.entry(cell, reference, hypothesis))
     return f"{place} {translate(sentence)}"
 
 
@@ -289,7 +290,7 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
         grams = _ngram_counts(reference, hypothesis, order)
         if len(grams):
             st.dataframe(grams, hide_index=True, height="content" if len(grams) <= 8 else 320)
-        for sentence in claims.told(said.zero(score, len(hypothesis))):
+        for sentence in claims.sentences_of(said.zero(score, len(hypothesis))):
             st.caption(translate(sentence))
     return score
 

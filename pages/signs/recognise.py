@@ -147,11 +147,11 @@ def camera() -> None:
         modes = {"read": _("Read my signs"), "ask": _("Show me a …"), "ten": _("Ten in a row")}
         mode = url_state.choice(st.segmented_control, _("What the camera does"), modes, key="mode", required=True)
         st.caption(_("All {count} signs that it knows, as in a mirror").format(count=len(signs)))
-        sign_strip.show(signs)
+        sign_strip.draw_sign_strip(signs)
     with picture, st.container(key="signs_stage"):
         game = None if mode == "read" else {"signs": signs, "of": 10 if mode == "ten" else 0, "round": mode}
         start = bool(st.session_state.pop(clip_and_model.STARTED, False))
-        live_camera.show(key="live_signs", start=start, game=game)
+        live_camera.sign_camera(key="live_signs", start=start, game=game)
     st.caption(
         _(
             "Where it is computed: your browser sends small pictures to this app, a few a second, and the app finds the hands in "

@@ -136,7 +136,7 @@ def truth(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
         for place, one in enumerate(glosses, start=1)
     }
     gloss = glosses[int(url_state.choice(st.selectbox, _("Gloss"), options, key="gloss", width=280)) - 1]
-    faithfulness_view.show(
+    faithfulness_view.draw_faithfulness(
         "iiga",
         checkpoint=recogniser.card,
         here=lambda _told: cached_results.curves(recogniser, clip, frame=gloss.peak, label=gloss.label),

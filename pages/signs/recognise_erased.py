@@ -26,8 +26,8 @@ def draw(recogniser: Recogniser, clip: Clip, recognition: Recognition, hidden: l
         st.markdown(sentence(recognition.greedy, left, len(hidden)))
         st.caption(_("In place of a frame that is rubbed out the model reads the mean of the clip's frames."))
         erased.bring_back(RUBBED_OUT)
-    with table, controls.progress(_("Asking what random orders and the maps need…")) as told:
-        needed = cached_results.needed(recogniser, clip, told=told)
+    with table, controls.progress(_("Asking what random orders and the maps need…")) as report:
+        needed = cached_results.needed(recogniser, clip, report=report)
         names = {"counted": _("By what lights the stage"), "attention": _("By attention")}
         title = _("**Frames until other glosses are read**, of {count}").format(count=number(len(recognition.seconds)))
         changed = left != recognition.greedy

@@ -24,7 +24,7 @@ def _pictures(gloss: str) -> list[str]:
     return [address(picture) for picture in (photograph, drawn.encode()) if picture is not None]
 
 
-def show(glosses: Iterable[str]) -> None:
+def draw_sign_strip(glosses: Iterable[str]) -> None:
     """Every sign that there is an example of, in the order given."""
     items = []
     for gloss in glosses:

@@ -47,7 +47,7 @@ def test_an_order_that_nobody_waits_for_ends_with_its_process(pool: Pool) -> Non
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        pool.run(bombs.spin, b"", {}, Budget(seconds=60), told=gone)
+        pool.run(bombs.spin, b"", {}, Budget(seconds=60), report=gone)
     assert processes() == []
     assert pool.run(bombs.sleep, b"", {"seconds": 0}, BUDGET) == 0
 

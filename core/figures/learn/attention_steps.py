@@ -57,10 +57,18 @@ def row_bars(
     if even is not None:
         steps = np.repeat([place + 0.5 for place in range(-1, len(names))], 2)[1:-1]
         traces.append(line(steps, np.repeat(even, 2), _("All alike"), GREY, dash="dot", width=2, hover="%{y:.4~g}"))
-    return chart(traces, y_title=y_title, height=230, keep=y_title, legend=False, y={"rangemode": "tozero", "automargin": False},
-                 bargap=0.3, barmode="overlay",
-                 xaxis={"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]},
-                 margin={"l": 60, "r": 8, "t": 28, "b": 8})  # fmt: skip
+    return chart(
+        traces,
+        y_title=y_title,
+        height=230,
+        keep=y_title,
+        legend=False,
+        y={"rangemode": "tozero", "automargin": False},
+        bargap=0.3,
+        barmode="overlay",
+        xaxis={"tickmode": "array", "tickvals": places, "ticktext": list(names), "range": [-0.5, len(names) - 0.5]},
+        margin={"l": 60, "r": 8, "t": 28, "b": 8},
+    )
 
 
 def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_title: str) -> go.Figure:
@@ -69,8 +77,16 @@ def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_ti
         bars([str(index + 1) for index in range(len(values))], values, name, SERIES[number % len(SERIES)], hover="%{y:.4f}")
         for number, (name, values) in enumerate(rows.items())
     ]
-    return chart(traces, x_title=x_title, y_title=y_title, height=300, hover="x unified", keep=y_title, x={"type": "category"},
-                 barmode="group")  # fmt: skip
+    return chart(
+        traces,
+        x_title=x_title,
+        y_title=y_title,
+        height=300,
+        hover="x unified",
+        keep=y_title,
+        x={"type": "category"},
+        barmode="group",
+    )
 
 
 def attention_diagram(steps: Steps, *, head: int, query: int, key: int, write: Write) -> Diagram:

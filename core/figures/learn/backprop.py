@@ -39,10 +39,14 @@ def slopes_figure(
         marks(points, np.zeros(len(points)), _("inputs on this page"), BLUE, symbol="line-ns-open", size=10,
               hover="%{x:.2f}<extra></extra>", yaxis="y2"),
     ]  # fmt: skip
-    return chart(traces, keep="slopes", height=420, xaxis={"title": {"text": "x"}, "anchor": "y2"},
-                 yaxis={"title": {"text": _("Derivative")}, "domain": [0.45, 1]},
-                 yaxis2={"title": {"text": _("Difference")}, "domain": [0, 0.36], "exponentformat": "power",
-                         "zeroline": True})  # fmt: skip
+    return chart(
+        traces,
+        keep="slopes",
+        height=420,
+        xaxis={"title": {"text": "x"}, "anchor": "y2"},
+        yaxis={"title": {"text": _("Derivative")}, "domain": [0.45, 1]},
+        yaxis2={"title": {"text": _("Difference")}, "domain": [0, 0.36], "exponentformat": "power", "zeroline": True},
+    )
 
 
 def backprop_diagram(part: str, example: Example, name: str, *, write: Write) -> Diagram:

@@ -15,9 +15,14 @@ from core.lecture.cost_growth import Growth, Layer
 from core.messages import translate as _
 
 KIND_COLOURS = {
-    "attention": BLUE, "feed_forward": ORANGE, "convolution": GREEN, "embedding": VIOLET, "head": BROWN, "norm": GREY,
+    "attention": BLUE,
+    "feed_forward": ORANGE,
+    "convolution": GREEN,
+    "embedding": VIOLET,
+    "head": BROWN,
+    "norm": GREY,
     "positions": GREY,
-}  # fmt: skip
+}
 
 
 def kinds_figure(models: Mapping[str, Mapping[str, int]], kind_names: Mapping[str, str]) -> go.Figure:
@@ -29,14 +34,27 @@ def kinds_figure(models: Mapping[str, Mapping[str, int]], kind_names: Mapping[st
     names = list(models)
     totals = {name: sum(macs.values()) or 1 for name, macs in models.items()}
     traces = [
-        bars([100 * models[name].get(kind, 0) / totals[name] for name in names], names, label, KIND_COLOURS[kind],
-             hover="%{y}: %{x:.1f} %<br>%{customdata:,} MACs", orientation="h",
-             customdata=[models[name].get(kind, 0) for name in names])
+        bars(
+            [100 * models[name].get(kind, 0) / totals[name] for name in names],
+            names,
+            label,
+            KIND_COLOURS[kind],
+            hover="%{y}: %{x:.1f} %<br>%{customdata:,} MACs",
+            orientation="h",
+            customdata=[models[name].get(kind, 0) for name in names],
+        )
         for kind, label in kind_names.items()
         if any(kind in macs for macs in models.values())
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Share of the multiply-adds, %"), keep="kinds", height=110 + 26 * len(names),
-                 x={"range": [0, 100]}, y={"autorange": "reversed", "automargin": True}, barmode="stack")  # fmt: skip
+    ]
+    return chart(
+        traces,
+        x_title=_("Share of the multiply-adds, %"),
+        keep="kinds",
+        height=110 + 26 * len(names),
+        x={"range": [0, 100]},
+        y={"autorange": "reversed", "automargin": True},
+        barmode="stack",
+    )
 
 
 def growth_figure(growth: Growth, *, at: int) -> go.Figure:
@@ -76,10 +94,16 @@ def _along(
          "xanchor": "right", "xshift": -4}
         for index, (x, text) in enumerate([(at, f"T = {at}"), *seen])
     ]  # fmt: skip
-    return chart(traces, x_title=_("Tokens T"), hover="x unified", x={"type": "log", "dtick": 1},
-                 y={"type": "log", "dtick": 2, "exponentformat": "SI"}, annotations=notes,
-                 shapes=[upright(at, VIOLET, 2), *(upright(x, GREY, 1, dash="dash") for x, _text in seen)],
-                 **layout)  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Tokens T"),
+        hover="x unified",
+        x={"type": "log", "dtick": 1},
+        y={"type": "log", "dtick": 2, "exponentformat": "SI"},
+        annotations=notes,
+        shapes=[upright(at, VIOLET, 2), *(upright(x, GREY, 1, dash="dash") for x, _text in seen)],
+        **layout,
+    )
 
 
 def plane_figure(points: Sequence[tuple[str, int, int]], *, chosen: tuple[int, int]) -> go.Figure:
@@ -92,17 +116,30 @@ def plane_figure(points: Sequence[tuple[str, int, int]], *, chosen: tuple[int, i
     traces: list[dict[str, Any]] = [
         line([low, high], [factor * low, factor * high], name, GREY, width=2, dash=dash, hover="")
         for factor, name, dash in ((1, "T = D", "dot"), (2, "T = 2D", "dash"), (6, "T = 6D", "solid"))
-    ]  # fmt: skip
+    ]
     symbols = ("circle", "square", "diamond")
     for index, (name, t, d) in enumerate(points):
         traces.append(
-            marks([d], [t], name, SERIES[index % len(SERIES)], size=13, symbol=symbols[index // 6 % 3],
-                  hover=f"T = {t}, D = {d}<extra>{name}</extra>")
-        )  # fmt: skip
+            marks(
+                [d],
+                [t],
+                name,
+                SERIES[index % len(SERIES)],
+                size=13,
+                symbol=symbols[index // 6 % 3],
+                hover=f"T = {t}, D = {d}<extra>{name}</extra>",
+            )
+        )
     traces.append(marks([chosen[1]], [chosen[0]], _("chosen above"), VIOLET, size=17, symbol="x", hover="T = %{y}, D = %{x}"))
-    return chart(traces, x_title=_("Width D"), y_title=_("Tokens T"), keep="plane", height=460,
-                 x={"type": "log", "range": [log10(low), log10(high)], "dtick": 1},
-                 y={"type": "log", "range": [log10(4), log10(10_000)], "dtick": 1})  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Width D"),
+        y_title=_("Tokens T"),
+        keep="plane",
+        height=460,
+        x={"type": "log", "range": [log10(low), log10(high)], "dtick": 1},
+        y={"type": "log", "range": [log10(4), log10(10_000)], "dtick": 1},
+    )
 
 
 def cost_diagram(layer: Layer | None, *, amount: Callable[[float], str], size: Callable[[float], str]) -> Diagram:

@@ -35,12 +35,17 @@ def sample_matrices(
     outlined = (group[sample],) if sample in group else ()
     return [
         Matrix(
-            values=x[sample].T, name=title.format(n=sample + 1, norm=name), x_title=_("Time"), y_title=_("Channel"),
-            top=float(np.abs(x).max()) or 1.0, outlined=outlined, moved=moved if x is after else (),
+            values=x[sample].T,
+            name=title.format(n=sample + 1, norm=name),
+            x_title=_("Time"),
+            y_title=_("Channel"),
+            top=float(np.abs(x).max()) or 1.0,
+            outlined=outlined,
+            moved=moved if x is after else (),
             numbers=False,
         )
         for x, title in ((before, _("sample {n}, before")), (after, _("sample {n}, {norm}")))
-    ]  # fmt: skip
+    ]
 
 
 def spread_figure(groups: Sequence[tuple[str, float, float]]) -> go.Figure:
@@ -54,8 +59,15 @@ def spread_figure(groups: Sequence[tuple[str, float, float]]) -> go.Figure:
         bars(names, [row[1] for row in groups], _("largest |mean|"), BLUE, hover="%{y:.3~g}"),
         bars(names, [row[2] for row in groups], _("largest |standard deviation - 1|"), ORANGE, hover="%{y:.3~g}"),
     ]
-    return chart(traces, y_title=_("Distance from 0 and 1"), keep="spread", hover="x unified", height=280,
-                 y={"rangemode": "tozero"}, barmode="group")  # fmt: skip
+    return chart(
+        traces,
+        y_title=_("Distance from 0 and 1"),
+        keep="spread",
+        hover="x unified",
+        height=280,
+        y={"rangemode": "tozero"},
+        barmode="group",
+    )
 
 
 def activation_figure(
@@ -82,15 +94,27 @@ def activation_figure(
             )  # fmt: skip
     reach = 1.2
     traces += [
-        line([at - reach, at + reach], [value - reach * slope, value + reach * slope], _("tangent"), ORANGE, width=2, dash="dash",
-             hover=""),
+        line(
+            [at - reach, at + reach],
+            [value - reach * slope, value + reach * slope],
+            _("tangent"),
+            ORANGE,
+            width=2,
+            dash="dash",
+            hover="",
+        ),
         marks([at], [value], chosen, BLUE, size=11, hover=""),
         marks([at], [slope], chosen, ORANGE, size=11, hover="", yaxis="y2"),
-    ]  # fmt: skip
-    return chart(traces, keep="activation", legend=False, height=480,
-                 xaxis={"title": {"text": "x"}, "anchor": "y2", "range": [float(x[0]), float(x[-1])]},
-                 yaxis={"title": {"text": _("Value")}, "range": [-1.6, 6.8], "domain": [0.42, 1]},
-                 yaxis2={"title": {"text": _("Derivative")}, "range": [-0.25, 1.25], "domain": [0, 0.34]})  # fmt: skip
+    ]
+    return chart(
+        traces,
+        keep="activation",
+        legend=False,
+        height=480,
+        xaxis={"title": {"text": "x"}, "anchor": "y2", "range": [float(x[0]), float(x[-1])]},
+        yaxis={"title": {"text": _("Value")}, "range": [-1.6, 6.8], "domain": [0.42, 1]},
+        yaxis2={"title": {"text": _("Derivative")}, "range": [-0.25, 1.25], "domain": [0, 0.34]},
+    )
 
 
 def gelu_gap_figure(x: NDArray[np.floating], value: NDArray[np.floating], slope: NDArray[np.floating]) -> go.Figure:
@@ -98,11 +122,13 @@ def gelu_gap_figure(x: NDArray[np.floating], value: NDArray[np.floating], slope:
     traces = [
         line(x, data, name, colour, width=2, hover="%{x:.2f}: %{y:.3~g}<extra></extra>")
         for data, name, colour in (
-            (value, _("GELU exact - tanh"), BLUE), (slope, _("derivative exact - derivative of tanh form"), ORANGE)
+            (value, _("GELU exact - tanh"), BLUE),
+            (slope, _("derivative exact - derivative of tanh form"), ORANGE),
         )
-    ]  # fmt: skip
-    return chart(traces, x_title="x", y_title=_("Difference"), keep="gelu", height=280,
-                 y={"zeroline": True, "exponentformat": "power"})  # fmt: skip
+    ]
+    return chart(
+        traces, x_title="x", y_title=_("Difference"), keep="gelu", height=280, y={"zeroline": True, "exponentformat": "power"}
+    )
 
 
 def dropout_matrices(before: NDArray[np.floating], after: NDArray[np.floating]) -> tuple[Matrix, Matrix]:
@@ -227,5 +253,12 @@ def signal_figure(signals: Mapping[str, NDArray[np.floating]], *, names: Mapping
              dash=dashes[index], hover="%{y:.3~g}", mode="lines+markers", marker={"size": 7 if code == chosen else 4})
         for index, (code, values) in enumerate(signals.items())
     ]  # fmt: skip
-    return chart(traces, x_title=_("Layer"), y_title=_("Root mean square"), keep="signal", hover="x unified", height=400,
-                 y={"type": "log", "exponentformat": "power"})  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Layer"),
+        y_title=_("Root mean square"),
+        keep="signal",
+        hover="x unified",
+        height=400,
+        y={"type": "log", "exponentformat": "power"},
+    )

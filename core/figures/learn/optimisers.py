@@ -48,17 +48,37 @@ def surface_figure(
         sizes = np.full(len(seen), 4.0)
         sizes[-1] = 12
         traces.append(
-            line(seen[:, 0], seen[:, 1], names[code], OPTIMISER_COLOURS[code], width=2,
-                 hover="%{x:.3f}, %{y:.3f}<extra>" + names[code] + "</extra>", mode="lines+markers",
-                 marker={"size": sizes, "symbol": SYMBOLS[code], "color": OPTIMISER_COLOURS[code]})
-        )  # fmt: skip
+            line(
+                seen[:, 0],
+                seen[:, 1],
+                names[code],
+                OPTIMISER_COLOURS[code],
+                width=2,
+                hover="%{x:.3f}, %{y:.3f}<extra>" + names[code] + "</extra>",
+                mode="lines+markers",
+                marker={"size": sizes, "symbol": SYMBOLS[code], "color": OPTIMISER_COLOURS[code]},
+            )
+        )
     traces.append(
-        marks([one[0] for one in minima], [one[1] for one in minima], _("minimum"), GREEN, symbol="star", size=14,
-              hover="%{x:.3f}, %{y:.3f}")
-    )  # fmt: skip
-    return chart(traces, x_title="θ₁", y_title="θ₂", keep="surface", height=460,
-                 x={"range": [float(x[0]), float(x[-1])], "showgrid": False},
-                 y={"range": [float(y[0]), float(y[-1])], "showgrid": False})  # fmt: skip
+        marks(
+            [one[0] for one in minima],
+            [one[1] for one in minima],
+            _("minimum"),
+            GREEN,
+            symbol="star",
+            size=14,
+            hover="%{x:.3f}, %{y:.3f}",
+        )
+    )
+    return chart(
+        traces,
+        x_title="θ₁",
+        y_title="θ₂",
+        keep="surface",
+        height=460,
+        x={"range": [float(x[0]), float(x[-1])], "showgrid": False},
+        y={"range": [float(y[0]), float(y[-1])], "showgrid": False},
+    )
 
 
 def surface_play(walks: Mapping[str, Array], captions: Sequence[str], *, start: int) -> Play:
@@ -86,10 +106,17 @@ def losses_figure(
     """
     dashes = ("solid", "dot", "dash", "longdash", "dashdot")
     traces = [
-        line(np.arange(len(values)), np.maximum(values, 1e-12) if log else values, names[code], OPTIMISER_COLOURS[code], width=2,
-             dash=dash, hover="%{y:.4~g}")
+        line(
+            np.arange(len(values)),
+            np.maximum(values, 1e-12) if log else values,
+            names[code],
+            OPTIMISER_COLOURS[code],
+            width=2,
+            dash=dash,
+            hover="%{y:.4~g}",
+        )
         for (code, values), dash in zip(losses.items(), dashes, strict=False)
-    ]  # fmt: skip
+    ]
     y: dict[str, Any] = {}
     if log:  # a diverging loss must not flatten the other lines
         start = max(float(values[0]) for values in losses.values())
@@ -104,10 +131,15 @@ def schedules_figure(rates: Mapping[str, Array], *, names: Mapping[str, str], st
     """Learning rate by step, one line per schedule, with one step marked."""
     dashes = ("solid", "dash", "longdash", "dot")
     traces = [
-        line(np.arange(len(values)), values, names[code], hover="%{y:.4~g}",
-             line={"color": colour, "width": 2.5, "dash": dash, "shape": "hv" if code == "exponential" else "linear"})
+        line(
+            np.arange(len(values)),
+            values,
+            names[code],
+            hover="%{y:.4~g}",
+            line={"color": colour, "width": 2.5, "dash": dash, "shape": "hv" if code == "exponential" else "linear"},
+        )
         for (code, values), colour, dash in zip(rates.items(), SERIES, dashes, strict=False)
-    ]  # fmt: skip
+    ]
     return chart(traces, x_title=_("Step"), y_title=_("Learning rate"), keep="schedules", hover="x unified", height=380,
                  y={"range": [0, 1.08 * peak], "exponentformat": "power"}, shapes=[upright(step, GREEN, 2)])  # fmt: skip
 

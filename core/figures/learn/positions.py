@@ -64,8 +64,15 @@ def turn_figure(pair: Array, *, at: int, shift: int, turned: Array) -> go.Figure
               marker={"size": 18, "color": "rgba(0,0,0,0)", "line": {"color": GREEN, "width": 3}}),
     ]  # fmt: skip
     span = {"range": [-1.15 * radius, 1.15 * radius], "constrain": "domain"}
-    return chart(traces, x_title=_("Sine channel"), y_title=_("Cosine channel"), height=400, keep="turn", x=span,
-                 y=span | {"scaleanchor": "x"})  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Sine channel"),
+        y_title=_("Cosine channel"),
+        height=400,
+        keep="turn",
+        x=span,
+        y=span | {"scaleanchor": "x"},
+    )
 
 
 def balance_figure(content: Array, position: Array) -> go.Figure:
@@ -73,11 +80,19 @@ def balance_figure(content: Array, position: Array) -> go.Figure:
     traces: list[dict[str, Any]] = [
         line(np.arange(len(row)), row, name, colour, width=2, dash=dash, hover="%{y:.3f}")
         for name, row, colour, dash in (
-            (_("content"), content, VIOLET, "solid"), (_("scale × position"), position, ORANGE, "dash")
+            (_("content"), content, VIOLET, "solid"),
+            (_("scale × position"), position, ORANGE, "dash"),
         )
-    ]  # fmt: skip
-    return chart(traces, x_title=_("Position"), y_title=_("Root mean square"), height=300, hover="x unified", keep="balance",
-                 y={"rangemode": "tozero"})  # fmt: skip
+    ]
+    return chart(
+        traces,
+        x_title=_("Position"),
+        y_title=_("Root mean square"),
+        height=300,
+        hover="x unified",
+        keep="balance",
+        y={"rangemode": "tozero"},
+    )
 
 
 def positions_diagram(

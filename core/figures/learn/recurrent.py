@@ -61,9 +61,13 @@ def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit:
                  customdata=[list(steps)] * units, y=list(range(1, units + 1)), xaxis="x", yaxis=f"y{suffix}")
         )  # fmt: skip
         layout[f"yaxis{suffix}"] = {
-            "domain": domain, "autorange": "reversed", "showgrid": False, "nticks": 4, "automargin": False,
+            "domain": domain,
+            "autorange": "reversed",
+            "showgrid": False,
+            "nticks": 4,
+            "automargin": False,
             "dtick": max(1, units // 3),
-        }  # fmt: skip
+        }
         layout["annotations"].append(
             {"text": f"<b>{band.name}</b>", "xref": "x domain", "yref": f"y{suffix} domain", "x": 0, "y": 1, "xanchor": "left",
              "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
@@ -76,9 +80,14 @@ def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit:
     count = len(steps)
     every = max(1, -(-count // (30 if max(map(len, steps)) == 1 else 12)))  # as many as a phone's width holds apart
     layout["xaxis"] = {
-        "title": {"text": x_title}, "anchor": f"y{len(bands) if len(bands) > 1 else ''}", "showgrid": False, "tickmode": "array",
-        "tickvals": list(range(0, count, every)), "ticktext": list(steps[::every]), "tickangle": 0,
-    }  # fmt: skip
+        "title": {"text": x_title},
+        "anchor": f"y{len(bands) if len(bands) > 1 else ''}",
+        "showgrid": False,
+        "tickmode": "array",
+        "tickvals": list(range(0, count, every)),
+        "ticktext": list(steps[::every]),
+        "tickangle": 0,
+    }
     layout["shapes"].append(upright(at, ORANGE))
     return figure_of(traces, layout)
 
@@ -109,9 +118,16 @@ def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str, befo
     ]  # fmt: skip
     if before is not None:
         traces.append(_faded(before) | {"yaxis": "y2"})
-    return chart(traces, height=470, hover="x unified", keep="unit", xaxis={"title": {"text": x_title}, "anchor": "y2"},
-                 yaxis={"title": {"text": _("Gate")}, "domain": [0.55, 1], "range": [0, 1]},
-                 yaxis2={"title": {"text": _("State")}, "domain": [0, 0.47]}, shapes=[upright(at + 1, ORANGE)])  # fmt: skip
+    return chart(
+        traces,
+        height=470,
+        hover="x unified",
+        keep="unit",
+        xaxis={"title": {"text": x_title}, "anchor": "y2"},
+        yaxis={"title": {"text": _("Gate")}, "domain": [0.55, 1], "range": [0, 1]},
+        yaxis2={"title": {"text": _("State")}, "domain": [0, 0.47]},
+        shapes=[upright(at + 1, ORANGE)],
+    )
 
 
 def left_figure(rnn: Array, lstm: Array, *, chosen: str, x_title: str) -> go.Figure:
@@ -121,14 +137,28 @@ def left_figure(rnn: Array, lstm: Array, *, chosen: str, x_title: str) -> go.Fig
              fill="tozeroy" if name == chosen else "none")
         for name, values, colour in (("RNN", rnn, ORANGE), ("LSTM", lstm, BLUE))
     ]  # fmt: skip
-    return chart(traces, x_title=x_title, y_title=_("Left of the first input's change"), height=470, hover="x unified",
-                 keep="left", y={"rangemode": "tozero", "tickformat": ".0%"})  # fmt: skip
+    return chart(
+        traces,
+        x_title=x_title,
+        y_title=_("Left of the first input's change"),
+        height=470,
+        hover="x unified",
+        keep="left",
+        y={"rangemode": "tozero", "tickformat": ".0%"},
+    )
 
 
 def line_figure(values: Array, *, at: int, x_title: str, y_title: str) -> go.Figure:
     """One number per step."""
-    trace = line(np.arange(1, len(values) + 1), values, colour=BLUE, width=2, hover="%{x}: %{y:.3f}<extra></extra>",
-                 mode="lines+markers", marker={"size": 4})  # fmt: skip
+    trace = line(
+        np.arange(1, len(values) + 1),
+        values,
+        colour=BLUE,
+        width=2,
+        hover="%{x}: %{y:.3f}<extra></extra>",
+        mode="lines+markers",
+        marker={"size": 4},
+    )
     return chart([trace], x_title=x_title, y_title=y_title, height=220, keep=y_title, legend=False,
                  y={"automargin": False}, shapes=[upright(at + 1, ORANGE)], margin=SIDES)  # fmt: skip
 
@@ -151,8 +181,15 @@ def gradients_figure(*, rnn: Array, lstm: Array, attention: Array, forget: Array
              hover="%{y:.2e}", mode="lines+markers", marker={"size": 4 if dash == "solid" else 1})
         for name, values, colour, dash in rows
     ]  # fmt: skip
-    return chart(traces, x_title=x_title, y_title=_("Norm of the gradient"), height=420, hover="x unified", keep="gradients",
-                 y={"type": "log", "exponentformat": "power", "nticks": 8})  # fmt: skip
+    return chart(
+        traces,
+        x_title=x_title,
+        y_title=_("Norm of the gradient"),
+        height=420,
+        hover="x unified",
+        keep="gradients",
+        y={"type": "log", "exponentformat": "power", "nticks": 8},
+    )
 
 
 def rnn_diagram(x: Array, run: RNNTrace, terms: tuple[float, float, float], *, step: int, unit: int, write: Write) -> Diagram:

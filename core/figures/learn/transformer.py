@@ -35,8 +35,15 @@ def next_figure(probabilities: NDArray[np.floating], symbols: Sequence[str], *, 
     order = np.argsort(probabilities)[::-1][:8]
     labels = visible([symbols[int(index)] for index in order])
     colours = [BLUE if int(index) == chosen else GREY for index in order]
-    trace = bars(labels, probabilities[order], colour=colours, hover="%{x}: %{y:.4~g}<extra></extra>",
-                 text=[f"{value:.3g}" for value in probabilities[order]], textposition="outside", cliponaxis=False)  # fmt: skip
+    trace = bars(
+        labels,
+        probabilities[order],
+        colour=colours,
+        hover="%{x}: %{y:.4~g}<extra></extra>",
+        text=[f"{value:.3g}" for value in probabilities[order]],
+        textposition="outside",
+        cliponaxis=False,
+    )
     return chart([trace], x_title=_("Next symbol"), y_title=_("Probability"), keep="next", legend=False, height=300,
                  x={"type": "category"}, y={"range": [0, 1.12], "tickvals": [0, 0.25, 0.5, 0.75, 1]})  # fmt: skip
 
@@ -86,9 +93,15 @@ def decoding_play(captions: Sequence[str], *, start: int) -> Play:
 def encoder_map(weights: NDArray[np.floating], source: Sequence[str]) -> Matrix:
     """The encoder's self-attention over the characters, (S, S)."""
     return Matrix(
-        values=weights, name=_("Encoder self-attention"), columns=visible(source), rows=visible(source), signed=False,
-        x_title=_("Character looked at (key)"), y_title=_("Character (query)"), numbers=False,
-    )  # fmt: skip
+        values=weights,
+        name=_("Encoder self-attention"),
+        columns=visible(source),
+        rows=visible(source),
+        signed=False,
+        x_title=_("Character looked at (key)"),
+        y_title=_("Character (query)"),
+        numbers=False,
+    )
 
 
 def reading_figure(attention: NDArray[np.floating], relevance: NDArray[np.floating], source: Sequence[str]) -> go.Figure:
@@ -100,15 +113,20 @@ def reading_figure(attention: NDArray[np.floating], relevance: NDArray[np.floati
     places = list(range(len(source)))
     traces: list[dict[str, Any]] = [
         bars(places, attention, _("Attention weight"), BLUE, hover="%{y:.3~g}<extra></extra>"),
-        bars(places, relevance, _("Gradient x input of the log-odds (nats)"), ORANGE, hover="%{y:.3~g}<extra></extra>",
-             yaxis="y2"),
-    ]  # fmt: skip
+        bars(
+            places, relevance, _("Gradient x input of the log-odds (nats)"), ORANGE, hover="%{y:.3~g}<extra></extra>", yaxis="y2"
+        ),
+    ]
     ticks = {"tickmode": "array", "tickvals": places, "ticktext": visible(source), "tickangle": 0}
     largest = float(np.abs(relevance).max()) or 1.0
-    return chart(traces, keep="reading", height=360, xaxis={"title": {"text": _("Text read")}, "anchor": "y2", **ticks},
-                 yaxis={"title": {"text": _("Weight")}, "rangemode": "tozero", "domain": [0.55, 1]},
-                 yaxis2={"title": {"text": _("Nats")}, "range": [-1.1 * largest, 1.1 * largest], "domain": [0, 0.42],
-                         "zeroline": True})  # fmt: skip
+    return chart(
+        traces,
+        keep="reading",
+        height=360,
+        xaxis={"title": {"text": _("Text read")}, "anchor": "y2", **ticks},
+        yaxis={"title": {"text": _("Weight")}, "rangemode": "tozero", "domain": [0.55, 1]},
+        yaxis2={"title": {"text": _("Nats")}, "range": [-1.1 * largest, 1.1 * largest], "domain": [0, 0.42], "zeroline": True},
+    )
 
 
 def certainty_figure(dates: NDArray[np.floating], random_texts: NDArray[np.floating], *, here: float | None = None) -> go.Figure:
@@ -123,13 +141,25 @@ def certainty_figure(dates: NDArray[np.floating], random_texts: NDArray[np.float
     for values, name, colour in ((dates, _("Held-out dates"), BLUE), (random_texts, _("Random characters"), ORANGE)):
         share = np.histogram(values, edges)[0] / len(values)
         traces.append(
-            bars(middle, share, name, hover="%{x:.2f}: %{y:.1%}<extra>" + name + "</extra>",
-                 marker={"color": colour, "opacity": 0.85})
-        )  # fmt: skip
+            bars(
+                middle,
+                share,
+                name,
+                hover="%{x:.2f}: %{y:.1%}<extra>" + name + "</extra>",
+                marker={"color": colour, "opacity": 0.85},
+            )
+        )
     marked: dict[str, Any] = {}
     if here is not None:
-        note = {"x": here, "y": 1, "yref": "paper", "text": _("this text"), "showarrow": False,
-                "xanchor": "right" if here > 0.5 else "left", "yanchor": "bottom"}  # fmt: skip
+        note = {
+            "x": here,
+            "y": 1,
+            "yref": "paper",
+            "text": _("this text"),
+            "showarrow": False,
+            "xanchor": "right" if here > 0.5 else "left",
+            "yanchor": "bottom",
+        }
         marked = {"shapes": [upright(here, GREEN, 3)], "annotations": [note]}
     return chart(traces, x_title=_("Probability of the whole answer"), y_title=_("Share of the texts"), keep="certainty",
                  height=320, x={"range": [0, 1]}, y={"tickformat": ".0%"}, **marked)  # fmt: skip
@@ -138,21 +168,37 @@ def certainty_figure(dates: NDArray[np.floating], random_texts: NDArray[np.float
 def beam_figure(names: Sequence[str], probabilities: Sequence[float], *, finished: Sequence[bool]) -> go.Figure:
     """Probabilities of the sequences in a beam on a logarithmic axis, best on top; finished ones in blue."""
     order = list(range(len(names)))[::-1]
-    trace = bars([probabilities[index] for index in order], [f"{index + 1}. {names[index]}" for index in order],
-                 colour=[BLUE if finished[index] else GREY for index in order], hover="%{y}: %{x:.4~g}<extra></extra>",
-                 orientation="h", text=[f"{probabilities[index]:.3g}" for index in order], textposition="auto")  # fmt: skip
+    trace = bars(
+        [probabilities[index] for index in order],
+        [f"{index + 1}. {names[index]}" for index in order],
+        colour=[BLUE if finished[index] else GREY for index in order],
+        hover="%{y}: %{x:.4~g}<extra></extra>",
+        orientation="h",
+        text=[f"{probabilities[index]:.3g}" for index in order],
+        textposition="auto",
+    )
     low = float(np.log10(min([*probabilities, 1e-3])))
-    return chart([trace], x_title=_("Probability so far"), keep="beam", legend=False, height=80 + 44 * len(names),
-                 x={"type": "log", "range": [low - 0.3, 0.05], "nticks": 6},
-                 y={"type": "category", "tickfont": {"family": "monospace", "size": 14}})  # fmt: skip
+    return chart(
+        [trace],
+        x_title=_("Probability so far"),
+        keep="beam",
+        legend=False,
+        height=80 + 44 * len(names),
+        x={"type": "log", "range": [low - 0.3, 0.05], "nticks": 6},
+        y={"type": "category", "tickfont": {"family": "monospace", "size": 14}},
+    )
 
 
 def vectors(stages: Mapping[str, NDArray[np.floating]]) -> Matrix:
     """A vector's stages on its way through a layer, one row per stage, (width,) by name."""
     return Matrix(
-        values=np.stack(list(stages.values())), name=_("One vector through the layer"), rows=list(stages), x_title=_("Channel"),
-        top=3.0, numbers=False,
-    )  # fmt: skip
+        values=np.stack(list(stages.values())),
+        name=_("One vector through the layer"),
+        rows=list(stages),
+        x_title=_("Channel"),
+        top=3.0,
+        numbers=False,
+    )
 
 
 def transformer_diagram(

@@ -13,6 +13,6 @@ Said = dict[str, Message]
 """The true sentences, their numbers filled in, by the claims' names, which are a part's own."""
 
 
-def told(said: Said) -> list[Message]:
+def sentences_of(said: Said) -> list[Message]:
     """The sentences alone."""
     return list(said.values())

@@ -40,8 +40,9 @@ def _masked(read: Reading) -> Said:
     if not mask.all():
         said["masked"] = compose(
             "The mask rules out {count} of {all} pairs: their score is minus infinity, and their weight exactly 0.",
-            count=int((~mask).sum()), all=mask.size,
-        )  # fmt: skip
+            count=int((~mask).sum()),
+            all=mask.size,
+        )
     return said
 
 
@@ -68,21 +69,31 @@ def softmax(read: Reading) -> Said:
         said["one winner"] = compose(
             "Lower the temperature and the row of “{query}” ends on “{key}” (entropy 0); raise it and the {count} keys that it "
             "may look at count alike (entropy ln {count} = {even:.3f}).",
-            query=query, key=read.named(first), count=count, even=math.log(count),
-        )  # fmt: skip
+            query=query,
+            key=read.named(first),
+            count=count,
+            even=math.log(count),
+        )
     elif 1 < len(first) < count:
         said["several winners"] = compose(
             "Lower the temperature and the row of “{query}” ends on the {ties} keys whose scores are equal, {keys} (entropy "
             "ln {ties} = {low:.3f}); raise it and the {count} keys that it may look at count alike (entropy ln {count} = "
             "{even:.3f}).",
-            query=query, keys=read.named(first), ties=len(first), low=math.log(len(first)), count=count, even=math.log(count),
-        )  # fmt: skip
+            query=query,
+            keys=read.named(first),
+            ties=len(first),
+            low=math.log(len(first)),
+            count=count,
+            even=math.log(count),
+        )
     elif count:
         said["all alike"] = compose(
             "All {count} scores of “{query}” are equal, and so are its weights at every temperature (entropy ln {count} = "
             "{even:.3f}).",
-            query=query, count=count, even=math.log(count),
-        )  # fmt: skip
+            query=query,
+            count=count,
+            even=math.log(count),
+        )
     return said | _masked(read)
 
 
@@ -96,8 +107,9 @@ def heads(read: Reading) -> Said:
         said["several"] = compose(
             "Each of the {count} heads has a map of its own and reads its own columns of Q, K and V (columns a head: {width}). "
             "Their outputs stand side by side in Z until W_O mixes them.",
-            count=count, width=read.steps.key_width,
-        )  # fmt: skip
+            count=count,
+            width=read.steps.key_width,
+        )
     return said
 
 
@@ -115,18 +127,22 @@ def roles(study: RoleStudy, role: Role, factor: float) -> Said:
     elif role == "v":
         said["value"] = compose(
             "{rows} of {all} rows of weights changed, and {outputs} of {all} words' outputs.",
-            rows=rows, outputs=outputs, all=len(changed),
-        )  # fmt: skip
+            rows=rows,
+            outputs=outputs,
+            all=len(changed),
+        )
     elif role == "k":
         said["key"] = compose(
             "One column of the scores changed, the word's. Each row of weights still sums to 1, so weights changed in {columns} "
             "of {all} columns.",
-            columns=columns, all=len(changed),
-        )  # fmt: skip
+            columns=columns,
+            all=len(changed),
+        )
     else:
         said["query"] = compose(
             "One row of the scores changed, the word's, and with it {rows} of {all} rows of weights: all other words look as "
             "before.",
-            rows=rows, all=len(changed),
-        )  # fmt: skip
+            rows=rows,
+            all=len(changed),
+        )
     return said

@@ -25,8 +25,11 @@ def softmax(one: Example) -> Said:
     said["factor"] = compose(
         "A weight is a factor of its score's gradient: the smallest, {small:.2g}, gets {little:.2g}, the largest, "
         "{large:.2g}, gets {much:.2g}.",
-        small=small, little=little, large=large, much=much,
-    )  # fmt: skip
+        small=small,
+        little=little,
+        large=large,
+        much=much,
+    )
     return said
 
 
@@ -65,11 +68,16 @@ def ffn(one: Example) -> Said:
     said["off"] = compose(
         "Of the {all} slopes {off} are under {limit:g} in size: such a unit is off for its token, and next to nothing "
         "comes through it to W_1.",
-        off=int((slopes < OFF).sum()), all=slopes.size, limit=OFF,
-    )  # fmt: skip
+        off=int((slopes < OFF).sum()),
+        all=slopes.size,
+        limit=OFF,
+    )
     return said
 
 
 CLAIMS: Final[Mapping[Part, Callable[[Example], Said]]] = {
-    "softmax": softmax, "layer_norm": layer_norm, "attention": attention, "ffn": ffn,
-}  # fmt: skip
+    "softmax": softmax,
+    "layer_norm": layer_norm,
+    "attention": attention,
+    "ffn": ffn,
+}

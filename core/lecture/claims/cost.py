@@ -14,6 +14,10 @@ def growth(layer: Layer) -> Said:
     said["shares"] = compose(
         "With T = {t} and D = {d} the scores take {scores:.1f} %, the projections {projections:.1f} % and the feed-forward "
         "network {feed:.1f} % of the layer.",
-        t=layer.tokens, d=layer.width, scores=scores, projections=projections, feed=feed,
-    )  # fmt: skip
+        t=layer.tokens,
+        d=layer.width,
+        scores=scores,
+        projections=projections,
+        feed=feed,
+    )
     return said

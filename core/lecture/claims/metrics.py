@@ -19,15 +19,20 @@ def entry(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> Said:
     elif cell.same:
         said["same"] = compose(
             "`{reference}` equals `{hypothesis}`: the diagonal entry, {value}, is copied.",
-            reference=reference[cell.row - 1], hypothesis=hypothesis[cell.column - 1], value=cell.diagonal,
-        )  # fmt: skip
+            reference=reference[cell.row - 1],
+            hypothesis=hypothesis[cell.column - 1],
+            value=cell.diagonal,
+        )
     else:
         said["differ"] = compose(
             "`{reference}` differs from `{hypothesis}`: 1 + the least of {deletion} (above, a deletion), {insertion} (to the "
             "left, an insertion) and {diagonal} (diagonal, a substitution).",
-            reference=reference[cell.row - 1], hypothesis=hypothesis[cell.column - 1],
-            deletion=cell.deletion, insertion=cell.insertion, diagonal=cell.diagonal,
-        )  # fmt: skip
+            reference=reference[cell.row - 1],
+            hypothesis=hypothesis[cell.column - 1],
+            deletion=cell.deletion,
+            insertion=cell.insertion,
+            diagonal=cell.diagonal,
+        )
     return said
 
 

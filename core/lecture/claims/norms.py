@@ -41,9 +41,9 @@ def softmax(scores: Array, plain: Array) -> Said:
     top = float(scores.max())
     if (plain != plain).any():
         said["overflow"] = compose(
-            "The largest score is {top:.0f}: e to that power does not fit into float32, and the plain form is \"not a number\".",
+            'The largest score is {top:.0f}: e to that power does not fit into float32, and the plain form is "not a number".',
             top=top,
-        )  # fmt: skip
+        )
     else:
         said["fits"] = compose(
             "The largest score is {top:.0f}: e to that power fits into float32, and the plain form is right, too.", top=top
@@ -56,8 +56,10 @@ def dropout(one: DropoutExample) -> Said:
     said: Said = {}
     said["spread"] = compose(
         "Over {draws} draws the mean of 64 ones is {mean:.3f}, and its spread {spread:.3f}.",
-        draws=len(one.means), mean=float(one.means.mean()), spread=float(one.means.std()),
-    )  # fmt: skip
+        draws=len(one.means),
+        mean=float(one.means.mean()),
+        spread=float(one.means.std()),
+    )
     return said
 
 
@@ -69,13 +71,21 @@ def depth(post: Stack, pre: Stack, means: tuple[Array, Array]) -> Said:
         "From {few} to {many} layers the last layer's gradient goes from {post_first:.2f} to {post_last:.2f} in post-norm and "
         "from {pre_first:.2f} to {pre_last:.2f} in pre-norm (mean of {draws} draws). At {many} layers post-norm's is {ratio:.1f} "
         "times pre-norm's; both bounds are apart by the root of {many}, {root:.1f}.",
-        few=DEPTHS[0], many=DEPTHS[-1], draws=DRAWS, post_first=float(post_first), post_last=float(post_last),
-        pre_first=float(pre_first), pre_last=float(pre_last), ratio=float(post_last / pre_last), root=math.sqrt(DEPTHS[-1]),
-    )  # fmt: skip
+        few=DEPTHS[0],
+        many=DEPTHS[-1],
+        draws=DRAWS,
+        post_first=float(post_first),
+        post_last=float(post_last),
+        pre_first=float(pre_first),
+        pre_last=float(pre_last),
+        ratio=float(post_last / pre_last),
+        root=math.sqrt(DEPTHS[-1]),
+    )
     said["activations"] = compose(
         "Post-norm rescales each sum: its activations end at {post:.2f}, those of the pre-norm stack at {pre:.2f}.",
-        post=float(post.activations[-1]), pre=float(pre.activations[-1]),
-    )  # fmt: skip
+        post=float(post.activations[-1]),
+        pre=float(pre.activations[-1]),
+    )
     return said
 
 
@@ -91,18 +101,21 @@ def init(signal: Signal) -> Said:
         said["scattered"] = compose(
             "The chosen line stays level ({kept:.2g} times its beginning) and yet passes no signal on: its units are saturated, "
             "and inputs 0.001 apart end {apart:.2g} apart.",
-            kept=kept, apart=apart,
-        )  # fmt: skip
+            kept=kept,
+            apart=apart,
+        )
     elif gain < 1 / KEPT:
         said["forgotten"] = compose(
             "The chosen line stays level ({kept:.2g} times its beginning) and yet passes no signal on: inputs 0.001 apart end "
             "{apart:.2g} apart, as all inputs lead to nearly the same output.",
-            kept=kept, apart=apart,
-        )  # fmt: skip
+            kept=kept,
+            apart=apart,
+        )
     else:
         said["passed on"] = compose(
             "The chosen line stays level ({kept:.2g} times its beginning), and differences pass: inputs 0.001 apart end "
             "{apart:.2g} apart.",
-            kept=kept, apart=apart,
-        )  # fmt: skip
+            kept=kept,
+            apart=apart,
+        )
     return said

@@ -22,8 +22,10 @@ def surface(of: Surface, walks: Mapping[OptimiserName, OptimiserWalk], decay: fl
     said["decay"] = compose(
         "AdamW's decay also pulls towards the origin: after {steps} steps AdamW stands {adamw:.2g} from the nearest minimum, "
         "Adam {adam:.2g}.",
-        steps=len(walks["adamw"].points) - 1, adamw=adamw, adam=adam,
-    )  # fmt: skip
+        steps=len(walks["adamw"].points) - 1,
+        adamw=adamw,
+        adam=adam,
+    )
     return said
 
 
@@ -33,6 +35,8 @@ def clipping(walk: OptimiserWalk, largest: float | None) -> Said:
     if largest is not None:
         said["clipped"] = compose(
             "The gradient's norm is capped at {largest:g}: SGD's was above that in {count} of {all} steps. Its direction stays.",
-            largest=largest, count=int((walk.gradients > largest).sum()), all=len(walk.gradients),
-        )  # fmt: skip
+            largest=largest,
+            count=int((walk.gradients > largest).sum()),
+            all=len(walk.gradients),
+        )
     return said

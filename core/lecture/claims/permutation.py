@@ -35,8 +35,10 @@ def rows(shuffle: Shuffle) -> Said:
     else:
         said["other"] = compose(
             "Z' is not PZ. Words with another output: {count} of {all}; the largest difference is {most:.3g}.",
-            all=len(shuffle.p), count=int((np.abs(shuffle.off).max(axis=1) > EXACT).sum()), most=shuffle.rows,
-        )  # fmt: skip
+            all=len(shuffle.p),
+            count=int((np.abs(shuffle.off).max(axis=1) > EXACT).sum()),
+            most=shuffle.rows,
+        )
     return said | _why(shuffle)
 
 
@@ -72,8 +74,9 @@ def table(compared: Sequence[Shuffle]) -> Said:
     if not said:
         said["broken"] = compose(
             "For this order, positions break: {positions}. A causal mask that stays where it is breaks: {mask}.",
-            positions=_broken(compared[1]), mask=_broken(compared[2]),
-        )  # fmt: skip
+            positions=_broken(compared[1]),
+            mask=_broken(compared[2]),
+        )
     if compared[3].equivariant and compared[3].invariant:
         said["along"] = compose("A mask that is shuffled along (PMPᵀ) forbids the same pairs of words, and both properties hold.")
     return said

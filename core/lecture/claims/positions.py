@@ -29,8 +29,10 @@ def matrix(encoded: Array, base: float | None) -> Said:
     if still := positions.still_channels(encoded):
         said["still"] = compose(
             "{count} of {all} channels hardly change over {length} positions.",
-            count=still, all=width, length=length,
-        )  # fmt: skip
+            count=still,
+            all=width,
+            length=length,
+        )
     else:
         said["moving"] = compose("All {all} channels change over {length} positions.", all=width, length=length)
     return said
@@ -43,8 +45,9 @@ def waves(encoded: Array, base: float | None, pair: int) -> Said:
         column = encoded[:, 2 * pair]
         said["learned"] = compose(
             "Learned channels are no waves: channel {channel} correlates with itself one position on by {echo:.2f}.",
-            channel=2 * pair, echo=float(np.corrcoef(column[:-1], column[1:])[0, 1]),
-        )  # fmt: skip
+            channel=2 * pair,
+            echo=float(np.corrcoef(column[:-1], column[1:])[0, 1]),
+        )
         return said
     wave = float(positions.wavelengths(encoded.shape[1], base=base)[pair])
     if wave <= len(encoded) - 1:
@@ -54,8 +57,9 @@ def waves(encoded: Array, base: float | None, pair: int) -> Said:
     else:
         said["too long"] = compose(
             "The wave of pair {pair} is {wave:,.1f} positions long, longer than the sequence, and does not come round in it.",
-            pair=pair, wave=wave,
-        )  # fmt: skip
+            pair=pair,
+            wave=wave,
+        )
     return said
 
 
@@ -100,8 +104,9 @@ def scale(without: Balance, added: Balance) -> Said:
         said["band"] = compose(
             "The positions add a band along the diagonal: without them the mean cosine of neighbouring rows is {before:.2f} "
             "above that of rows half the sequence apart, with them {after:.2f}.",
-            before=before, after=after,
-        )  # fmt: skip
+            before=before,
+            after=after,
+        )
     else:
         said["none"] = compose(
             "At this scale the positions add no band along the diagonal: neighbouring rows are hardly more alike than by their "
@@ -115,6 +120,7 @@ def listing(base: float) -> Said:
     said: Said = {}
     said["base squared"] = compose(
         "The listing's waves are the standard ones with the base squared, {squared:,.0f} instead of {base:,.0f}.",
-        squared=base**2, base=base,
-    )  # fmt: skip
+        squared=base**2,
+        base=base,
+    )
     return said

@@ -26,8 +26,10 @@ def rnn(h: Array, back: Array) -> Said:
     if back.any():
         said["mixes"] = compose(
             "Each step takes tanh of the input's part plus the state's: {count} of the {all} numbers of h lie beyond ±{limit:g}.",
-            count=int((np.abs(h) > BEYOND).sum()), all=h.size, limit=BEYOND,
-        )  # fmt: skip
+            count=int((np.abs(h) > BEYOND).sum()),
+            all=h.size,
+            limit=BEYOND,
+        )
     else:
         said["forgets"] = compose("All recurrent weights are 0: a state depends on its own step's input alone.")
     return said
@@ -39,9 +41,13 @@ def lstm(unit: int, forget: Array, entering: Array) -> Said:
     said["gates"] = compose(
         "In unit {unit}, f lies between {f_low:.2f} and {f_high:.2f} and i between {i_low:.2f} and {i_high:.2f}; of a number "
         "in its cell at the first step the forget gates leave {kept:.2g} at the last.",
-        unit=unit, f_low=float(forget.min()), f_high=float(forget.max()), i_low=float(entering.min()),
-        i_high=float(entering.max()), kept=float(np.prod(forget[1:])),
-    )  # fmt: skip
+        unit=unit,
+        f_low=float(forget.min()),
+        f_high=float(forget.max()),
+        i_low=float(entering.min()),
+        i_high=float(entering.max()),
+        kept=float(np.prod(forget[1:])),
+    )
     return said
 
 
@@ -63,18 +69,19 @@ def gradient(back: ThroughTime) -> Said:
         said["matrix shrinks"] = compose(
             "W_hh alone, without the slopes 1 − h² of the units, would let it fall by {powers:.1f} powers of ten.",
             powers=-math.log10(back.matrix),
-        )  # fmt: skip
+        )
     elif back.matrix >= 1:
         said["matrix stretches"] = compose(
             "W_hh alone, without the slopes 1 − h² of the units, would let it rise by {powers:.1f} powers of ten.",
             powers=math.log10(back.matrix),
-        )  # fmt: skip
+        )
     if back.lstm[0] > 0 < back.lstm[-1]:
         said["lstm"] = compose(
             "The LSTM's first norm is 10 to the power of {lstm:.1f} times its last, the product of its forget gates (dashed) 10 "
             "to the power of {gates:.1f}: the gates pass on the cell, and what the state does to the gates comes on top.",
-            lstm=-powers(back.lstm), gates=math.log10(back.forget[0]),
-        )  # fmt: skip
+            lstm=-powers(back.lstm),
+            gates=math.log10(back.forget[0]),
+        )
     if back.attention.max() > 0:
         said["attention"] = compose(
             "Attention reads every step directly: its smallest norm is {share:.2g} of its largest.",

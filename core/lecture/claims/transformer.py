@@ -20,8 +20,12 @@ def decode(cross: Any, step: int, text: Sequence[str], answer: str) -> Said:
     most = [int(row.argmax()) for row in cross]
     said["row"] = compose(
         "The outlined row, symbol {symbol}, looks most at character {place} of {count}, “{character}”, with {weight:.2f}.",
-        symbol=step + 1, place=most[step] + 1, count=len(text), character=text[most[step]], weight=float(cross[step].max()),
-    )  # fmt: skip
+        symbol=step + 1,
+        place=most[step] + 1,
+        count=len(text),
+        character=text[most[step]],
+        weight=float(cross[step].max()),
+    )
     if [len(field) for field in answer.split("-")] == [4, 2, 2]:
         said["fields"] = compose(
             "The year's four symbols look most at characters {year}, the month's two at {month}, the day's two at {day}.",
@@ -57,8 +61,9 @@ def compared(best: DateHypothesis, greedy: DateHypothesis) -> Said:
     elif lost(best, greedy):
         said["worse"] = compose(
             "The beam ends in {other}, less probable than the greedy {answer}, whose beginning it dropped.",
-            other=other, answer=answer,
-        )  # fmt: skip
+            other=other,
+            answer=answer,
+        )
     else:
         said["better"] = compose("The beam ends in {other}, more probable than the greedy {answer}.", other=other, answer=answer)
     return said

@@ -190,11 +190,11 @@ def score_day(
     first = first_scored(rows, models.values()) if seen else 0
     entry = entry_of(reference, by.market or day.name, named=by.market is not None)
 
-    def moved(place: int) -> Callable[[int, int], None] | None:
+    def report(place: int) -> Callable[[int, int], None] | None:
         return progress and (lambda done, total: progress(place * total + done, len(models) * total))
 
     index = reference.head(*by.head)
-    predicted = predict_scorable(reference, rows, entry, first=first, every=by.every, heads=[index], progress=moved(0))
+    predicted = predict_scorable(reference, rows, entry, first=first, every=by.every, heads=[index], progress=report(0))
     truth, momentum, alpha = predicted.truth[:, index], predicted.momentum[:, index], entry.alphas[index]
     answers, about = {first_name: predicted.answers(index)}, dict[str, Any](call=entry.rules[index].kind)
     if by.thresholds is None:
@@ -205,7 +205,7 @@ def score_day(
         truth, alpha, about = again.truth, again.alpha, about | recalibrated
         momentum = momentum if by.thresholds == "card" else momentum_calls(rows, by.head[1], alpha)[predicted.rows]
     for place, (name, other) in enumerate(others, 1):
-        mine = predict_rows(other, rows, other.market(day.name), first=first, every=by.every, progress=moved(place))
+        mine = predict_rows(other, rows, other.market(day.name), first=first, every=by.every, progress=report(place))
         answers[name] = _aligned(mine.answers(other.head(*by.head)), mine.rows, predicted.rows)
     answers |= naive_answers(predicted.timestamps, truth, momentum, by.head[1])
     table = _table(by.head, predicted, rows, truth, answers, reference.window)[scored]

@@ -255,7 +255,7 @@ class Scoreboard:
         self._mids: deque[float] = deque(maxlen=self._longest + smoothing_steps(self._longest) + 1)
         self._numbers: deque[int | None] = deque(maxlen=self._longest + 1)
         self._made: deque[tuple[RowAnswers, RuleState] | None] = deque(maxlen=self._longest)
-        self._taken: tuple[int, FloatArray] | None = None  # predictions when it was computed, and the result
+        self._taker_results: tuple[int, FloatArray] | None = None  # predictions when it was computed, and the result
 
     def gap(self) -> None:
         """A gap in the rows: predictions not yet resolved stay unscored, since their future was not seen."""
@@ -335,18 +335,18 @@ class Scoreboard:
         """Returns what computes one head's probabilities as written and recalibrated, side by side, by what is known now."""
         return partial(adaptive_scores, copy(self._adaptive[head]), self.log.tail(), head)
 
-    def taken(self) -> FloatArray:
+    def taker_results(self) -> FloatArray:
         """(heads, 3): trades by the answers' calls of the last four hours, their mean result in basis points, its half-width.
 
         Before fees. The half-width is that of the mean's 95 % interval by Student's t, as trades do not overlap; NaN for fewer
         than two trades, as the mean is for none. Computed every `TAKER_STEPS` predictions.
         """
-        if self._taken is None or self.log.count - self._taken[0] >= TAKER_STEPS:
+        if self._taker_results is None or self.log.count - self._taker_results[0] >= TAKER_STEPS:
             rows = self.log.tail(VALUED)
             results = []
             for index, (_, horizon) in enumerate(self.heads):
                 gross = trades(answered_calls(rows, index, horizon))[1]
                 mean, low, high = mean_interval(gross)
                 results.append((len(gross), mean, (high - low) / 2))
-            self._taken = self.log.count, np.array(results)
-        return self._taken[1].copy()
+            self._taker_results = self.log.count, np.array(results)
+        return self._taker_results[1].copy()

@@ -43,7 +43,7 @@ class Listing:
             self._was_active, self._disbelieved = True, False
         self.halted = halted and not self._disbelieved
 
-    def moved(self) -> None:
+    def book_changed(self) -> None:
         """The book of a halted market changed: orders are taken back in a halt, too, but where there was nothing else ever."""
         if not self._was_active:
             self.traded()

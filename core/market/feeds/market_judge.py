@@ -141,7 +141,7 @@ class MarketJudge:
             raise OutOfStep("{symbol} has moved past the levels {name} had sent", symbol=self.symbol, name=self.name)
         before, self.last = self.last, self.depth.without_unknown(snapshot)
         if self.halted and before is not None and not np.array_equal(before.levels, self.last.levels):
-            self.memory.listing.moved()
+            self.memory.listing.book_changed()
             await self.heed_list(0.0)
         self.compared_s = self.compared_s or time.monotonic()
         if not self.confirms():

@@ -78,7 +78,7 @@ def _run(
     options |= {"files": {name: str(path.resolve()) for name, path in files.items()}}
     about = {"files": ", ".join(files), "count": limits.seconds}
     try:
-        made: dict[str, Any] = _pool.run(function, b"", options, limits, told=wait, progress=("progress", share))
+        made: dict[str, Any] = _pool.run(function, b"", options, limits, report=wait, progress=("progress", share))
         return made
     except Stopped as stopped:
         if stopped.reason == "refused":

@@ -13,7 +13,7 @@ from core.lecture import attention_steps, roles, tokens
 def test_only_values_leave_the_weights_alone(role: roles.Role) -> None:
     x, weights = tokens.embed(["a", "b", "c", "d"], 4), attention_steps.random_weights(4)
     study = roles.role_study(x, weights, role=role, word=1, factor=3.0)
-    moved, mixed = study.moved
+    moved, mixed = study.largest_changes
     assert (moved == 0) == (role == "v") and mixed > 1e-3
     q, k, v = (torch.tensor(study.after[one]) for one in ("q", "k", "v"))
     after = torch.nn.functional.scaled_dot_product_attention(q, k, v).numpy()

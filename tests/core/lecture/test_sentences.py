@@ -43,8 +43,8 @@ def test_the_lstm_reaches_further_back_than_the_rnn(seed: int) -> None:
     x = recurrence.wave(40, period=12.0)
     lstm = recurrence.shift_weight(recurrence.random_lstm(1, seed=seed), "b_f", FORGET_BIAS)
     back = recurrence.gradients_through_time(x, recurrence.random_rnn(1, seed=seed), lstm, seed=seed)
-    assert back.lstm[0] > 50 * back.rnn[0] and back.reach("lstm") > 2 * back.reach("rnn")
-    assert back.reach("attention") == len(x)
+    assert back.lstm[0] > 50 * back.rnn[0] and back.steps_remembered("lstm") > 2 * back.steps_remembered("rnn")
+    assert back.steps_remembered("attention") == len(x)
 
 
 def test_how_gradients_fall_at_the_pages_opening() -> None:

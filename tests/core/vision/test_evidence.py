@@ -185,11 +185,11 @@ def test_evidence_tells_how_far_it_is_and_can_be_stopped() -> None:
     analysis = analyse(load_classifier(), gallery()[0][0])
     told: list[float] = []
     whole = evidence(analysis, analysis.likeliest).importance["occlusion"]
-    np.testing.assert_allclose(losses_without(analysis, analysis.likeliest, told=told.append), whole, atol=1e-6)
+    np.testing.assert_allclose(losses_without(analysis, analysis.likeliest, report=told.append), whole, atol=1e-6)
     assert told[0] == 0 and told == sorted(told) and told[-1] < 1
 
     def stop(_share: float) -> None:
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        losses_without(analysis, analysis.likeliest, told=stop)
+        losses_without(analysis, analysis.likeliest, report=stop)

@@ -33,7 +33,7 @@ def recalibration_page(session, choices):  # type: ignore[no-untyped-def]  # the
 def value_page(session, choices):  # type: ignore[no-untyped-def]
     from pages.markets import call_value
 
-    call_value.show(session, choices)
+    call_value.draw_call_value(session, choices)
 
 
 def calls_page(session, choices):  # type: ignore[no-untyped-def]

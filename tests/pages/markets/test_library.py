@@ -86,7 +86,7 @@ def chosen_page() -> None:
 
     library_actions.announce()
     if entries := list_recordings(library_folder()):
-        library_actions.show(library_folder(), entries)
+        library_actions.draw_actions(library_folder(), entries)
 
 
 def test_recordings_are_deleted_once_it_was_asked_twice(folder: Path) -> None:

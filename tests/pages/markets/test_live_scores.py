@@ -30,7 +30,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> MarketSession:
 def page(session, choices, zone):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
     from pages.markets import live_scores
 
-    live_scores.show(session, choices, zone)
+    live_scores.draw_scores(session, choices, zone)
 
 
 def opened(session: MarketSession, zone: str = "UTC") -> AppTest:

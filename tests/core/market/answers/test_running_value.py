@@ -103,7 +103,7 @@ def test_a_takers_trades_are_those_of_a_loop(board: Scoreboard, head: int) -> No
             received = rows["mid"][i + horizon] - (call - 1) * rows["spread"][i + horizon] / 2
             results.append((call - 1) * (received - paid) / rows["mid"][i] * 1e4)
             free = i + horizon
-    count, mean, reach = board.taken()[head]
+    count, mean, reach = board.taker_results()[head]
     assert count == len(results) > 50 and (rows["answered"] == -1).any()
     assert mean == pytest.approx(np.mean(results), rel=1e-9)
     low, high = stats.t.interval(0.95, len(results) - 1, loc=mean, scale=stats.sem(results))
@@ -114,7 +114,7 @@ def test_a_takers_result_is_computed_anew_every_half_minute() -> None:
     board, counts = Scoreboard(HEADS, ALPHAS), []
     for i in range(200, 200 + 3 * TAKER_STEPS):
         board.step(int(ROWS.timestamps[i]), float(ROWS.mid[i]), ANSWERS, i)
-        counts.append(board.taken()[1, 0])
+        counts.append(board.taker_results()[1, 0])
     changes = np.flatnonzero(np.diff(counts)) + 1
     assert set(changes.tolist()) == {TAKER_STEPS, 2 * TAKER_STEPS}  # the first was computed at the first row
 
@@ -133,7 +133,7 @@ def test_a_session_without_outcomes_has_no_scores() -> None:
     board.step(0, 100.0, replace(ANSWERS), 0, spread=0.5)
     found = board.adaptive(0)()
     assert np.isnan([found.written.log_loss, found.adapted.log_loss]).all()
-    assert np.isnan(board.taken()[0, 1:]).all()
+    assert np.isnan(board.taker_results()[0, 1:]).all()
 
 
 @pytest.mark.parametrize("head", [0, 1])
@@ -158,5 +158,5 @@ def test_the_calls_of_the_day_are_those_behind_what_a_call_was_worth(head: int) 
     found = traded_calls(rows, head, horizon)
     assert len(expected) > 5
     np.testing.assert_allclose(found.to_numpy(dtype=float), np.array(expected, dtype=float), atol=1e-6)
-    trades_made, mean, _reach = board.taken()[head]
+    trades_made, mean, _reach = board.taker_results()[head]
     assert (trades_made, mean) == (len(found), pytest.approx(found["result_bps"].mean()))

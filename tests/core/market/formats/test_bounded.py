@@ -16,7 +16,7 @@ import pytest
 
 from core.market.formats import bounded, conversion, tables
 from core.market.formats.tables import FormatError
-from core.workers import Budget, untold
+from core.workers import Budget, unreported
 from pages.shared.navigation import ROOT
 from tests.core.market.formats.test_conversion import SAMPLE
 
@@ -125,7 +125,7 @@ def test_who_goes_away_ends_the_process_and_a_third_file_waits(tmp_path: Path) -
 
     def gone(share: float) -> None:
         with (
-            bounded._pool._turns.hold_place("", untold),
+            bounded._pool._turns.hold_place("", unreported),
             pytest.raises(FormatError, match="2 files are being read on this server already") as refused,
         ):
             bounded.inspect(files)
