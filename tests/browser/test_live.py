@@ -13,7 +13,7 @@ from core.market.depth import RecordedDepth
 from core.market.feeds.trades import trades_path
 from core.market.store.index import find_recording, recordings
 from pages.markets.toolbar import OPENS_WITH
-from tests.browser.conftest import NewPage, SamePage, navigate
+from tests.browser.conftest import NewPage, SamePage, navigate, settled
 from tests.browser.reader import PATIENCE_MS, place
 from tests.browser.server import AppServer
 from tests.core.market.helpers import read_trades
@@ -348,6 +348,7 @@ def test_dates_and_prices_are_written_as_the_reader_writes_them(
 
 def test_playback_belongs_to_a_viewer(new_page: NewPage, app: AppServer) -> None:
     live, other = (opened(new_page(app, "/live")) for _ in range(2))
+    settled(live)
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
     wait_for_steps(other, 4)
@@ -365,6 +366,7 @@ def test_playback_belongs_to_a_viewer(new_page: NewPage, app: AppServer) -> None
 
 def test_a_shared_playback_is_one_for_all(new_page: NewPage, app: AppServer) -> None:
     one, two = (opened(new_page(app, "/live?with=classroom")) for _ in range(2))
+    settled(one)
     one.get_by_role("button", name="Pause").click()
     wait_for_status(one, "Paused")
     wait_for_status(two, "Paused")
