@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.cli import COMMANDS, main, options, record, told, train
+from core.cli import COMMANDS, exit_code, main, options, record, train
 from core.explain import faithfulness
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.simulated import SimulatedFeed
@@ -225,20 +225,20 @@ def test_what_goes_wrong_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> 
 
         return run
 
-    assert told(without("av"), "mine") == told(without("sklearn"), "mine") == 2
+    assert exit_code(without("av"), "mine") == exit_code(without("sklearn"), "mine") == 2
     assert capsys.readouterr().err.splitlines() == [
         f"mine: av is not installed: pip install av=={version('av')} installs it",
         f"mine: scikit-learn is not installed: pip install scikit-learn=={version('scikit-learn')} installs it",
     ]
     with pytest.raises(ModuleNotFoundError):
-        told(without("core.nothing"), "mine")
+        exit_code(without("core.nothing"), "mine")
 
 
 def test_a_file_that_is_not_there_is_named(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def run() -> None:
         Path("A.npz").read_bytes()
 
-    assert told(run, "mine") == 2 and capsys.readouterr().err == "mine: there is no A.npz\n"
+    assert exit_code(run, "mine") == 2 and capsys.readouterr().err == "mine: there is no A.npz\n"
 
 
 def test_progress_is_on_standard_error_from_the_first_count_on(capsys: pytest.CaptureFixture[str]) -> None:
