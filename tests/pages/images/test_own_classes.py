@@ -103,7 +103,7 @@ def test_shots_of_both_classes_teach_them_without_a_press(monkeypatch: pytest.Mo
         heads.append(head)
         return None, held.pop(0) if held else None
 
-    monkeypatch.setattr(live_camera, "show", camera)
+    monkeypatch.setattr(live_camera, "garment_camera", camera)
     app = opened()
     app.text_input(key="own_names").set_value("upright, level").run()
     app.button(key="own_film").click().run()
