@@ -95,7 +95,7 @@ export class LiveCamera {
   }
 
   connect() {
-    const url = new URL(this.address, window.__streamlit.BACKEND_BASE_URL);
+    const url = window.observatoryAddress(this.address);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(url);
     this.socket = socket;

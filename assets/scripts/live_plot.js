@@ -146,7 +146,7 @@ class LivePlot {
   async prepare({ play }) {
     if (!play) return;
     if (!this.player) {
-      const { Player } = await import(new URL(play.script, window.__streamlit.BACKEND_BASE_URL).href);
+      const { Player } = await import(window.observatoryAddress(play.script));
       this.player = new Player(this);
     }
     this.player.take(play);
@@ -235,7 +235,7 @@ class LivePlot {
       await Plotly.downloadImage(figure, { format, filename, width, height, scale: format === "png" ? 2 : 1 });
       return;
     }
-    const library = await (await fetch(new URL(this.chrome.plotly, window.__streamlit.BACKEND_BASE_URL))).text();
+    const library = await (await fetch(window.observatoryAddress(this.chrome.plotly))).text();
     const figure = JSON.stringify({ data: this.plot.data, layout }, (key, value) => (key.startsWith("_") ? undefined : value));
     const page =
       `<!doctype html><html lang="${this.chrome.language}"><meta charset="utf-8"><title></title>` +

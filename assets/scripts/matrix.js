@@ -160,7 +160,7 @@ function tellOrigin(cell) {
   close.setAttribute("aria-label", origin.words.close);
   close.addEventListener("click", () => pin(null));
   const formula = element("p", origin.equation); // LaTeX, until Streamlit's KaTeX is here
-  import(new URL(origin.katex, window.__streamlit.BACKEND_BASE_URL).href).then(({ default: katex }) => katex.render(origin.equation, formula, { throwOnError: false }));
+  import(window.observatoryAddress(origin.katex)).then(({ default: katex }) => katex.render(origin.equation, formula, { throwOnError: false }));
   const source = Object.assign(element("a", origin.document), { href: origin.link });
   const name = cell.closest(".matrix").dataset.name;
   panel.replaceChildren(

@@ -226,7 +226,7 @@ class Terminal {
 
   connect() {
     this.socket?.close();
-    const address = new URL(this.config.address, window.__streamlit.BACKEND_BASE_URL);
+    const address = window.observatoryAddress(this.config.address);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     socket.binaryType = "arraybuffer";
@@ -775,7 +775,7 @@ class Terminal {
 const terminals = new WeakMap();
 
 export async function receive({ data: config, parentElement, setTriggerValue, setStateValue }) {
-  const [charts, { Chart }] = await Promise.all([config.charts, config.chart].map((address) => import(new URL(address, window.__streamlit.BACKEND_BASE_URL).href)));
+  const [charts, { Chart }] = await Promise.all([config.charts, config.chart].map((address) => import(window.observatoryAddress(address))));
   if (!terminals.has(parentElement)) terminals.set(parentElement, new Terminal(parentElement, charts, Chart));
   const terminal = terminals.get(parentElement);
   terminal.configure(config, { setTriggerValue, setStateValue });

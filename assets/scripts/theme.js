@@ -4,7 +4,7 @@
   const DARK = "(prefers-color-scheme: dark)";
   const ask = window.matchMedia.bind(window);
   const system = ask(DARK);
-  const livePage = new URL("live", window.__streamlit.BACKEND_BASE_URL).pathname;
+  const livePage = window.observatoryAddress("live").pathname;
   const setting = new EventTarget();
   const dark = () => system.matches || location.pathname === livePage;
   Object.defineProperty(setting, "matches", { get: dark });

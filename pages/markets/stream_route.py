@@ -58,7 +58,10 @@ class Ticket:
 
 
 TICKETS: Final[BoundedStore[Ticket]] = BoundedStore(
-    key=lambda _ticket: secrets.token_urlsafe(24), size=lambda _ticket: 1, limit=Limit(total=MAX_TICKETS), max_bytes=MAX_TICKETS
+    key=lambda _ticket: secrets.token_urlsafe(24),
+    size=lambda _ticket: 1,
+    limit=Limit(total=MAX_TICKETS, address=MAX_TICKETS // 2, visitor=16),
+    max_bytes=MAX_TICKETS,
 )
 """Tickets by their secret text."""
 

@@ -23,7 +23,7 @@ from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
 from pages.markets import call_value, live_scores, stream_route
-from pages.shared import assets, controls
+from pages.shared import assets, controls, permissions
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, duration, number, regional
 
@@ -200,7 +200,8 @@ def _address(session: MarketSession, viewer: str) -> str:
     here = weakref.ref(session)
     if memory is None or memory[0] != here or memory[1] != regional():
         ticket = stream_route.Ticket(viewer=viewer, session=here, language=regional())
-        memory = st.session_state["terminal:ticket"] = (here, regional(), stream_route.TICKETS.keep(ticket))
+        key = stream_route.TICKETS.keep(ticket, permissions.visitor().holder)
+        memory = st.session_state["terminal:ticket"] = (here, regional(), key)
     return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
 
 

@@ -55,6 +55,9 @@ LESSONS: Final = frozenset(entry.url for entry in ENTRIES if entry.section == "L
 STREAMLIT: Final = Path(streamlit.__file__).parent / "static"
 KATEX: Final = next((STREAMLIT / "static" / "js").glob("katex.*.js")).relative_to(STREAMLIT).as_posix()
 """Address of the script that draws formulas for Streamlit, and for ours."""
+ADDRESS: Final = """window.__streamlit = { BACKEND_BASE_URL: new URL(".", location.href).href };
+window.observatoryAddress = (path) => new URL(path, window.__streamlit.BACKEND_BASE_URL);"""
+"""Streamlit and our scripts ask the app's address of the page; that of one of its files is relative to it."""
 NOTICES: Final = {
     "lost": N_("The server is lost: the page goes on by itself when it is back."),
     "starting": N_("The page is starting: the first one after a start takes a while."),
@@ -193,13 +196,12 @@ def _page_html(widgets: tuple[str, ...]) -> str:
     parts = [file.relative_to(STREAMLIT) for name in widgets for file in (STREAMLIT / "static" / "js").glob(f"{name}.*.js")]
     links = "".join(f'    <link rel="modulepreload" crossorigin href="./{part.as_posix()}">\n' for part in parts)
     imports = "".join(f'import("./{part.as_posix()}");' for part in parts)
-    address = "<script>window.__streamlit = { BACKEND_BASE_URL: new URL('.', location.href).href }</script>"
     words = {language: {key: translate_to(language, text) for key, text in NOTICES.items()} for language in LANGUAGES}
     scripts = f"window.observatoryWords = {json.dumps(words, ensure_ascii=False)};\n"
     scripts += "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in ("theme.js", "frame.js"))
     styles = "".join(style(f"{name}.css") for name in OF_EVERY_PAGE)
     html = html.replace("</head>", f"{links}  </head>", 1).replace(
-        "<head>", f"<head>\n    {address}\n    <script>\n{scripts}    </script>", 1
+        "<head>", f"<head>\n    <script>{ADDRESS}</script>\n    <script>\n{scripts}    </script>", 1
     )
     # after Streamlit's own, which it writes into the head: of two equally exact rules the later one holds
     return html.replace("</body>", f"  <style>\n{styles}    </style>\n    <script type='module'>{imports}</script>\n  </body>", 1)
@@ -219,7 +221,7 @@ def script(name: str) -> str:
 
 def imported(name: str) -> str:
     """JavaScript that imports one of our scripts, wherever the app stands."""
-    return f'import(new URL("{script(name)}", window.__streamlit.BACKEND_BASE_URL).href)'
+    return f'import(window.observatoryAddress("{script(name)}"))'
 
 
 PLOTLY: Final = script("vendor/plotly-cartesian.min.js")

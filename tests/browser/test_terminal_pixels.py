@@ -41,7 +41,7 @@ VIEW: Final = terminal.TerminalChoices(
 ADDRESS: Final = "http://localhost/terminal/"
 HARNESS: Final = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/styles/colours.css">
 <link rel="stylesheet" href="/styles/terminal.css">
-<script>window.__streamlit = { BACKEND_BASE_URL: "http://localhost/" }</script>
+<script>window.observatoryAddress = (path) => new URL(path, "http://localhost/")</script>
 <body style="margin:0; height:860px"><div id="screen"></div></body>"""
 LOOK: Final = (Path(__file__).parent / "apps" / "look_at_terminal.js").read_text(encoding="utf-8")
 

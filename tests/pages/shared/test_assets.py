@@ -26,10 +26,10 @@ def test_a_pages_html_is_streamlits_with_the_servers_address_and_the_theme_befor
     assert answer.headers["cache-control"] == "no-cache"
     head, address, rest = bytes(answer.body).decode().partition("<script>window.__streamlit = ")
     assert address and '<script type="module"' not in head
-    line, _newline, tail = rest.partition("\n")
+    line, _end, tail = rest.partition("</script>\n")
     theme, _end, tail = tail.partition("    </script>\n")
     assert theme.strip().startswith("<script>") and (SCRIPTS / "theme.js").read_text(encoding="utf-8") in theme
-    assert "new URL('.', location.href).href" in line
+    assert 'new URL(".", location.href).href' in line
     html, styles, end = tail.partition("  <style>\n")
     assert head.rstrip() in STREAMLIT and styles
     before, _links, after = html.partition("  </head>")
