@@ -71,6 +71,8 @@ def test_a_pinned_window_is_taken_away_from_the_next(attention: Page) -> None:
 def test_a_window_goes_from_the_live_page_to_a_file_and_back(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     page = new_page(app, "/live")
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=PATIENCE_MS)
+    rows = "document.querySelector('.terminal').terminal.store.rows"
+    page.wait_for_function(f"() => {rows}.length > 200", timeout=PATIENCE_MS)  # the warm-up is over: there is a whole window
     page.get_by_role("link", name="Freeze this window").click()
     page.wait_for_url(re.compile(r"/attention\?.*frozen=[0-9a-f]{12}"), timeout=PATIENCE_MS)
     page.wait_for_selector(STAGE, timeout=PATIENCE_MS)
