@@ -17,7 +17,7 @@ from core.figures import front as figures
 from core.lecture.equations import equations
 from core.messages import Refusal, translate
 from core.vision.gallery import photograph_gallery
-from pages.images import sample_pictures
+from pages.images import camera_switch, sample_pictures
 from pages.shared import assets, controls
 from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, current, number, percent, regional, significant
@@ -32,7 +32,7 @@ SAMPLES: Final = (("photos", 4), ("photos", 10), ("photos", 13))
 """Photographs to press: the first is the one answered beforehand."""
 GIVEN, FILMING = "front:given", "front:filming"
 """Session keys: the picture's file that was given last, or the place of a bundled photograph; and whether the camera stands in
-its place, "start" where it was just asked for."""
+its place."""
 
 
 def main() -> None:
@@ -127,13 +127,7 @@ def _ask() -> None:
             data={"labels": labels},
             on_picture_change=lambda: give(sent_picture(state["front_picture"].get("picture"), max_bytes=MAX_SENT)),
         )
-        st.button(
-            _("Camera"),
-            icon=":material/videocam:",
-            key="front_camera",
-            type="primary" if state.get(FILMING) else "secondary",
-            on_click=lambda: state.update({FILMING: None if state.get(FILMING) else "start"}),
-        )
+        camera_switch.button(FILMING, key="front_camera")
     if state.get(FILMING):
         _film(give)
     else:
@@ -148,7 +142,7 @@ def _film(give: Callable[[bytes], None]) -> None:
     """The camera in the picture's place; what is taken with it is given."""
     from pages.images import front_answer  # torch, which the page does without until somebody gives a picture
 
-    start, st.session_state[FILMING] = st.session_state[FILMING] == "start", "on"
+    start = camera_switch.begins(FILMING)
     with st.container(key="garments_stage"):
         taken = front_answer.still(start=start)
     if taken is not None:

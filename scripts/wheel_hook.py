@@ -15,7 +15,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = "attention_observatory"
 INSIDE = ("core", "pages", "streamlit_app.py", PACKAGE)
-"""What holds modules, from the repository's top."""
+"""Folders and files that hold modules, from the repository's top."""
 _IMPORTS = (
     (re.compile(r"^(\s*)from (core|pages)(?=[.\s])", re.MULTILINE), rf"\1from {PACKAGE}.\2"),
     (re.compile(r"^(\s*)import (core|pages)$", re.MULTILINE), rf"\1from {PACKAGE} import \2"),

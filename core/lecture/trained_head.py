@@ -28,7 +28,7 @@ HEAD: Final = 2
 """From 1. In this head “it” looks at “cat”, “drank” at “milk” and “was” at “thirsty”, and these three at [CLS]."""
 CHANNELS: Final = 4
 SMALL: Final = 1e-4
-"""What the square of each number costs beside the weights' cross-entropy: without it the numbers grow."""
+"""Weight of the numbers' squares beside the weights' cross-entropy: without it the numbers grow."""
 
 
 @dataclass(frozen=True, kw_only=True)

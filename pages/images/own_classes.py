@@ -23,7 +23,7 @@ from core.vision.own_classes import (
     teach,
 )
 from core.vision.pictures import Bytes
-from pages.images import cached_results, live_camera, picture_source, sample_pictures, sheet
+from pages.images import cached_results, camera_switch, live_camera, picture_source, sample_pictures, sheet
 from pages.images.model_choice import show_if_possible
 from pages.images.sheet import COLUMNS
 from pages.shared import controls, upload_caps
@@ -34,8 +34,8 @@ from pages.shared.live_plot import live_plot
 HEAD: Final = "own:head"
 """The head taught or loaded last, in the session."""
 FILMING, ASKED = "own:filming", "own:asked"
-"""Session keys: whether the camera is the stage, "start" where it was just asked for; and the bundled photograph asked about,
-with the id of the file that was there before it."""
+"""Session keys: whether the camera is the stage; and the bundled photograph asked about, with the id of the file that was there
+before it."""
 SAMPLES: Final = (("photos", cached_results.ASKED), ("photos", 18), ("photos", 21))
 """Photographs to ask about: one of a class of the example, and two of neither."""
 UNTAUGHT: Final = "own:untaught"
@@ -113,7 +113,7 @@ def show_class(classifier: Classifier, row: int, name: str) -> None:
 def with_camera(classifier: Classifier, names: list[str], head: OwnClasses | None) -> None:
     """The camera: a button for each class takes shots while it is held; once each has enough, it answers in them as it moves."""
     fits = head if head is not None and head.fits(classifier) else None
-    start, st.session_state[FILMING] = st.session_state[FILMING] == "start", "on"
+    start = camera_switch.begins(FILMING)
     _still, shots = live_camera.garment_camera(key="own_camera", record=names, head=fits, start=start)
     if shots:
         row, taken = shots
@@ -295,13 +295,7 @@ def body() -> None:
         names = class_names()
     with given.container(horizontal=True, vertical_alignment="center", key="own_given"):  # a phone's lower edge
         file = upload_caps.file_uploader(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
-        st.button(
-            _("Camera"),
-            icon=":material/videocam:",
-            key="own_film",
-            type="primary" if state.get(FILMING) else "secondary",
-            on_click=lambda: state.update({FILMING: None if state.get(FILMING) else "start"}),
-        )
+        camera_switch.button(FILMING, key="own_film")
     stage, teaching = st.columns([1.8, 1], gap="large")
     if len(names) < 2:
         controls.notice("empty", _("Name two classes or more. What is unlike all of them is said by itself."))

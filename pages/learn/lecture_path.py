@@ -12,7 +12,7 @@ from core.lecture import course
 from core.lecture.course import STOPS, Stop, StopView
 from pages.shared import controls
 from pages.shared.language import _, number, prose_section
-from pages.shared.navigation import ENTRIES
+from pages.shared.navigation import entry_of
 
 PAGE: Final = "learn_course"
 STOP: Final = "stop"
@@ -38,7 +38,7 @@ def link(stop: Stop, view: StopView | None = None, *, label: str, help: str | No
     """A link to a stop, or to another of its views."""
     to = view or stop.views[0]
     query = dict(to.query) | {STOP: str(STOPS.index(stop) + 1)}
-    page_link(next(one.file for one in ENTRIES if one.url == to.url), query, label=label, help=help, **more)
+    page_link(entry_of(to.url).file, query, label=label, help=help, **more)
 
 
 def page_link(file: str, query: Mapping[str, str], *, label: str, help: str | None = None, **more: Any) -> None:
@@ -61,7 +61,7 @@ def place(stop: Stop) -> None:
         if n + 1 < len(STOPS):
             link(STOPS[n + 1], label=number(n + 2), help=title_of(STOPS[n + 1]), icon=":material/arrow_forward:")
         else:
-            page_link(next(one.file for one in ENTRIES if one.url == "learn"), {}, label=_("The lecture"))
+            page_link(entry_of("learn").file, {}, label=_("The lecture"))
         if len(stop.views) > 1:
             for view, label in zip(stop.views, prose_section(PAGE, f"{stop.code}_views").split(" · "), strict=True):
                 link(stop, view, label=label)

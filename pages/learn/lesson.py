@@ -25,7 +25,7 @@ from core.lecture.course_numbers import numbers_of
 from pages.learn import lecture_path, predict
 from pages.shared import assets, controls
 from pages.shared.language import N_, _, current, number, prose, prose_section, sections, significant
-from pages.shared.navigation import ENTRIES, PageEntry
+from pages.shared.navigation import PageEntry, entry_of
 
 TITLES: Final[Mapping[str, str]] = {"heads": N_("Attention heads"), "attention": N_("Attention, one head")}
 """Of lessons that are a part of a page; the others have their page's title."""
@@ -35,7 +35,7 @@ ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 
 def entry(of: Lesson) -> PageEntry:
     """The lesson's page."""
-    return next(one for one in ENTRIES if one.url == of.url)
+    return entry_of(of.url)
 
 
 def title_of(of: Lesson) -> str:

@@ -54,7 +54,7 @@ from pages.learn.what_moved import Followed
 from pages.shared import assets, controls, url_state
 from pages.shared.language import _, current, number, scientific, significant
 from pages.shared.live_plot import static_plot
-from pages.shared.navigation import ENTRIES
+from pages.shared.navigation import entry_of
 from pages.shared.stat_strip import Stat, stat_strip
 
 Show = Callable[[], object]
@@ -263,8 +263,7 @@ def _lead_on(address: str) -> None:
     url, _mark, query = address.rpartition("?")
     chosen = dict(parse_qsl(query))
     if url:
-        file = next(one.file for one in ENTRIES if one.url == url)
-        st.switch_page(file, query_params=st.query_params.to_dict() | chosen)
+        st.switch_page(entry_of(url).file, query_params=st.query_params.to_dict() | chosen)
     st.query_params.update(chosen)
 
 

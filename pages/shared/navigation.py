@@ -127,6 +127,15 @@ def tab_title(title: str) -> str:
     return name if title == _(name) else f"{title} · {name}"
 
 
+def entry_of(url: str) -> PageEntry:
+    """The page of an address.
+
+    Raises:
+        StopIteration: where there is none.
+    """
+    return next(entry for entry in ENTRIES if entry.url == url)
+
+
 def beside(url: str) -> list[PageEntry]:
     """A page of the menu and those under it, for the page of this path; empty where it stands alone, and for lessons.
 
