@@ -52,6 +52,13 @@ class Moved:
         return rectangles(self.cells)
 
 
+def trend(before: float, after: float, *, tolerance: float = 1e-6) -> int:
+    """1 where a number rises, -1 where it falls, 0 where it changes by no more than the tolerance, a share of the larger size."""
+    if abs(after - before) <= tolerance * max(abs(before), abs(after), 1e-12):
+        return 0
+    return 1 if after > before else -1
+
+
 def compare(before: Array, after: Array) -> Moved:
     """The difference of two matrices; minus infinity equals minus infinity.
 

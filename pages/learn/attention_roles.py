@@ -85,6 +85,7 @@ def roles(role: lecture.Role, word: int, factor: float) -> PartView:
             plot(bars, "role_output", _("The word's output before and afterwards, channel by channel.")),
             check(untouched, weight_moved == 0) if role == "v" else None,
         ],
+        asked=lambda: (_("the largest change of a weight"), weight_moved),
         notes=[passage("attention_steps", f"role_{role}"), *sentences_of(said.roles(study, role, factor))],
     )
 
@@ -122,5 +123,6 @@ def ids(ids: str) -> PartView:
             ],
             check(verdict, same),
         ],
+        asked=lambda: (_("the cosine of both “cat”"), float(like[1, 5])),
         notes=[passage("attention_steps", "words")],
     )

@@ -22,7 +22,7 @@ from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.trained_head import HEAD, LAYER, POINTED, trained_head
 from core.lecture.worked import Worked
-from pages.learn import attention_roles, diagram, frame, matrix_editor, questions
+from pages.learn import attention_roles, diagram, frame, matrix_editor
 from pages.learn.attention_roles import SENTENCE, WIDTH
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
@@ -135,7 +135,7 @@ def draw_dial() -> Dial:
     """Whose numbers: those of a trained head, or random ones for a sentence of the reader's, as links mean that name one."""
     default = RANDOM if st.query_params.keys() & {"words", *KEYS.values()} else TRAINED
     numbers = {TRAINED: _("A trained head"), RANDOM: _("A random draw, your own words")}
-    return frame.choice(_("Numbers of"), numbers, key="draw", default=default, short=_("Numbers"))
+    return replace(frame.choice(_("Numbers of"), numbers, key="draw", default=default, short=_("Numbers")), elsewhere=None)
 
 
 def words_dial() -> Dial:
@@ -159,10 +159,8 @@ def dials(*, draws: bool = True) -> dict[str, Dial]:
         default = str(names.index(POINTED)) if values.get("draw") == TRAINED else None
         return int(url_state.choice(st.segmented_control, _("Query"), options, key="q", default=default, required=True))
 
-    def pick_count(values: Mapping[str, Any]) -> int:
-        counts = (1,) if values.get("draw") == TRAINED else (1, 2, 4)
-        options = frame.whole_numbers(*counts)
-        return int(url_state.choice(st.segmented_control, _("Heads"), options, key="heads", required=True))
+    heads = frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int)
+    one = frame.choice(_("Heads"), frame.whole_numbers(1), key="heads", value=int)
 
     def pick_head(values: Mapping[str, Any]) -> int:
         options = {str(index): str(index + 1) for index in range(values["heads"])}
@@ -182,7 +180,7 @@ def dials(*, draws: bool = True) -> dict[str, Dial]:
         "q": Dial(_("Query"), pick_query, lambda index, values: names_of(values)[index], reads=True),
         "t": frame.choice(_("Temperature τ"), {code: significant(float(code)) for code in TEMPERATURES}, key="t", **stops),
         "mask": frame.choice(_("Mask"), masks, key="mask"),
-        "heads": Dial(_("Heads"), pick_count),
+        "heads": replace(heads, draw=lambda values: (one if values.get("draw") == TRAINED else heads).draw(values)),
         "head": Dial(_("Head shown"), pick_head, lambda index, _values: str(index + 1), reads=True),
     }
 
@@ -258,7 +256,7 @@ def project(it: Attended) -> PartView:
             [None, weights("W_Q"), weights("W_K"), weights("W_V")],
         ],
         followed=it.followed("queries", q),
-        question=lambda: questions.projected_rows(x, it.edited["W_Q"], i, it.names[i]),
+        asked=lambda: (_("the first number of the query of “{word}”").format(word=it.names[i]), float(q[i][0])),
         notebook_values=lambda: it.notebook_values(q=q[i], k=k[i], v=v[i]),
     )
 
@@ -295,7 +293,7 @@ def scores(it: Attended) -> PartView:
             summary(it),
         ],
         followed=it.followed("scores", steps.masked[head], keys=True),
-        question=lambda: questions.doubled_row(steps, it.weights, head=head, query=i, names=it.names),
+        asked=lambda: (_("the largest score of “{word}”").format(word=it.names[i]), float(steps.masked[head, i].max())),
         notebook_values=lambda: it.notebook_values(**{"q k": steps.raw[head, i], "scores": steps.scaled[head, i]}),
     )
 
@@ -341,7 +339,7 @@ def softmax(it: Attended) -> PartView:
             summary(it),
         ],
         followed=it.followed("weights", weights, keys=True),
-        question=lambda: questions.temperature(steps, it.weights, head=head, query=i, names=it.names),
+        asked=lambda: (_("the largest weight of “{word}”").format(word=it.names[i]), float(weights[i].max())),
         notebook_values=lambda: it.notebook_values(weights=weights[i], entropy=entropy[i]),
     )
 
@@ -374,7 +372,7 @@ def weighted(it: Attended) -> PartView:
             summary(it),
         ],
         followed=it.followed("outputs", z),
-        question=lambda: questions.doubled_value(steps, head=head, key=it.key, names=it.names),
+        asked=lambda: (_("the first number of Z of “{word}”").format(word=it.names[i]), float(z[i][0])),
         notebook_values=lambda: it.notebook_values(weights=row, z=z[i]),
     )
 
@@ -413,7 +411,7 @@ def multi_head(it: Attended) -> PartView:
             check(agree, off < 1e-9),
             summary(it),
         ],
-        question=lambda: questions.heads(steps, it.weights),
+        asked=lambda: (_("the number of attention weights in all"), float(steps.weights.size)),
         notebook_values=lambda: it.notebook_values(concat=steps.joined[i], output=steps.output[i]),
     )
 

@@ -18,7 +18,7 @@ from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat, total
 from core.lecture.worked import Worked
-from pages.learn import diagram, frame, lesson_page, questions
+from pages.learn import diagram, frame, lesson_page
 from pages.learn.frame import Dial, choice, passage, slider, tex
 from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render, written
 from pages.shared import url_state
@@ -170,7 +170,7 @@ def view(part: Part, name: str, first: float, rows: int, causal: bool = False, o
             lambda: matrices(example),
         ],
         drawing=backprop_diagram(part, example, name, write=diagram.write),
-        question=lambda: questions.gradient(part, name, **given),
+        asked=lambda: (_("the outlined entry of ∇{name}").format(name=plain(name)), float(gradient[0, 0])),
         notebook_values=(lambda: _taken(part, example, name) | ({"CAUSAL": causal} if part != "ffn" else {}))
         if part == whole
         else None,

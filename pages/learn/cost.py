@@ -19,7 +19,7 @@ from core.lecture.cost_count import Setup
 from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS, Layer
 from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
-from pages.learn import frame, questions
+from pages.learn import frame
 from pages.learn.amounts import amount, tex_amount, tex_amounts
 from pages.learn.frame import Dial, choice, passage, tex
 from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
@@ -111,7 +111,6 @@ def models(setup: str) -> PartView:
     parts = {code: cost.parts(one.config, one.tokens) for code, one in setups.items()}
     shares = {names[code]: {str(kind): macs for kind, macs in cost.macs_by_kind(of).items()} for code, of in parts.items()}
     macs = {code: cost.total(of).macs for code, of in parts.items()}
-    own = {names[code]: macs[code] for code, one in setups.items() if not one.shipped}
     kinds = figures.kinds_figure(shares, {str(kind): label for kind, label in kind_names().items()})
     alt = _("For each model the share of attention, feed-forward, convolutions and the rest in its multiply-adds.")
     lean, listed = (cost.total(parts[code]) for code in ("tlob-lean", "tlob"))
@@ -134,8 +133,7 @@ def models(setup: str) -> PartView:
         notes=[passage("cost", "models")],
         more=[lambda: table_of(names), lambda: modules(names[setup], setups[setup])],
         drawing=drawing(),
-        question=lambda: questions.costliest_model(list(own), list(own.values())),
-        covered=True,
+        asked=lambda: (_("the multiply-adds of the chosen model"), float(macs[setup])),
         notebook_values=lambda: cost_count.tlob_values(setups),
     )
 
@@ -232,8 +230,7 @@ def growth(t: int, d: int, n: int) -> PartView:
         ],
         notes=[passage("cost", "growth"), *sentences_of(said.growth(one))],
         drawing=drawing(one),
-        question=lambda: questions.tokens_doubled(t, d, n),
-        covered=True,
+        asked=lambda: (_("the share of the scores in the multiply-adds"), one.scores / one.macs),
         notebook_values=lambda: {
             "T": t,
             "D": d,
@@ -270,7 +267,7 @@ def memory(t: int, d: int, n: int) -> PartView:
         ],
         notes=[passage("cost", "memory")],
         drawing=drawing(one),
-        question=lambda: questions.heads_doubled(t, d, n),
+        asked=lambda: (_("the memory of the attention maps"), float(one.maps)),
         notebook_values=lambda: {"T": t, "D": d, "N": n, **on_screen(shown)},
     )
 

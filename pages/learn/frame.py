@@ -18,6 +18,14 @@ from pages.shared.url_state import Number
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """Another place of a dial: its value, and what the session then keeps."""
+
+    value: Any
+    kept: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Dial:
     """A value that the reader can change.
 
@@ -26,12 +34,14 @@ class Dial:
         draw: draws the widget, which keeps its value in the URL, and returns the value; takes those of the dials before it.
         shown: text of a value, given all values, for the line that lists the dials not on display; `value_text` where None.
         reads: it chooses which numbers are read, and moves none.
+        elsewhere: takes a value to another one, which a reader can be asked about.
     """
 
     label: str
     draw: Callable[[Mapping[str, Any]], Any]
     shown: Callable[[Any, Mapping[str, Any]], str] | None = None
     reads: bool = False
+    elsewhere: Callable[[Any], Elsewhere] | None = None
 
 
 def slider(
@@ -43,10 +53,16 @@ def slider(
         short: name among the other dials; the label where empty. reads: see `Dial`.
         more: for the widget, such as `step`.
     """
+
+    def farther_end(now: Number) -> Elsewhere:
+        end = high if high - now >= now - low else low
+        return Elsewhere(end, {key: end})
+
     return Dial(
         short or label,
         lambda _values: url_state.slider(label, low, high, key=key, default=default, **more),
         reads=reads,
+        elsewhere=None if reads else farther_end,
     )
 
 
@@ -69,10 +85,17 @@ def choice(
     """
     required = {"required": True} if widget in (st.segmented_control, st.pills) else {}
     labels = {value(code): text for code, text in options.items()}
+
+    def next_one(now: Any) -> Elsewhere:
+        codes = [*options, next(iter(options))]
+        code = codes[1 + next(place for place, one in enumerate(codes) if value(one) == now)]
+        return Elsewhere(value(code), {key: code})
+
     return Dial(
         short or label,
         lambda _values: value(url_state.choice(widget, label, options, key=key, default=default, **required)),
         lambda chosen, _values: labels.get(chosen, str(chosen)),
+        elsewhere=next_one,
     )
 
 
@@ -99,7 +122,7 @@ def switch(label: str, *, key: str, short: str = "") -> Dial:
         st.session_state[f"{key}:kept"] = on = st.toggle(label, key=key, bind="query-params")
         return on
 
-    return Dial(short or label, draw)
+    return Dial(short or label, draw, elsewhere=lambda on: Elsewhere(not on, {key: not on}))
 
 
 def passage(page: str, section: str) -> str:
@@ -121,14 +144,24 @@ class Turned:
     """The dials of a view as the reader has set them.
 
     Attributes:
-        values: by code. on: code of the dial on display. place: the container beside them, for the equations.
-        moving: label and value of each dial that can move a number, by code.
+        dials, values: by code. on: code of the dial on display. place: the container beside them, for the equations.
     """
 
+    dials: Mapping[str, Dial]
     values: dict[str, Any]
     on: str
     place: Any
-    moving: dict[str, tuple[str, Any]]
+
+    @property
+    def moving(self) -> dict[str, tuple[str, Any]]:
+        """Label and value of each dial that can move a number, by code."""
+        return {code: (dial.label, self.values[code]) for code, dial in self.dials.items() if not dial.reads}
+
+    @property
+    def asked(self) -> str | None:
+        """Code of the dial that a question is about: the one on display, else the first that can be asked about."""
+        codes = [code for code, dial in self.dials.items() if dial.elsewhere is not None]
+        return self.on if self.on in codes else next(iter(codes), None)
 
 
 def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = None) -> Turned:
@@ -160,8 +193,7 @@ def draw_dials(key: str, offered: Mapping[str, Dial], *, first: str | None = Non
                 st.caption(" · ".join(rest))
     with right:
         place = st.container(key=f"lesson_equation_{key}" if offered else "lesson_equation")
-    moving = {code: (dial.label, values[code]) for code, dial in offered.items() if not dial.reads}
-    return Turned(values, on, place, moving)
+    return Turned(offered, values, on, place)
 
 
 def value_text(dial: Dial, code: str, values: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@
             equation=Worked(r"y = x / p", rf"1 / {tex(1 - rate)}"),
             figure=[[plot(before, "dropout_before", _("A matrix before dropout.")), plot(after, ...)]],
             notes=[frame.passage("norms", "dropout"), *sentences_of(said.dropout(example))],
-            taken=lambda: {"X": example.before, **on_screen({"kept": example.kept})},
+            notebook_values=lambda: {"X": example.before, **on_screen({"kept": example.kept})},
         )
 
     render(LessonPage("norms", _("Norms"), sources="...", parts=[
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -88,11 +88,10 @@ class PartView:
         equation: with this state's numbers, beside the dials; several where the part has them.
         figure: above what the last change moved and the notes; a function of that change where it is drawn, too.
         notes: what to look for: passages, and the claims that are true. more: below the notes.
-        drawing: the block diagram. question: made where the reader predicts first; None where this state has none.
-        covered: figure, equation and code hold the question's answer, and wait for it. spoils: the diagram does, too.
+        drawing: the block diagram. asked: name and value of the number whose change a reader is asked to predict.
         followed: the matrix of which the last change of a dial is told and can be taken back.
         compared: what a projector shows first, side by side.
-        taken: values for the part's template in `assets/snippets`, made where they are asked for; None where it has none.
+        notebook_values: values for the part's template in `assets/snippets`, made where they are asked for; None where it has none.
     """
 
     equation: Worked | Sequence[Worked] = ()
@@ -100,9 +99,7 @@ class PartView:
     notes: Sequence[str | Message] = ()
     more: Sequence[Item] = ()
     drawing: Diagram | None = None
-    question: Callable[[], Question | None] | None = None
-    covered: bool = False
-    spoils: bool = False
+    asked: Callable[[], tuple[str, float]] | None = None
     followed: Followed | None = None
     compared: Sequence[Drawn] = ()
     notebook_values: Callable[[], Mapping[str, Any]] | None = None
@@ -271,71 +268,99 @@ def _lead_on(address: str) -> None:
 def _body(page: LessonPage, part: Part) -> None:
     """Everything that changes with a dial; a fragment, which runs again on its own."""
     stage = projector.stage()
-    in_course = lesson_of(page.url, part.code) is not None
     try:
-        pictured = st.container(key="lesson_figure") if stage is None else None
-        with nullcontext() if stage is None else stage.hidden:
-            above = part.above()
-        with nullcontext() if stage is None else stage.dial:
-            turned = frame.draw_dials(part.key, part.dials(**above), first=part.first)
-        shown, below = st.container(gap="xsmall"), st.container()
-        place = diagram.place(kept=in_course and part.diagram) if stage is None else stage.diagram
-        if part.below is not None and stage is None:
-            with below:
-                part.below(**above, **turned.values)
-        view = part.view(**above, **turned.values)
+        if stage is None:
+            _on_page(page, part)
+        else:
+            _on_stage(page, part, stage)
     except tuple(page.errors) as problem:
         sentence, remedy = next(told for kind, told in page.errors.items() if isinstance(problem, kind))
         controls.error_box(sentence or str(problem), remedy=remedy)
         _foot(page, part, None)
-        return
-    with shown if stage is None else stage.strip:
-        seen = view.question is None or predict.ask(view.question)
-    bare = seen or not view.covered
-    moved = what_moved.follow(view.followed, turned.moving) if view.followed and bare else None
-    if stage is not None:
-        _project(view, turned, stage, moved, bare=bare)
-        stage.code()
-    else:
-        assert pictured is not None
-        with shown:
-            _show(view, turned, moved, pictured, seen=seen) if bare else st.caption(_covered())
-    _diagram(page, part, view, place, seen)
-    if stage is None:
-        _foot(page, part, view if bare else None)
 
 
-def _covered() -> str:
-    return _("Figure, equation and table are shown with the answer: guess, then reveal.")
+def _on_page(page: LessonPage, part: Part) -> None:
+    """The figure above the dials, what is said of it and the diagram below."""
+    picture = st.container(key="lesson_figure")
+    above = part.above()
+    turned = frame.draw_dials(part.key, part.dials(**above), first=part.first)
+    shown, below = st.container(gap="xsmall"), st.container()
+    place = diagram.place(kept=part.diagram and lesson_of(page.url, part.code) is not None)
+    if part.below is not None:
+        with below:
+            part.below(**above, **turned.values)
+    view = part.view(**above, **turned.values)
+    with shown:
+        seen = predict.ask(lambda: _question(page, part, above, turned, view))
+        _show(view, turned, _moved(view, turned), picture, seen=seen)
+    _diagram(page, part, view, place)
+    _foot(page, part, view)
 
 
-def _diagram(page: LessonPage, part: Part, view: PartView, place: Any, seen: bool) -> None:
-    """The block diagram in its place; not while it would give the answer away."""
-    if view.drawing and (seen or not view.spoils):
+def _on_stage(page: LessonPage, part: Part, stage: projector.Stage) -> None:
+    """One figure on a projector, beside it diagram and dial."""
+    with stage.hidden:
+        above = part.above()
+    with stage.dial:
+        turned = frame.draw_dials(part.key, part.dials(**above), first=part.first)
+    view = part.view(**above, **turned.values)
+    with stage.strip:
+        predict.ask(lambda: _question(page, part, above, turned, view))
+    _project(view, turned, stage, _moved(view, turned))
+    stage.code()
+    _diagram(page, part, view, stage.diagram)
+
+
+def _moved(view: PartView, turned: Turned) -> Moved | None:
+    return what_moved.follow(view.followed, turned.moving) if view.followed else None
+
+
+def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turned, view: PartView) -> Question | None:
+    """The question what happens to the view's number as the dial on display goes elsewhere; None where it cannot."""
+    code = turned.asked
+    dial = turned.dials[code] if code is not None else None
+    if code is None or dial is None or dial.elsewhere is None or view.asked is None:
+        return None
+    elsewhere = dial.elsewhere(turned.values[code])
+    values = turned.values | {code: elsewhere.value}
+    with suppress(*page.errors):
+        then = part.view(**above, **values).asked
+        if then is not None:
+            (name, before), (_name, after) = view.asked(), then()
+            change = _("“{dial}” goes from {now} to {then}.").format(
+                dial=dial.label,
+                now=frame.value_text(dial, code, turned.values),
+                then=frame.value_text(dial, code, values),
+            )
+            key = repr((page.name, part.code, code, elsewhere.value, before, after))
+            return Question(key=key, change=change, number=name, before=before, after=after, then=elsewhere.kept)
+    return None
+
+
+def _diagram(page: LessonPage, part: Part, view: PartView, place: Any) -> None:
+    """The block diagram in its place."""
+    if view.drawing:
         names = {one.code: one.title for one in page.parts}
         with place:
             diagram.draw(view.drawing, part=part.code, parts=names)
 
 
-def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Moved | None, *, bare: bool) -> None:
-    """One figure on a projector, and what moved, below the question; nothing that tells its answer, unless `bare`."""
-    if bare:
-        items = [*view.figures(moved), *view.more]
-        figures = [one for item in items for one in _flat(item) if isinstance(one, Drawn)]
-        followed = None if view.followed is None else view.followed.values
-        at = next((n for n, one in enumerate(figures) if followed is not None and projector.same(one.values, followed)), 0)
-        if view.compared:
-            at, figures = 0, [Drawn(partial(_beside, view.compared)), *figures]
-        equations = [partial(frame.show_equation, one) for one in view.equations()]
-        stage.present([*figures, *equations], first=at, equations=len(equations))
+def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Moved | None) -> None:
+    """One figure on a projector, and what moved, below the question."""
+    items = [*view.figures(moved), *view.more]
+    figures = [one for item in items for one in _flat(item) if isinstance(one, Drawn)]
+    followed = None if view.followed is None else view.followed.values
+    at = next((n for n, one in enumerate(figures) if followed is not None and projector.same(one.values, followed)), 0)
+    if view.compared:
+        at, figures = 0, [Drawn(partial(_beside, view.compared)), *figures]
+    equations = [partial(frame.show_equation, one) for one in view.equations()]
+    stage.present([*figures, *equations], first=at, equations=len(equations))
     with stage.strip:
         if moved is not None and view.followed:
             what_moved.say(view.followed, moved)
-        elif view.notes and not (view.question and predict.wanted()):
+        elif view.notes and not predict.wanted():
             told = _sentences(view)
             st.markdown(told[:1].upper() + told[1:])
-        if not bare:
-            st.caption(_covered())
 
 
 def _beside(drawn: Sequence[Drawn]) -> None:

@@ -17,7 +17,7 @@ from core.lecture.norms import Norm
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
 from core.lecture.worked import Worked
-from pages.learn import diagram, questions
+from pages.learn import diagram
 from pages.learn.frame import choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, check, plot, render, written
 from pages.learn.what_moved import Followed
@@ -129,7 +129,7 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
             ),
         ],
         drawing=drawing("norms", cell.x, cell.y, name),
-        question=lambda: questions.tripled(norm, level=level, **place),
+        asked=lambda: (_("the normalised number"), cell.y),
         notebook_values=lambda: (
             {"X": example.before, "NORM": norm, "AT": list(place.values())}
             | on_screen({"x": cell.x, "y": cell.y, "largest means": means})
@@ -159,8 +159,7 @@ def activation(at: float, name: str) -> PartView:
             *([plot(figures.gelu_gap_figure(*norms.gelu_gaps()), "gelu_gap", far)] if "gelu" in name else []),
         ],
         drawing=drawing("activations", at, value, names[name].split(",")[0]),
-        question=lambda: questions.slope(name, names[name], at),
-        covered=True,
+        asked=lambda: (_("the slope at x"), slope),
         notebook_values=lambda: {"NAME": name, "AT": at} | on_screen({"value": value, "derivative": slope}, 5),
     )
 
@@ -183,7 +182,7 @@ def softmax(shift: float) -> PartView:
         notes=[*sentences_of(said.softmax(x, plain)), passage("norms", "softmax")],
         more=[check(verdict, not broken)],
         drawing=drawing("softmax", x[0], safe[0]),
-        question=lambda: questions.plain_softmax(shift),
+        asked=lambda: (_("the largest weight of the stable softmax"), float(safe.max())),
         notebook_values=lambda: {"SCORES": x} | on_screen({"softmax": safe, "overflows": float(broken)}, 4),
     )
 
@@ -213,8 +212,7 @@ def dropout(rate: float, draw: int) -> PartView:
             check(noise, abs(mean - 1) < 0.05),
         ],
         drawing=drawing("dropout", x, y, _("rate {rate}").format(rate=number(rate, 2))),
-        question=lambda: questions.dropped(rate),
-        covered=True,
+        asked=lambda: (_("the spread of the mean over many draws"), float(example.means.std())),
         notebook_values=lambda: (
             {"X": example.before, "KEPT": example.kept.astype(int), "RATE": rate}
             | on_screen({"top left": y, "share kept": float(example.kept.mean())})
@@ -244,8 +242,7 @@ def depth(layers: int) -> PartView:
         notes=[*sentences_of(said.depth(post, pre, means)), passage("norms", "depth")],
         more=[plot(sizes, "depth_activations", _("Size of the activations by layer, post-norm against pre-norm."))],
         drawing=norms_diagram({}, {}),
-        question=lambda: questions.deeper(layers, means),
-        covered=True,
+        asked=lambda: (_("the last layer's gradient in post-norm"), post.last),
         notebook_values=lambda: {"LAYERS": layers, "SEED": SEED} | on_screen({"post-norm": post.last, "pre-norm": pre.last}),
     )
 
@@ -287,6 +284,7 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
         figure=[plot(drawn, "signal", _("Size of the activations by layer for six ways of drawing the weights."))],
         notes=[passage("norms", "init"), *sentences_of(said.init(signals[scheme]))],
         drawing=norms_diagram({}, {}),
+        asked=lambda: (_("the size of the last layer's activations"), sizes[-1]),
         notebook_values=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
     )
 

@@ -18,7 +18,7 @@ from core.lecture.notebooks import on_screen, rounded
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName, constant
 from core.lecture.shown_digits import digits_needed, flat
 from core.lecture.worked import Worked
-from pages.learn import diagram, questions
+from pages.learn import diagram
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render
 from pages.shared.language import N_, _, number, regional, significant
@@ -150,7 +150,7 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip:
         notes=[passage("optimisers", "surface"), *said_of],
         more=[stopped if diverged else None, plot(losses, "surface_losses", _("Loss by step for each optimiser."))],
         drawing=drawing(step_notes(adam_now, diagram.write), t=step, rate=rate),
-        question=lambda: questions.lowest(surface, rate=rate, decay=decay, clip=clip, step=step, names=names),
+        asked=lambda: (_("the loss of {name} at this step").format(name=names[adam]), float(walks[adam].losses[: step + 1][-1])),
         notebook_values=lambda: (
             walked
             | {"START": rounded(given.start, 6)}
@@ -173,7 +173,6 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
         rf"\eta^{{\text{{{symbol}}}}}_{{{step}}} &= {tex(value, 4)} \cdot 10^{{-3}}"
         for symbol, value in zip(("exp", "cos", "report", "IIGA"), at.values(), strict=True)
     ]
-    state = [("every", every), ("factor", factor), ("floor", floor), ("step", step), ("warmup", warmup)]
     return PartView(
         equation=Worked(
             SCHEDULES,
@@ -189,8 +188,7 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
         ],
         notes=[passage("optimisers", "schedules")],
         drawing=drawing({"schedule": _("the report's")}, rate=float(rates["report"][step])),
-        question=lambda: questions.schedule(rates, names, state),
-        covered=True,
+        asked=lambda: (_("the rate of IIGA's schedule"), float(rates["iiga"][step])),
         notebook_values=lambda: {
             "STEP": step,
             "WARMUP": warmup,

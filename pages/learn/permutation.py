@@ -18,7 +18,7 @@ from core.lecture.notebooks import on_screen
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.worked import Worked
-from pages.learn import diagram, frame, questions
+from pages.learn import diagram, frame
 from pages.learn.frame import Dial, tex, tex_row
 from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, check, plot, render, table, written
 from pages.learn.what_moved import Followed
@@ -285,14 +285,12 @@ def part(code: str, title: str) -> Part:
 
     def view(**values: Any) -> PartView:
         it = Shuffled(**values)
-        layer: dict[str, Any] = {"count": it.heads, "positions": it.places, "causal": it.causal, "names": it.names}
         return replace(
             VIEWS[code](it),
             drawing=permutation_diagram(
                 it.result, it.order, heads=it.heads, write=diagram.write, size=lambda value: written(value, -1)
             ),
-            question=lambda: questions.backwards(it.x, it.weights, **layer),
-            covered=code == "table" or it.order != sorted(it.order),
+            asked=lambda: (_("the largest |Z' − PZ|"), it.result.rows),
         )
 
     return Part(code, title, offered, view, first="order")

@@ -24,10 +24,9 @@ from core.lecture.worked import Worked
 from core.market.book import read_rows
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
-from pages.learn import diagram, frame, questions
+from pages.learn import diagram, frame
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, written
-from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number, percent, significant
@@ -238,6 +237,7 @@ def matrix(it: Encoding) -> PartView:
         equation=equation,
         figure=[heat(it.matrix, _("PE"), "pe_matrix", alt, row=it.at, height=456), strip],
         notes=sentences_of(said.matrix(*it.claimed) | (said.listing(float(it.base)) if it.doubled else {})),
+        asked=lambda: (_("the number of channels that hardly change"), positions.still_channels(it.matrix)),
         followed=Followed(name="encoding", values=it.matrix, rows=rows),
         notebook_values=lambda: it.notebook_values(shown),
     )
@@ -260,6 +260,7 @@ def waves(it: Encoding) -> PartView:
     return PartView(
         equation=equation,
         figure=[plot(drawn, "pe_waves", _("Three channels of the encoding along the positions."))],
+        asked=lambda: (_("the length of this pair's wave"), one.wavelength),
         notes=sentences_of(said.waves(*it.claimed, it.pair)),
         notebook_values=lambda: it.notebook_values(shown),
     )
@@ -292,6 +293,7 @@ def similarity(it: Encoding) -> PartView:
             ],
             plot(curve, "pe_curve", _("The dot product of one position with all others.")),
         ],
+        asked=lambda: (_("the dot product of the two positions"), float(products[at, other])),
         notes=sentences_of(said.similarity(*it.claimed, it.at)),
         notebook_values=lambda: it.notebook_values({"dot": products[at, other], "distance": apart[at, other]}, OTHER=other),
     )
@@ -325,6 +327,7 @@ def rotation(it: Encoding) -> PartView:
                 heat(moved.matrix, _("M for k = {number}").format(number=k), "pe_rotation", alt, y_title=_("Channel")),
             ],
         ],
+        asked=lambda: (_("the first number of the pair after its turn"), float(turned[0])),
         notes=sentences_of(said.rotation(moved)),
         notebook_values=lambda: it.notebook_values({"turned": turned, "share": moved.share}),
     )
@@ -419,19 +422,13 @@ def scale(it: Encoding) -> PartView:
                 _("Cosine similarity of every two rows of content plus positions."), height=420, x_title=_("Position"),
             ),
         ]],
+        asked=lambda: (_("the size of the encoding beside that of the content"), balance.ratio),
         notes=sentences_of(said.scale(positions.balance(content, 0 * places), balance)),
         notebook_values=lambda: it.notebook_values({"ratio": balance.ratio}, **given),
     )  # fmt: skip
 
 
 VIEWS: Final = {"matrix": matrix, "waves": waves, "similarity": similarity, "rotation": rotation, "scale": scale}
-
-
-def question(code: str, it: Encoding) -> Question | None:
-    """Asks the question of a part."""
-    if code in ("matrix", "waves") and it.shipped is None and not it.doubled:
-        return questions.still(*it.size, float(it.base), positions.still_channels(it.matrix))
-    return questions.alike(it.matrix, it.at, it.pe) if code in ("matrix", "waves", "similarity", "rotation") else None
 
 
 def part(code: str, title: str, first: str) -> Part:
@@ -453,7 +450,7 @@ def part(code: str, title: str, first: str) -> Part:
             other=(it.other, float(it.matrix[it.at] @ it.matrix[it.other])) if code == "similarity" else None,
         )
         notes = [*([passage("positions", general)] if general in PASSAGES else []), *shown.notes]
-        return replace(shown, drawing=drawn, notes=notes, question=lambda: question(code, it), covered=code == "similarity")
+        return replace(shown, drawing=drawn, notes=notes)
 
     above = kind if code in ("matrix", "waves", "similarity", "rotation") else dict
     return Part(code, title, lambda **pe: dials(code, **pe), view, first=first, above=above)

@@ -1,20 +1,21 @@
-"""Predict before you see: a question about what the view will show, the reader's answer, then the true one.
+"""Predict before you see: what happens to a number of the view once one thing changes; the reader's answer, then the true one.
 
-    predict.ask(lambda: questions.temperature(choices, steps))
+    predict.ask(lambda: Question(key="...", change=_("One frame is added."), number=_("the number of paths"), before=3, after=7))
 
-The switch is in the lesson's row (`switch`).
+`lesson_page` asks it of every part, of the dial on display. The switch is in the lesson's row (`switch`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import streamlit as st
 
+from core.lecture.moved import trend
 from pages.shared import url_state
-from pages.shared.language import _
+from pages.shared.language import _, significant
 
 ASK: Final = "ask"
 """URL parameter: the question is shown."""
@@ -26,21 +27,35 @@ FROZEN: Final = "predict:frozen"
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question about the view, its answer as core computed it.
+    """Does a number rise or fall once one thing changes?
 
     Attributes:
         key: its name among all questions, the same in every language.
-        answer: place of the true option, from 0. right: places of others as true. why: goes with the answer.
+        change: what changes, a sentence. number: the number's name within a sentence. before, after: its values.
         then: choices of the session that bring the state asked about, for the dial to go there once the answer is out.
     """
 
     key: str
-    text: str
-    options: Sequence[str]
-    answer: int
-    right: Sequence[int] = ()
-    why: str
+    change: str
+    number: str
+    before: float
+    after: float
     then: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The question in words."""
+        return f"{self.change} " + _("What happens to {number}?").format(number=self.number)
+
+    @property
+    def options(self) -> tuple[str, str, str]:
+        """The answers to choose from."""
+        return _("it rises"), _("it stays the same"), _("it falls")
+
+    @property
+    def answer(self) -> int:
+        """Place of the true one."""
+        return 1 - trend(self.before, self.after)
 
 
 def wanted() -> bool:
@@ -84,7 +99,7 @@ def ask(make: Callable[[], Question | None]) -> bool:
         make: builds the question from the view's state; None where this state has none. Called only where it is needed.
 
     Returns:
-        Whether the true answer may be seen: a view that holds it (other questions are about a change) waits for that.
+        Whether the answer is out, or none is waited for.
     """
     if not wanted():
         return True
@@ -164,10 +179,10 @@ def _answered(widget: str, chosen: str) -> None:
 
 def _reveal(question: Question, answer: int | None) -> None:
     true = question.options[question.answer]
-    sentence = f"**{true}.** {question.why}"
+    sentence = f"**{true}.** {significant(question.before)} → {significant(question.after)}"
     if answer is None:
         st.info(sentence, icon=":material/visibility:")
-    elif answer in (question.answer, *question.right):
+    elif answer == question.answer:
         st.success(_("Right: {answer}").format(answer=sentence), icon=":material/check_circle:")
     else:
         st.warning(_("It is {answer}").format(answer=sentence), icon=":material/lightbulb:")

@@ -23,7 +23,7 @@ from core.lecture.worked import Worked
 from core.market.book import BookError, read_rows
 from core.market.store import index
 from core.market.store.index import RecordingError
-from pages.learn import diagram, frame, matrix_editor, questions
+from pages.learn import diagram, frame, matrix_editor
 from pages.learn.frame import Dial, passage, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
 from pages.learn.what_moved import Followed
@@ -361,12 +361,13 @@ def part(code: str, title: str, first: str) -> Part:
     def view(**values: Any) -> PartView:
         it = Unrolled(values)
         shown = VIEWS[code](it)
-        given: dict[str, Any] = {"cell": "rnn" if code == "rnn" else "lstm", "seed": 0}
-        return replace(
-            shown,
-            notes=[passage("recurrent", code), *shown.notes],
-            question=lambda: questions.reach(it.x, it.rnn, it.lstm, **given, state=(sorted(values.items()), it.x.shape)),
-        )
+        cell = "rnn" if code == "rnn" else "lstm"
+
+        def asked() -> tuple[str, float]:
+            back = recurrence.gradients_through_time(it.x, it.rnn, it.lstm)
+            return _("the number of steps that the gradient reaches back"), back.steps_remembered(cell)
+
+        return replace(shown, notes=[passage("recurrent", code), *shown.notes], asked=asked)
 
     below = None if code == "gradient" else lambda **values: editor(code, values)
     return Part(code, title, lambda: dials(code), view, first=first, below=below)

@@ -24,7 +24,7 @@ from core.lecture.decoding import DateHypothesis, inside_decoder_layer, inside_e
 from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
 from core.messages import translate
-from pages.learn import diagram, frame, questions
+from pages.learn import diagram, frame
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import (
     Drawn,
@@ -342,8 +342,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
             markdown(passage("transformer", "conventions")),
         ],
         drawing=drawing(reading.text, characters[: step + 1], probability=probability, looked=float(cross[step].max())),
-        question=lambda: questions.next_look(cross, step, source, characters[min(step + 1, last)]),
-        covered=True,
+        asked=lambda: (_("the largest weight of this symbol over the text"), float(cross[step].max())),
     )
 
 
@@ -452,6 +451,10 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
             ),
             stats(*ratios),
         ],
+        asked=lambda: (
+            _("the size of what the first sub-layer adds, beside its input"),
+            next(iter(sublayer_ratios(stages).values())),
+        ),
         notes=[passage("transformer", "layer")],
         more=[encoder_map if encoder else None],
         drawing=drawing(reading.text, reading.characters),

@@ -16,7 +16,7 @@ from core.signs import ctc, ctc_lab
 from core.signs.ctc import CTCError, Lattice
 from core.signs.ctc_lab import Problem, Quantity
 from core.signs.vocabulary import BLANK_NAME
-from pages.learn import diagram, lesson, predict, projector, questions, take_along
+from pages.learn import diagram, lesson, predict, projector, take_along
 from pages.learn.predict import Question
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number, percent, prose, significant
@@ -52,10 +52,7 @@ def page() -> None:
         help=_("Every blank must then be visited. Graves 2006 allows to skip one between two different labels (D17)."),
     )
 
-    def ask() -> Question | None:
-        return questions.paths(problem.target, len(problem.probabilities), skip=skip)
-
-    predict.ask(ask)
+    predict.ask(lambda: _question(problem, skip))
     _numbers(problem, skip)
     try:
         lattice = problem.lattice(skip=skip)
@@ -72,10 +69,19 @@ def page() -> None:
     take_along.offer("ctc", "", _("CTC lab"), lambda: _taken(problem, skip))
 
 
+def _question(problem: Problem, skip: bool) -> Question:
+    """The question how many valid paths one more frame gives."""
+    frames, target = len(problem.probabilities), problem.target
+    now, then = (ctc.count_paths(target, count, skip=skip) for count in (frames, frames + 1))
+    change = _("One frame is added to {frames}.").format(frames=number(frames))
+    key, name = repr((target, frames, skip)), _("the number of valid paths of the target")
+    return Question(key=key, change=change, number=name, before=now, after=then)
+
+
 def _present(problem: Problem, stage: projector.Stage) -> None:
     """On a projector: the trellis, its quantity as the dial, and the question."""
     with stage.strip:
-        predict.ask(lambda: questions.paths(problem.target, len(problem.probabilities), skip=True))
+        predict.ask(lambda: _question(problem, skip=True))
     with stage.figure:
         try:
             _trellis(problem.lattice(skip=True), problem, stage.diagram)

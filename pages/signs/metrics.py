@@ -18,7 +18,7 @@ from core.messages import translate
 from core.signs import metrics
 from core.signs.edits import edit_table
 from core.signs.metrics import BleuScore, EditCell, Sentence, Smoothing
-from pages.learn import diagram, lesson, predict, projector, questions, take_along
+from pages.learn import diagram, lesson, predict, projector, take_along
 from pages.learn.predict import Question
 from pages.shared import controls, upload_caps, url_state
 from pages.shared.language import N_, _, number, percent, prose, significant
@@ -63,10 +63,7 @@ def page() -> None:
         _present(references, hypotheses, place, stage)
         return
 
-    def ask() -> Question | None:
-        return questions.last_word(references, hypotheses, place)
-
-    predict.ask(ask)
+    predict.ask(lambda: _question(references, hypotheses, place))
     _wer(references, hypotheses, place)
     bleu = _bleu(references, hypotheses, place)
     with diagram_place:
@@ -78,10 +75,24 @@ def page() -> None:
     take_along.offer("metrics", "", _("Metrics lab"), lambda: _taken(references, hypotheses))
 
 
+def _question(references: list[Sentence], hypotheses: list[Sentence], place: int) -> Question | None:
+    """The question what dropping the hypothesis's last word does to the word error rate."""
+    if not hypotheses[place]:
+        return None
+    *kept, word = hypotheses[place]
+    shorter = [*hypotheses[:place], kept, *hypotheses[place + 1 :]]
+    now, then = (metrics.word_errors(references, one).rate for one in (hypotheses, shorter))
+    if now is None or then is None:
+        return None
+    change = _("The last word of the hypothesis, “{word}”, is dropped.").format(word=word)
+    key = repr((references, hypotheses, place))
+    return Question(key=key, change=change, number=_("the word error rate"), before=now, after=then)
+
+
 def _present(references: list[Sentence], hypotheses: list[Sentence], place: int, stage: projector.Stage) -> None:
     """On a projector: the table of edits, its entries as the dial, and the question."""
     with stage.strip:
-        predict.ask(lambda: questions.last_word(references, hypotheses, place))
+        predict.ask(lambda: _question(references, hypotheses, place))
     with stage.figure:
         _wer(references, hypotheses, place)
     with stage.diagram:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from core.lecture import course
+from core.lecture.course_numbers import numbers_of
 from core.words import bundled
 from pages.shared.navigation import ENTRIES, ROOT
 
@@ -49,3 +51,13 @@ def test_it_looks_more_at_the_animal_than_at_the_wide_street_as_the_last_stop_sa
     sentence = bundled.sentences()[dict(view.query)["text"]]
     row = sentence.weights[3, 1, sentence.tokens.index("it")]  # the head with which the page opens
     assert row[sentence.tokens.index("animal")] > 2 * row[sentence.tokens.index("street")]
+
+
+def test_every_lesson_has_its_numbers_and_some_are_known() -> None:
+    found = {lesson.code: numbers_of(lesson.code) for lesson in course.LESSONS}
+    assert found["permutation"]["orders"] == 120 and found["permutation"]["means"] == 1
+    assert found["heads"]["parameters"] == 4 * 512**2 and found["cost"]["mib"] == 48
+    assert found["transformer"]["pairs"] == 55 and found["cost"]["crossing"] == 1024
+    assert found["ctc"]["llama"] == 6 and found["ctc"]["merged"] == "L"
+    assert np.isclose(float(found["metrics"]["over"]), 240) and np.isclose(float(found["metrics"]["corpus"]), 10)
+    assert np.isclose(float(found["backprop"]["g1"]), 0.21) and np.isclose(float(found["optimisers"]["limit"]), 0.1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.lecture import attention_steps, tokens
-from core.lecture.moved import compare, rectangles, stacked
+from core.lecture.moved import compare, rectangles, stacked, trend
 
 
 def test_only_what_differs_moved() -> None:
@@ -64,3 +64,8 @@ def test_rounding_is_measured_by_the_largest_finite_entry_and_what_is_no_number_
     assert compare(np.array([[1e-6]]), np.array([[1.001e-6]])).cells.all()  # small matrices too
     nothing = np.full((1, 2), -np.inf)
     assert not compare(nothing, nothing).cells.any()
+
+
+def test_a_trend_is_a_change_beyond_rounding() -> None:
+    for before, after, direction in ((1, 2, 1), (2, 1, -1), (-2, -1, 1), (1, 1 + 1e-9, 0), (0, 0, 0)):
+        assert trend(before, after) == direction

@@ -20,6 +20,7 @@ from core.lecture.course import LESSONS
 from core.lecture.worked import Worked
 from core.messages import translate
 from pages.learn import frame, lesson_page
+from pages.learn.frame import Turned
 from pages.learn.lesson_page import LessonPage, Part, PartView
 from pages.shared.language import speaking
 from pages.shared.navigation import ENTRIES, ROOT
@@ -42,11 +43,13 @@ class DrawnPart:
     """What a part draws at one state.
 
     Attributes:
+        turned: the dials and their values.
         offered: by URL parameter, the ends of each dial, its opening value first. figures: as plotly's JSON has them.
         tables: matrices and tables. told: sentences, captions and values. checks: claims, and whether they hold.
     """
 
     view: PartView
+    turned: Turned
     offered: dict[str, list[Any]]
     equations: list[Worked] = field(default_factory=list)
     figures: list[Any] = field(default_factory=list)
@@ -117,10 +120,16 @@ def draw(part: Part, state: State | None = None, language: str = "en") -> DrawnP
             stack.enter_context(patch.object(lesson_page, name, _kept(getattr(lesson_page, name), matrices)))
         above = part.above()
         values: dict[str, Any] = {}
-        for code, dial in part.dials(**above).items():
+        dials = part.dials(**above)
+        for code, dial in dials.items():
             values[code] = dial.draw(values)
         view = part.view(**above, **values)
-        drawn = DrawnPart(view=view, offered=widgets.offered, equations=list(view.equations()))
+        drawn = DrawnPart(
+            view=view,
+            turned=Turned(dials, values, part.first or next(iter(dials)), None),
+            offered=widgets.offered,
+            equations=list(view.equations()),
+        )
         drawn.told += [translate(one) for one in view.notes]
         _keep_all(view, drawn, stack)
     drawn.tables += matrices

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.figures import metrics as diagrams
 from core.signs import ctc_lab
-from pages.learn import questions
+from core.signs.ctc import count_paths
 from pages.shared.navigation import ROOT
-from tests.pages.open_page import open_page
+from tests.pages.open_page import open_page, ran
 
 
 def opened(page: str, **query: str) -> AppTest:
@@ -57,9 +57,12 @@ def test_every_number_can_be_recomputed_from_the_table(target, fill):
     assert app.latex[0].value.split(r"\cdot ")[-1].partition(r" \\")[0] == f"{table[1, 1]:g}"
 
 
-def test_a_target_without_a_path_is_told_why():
-    why = [questions.paths([1, 1, 2], frames, skip=True).why for frames in (2, 3, 4)]
-    assert "still too few" in why[0] and "just enough for 1" in why[1] and "1 → 7" in why[2]
+def test_one_frame_more_gives_more_paths():
+    app = opened("ctc", target="A A B", length="6", ask="true")
+    app.button(key="predict_reveal").click()
+    ran(app)
+    paths = [count_paths([1, 1, 2], frames) for frames in (6, 7)]
+    assert app.info[0].value == f"**it rises.** {paths[0]} → {paths[1]}"
 
 
 def test_the_documents_recursion_raises_the_loss():

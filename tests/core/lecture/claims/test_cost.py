@@ -6,26 +6,20 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from core.lecture import cost, cost_count, cost_growth, predictions
+from core.lecture import cost, cost_count, cost_growth
 from core.lecture.claims import cost as claims
 from tests.core.lecture.claims.walk import Walk, states
 
 
-def test_what_a_layer_is_spent_on_and_what_a_longer_sequence_costs() -> None:
-    walk, answers = Walk(claims.growth), set()
+def test_what_a_layer_is_spent_on() -> None:
+    walk = Walk(claims.growth)
     for state in states(t=[128, 4, 32, 8192], d=[40, 16, 512, 2048]):
         t, d = state["t"], state["d"]
         scores, projections, feed = 2 * t * t * d, 4 * t * d * d, 8 * t * d * d
         whole = (scores + projections + feed) / 100
         shares = {"t": t, "d": d, "scores": scores / whole, "projections": projections / whole, "feed": feed / whole}
         walk.check(cost_growth.layer(t, d, 1), {"shares": shares}, state)
-        outcome = predictions.doubled_tokens(t, d, 1)
-        factor = (4 * scores + 2 * projections + 2 * feed) / (scores + projections + feed)
-        assert outcome.values[0] == pytest.approx(factor) and 2 < factor < 4
-        assert (factor < 2.5, factor > 3.5) == (outcome.answer == 0, outcome.answer == 2)
-        answers.add(outcome.answer)
     walk.end()
-    assert answers == {0, 1, 2}
 
 
 def test_what_is_said_of_all_models() -> None:

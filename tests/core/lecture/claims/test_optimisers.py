@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
-from core.lecture import optimisers, predictions
+from core.lecture import optimisers
 from core.lecture.claims import optimisers as claims
 from tests.core.lecture.claims.walk import Walk, states
 
@@ -52,16 +51,3 @@ def test_clipping() -> None:
         walk.check((found, largest), {"clipped": {"largest": largest, "count": count, "all": 120}}, {"largest": largest})
     assert not claims.clipping(found, None)
     walk.end()
-
-
-def test_equal_answers_are_both_right() -> None:
-    names = list(optimisers.OPTIMISERS)
-    for decay, expected in ((0.0, True), (0.1, False)):
-        outcome = predictions.lowest_loss("himmelblau", rate=0.3, decay=decay, step=400)
-        both = {names.index("adam"), names.index("adamw")}
-        assert ({outcome.answer, *outcome.tied} >= both) == expected or outcome.answer not in both
-    outcome = predictions.lowest_loss("saddle", rate=0.03, decay=0.0, step=5)
-    assert outcome.values[names.index("adam")] == pytest.approx(outcome.values[names.index("adamw")])
-    rates = optimisers.rates(total=1000, peak=1e-3, warmup=100, floor=0.0, factor=0.5, every=10)
-    last = predictions.highest_rate(rates, 900)
-    assert {last.answer, *last.tied} == {list(rates).index("report"), list(rates).index("iiga")}

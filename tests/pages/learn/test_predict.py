@@ -1,0 +1,75 @@
+""" "Predict first": the question of every part, against what the part shows once its dial stands there."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.lecture.trained_head import trained_head
+from pages.shared.navigation import ROOT
+from tests.pages.learn.drawn_part import draw, parts
+from tests.pages.open_page import open_page, ran
+
+PARTS = {f"{url}-{part.code}": part for url, part in parts()}
+WITHOUT = {"transformer-see", "transformer-beam", "transformer-nonsense"}
+"""Parts with a text alone, or a search that seldom changes anything."""
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_part_has_a_number_to_ask_about_and_it_is_finite_there_and_here(name: str) -> None:
+    part = PARTS[name]
+    here = draw(part)
+    if name in WITHOUT:
+        assert here.view.asked is None
+        return
+    assert here.view.asked is not None
+    code = here.turned.asked
+    assert code is not None
+    dial = here.turned.dials[code]
+    assert dial.elsewhere is not None and not dial.reads
+    there = dial.elsewhere(here.turned.values[code])
+    then = draw(part, dict(there.kept))
+    assert then.turned.values[code] == there.value != here.turned.values[code]
+    assert then.view.asked is not None
+    assert all(math.isfinite(asked()[1]) for asked in (here.view.asked, then.view.asked))
+
+
+def revealed(app: AppTest) -> str:
+    app.button(key="predict_reveal").click()
+    ran(app)
+    return str(app.info[0].value)
+
+
+def test_a_higher_temperature_evens_the_row_out() -> None:
+    app = open_page(ROOT / "pages" / "learn" / "attention_steps.py", part="softmax", dial="t", ask="true")
+    head = trained_head()
+    x, w_q, w_k = (torch.tensor(head.matrices[name]) for name in ("X", "W_Q", "W_K"))
+    row = ((x @ w_q) @ (x @ w_k).T)[head.tokens.index("it")] / 2
+    now, then = (float((row / temperature).softmax(0).max()) for temperature in (1.0, 1.5))
+    assert revealed(app) == f"**it falls.** {now:.3g} → {then:.3g}"
+    app.button(key="predict_walk").click()
+    ran(app)
+    assert app.query_params["t"] == "1.5"
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "answer"),
+    [
+        ("norms", {"part": "softmax"}, "stays the same"),
+        ("norms", {"part": "dropout"}, "rises"),
+        ("attention_steps", {"part": "roles", "role": "v", "dial": "role"}, "rises"),
+        ("attention_steps", {"part": "heads", "heads": "2", "dial": "heads"}, "rises"),
+        ("positions", {"part": "scale"}, "rises"),
+        ("permutation", {"part": "rows", "dial": "places"}, "rises"),
+        ("cost", {"part": "growth", "growth_dial": "t"}, "rises"),
+    ],
+)
+def test_what_theory_says(page: str, query: dict[str, Any], answer: str) -> None:
+    """A softmax does not see what is added to all, a value moves no weight, positions break Z' = PZ."""
+    app = open_page(ROOT / "pages" / "learn" / f"{page}.py", ask="true", **query)
+    assert re.search(rf"\*\*it {answer}\.\*\*", revealed(app))
