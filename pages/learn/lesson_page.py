@@ -91,7 +91,7 @@ class PartView:
         drawing: the block diagram. asked: name and value of the number whose change a reader is asked to predict.
         followed: the matrix of which the last change of a dial is told and can be taken back.
         compared: what a projector shows first, side by side.
-        notebook_values: values for the part's template in `assets/snippets`, made where they are asked for; None where it has none.
+        notebook_values: for the part's template in `assets/snippets`, made where they are asked for; None where it has none.
     """
 
     equation: Worked | Sequence[Worked] = ()
