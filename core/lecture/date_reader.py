@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -131,15 +130,6 @@ class DateReader:
         )
 
     @falls_back
-    def beams(self, text: str, width: int) -> list[list[DateHypothesis]]:
-        """The beam after each step, best hypothesis first; see `core.lecture.decoding.beam`.
-
-        Raises:
-            ReadingError: as `source`.
-        """
-        return decoding.beam(self.model, decoding.symbols_of(self.model, [self.source(text)[1]]), width)
-
-    @falls_back
     def relevance(self, reading: DateReading, step: int) -> NDArray[np.float64]:
         """See `core.lecture.decoding.relevance`."""
         return decoding.relevance(self.model, reading.trace, step)
@@ -153,16 +143,3 @@ class DateReader:
         chosen = (self.model.encoder if side == "encoder" else self.model.decoder)[layer - 1]
         norms = [one for one in chosen.modules() if isinstance(one, nn.LayerNorm)]
         return [np.stack([one.weight.detach().cpu().numpy(), one.bias.detach().cpu().numpy()]) for one in norms]
-
-    @falls_back
-    def certainty(self, texts: list[str]) -> NDArray[np.float64]:
-        """(n,) probability of each text's answer."""
-        sources = torch.tensor(dates.padded([self.source(text)[0] for text in texts]), device=self.placement.device)
-        return np.array([one.probability for one in decoding.greedy(self.model, sources)])
-
-
-def random_texts(count: int) -> list[str]:
-    """Texts of random characters of the vocabulary, as long as dates are."""
-    rng = np.random.default_rng([0, 5])
-    letters = list(dates.CHARACTERS.strip())
-    return ["".join(rng.choice(letters, int(rng.integers(6, 30)))) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""Decoding with the encoder-decoder, greedily or by beam search, with log-probabilities of symbols and sequences."""
+"""Greedy decoding with the encoder-decoder, with log-probabilities of symbols and sequences."""
 
 from __future__ import annotations
 
@@ -74,42 +74,6 @@ def greedy(model: Transformer, source: Tensor) -> list[DateHypothesis]:
 def _cut(symbols: list[int], logs: list[float]) -> DateHypothesis:
     stop = symbols.index(END) + 1 if END in symbols else len(symbols)
     return DateHypothesis(symbols=tuple(symbols[:stop]), log_probabilities=tuple(logs[:stop]))
-
-
-@torch.no_grad()
-def beam(model: Transformer, source: Tensor, width: int, *, steps: int = STEPS) -> list[list[DateHypothesis]]:
-    """Beam search over one source (1, S): the hypotheses kept after each step, best first.
-
-    Ended hypotheses compete by their score; the sum of log-probabilities is not divided by the length, since all dates have the
-    same one. A width of 1 is greedy search.
-
-    Returns:
-        One list per step of at most `width` hypotheses; the last list holds the answers.
-
-    Raises:
-        ValueError: for a width below 1 or a batch of several sources.
-    """
-    if width < 1 or len(source) != 1:
-        raise ValueError(f"a beam of width {width} over {len(source)} sources: take a width of 1 or more and one source")
-    memory, _ = model.encode(source)
-    mask = model.source_mask(source)
-    kept = [DateHypothesis(symbols=(), log_probabilities=())]
-    history = []
-    for _step in range(steps):
-        open_ones = [one for one in kept if not one.ended]
-        if not open_ones:
-            break
-        targets = torch.tensor([[BEGIN, *one.symbols] for one in open_ones], device=source.device)
-        logits, _maps = model.decode(targets, memory.expand(len(targets), -1, -1), memory_mask=mask)
-        logs, symbols = logits[:, -1].log_softmax(dim=-1).topk(min(width, logits.shape[-1]), dim=-1)
-        grown = [
-            DateHypothesis(symbols=(*one.symbols, symbol), log_probabilities=(*one.log_probabilities, log))
-            for one, row, numbers in zip(open_ones, logs.tolist(), symbols.tolist(), strict=True)
-            for log, symbol in zip(row, numbers, strict=True)
-        ]
-        kept = sorted([*(one for one in kept if one.ended), *grown], key=lambda one: -one.score)[:width]
-        history.append(kept)
-    return history
 
 
 @dataclass(frozen=True, kw_only=True)

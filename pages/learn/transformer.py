@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,13 +18,12 @@ from core.figures.matrix import matrix_figure
 from core.lecture import dates
 from core.lecture.claims import sentences_of
 from core.lecture.claims import transformer as said
-from core.lecture.date_reader import DateReader, DateReading, ReadingError, random_texts
-from core.lecture.decoding import DateHypothesis, inside_decoder_layer, inside_encoder_layer, sublayer_ratios
+from core.lecture.date_reader import DateReader, DateReading, ReadingError
+from core.lecture.decoding import inside_decoder_layer, inside_encoder_layer, sublayer_ratios
 from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
-from core.messages import translate
 from pages.learn import diagram, frame
-from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
+from pages.learn.frame import Dial, choice, passage, tex, tex_row
 from pages.learn.lesson_page import (
     Drawn,
     Item,
@@ -34,12 +32,10 @@ from pages.learn.lesson_page import (
     PartView,
     Show,
     caption,
-    check,
     markdown,
     plot,
     render,
     stats,
-    table,
 )
 from pages.shared import controls, url_state
 from pages.shared.attention_view import attention_view
@@ -47,17 +43,6 @@ from pages.shared.language import _, number, percent
 from pages.shared.stat_strip import Stat
 
 EXAMPLES: Final = ("3 de mayo de 1979", "sábado 3 mayo 1979", "May the 3rd, 1979", "03/04/1979", "Thu 3-may-79")
-NONSENSE: Final = (
-    "31 de febrero de 2001",
-    "12/25/1979",
-    "tres de mayo de 1979",
-    "99/99/9999",
-    "mañana",
-    "hello world",
-    "attention is all you need",
-    "?!?",
-)
-
 LATEX_SYMBOLS: Final = {" ": r"\sqcup", "■": r"\blacksquare", "▷": r"\triangleright", "�": "?", "␀": r"\varnothing"}
 
 CROSS: Final = (
@@ -85,8 +70,6 @@ def latex_symbol(character: str) -> str:
 
 MAP: Final[Mapping[str, Any]] = {"height": 476, "proportion": 1.27}
 """Size of both attention maps: with title and dial they fill a first screen of 1440 by 900, and of 1280 by 720."""
-SAMPLES: Final = 150
-"""Texts of each kind in the histogram of certainty."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -114,13 +97,6 @@ def read(text: str) -> DateReading:
     return reader().read(text)
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
-def beams(text: str, width: int) -> list[list[DateHypothesis]]:
-    """The beam after each step."""
-    use_one_thread()
-    return reader().beams(text, width)
-
-
 @st.cache_data(show_spinner=False, max_entries=512)
 def relevance(text: str, step: int) -> Any:
     """Gradient times input, one number per character read."""
@@ -138,15 +114,6 @@ def inside(text: str, side: str, layer: int, position: int) -> dict[str, Any]:
         return dict(inside_decoder_layer(one.model, trace, layer, position))
 
     return one.placement.run(stages)
-
-
-@st.cache_data(show_spinner=False)
-def certainty() -> tuple[Any, Any]:
-    """Probabilities of the answers to held-out dates of the validation part, and to random characters."""
-    one = reader()
-    seed = int(one.card["seed"])
-    held_out = [pair.text for pair in dates.sample_pairs("validation", SAMPLES, seed=seed)]
-    return one.certainty(held_out), one.certainty(random_texts(SAMPLES))
 
 
 def symbol_captions(reading: DateReading, cross: Any) -> list[str]:
@@ -346,71 +313,6 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
     )
 
 
-def beam(text: str, width: int, symbol: int) -> PartView:
-    """Greedy against beam search."""
-    reading = read(text)
-    history = beams(reading.text, width)
-    held, final = history[min(symbol, len(history)) - 1], history[-1]
-    names = ["".join(figures.visible([dates.SYMBOLS[one] for one in it.symbols])) for it in held]
-    kept = figures.beam_figure(names, [it.probability for it in held], finished=[it.ended for it in held])
-    logs, ends = final[0].log_probabilities, (final[0], reading.hypothesis)
-    (compared,) = sentences_of(said.compared(*ends))
-    answers = [dates.decode_text(it.symbols) for it in final]
-    rows = {
-        _("Answer"): answers,
-        _("Probability"): [percent(it.probability, 3) for it in final],
-        _("A date that exists"): [dates.is_calendar_date(one) for one in answers],
-    }
-    return PartView(
-        equation=Worked(
-            r"\log P(y \mid x) = \sum_{t=1}^{T} \log P(y_t \mid y_{<t}, x)",
-            rf"{' + '.join(f'({tex(value)})' for value in logs[:3])} + \cdots = {tex(final[0].score)}",
-            _("the best of the beam, natural logarithms"),
-        ),
-        figure=[
-            plot(kept, "beam_held", _("The sequences the beam holds after this symbol and their probabilities.")),
-            answer(reading),
-        ],
-        notes=[passage("transformer", "beam"), *sentences_of(said.beam(final))],
-        more=[check(translate(compared), not said.lost(*ends)), table(rows)],
-        drawing=drawing(
-            reading.text, [dates.SYMBOLS[one] for one in held[0].symbols], probability=math.exp(held[0].log_probabilities[-1])
-        ),
-    )
-
-
-def nonsense(text: str) -> PartView:
-    """Answers to texts that are not dates, and their probabilities."""
-    reading, (held_out, at_random) = read(text), certainty()
-    sure, rows = sum(1 for value in at_random if value > 0.9), [read(one) for one in NONSENSE]
-    drawn = figures.certainty_figure(held_out, at_random, here=reading.probability)
-    note = _("this text's answer; of {count} random texts {sure} get an answer with a probability over 0.9")
-    factors = r" \cdot ".join(tex(value) for value in reading.symbol_probabilities[:4])
-    return PartView(
-        equation=Worked(
-            r"P(y \mid x) = \prod_{t=1}^{T} P(y_t \mid y_{<t}, x)",
-            factors + rf" \cdots = {tex(reading.probability, 4)}",
-            note.format(count=len(at_random), sure=sure),
-        ),
-        figure=[
-            plot(drawn, "certainty", _("How sure the model is of its answers: held-out dates against random characters.")),
-            answer(reading),
-        ],
-        notes=[passage("transformer", "nonsense")],
-        more=[
-            table(
-                {
-                    _("Text"): list(NONSENSE),
-                    _("Answer"): [one.answer for one in rows],
-                    _("Probability"): [percent(one.probability, 1) for one in rows],
-                    _("A date that exists"): [one.is_date for one in rows],
-                }
-            )
-        ],
-        drawing=drawing(reading.text, reading.characters),
-    )
-
-
 def layer(text: str, side: str, position: int, layer: int) -> PartView:
     """One vector on its way through an encoder or decoder layer."""
     reading, encoder = read(text), side == "encoder"
@@ -486,18 +388,6 @@ render(
         [
             Part("see", _("See it work"), lambda: {"text": text_dial()}, reading_view, "see"),
             Part("decode", _("Token by token"), decode_dials, decode, "decode"),
-            Part(
-                "beam",
-                _("Greedy and beam"),
-                lambda: {
-                    "text": text_dial(),
-                    "width": slider(_("Beam width"), 1, 6, key="beam_width", default=4),
-                    "symbol": step_dial(),
-                },
-                beam,
-                "beam",
-            ),
-            Part("nonsense", _("Nonsense"), lambda: {"text": text_dial()}, nonsense),
             Part("layer", _("Inside a layer"), inside_dials, layer, "inside", "position"),
         ],
         _("vit-report sections 2.1 to 2.6, 2.8 and 2.9; Vaswani et al. 2017; D12, D20, D23"),
@@ -505,5 +395,6 @@ render(
             CheckpointError: ("", _("Train it: python -m core train dates --folder assets/checkpoints.")),
             ReadingError: ("", _("Type a date of at most 64 characters.")),
         },
+        moved={"beam": "part=decode", "nonsense": "part=see"},
     )
 )

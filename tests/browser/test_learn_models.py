@@ -35,10 +35,9 @@ def test_a_date_is_typed_and_decoded_and_its_link_opens_elsewhere(new_page: NewP
 
 
 def test_an_example_button_fills_the_field(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/transformer?part=beam")
+    page = new_page(app, "/transformer?part=decode")
     page.get_by_role("button", name="03/04/1979").click()
     answered(page, "1979-04-03")
-    expect(page.get_by_text("Greedy and beam search agree on 1979-04-03")).to_be_visible(timeout=PATIENCE_MS)
 
 
 def test_another_part_and_another_gradient(new_page: NewPage, app: AppServer) -> None:

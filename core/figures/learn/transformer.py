@@ -1,4 +1,4 @@
-"""Figures of the lesson on encoder and decoder: next symbols, maps, certainty, beams, training, and the model's diagram."""
+"""Figures of the lesson on encoder and decoder: next symbols, maps, a vector's stages, the model's diagram."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
 from core.figures.matrix import Matrix
 from core.figures.play import Play, PlayFrame
-from core.figures.style import BLUE, GREEN, GREY, ORANGE
-from core.figures.traces import bars, chart, upright
+from core.figures.style import BLUE, GREY, ORANGE
+from core.figures.traces import bars, chart
 from core.messages import translate as _
 from core.models.transformer import TransformerConfig
 
@@ -129,66 +129,6 @@ def reading_figure(attention: NDArray[np.floating], relevance: NDArray[np.floati
     )
 
 
-def certainty_figure(dates: NDArray[np.floating], random_texts: NDArray[np.floating], *, here: float | None = None) -> go.Figure:
-    """Histograms of the probability of a whole answer: held-out dates against random characters, as shares of each.
-
-    Args:
-        dates, random_texts: probabilities. here: that of the text on the page.
-    """
-    edges = np.linspace(0, 1, 21)
-    middle = (edges[1:] + edges[:-1]) / 2
-    traces: list[dict[str, Any]] = []
-    for values, name, colour in ((dates, _("Held-out dates"), BLUE), (random_texts, _("Random characters"), ORANGE)):
-        share = np.histogram(values, edges)[0] / len(values)
-        traces.append(
-            bars(
-                middle,
-                share,
-                name,
-                hover="%{x:.2f}: %{y:.1%}<extra>" + name + "</extra>",
-                marker={"color": colour, "opacity": 0.85},
-            )
-        )
-    marked: dict[str, Any] = {}
-    if here is not None:
-        note = {
-            "x": here,
-            "y": 1,
-            "yref": "paper",
-            "text": _("this text"),
-            "showarrow": False,
-            "xanchor": "right" if here > 0.5 else "left",
-            "yanchor": "bottom",
-        }
-        marked = {"shapes": [upright(here, GREEN, 3)], "annotations": [note]}
-    return chart(traces, x_title=_("Probability of the whole answer"), y_title=_("Share of the texts"), keep="certainty",
-                 height=320, x={"range": [0, 1]}, y={"tickformat": ".0%"}, **marked)  # fmt: skip
-
-
-def beam_figure(names: Sequence[str], probabilities: Sequence[float], *, finished: Sequence[bool]) -> go.Figure:
-    """Probabilities of the sequences in a beam on a logarithmic axis, best on top; finished ones in blue."""
-    order = list(range(len(names)))[::-1]
-    trace = bars(
-        [probabilities[index] for index in order],
-        [f"{index + 1}. {names[index]}" for index in order],
-        colour=[BLUE if finished[index] else GREY for index in order],
-        hover="%{y}: %{x:.4~g}<extra></extra>",
-        orientation="h",
-        text=[f"{probabilities[index]:.3g}" for index in order],
-        textposition="auto",
-    )
-    low = float(np.log10(min([*probabilities, 1e-3])))
-    return chart(
-        [trace],
-        x_title=_("Probability so far"),
-        keep="beam",
-        legend=False,
-        height=80 + 44 * len(names),
-        x={"type": "log", "range": [low - 0.3, 0.05], "nticks": 6},
-        y={"type": "category", "tickfont": {"family": "monospace", "size": 14}},
-    )
-
-
 def vectors(stages: Mapping[str, NDArray[np.floating]]) -> Matrix:
     """A vector's stages on its way through a layer, one row per stage, (width,) by name."""
     return Matrix(
@@ -226,7 +166,7 @@ def transformer_diagram(
     return Diagram(
         title=_("Block diagram of the encoder and the decoder"),
         blocks=(
-            Block("text", _("text"), (0, 0), clipped(text), "nonsense", kind="data"),
+            Block("text", _("text"), (0, 0), clipped(text), "see", kind="data"),
             Block("embed", _("embed + PE"), (1, 0), f"{s}×{d}", "layer"),
             Block("encoder", encoder, (2, 0), heads, "layer"),
             Block("h", "H", (3, 0), f"{s}×{d}", "layer", kind="data"),
@@ -236,9 +176,7 @@ def transformer_diagram(
             Block("cross", _("cross + FFN"), (3, 1), f"{step + 1}×{s}", "decode"),
             Block("out", _("softmax"), (4, 1), _("{count} symbols").format(count=config.vocabulary), "decode"),
             Block("weights", _("training"), (4, 0), parameters, "decode", kind="data"),
-            Block(
-                "next", f"“{characters[step]}”", (5, 1), "" if probability is None else write(probability), "beam", kind="data"
-            ),
+            Block("next", f"“{characters[step]}”", (5, 1), chance, "decode", kind="data"),
         ),
         wires=(
             Wire("text", "embed", str(s)),

@@ -31,12 +31,6 @@ def test_the_likeliest_symbols_come_first() -> None:
     assert list(figure.data[0].x) == ["␣", "c", "a"] and list(figure.data[0].y) == [0.7, 0.2, 0.1]
 
 
-def test_certainty_is_in_shares_of_each_kind() -> None:
-    figure = transformer.certainty_figure(np.array([0.99, 0.99, 0.5]), np.array([0.1]), here=0.4)
-    assert sum(figure.data[0].y) == pytest.approx(1) and sum(figure.data[1].y) == pytest.approx(1)
-    assert figure.layout.shapes[0].x0 == 0.4
-
-
 def every_figure() -> list[go.Figure]:
     study, drop = norms.normalise_example("bin", level=3.0), norms.dropout_example(0.3)
     x, curves = norms.all_curves()
@@ -60,7 +54,6 @@ def every_figure() -> list[go.Figure]:
         optimiser_figures.schedules_figure(rates, names={name: name for name in rates}, step=4, peak=1.0),
         norm_figures.signal_figure({"he": np.ones(3)}, names={"he": "He"}, chosen="he"),
         matrix_figure(Matrix(values=Z, name="x", top=2.0)),
-        transformer.beam_figure(["12", "13"], [0.9, 0.05], finished=[True, False]),
         transformer.reading_figure(np.ones(2), np.array([1.0, -1.0]), ["a", "b"]),
     ]  # fmt: skip
 

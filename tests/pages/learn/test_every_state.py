@@ -22,7 +22,7 @@ MOST = 16
 SLOW = {"cost-models": 2, "norms-depth": 4}
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+(?:e[-+]?\d+)?")
 
-LEADING = ("attention-steps", "permutation", "recurrent", "cost-growth", "cost-memory", "transformer-beam")
+LEADING = ("attention-steps", "permutation", "recurrent", "cost-growth", "cost-memory")
 """Lessons whose diagram leads through all parts with numbers that other parts show, of dials that all have."""
 DERIVED = ("omega", "ratio")
 """Blocks whose number follows from printed ones."""

@@ -19,7 +19,7 @@ from tests.pages.open_page import open_page, ran, words
 
 FOLDER = ROOT / "pages" / "learn"
 PARTS = {
-    "transformer": ("see", "decode", "beam", "nonsense", "layer"),
+    "transformer": ("see", "decode", "layer"),
     "norms": ("norms", "activations", "softmax", "dropout", "depth", "init"),
     "optimisers": ("surface", "schedules", "clipping"),
     "backprop": get_args(backprop.Part),

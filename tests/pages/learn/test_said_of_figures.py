@@ -41,7 +41,6 @@ def said(page: str, **query: str) -> str:
         ("backprop", {"part": "attention", "bp_causal": "true"}, "here 6, have no gradient", "aquí 6, no tienen gradiente"),
         ("backprop", {"part": "ffn", "bp_first": "-3"}, "are under 0.05 in size", "menores que 0,05 en magnitud"),
         ("transformer", {"part": "decode", "date": "1979"}, "most at characters", "miran más a los caracteres"),
-        ("transformer", {"part": "beam", "beam_width": "1"}, "beam of width 1 is greedy", "Un haz de ancho 1 es la"),
         ("attention_steps", {"part": "softmax", "t": "0.05", "words": "a b a"}, "ln 2 = 0.693", "ln 2 = 0,693"),
     ],
 )  # fmt: skip
@@ -63,13 +62,6 @@ def test_a_rotation_starts_where_its_dial_stands() -> None:
     app = open_page(LEARN / "positions.py", part="rotation", n="93", pos="80", k="29")
     assert app.slider(key="pos").value == app.slider(key="pos").max == 63
     assert "position 63, turned by 29 steps" in words(app)
-
-
-def test_the_longest_wave_is_that_of_the_channels_at_hand() -> None:
-    app = open_page(LEARN / "positions.py", part="matrix", d="4", ask="true")  # 2π · 10^(2/4), far from 2π times the base
-    app.radio[0].set_value(app.radio[0].options[0])
-    app.button(key="predict_reveal").click()
-    assert "The longest wave is then 20 positions" in words(ran(app))
 
 
 @pytest.mark.parametrize(("page", "part"), [("norms", "depth"), ("optimisers", "schedules")])

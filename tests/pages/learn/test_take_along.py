@@ -68,7 +68,7 @@ def test_every_template_is_a_views(taken: dict[str, str]) -> None:
 
 def test_a_part_whose_numbers_are_the_models_has_no_notebook() -> None:
     labels = [
-        [one.label for one in open_page(file_of("transformer"), part=part).get("download_button")] for part in ("beam", "layer")
+        [one.label for one in open_page(file_of("transformer"), part=part).get("download_button")] for part in ("decode", "layer")
     ]
     assert not any("Notebook" in one for one in labels[0]) and "Notebook (.ipynb)" in labels[1]
 

@@ -11,7 +11,6 @@ import torch
 from core.lecture import dates
 from core.lecture.claims import transformer as claims
 from core.lecture.date_reader import DateReader
-from core.lecture.decoding import DateHypothesis
 from tests.core.lecture.claims.walk import Walk, states
 
 TEXTS = ["3 de mayo de 1979", "x", "1979", "fij", "1" * 64]
@@ -47,30 +46,3 @@ def test_where_an_answer_looks() -> None:
         walk.check((given, step, state["text"], reading.answer), {"row": row, "fields": fields}, state)
     assert claims.decode(own[:, :1], 0, "x", "1").keys() == {"row"}
     walk.end()
-
-
-def test_a_beam_beside_greedy_search() -> None:
-    reader, ends, compared = DateReader(), Walk(claims.beam), Walk(claims.compared)
-    for state in states(text=TEXTS, width=[4, 1, 6]):
-        greedy, beam = reader.read(state["text"]).hypothesis, reader.beams(state["text"], state["width"])[-1]
-        logs = [last_rows(reader, state["text"], one.symbols, 1)[1] for one in (greedy, *beam[:2])]
-        alone = state["width"] == 1
-        ends.check(beam, {"alone": {}} if alone else {"second": {"share": math.exp(logs[2] - logs[1])}}, state)
-        texts = {"other": dates.decode_text(beam[0].symbols), "answer": dates.decode_text(greedy.symbols)}
-        name = "same" if texts["other"] == texts["answer"] else "better" if logs[1] > logs[0] else "worse"
-        assert (name == "better") == (state["text"] == "fij" and not alone)
-        compared.check((beam[0], greedy), {name: texts}, state)
-    ends.end()
-    likely, other = (
-        DateHypothesis(symbols=(symbol, dates.END), log_probabilities=(log, 0.0)) for symbol, log in ((4, -1.0), (5, -2.0))
-    )
-    texts = {"other": dates.SYMBOLS[5], "answer": dates.SYMBOLS[4]}
-    compared.check((other, likely), {"worse": texts}, "a beam that dropped the greedy one")
-    compared.end()
-
-
-def test_the_model_is_sure_and_wrong_where_the_passage_says_so() -> None:
-    reader = DateReader()
-    for text, right in (("tres de mayo de 1979", "1979-05-03"), ("12/25/1979", "1979-12-25")):
-        reading = reader.read(text)
-        assert reading.probability > 0.9 and reading.answer != right
