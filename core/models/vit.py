@@ -153,9 +153,13 @@ class ViT(nn.Module):
 
     def tokens(self, x: Tensor) -> Tensor:
         """The first layer's input of images as in `forward`: (batch, 1 + patches, width), class token first, positions added."""
+        return self._tokens(self.patches(x))
+
+    def _tokens(self, patches: Tensor) -> Tensor:
+        """(batch, patches, numbers of a patch) -> (batch, 1 + patches, width)."""
         class_token = self.class_token + self.positions.encoding[0]  # (1, 1, width)
-        embedded = self.embedding(self.patches(x)) + self.positions.encoding[1:]  # (batch, patches, width)
-        return torch.cat([class_token.expand(len(x), -1, -1), embedded], dim=1)  # (batch, 1 + patches, width)
+        embedded = self.embedding(patches) + self.positions.encoding[1:]  # (batch, patches, width)
+        return torch.cat([class_token.expand(len(patches), -1, -1), embedded], dim=1)  # (batch, 1 + patches, width)
 
     def encode(self, tokens: Tensor, *, return_attention: bool = False) -> tuple[Tensor, AttentionMaps]:
         """Run the encoder layers.

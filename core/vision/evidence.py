@@ -18,6 +18,7 @@ from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import BATCH, occlusion, without
 from core.explain.rollout import rollout
+from core.models.cct import CCT
 from core.models.vit import CLASSES
 from core.vision.analysis import PictureAnalysis, TokenShares, analyse
 from core.vision.classifier import Classifier
@@ -68,7 +69,18 @@ def _given(analysis: PictureAnalysis, label: int) -> tuple[ScalarFunction, Tenso
 @falls_back
 def losses_without(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> NDArray[np.float64]:
     """(patches,): what a class's probability loses without each patch alone, the evidence by occlusion."""
-    return occlusion(*_given(analysis, label), batch=min(BATCH, analysis.classifier.batch), report=report)
+    function, inputs, behind, parts = _given(analysis, label)
+    model = analysis.classifier.model
+    if not isinstance(model, CCT):
+        return occlusion(function, inputs, behind, parts, batch=min(BATCH, analysis.classifier.batch), report=report)
+    read = class_probability(model.head, label=label, temperature=analysis.classifier.temperature)
+    left = []
+    with torch.no_grad():
+        whole = float(function(inputs[None]))
+        for row, features in enumerate(model.features_without(inputs, behind)):
+            report(row / analysis.grid)
+            left.append(read(features).double().cpu().numpy())
+    return whole - np.concatenate(left)
 
 
 @falls_back
