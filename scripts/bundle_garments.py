@@ -2,7 +2,9 @@
 
 Writes the gallery, the first six images of each class in the order of the test set, whatever a model answers, and the worst
 mistakes that the shipped models' cards list; the first 400 training images of each class to train on; of a file of photographs,
-the first three of each of the ten kinds.
+the first three of each of the ten kinds; and the features of other things, which classes of one's own are told apart from
+(`--others negatives.parquet`): of two pictures of every second kind, so that the other kinds can measure what that is worth, and
+of three more photographs of each kind of garment.
 """
 
 from __future__ import annotations
@@ -14,15 +16,20 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from safetensors.numpy import save_file
 
 from core import checkpoints
-from core.vision.classifier import classifier_names
+from core.vision.classifier import PHOTOGRAPHS as CCT
+from core.vision.classifier import classifier_names, load_classifier
 from core.vision.gallery import FILE, MISTAKES, PHOTOGRAPHS
 from core.vision.idx import IdxPart, Labels, read_part
+from core.vision.own_classes import BACKGROUND, as_read, base_of
 from core.vision.photographs import COLUMNS, KINDS
+from core.vision.pictures import decode
 
 EACH = 6
 EACH_KIND = 3
+EACH_OTHER = 2
 EACH_TO_TRAIN = 400
 TO_TRAIN = Path(__file__).parents[1] / "assets" / "pictures" / "fashion-mnist-few"
 
@@ -32,6 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--photographs", type=Path, help="Parquet file of photographs that no model was trained on")
+    parser.add_argument("--others", type=Path, help='Parquet file of photographs of other things, of kinds in "fine"')
     o = parser.parse_args()
     part = read_part(o.data, "t10k")
     rows = np.sort(np.concatenate([np.flatnonzero(part.labels == label)[:EACH] for label in range(10)]))
@@ -41,8 +49,19 @@ def main() -> None:
     _write(MISTAKES, part, np.unique([one["index"] for card in cards for one in card.get("mistakes", [])]).astype(np.int64))
     if o.photographs:
         table = pd.read_parquet(o.photographs, columns=list(COLUMNS))
-        first = [table[table["kind"].str.lower() == kind].head(EACH_KIND) for kind in KINDS]
-        pd.concat(first).to_parquet(PHOTOGRAPHS, index=False, compression="zstd")
+        by_kind = [table[table["kind"].str.lower() == kind] for kind in KINDS]
+        pd.concat([one.head(EACH_KIND) for one in by_kind]).to_parquet(PHOTOGRAPHS, index=False, compression="zstd")
+        if o.others:
+            others = pd.read_parquet(o.others, columns=["fine", "jpeg"])
+            seen = others[others["fine"].isin(sorted(others["fine"].unique())[::2])].groupby("fine").head(EACH_OTHER)
+            _write_background(pd.concat([seen, *(one.iloc[EACH_KIND : 2 * EACH_KIND] for one in by_kind)])["jpeg"].tolist())
+
+
+def _write_background(pictures: list[bytes]) -> None:
+    """The features of pictures by the model of photographs."""
+    classifier = load_classifier(CCT)
+    images = np.stack([as_read(classifier, decode(data)) for data in pictures])
+    save_file({base_of(classifier): classifier.appearance(images).astype(np.float16)}, BACKGROUND)
 
 
 def _write_idx(folder: Path, part: IdxPart, each: int) -> None:

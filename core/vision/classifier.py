@@ -244,9 +244,11 @@ class Classifier:
         return torch.cat(parts) if parts else torch.zeros(0, self.config.width, device=self.device)
 
     @falls_back
-    def features(self, images: Images) -> NDArray[np.float64]:
-        """(n, width): what the head reads of uint8 images (n, 28, 28), the class token after the last layer."""
-        return _numbers(self._class_tokens(images))
+    @torch.no_grad()
+    def appearance(self, images: Images) -> NDArray[np.float64]:
+        """(n, numbers): what classes of one's own are told apart by, of uint8 images of the model's size, one or more."""
+        parts = [self.model.appearance(self.normalise(images[at : at + self.batch])) for at in range(0, len(images), self.batch)]
+        return _numbers(torch.cat(parts))
 
     def probabilities(self, images: Images) -> NDArray[np.float64]:
         """(n, classes), rows summing to 1: softmax of the logits over the card's temperature."""

@@ -3,6 +3,10 @@
 The head is a logistic regression on standardised features. Its held-out score asks about each fifth of every class's pictures,
 one after the other as they were taken, after fitting on the other four: neighbouring shots of a webcam are almost the same, and
 would make a score on a random fifth far too good.
+
+A picture is unlike all of them where it is further from those taught, against the nearest of a background, than nine in ten of
+them were while they were held out. The background is features of pictures of other things that came with the app
+(`scripts/bundle_garments.py`); docs/lab/photographs.md has what that is worth.
 """
 
 from __future__ import annotations
@@ -11,11 +15,14 @@ import base64
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 from torch.nn import functional as F
 
 from core import npz
@@ -30,8 +37,10 @@ FOLDS: Final = 5
 FEWEST: Final = FOLDS
 """Pictures a class, so that each fold has one."""
 RECOMMENDED: Final = 20
-FAMILIAR: Final = 0.98
+FAMILIAR: Final = 0.9
 """Share of the pictures taught by that count as like what was taught."""
+BACKGROUND: Final = Path(__file__).resolve().parents[2] / "assets" / "pictures" / "background.safetensors"
+"""Features of pictures of many things by one model, by the name of its base, see `OwnClasses`: (n, width)."""
 MAX_CLASSES: Final = 12
 LONGEST_NAME: Final = 40
 PENALTY: Final = 0.01
@@ -51,8 +60,8 @@ class OwnClasses:
     Attributes:
         names: of the classes. counts: pictures that each was taught by.
         mean, deviation: of the features, (width,). weights: (classes, width). bias: (classes,).
-        centres: mean of each class's standardised features, (classes, width).
-        reach: distance from the nearest centre within which `FAMILIAR` of the pictures lay while they were held out.
+        taught: the pictures' standardised features, (pictures, width).
+        reach: distance (`distances`) within which `FAMILIAR` of the pictures lay while they were held out.
         typical: distance within which half of them lay.
         held_out: share of the pictures answered rightly by heads that were fitted without them.
         base: the model's weights by their SHA-256, without which the head means nothing.
@@ -64,7 +73,7 @@ class OwnClasses:
     deviation: Floats
     weights: Floats
     bias: Floats
-    centres: Floats
+    taught: NDArray[np.float16]
     reach: float
     typical: float
     held_out: float
@@ -82,16 +91,17 @@ class OwnClasses:
         """
         if not self.fits(classifier):
             raise OwnClassesError("these classes were taught to another model: choose that one, or teach them again")
-        x = (classifier.features(image[None]) - self.mean) / self.deviation
-        distance = float(_distances(x, self.centres)[0])
+        x = (classifier.appearance(image[None]) - self.mean) / self.deviation
+        others = (background_of(self.base, len(self.mean)) - self.mean) / self.deviation
+        distance = float(distances(x, self.taught.astype(np.float64), others)[0])
         return softmax(x @ self.weights.T + self.bias)[0] * (1 - self.none(distance)), distance <= self.reach
 
     def none(self, distance: float) -> float:
-        """The probability of none of the classes at a distance from the nearest centre: a half at `reach` (D37).
+        """The probability of none of the classes at a distance: a half at `reach` (D37).
 
         At the typical distance of a picture like those taught by it is as small as the share of these beyond `reach`.
         """
-        steepness = math.log(FAMILIAR / (1 - FAMILIAR)) / max(self.reach - self.typical, 1e-9 * self.reach, 1e-12)
+        steepness = math.log(FAMILIAR / (1 - FAMILIAR)) / max(self.reach - self.typical, 1e-9)
         return 1 / (1 + math.exp(min(steepness * (self.reach - distance), 500.0)))
 
     def to_npz(self) -> bytes:
@@ -104,7 +114,7 @@ class OwnClasses:
                 "deviation": self.deviation,
                 "weights": self.weights,
                 "bias": self.bias,
-                "centres": self.centres,
+                "taught": self.taught,
                 "reach": np.array(self.reach),
                 "typical": np.array(self.typical),
                 "held_out": np.array(self.held_out),
@@ -146,7 +156,7 @@ for name, share in sorted(zip(head.names, probabilities), key=lambda one: -one[1
 print(f"none of these: {1 - sum(probabilities):.1%}")
 """
 """A program that answers with a head, without the app; `# %%` begins a cell of a notebook."""
-ARRAYS: Final = ("names", "counts", "mean", "deviation", "weights", "bias", "centres", "reach", "typical", "held_out", "base")
+ARRAYS: Final = ("names", "counts", "mean", "deviation", "weights", "bias", "taught", "reach", "typical", "held_out", "base")
 
 
 def base_of(classifier: Classifier) -> str:
@@ -173,7 +183,7 @@ def teach(classifier: Classifier, pictures: Sequence[tuple[str, Sequence[Bytes]]
                 fewest=FEWEST,
                 better=RECOMMENDED,
             )
-    features = np.concatenate([classifier.features(np.stack(images)) for _name, images in pictures])
+    features = np.concatenate([classifier.appearance(np.stack(images)) for _name, images in pictures])
     labels = np.concatenate([np.full(len(images), row) for row, (_name, images) in enumerate(pictures)])
     folds = np.concatenate([np.arange(len(images)) * FOLDS // len(images) for _name, images in pictures])
     return _fit_head(names, features, labels, folds, base_of(classifier))
@@ -193,6 +203,12 @@ def _checked_names(given: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
+@cache
+def background_of(base: str, width: int) -> Floats:
+    """(n, width): features of other things by the model of that hash; none of them where the file is another model's."""
+    return load_file(BACKGROUND).get(base, np.zeros((0, width))).astype(np.float64)
+
+
 def _fit_head(
     names: Sequence[str], features: Floats, labels: NDArray[np.int64], folds: NDArray[np.int64], base: str
 ) -> OwnClasses:
@@ -201,14 +217,15 @@ def _fit_head(
     Args:
         features: (n, width). labels: (n,) class of each. folds: (n,), below `FOLDS`; each class occurs in two or more.
     """
+    others = background_of(base, features.shape[1])
     right, near = np.zeros(len(labels), dtype=bool), np.zeros(len(labels))
     for fold in np.unique(folds):
         asked = folds == fold
-        mean, deviation, weights, bias = _fit(features[~asked], labels[~asked], len(names))
-        x = (features[asked] - mean) / deviation
+        mean, deviation, weights, bias = _fit(features[~asked], labels[~asked], len(names), others)
+        x, kept, behind = ((some - mean) / deviation for some in (features[asked], features[~asked], others))
         right[asked] = (x @ weights.T + bias).argmax(axis=1) == labels[asked]
-        near[asked] = _distances(x, _centres((features[~asked] - mean) / deviation, labels[~asked], len(names)))
-    mean, deviation, weights, bias = _fit(features, labels, len(names))
+        near[asked] = distances(x, kept, behind)
+    mean, deviation, weights, bias = _fit(features, labels, len(names), others)
     return OwnClasses(
         names=tuple(names),
         counts=tuple(int((labels == row).sum()) for row in range(len(names))),
@@ -216,7 +233,7 @@ def _fit_head(
         deviation=deviation,
         weights=weights,
         bias=bias,
-        centres=_centres((features - mean) / deviation, labels, len(names)),
+        taught=((features - mean) / deviation).astype(np.float16),
         reach=float(np.quantile(near, FAMILIAR)),
         typical=float(np.median(near)),
         held_out=float(right.mean()),
@@ -224,19 +241,23 @@ def _fit_head(
     )
 
 
-def _centres(x: Floats, labels: NDArray[np.int64], classes: int) -> Floats:
-    """(classes, width): mean of each class's standardised features (n, width)."""
-    return np.stack([x[labels == row].mean(axis=0) for row in range(classes)])
+def distances(x: Floats, taught: Floats, others: Floats) -> Floats:
+    """(n,): how much further standardised features (n, width) are from the nearest taught than from the nearest of the others.
+
+    A distance is one less the cosine. Without others it is that from the nearest taught.
+    """
+    units = [some / np.maximum(np.linalg.norm(some, axis=1, keepdims=True), 1e-12) for some in (x, taught, others)]
+    near = 1 - (units[0] @ units[1].T).max(axis=1)
+    return np.asarray(near - (1 - (units[0] @ units[2].T).max(axis=1)) if len(others) else near)
 
 
-def _distances(x: Floats, centres: Floats) -> Floats:
-    """(n,): root mean square distance of standardised features (n, width) from the nearest centre."""
-    return np.asarray(np.sqrt(((x[:, None] - centres) ** 2).mean(axis=-1)).min(axis=1))
+def _fit(features: Floats, labels: NDArray[np.int64], classes: int, others: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Mean and deviation of the others' features, or of these without any; weights and bias of the logistic regression.
 
-
-def _fit(features: Floats, labels: NDArray[np.int64], classes: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """Mean and deviation of the features, weights and bias of the logistic regression, in which all classes weigh the same."""
-    mean, deviation = features.mean(axis=0), features.std(axis=0) + 1e-3
+    All classes weigh the same in it.
+    """
+    scale = others if len(others) else features
+    mean, deviation = scale.mean(axis=0), scale.std(axis=0) + 1e-3
     x, y = torch.from_numpy((features - mean) / deviation), torch.from_numpy(labels)
     share = torch.bincount(y, minlength=classes).double().reciprocal()
     weights = torch.zeros(classes, x.shape[1], dtype=torch.float64, requires_grad=True)
@@ -263,7 +284,8 @@ def read_own_classes(data: bytes) -> OwnClasses:
         arrays = npz.from_bytes(data, ARRAYS, max_bytes=LARGEST_FILE)
         names = tuple(str(name) for name in arrays["names"].reshape(-1))
         counts = tuple(int(count) for count in arrays["counts"].reshape(-1))
-        numbers = {name: arrays[name].astype(np.float64) for name in ("mean", "deviation", "weights", "bias", "centres")}
+        numbers = {name: arrays[name].astype(np.float64) for name in ("mean", "deviation", "weights", "bias")}
+        taught = arrays["taught"].astype(np.float16)
         reach, typical, held_out = (float(arrays[name]) for name in ("reach", "typical", "held_out"))
         base = str(arrays["base"])
     except npz.NpzError as error:
@@ -271,11 +293,13 @@ def read_own_classes(data: bytes) -> OwnClasses:
     except (TypeError, ValueError) as error:
         raise OwnClassesError("the file holds no classes taught here: its arrays are of other kinds") from error
     width = len(numbers["mean"])
-    rows = (len(names), width)
-    shapes = {"mean": (width,), "deviation": (width,), "weights": rows, "bias": (len(names),), "centres": rows}
+    shapes = {"mean": (width,), "deviation": (width,), "weights": (len(names), width), "bias": (len(names),)}
     fits = all(numbers[name].shape == shape and np.isfinite(numbers[name]).all() for name, shape in shapes.items())
-    fits = fits and math.isfinite(reach) and math.isfinite(typical) and typical >= 0
+    fits = fits and taught.ndim == 2 and len(taught) > 0 and taught.shape[1] == width and bool(np.isfinite(taught).all())
+    fits = fits and math.isfinite(reach) and math.isfinite(typical)
     named = all(0 < len(name) <= LONGEST_NAME for name in names)
     if not (fits and named and 2 <= len(names) <= MAX_CLASSES and len(counts) == len(names) and (numbers["deviation"] > 0).all()):
         raise OwnClassesError("the file holds no classes taught here: its arrays do not fit together")
-    return OwnClasses(names=names, counts=counts, reach=reach, typical=typical, held_out=held_out, base=base, **numbers)
+    return OwnClasses(
+        names=names, counts=counts, reach=reach, typical=typical, held_out=held_out, base=base, taught=taught, **numbers
+    )

@@ -239,19 +239,21 @@ def ask(classifier: Classifier, head: OwnClasses, given: Any) -> None:
         image: Bytes | None = cached_results.photograph_as_read(classifier, item)
     else:
         image = image_of(classifier, own.getvalue(), own.name)
-    with st.container(horizontal=True, key="own_samples"):
-        sample_pictures.buttons(
-            SAMPLES,
-            key="own_sample",
-            chosen=None if own else ("photos", item),
-            on_press=lambda _kind, place: st.session_state.update({ASKED: (place, given and given.file_id)}),
-        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        heading = st.container(width="stretch")
+        with st.container(horizontal=True, key="own_samples", width="content"):
+            sample_pictures.buttons(
+                SAMPLES,
+                key="own_sample",
+                chosen=None if own else ("photos", item),
+                on_press=lambda _kind, place: st.session_state.update({ASKED: (place, given and given.file_id)}),
+            )
     if image is not None:
-        answer(classifier, head, image)
+        answer(classifier, head, image, heading)
 
 
-def answer(classifier: Classifier, head: OwnClasses, image: Bytes) -> None:
-    """Shows which of the classes a picture is."""
+def answer(classifier: Classifier, head: OwnClasses, image: Bytes, heading: Any) -> None:
+    """Shows which of the classes a picture is, in words in the place of the heading."""
     try:
         probabilities, familiar = head.answer(classifier, image)
     except OwnClassesError as error:
@@ -259,11 +261,9 @@ def answer(classifier: Classifier, head: OwnClasses, image: Bytes) -> None:
         return
     best = int(probabilities.argmax())
     share = percent(float(probabilities[best]))
-    st.header(f"{head.names[best]} {share}" if familiar else _("Unlike anything you taught me"), anchor=False)
-    if not familiar:
-        st.caption(_("It lies further from every class than nearly all of your pictures did. The nearest are these, no more."))
-    picture, bars = st.columns([1.6, 1])
-    with picture:
+    heading.header(f"{head.names[best]} {share}" if familiar else _("Unlike anything you taught me"), anchor=False)
+    picture, bars = st.columns([2.7, 1], gap="small")
+    with picture.container(key="own_picture"):
         st.image(image, width="stretch", alt=_("The picture that is asked about."))
     none = max(0.0, 1 - float(probabilities.sum()))
     with bars:
@@ -274,6 +274,8 @@ def answer(classifier: Classifier, head: OwnClasses, image: Bytes) -> None:
             filename="own-classes",
             alt=_("Your classes and none of them by their probability, the most probable first."),
         )
+        if not familiar:
+            st.caption(_("It is more like other things that the model has seen than like any picture you taught it by."))
 
 
 def example(head: OwnClasses, classes: list[list[Bytes]]) -> None:
@@ -296,7 +298,7 @@ def body() -> None:
     with given.container(horizontal=True, vertical_alignment="center", key="own_given"):  # a phone's lower edge
         file = upload_caps.file_uploader(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
         camera_switch.button(FILMING, key="own_film")
-    stage, teaching = st.columns([1.8, 1], gap="large")
+    stage, teaching = st.columns([3, 1], gap="large")
     if len(names) < 2:
         controls.notice("empty", _("Name two classes or more. What is unlike all of them is said by itself."))
         return
