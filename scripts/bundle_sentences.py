@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from core.lecture import trained_head
@@ -21,8 +22,24 @@ def main() -> None:
     read = [sentence_reader().read(text) for text in bundled.TEXTS]
     arrays = {f"{i}.{name}": getattr(one, name).astype(np.float16) for i, one in enumerate(read) for name in KEPT}
     about = json.dumps([{"tokens": one.tokens, "spans": one.spans} for one in read], ensure_ascii=False)
-    save_file(arrays, bundled.FILE, metadata={"sentences": about})
+    rows, words = words_of_the_lesson()
+    save_file(arrays | {"words": rows}, bundled.FILE, metadata={"sentences": about, "words": json.dumps(words)})
     trained_head.FILE.write_text(json.dumps(head_of_the_lesson(), ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def words_of_the_lesson() -> tuple[NDArray[np.float16], dict[str, Any]]:
+    """The rows of `bundled.WORDS` in the model's table, and the rest of `EmbeddedWords`."""
+    reader = sentence_reader()
+    table = reader.model.words.weight.detach().cpu().numpy()
+    names = {number: piece for piece, number in reader.tokenizer.get_vocab().items()}
+    ids = [reader.tokenizer.token_to_id(word) for word in bundled.WORDS]
+    unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+    nearest = []
+    for number in ids:
+        cosines = unit @ unit[number]
+        best = [int(one) for one in np.argsort(-cosines) if one != number and names[int(one)].isalpha()][: bundled.NEAREST]
+        nearest.append([(names[one], round(float(cosines[one]), 4)) for one in best])
+    return table[ids].astype(np.float16), {"ids": ids, "pieces": len(table), "nearest": nearest}
 
 
 def head_of_the_lesson() -> dict[str, Any]:

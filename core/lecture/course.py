@@ -78,7 +78,7 @@ def _view(url: str, **query: str) -> StopView:
 WIDE: Final = "The animal didn't cross the street because it was too wide."
 STOPS: Final = (
     Stop(code="see", minutes=5, views=(_view("transformer", part="see"), _view("words"), _view("words", text=WIDE))),
-    Stop(code="vectors", minutes=5, views=(_view("attention-steps", part="words"),)),
+    Stop(code="vectors", minutes=5, views=(_view("attention-steps", part="words", cat_ids="trained"),)),
     Stop(
         code="qkv",
         minutes=8,
@@ -91,8 +91,8 @@ STOPS: Final = (
         code="masks",
         minutes=5,
         views=(
-            _view("attention-steps", part="softmax", draw="trained", mask="causal", dial="mask"),
             _view("transformer", part="decode"),
+            _view("attention-steps", part="softmax", draw="trained", mask="causal", dial="mask"),
         ),
     ),
     Stop(code="same", minutes=5, views=(_view("attention"), _view("classify"), _view("recognise"))),

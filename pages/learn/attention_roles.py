@@ -12,8 +12,9 @@ from core.lecture.claims import attention as said
 from core.lecture.claims import sentences_of
 from core.lecture.positions import cosines
 from core.lecture.worked import Worked
+from core.words.bundled import WORDS, embedded_words
 from pages.learn.frame import Dial, choice, passage, slider, tex
-from pages.learn.lesson_page import Item, PartView, check, plot, written
+from pages.learn.lesson_page import Item, PartView, check, plot, table, written
 from pages.shared.language import N_, _, number, significant
 
 SENTENCE: Final = N_("the cat sat on the mat")
@@ -50,10 +51,8 @@ def role_dials() -> dict[str, Dial]:
 
 def id_dials() -> dict[str, Dial]:
     """Whose ids."""
-    rules = {"written": _("the notebook's ids"), "rule": _("the same word, the same id")}
-    return {
-        "ids": choice(_("Ids"), rules, key="cat_ids"),
-    }
+    rules = {"written": _("the notebook's ids"), "rule": _("the same word, the same id"), "trained": _("trained rows, MiniLM's")}
+    return {"ids": choice(_("Ids"), rules, key="cat_ids")}
 
 
 def roles(role: lecture.Role, word: int, factor: float) -> PartView:
@@ -90,8 +89,38 @@ def roles(role: lecture.Role, word: int, factor: float) -> PartView:
     )
 
 
+def trained_rows() -> PartView:
+    """Words in the table of a trained network: training has brought those of one kind near to each other."""
+    words = embedded_words()
+    like, width = cosines(words.rows), words.rows.shape[1]
+    names = [f"{word} · {one}" for word, one in zip(WORDS, words.ids, strict=True)]
+    king, queen = WORDS.index("king"), WORDS.index("queen")
+    title = _("X: {count} words, {width} numbers each").format(count=number(len(WORDS)), width=number(width))
+    whole = Matrix(values=words.rows, name=title, rows=names, x_title=_("Channel"), y_title=_("Word · id"), numbers=False)
+    near = [", ".join(f"{word} {number(cosine, 2)}" for word, cosine in listed) for listed in words.nearest]
+    note = _("Nearest among all {count} pieces of the network's vocabulary.").format(count=number(words.pieces))
+    return PartView(
+        equation=Worked(
+            r"\text{word} \to \text{id} \to X \in \mathbb{R}^{12 \times 384}, \qquad "
+            r"\cos(X_i, X_j) = \frac{X_i \cdot X_j}{\lVert X_i \rVert \lVert X_j \rVert}",
+            rf"\cos(\text{{king}}, \text{{queen}}) = {tex(like[king, queen])}",
+            note,
+        ),
+        figure=[
+            [
+                matrix(like, _("Cosine similarity of the rows"), "word_cosines", names, list(WORDS)),
+                table({_("Word"): list(WORDS), _("Nearest words, with the cosine"): near}, height="content"),
+            ],
+            plot(whole, "word_rows", _("Twelve rows of 384 numbers, one row per word."), height=300),
+        ],
+        notes=[passage("attention_steps", "trained_rows")],
+    )
+
+
 def ids(ids: str) -> PartView:
     """The notebook's sentence: ids, and a row of 512 numbers an id."""
+    if ids == "trained":
+        return trained_rows()
     coded = lecture.cat_ids(as_written=ids == "written")
     x = lecture.embedding(coded)
     rows = [f"{index} {word} · {one}" for index, (word, one) in enumerate(zip(lecture.CAT, coded, strict=True), 1)]

@@ -19,7 +19,7 @@ from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.worked import Worked
 from pages.learn import diagram, frame
-from pages.learn.frame import Dial, tex, tex_row
+from pages.learn.frame import Dial, Elsewhere, tex, tex_row
 from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, check, plot, render, table, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
@@ -128,9 +128,12 @@ def dials() -> dict[str, Dial]:
         names = tokens.unique_names(tokens.split_words(values["said"]))
         return " ".join(names[index] for index in order)
 
+    def backwards(order: list[int]) -> Elsewhere:
+        return Elsewhere(order[::-1], {ORDER: permutation.write_order(order[::-1])})
+
     return {
         "said": frame.words(_("Words, with blanks between"), _(permutation.SENTENCE), key="said", short=_("Words")),
-        "order": Dial(_("Order"), order_editor, words),
+        "order": Dial(_("Order"), order_editor, words, elsewhere=backwards),
         "places": frame.switch(_("Add positions to the words"), key="places", short=_("Positions")),
         "causal": frame.choice(_("Mask"), masks, key="causal"),
         "heads": frame.choice(_("Heads"), frame.whole_numbers(1, 2, 4), key="heads", value=int),

@@ -59,7 +59,7 @@ class Encoding:
     base: float = 10_000
     pos: int = 5
     i: int = 2
-    k: int = 3
+    k: int = 0
     s: float = 1.0
     of: str = "tlob"
 
@@ -94,8 +94,8 @@ class Encoding:
 
     @property
     def at(self) -> int:
-        """Position that is read, inside the matrix."""
-        return min(self.pos, self.size[0] - 1)
+        """Position that is read; the shifted one is inside the matrix, too."""
+        return min(self.pos, self.size[0] - 1 - self.shift)
 
     @property
     def pair(self) -> int:

@@ -172,7 +172,7 @@ def dials(part: str) -> dict[str, Dial]:
         return st.text_input(_("Sentence, one step per letter"), _(SENTENCE), key="text", bind="query-params", max_chars=60)
 
     offered = {
-        "seq": frame.choice(_("Sequence"), kinds, key="seq"),
+        "seq": replace(frame.choice(_("Sequence"), kinds, key="seq"), elsewhere=None),  # each has dials of its own
         "text": Dial(_("Sentence"), sentence),
         "tape": frame.choice(_("Recording"), markets, key="tape", default=perpetual, widget=st.selectbox),
         "from": frame.slider(_("From second"), 0, 120, key="from", default=0),

@@ -118,7 +118,7 @@ def test_reversing_moves_rows_and_says_that_no_output_changed() -> None:
     ("page", "query", "shown"),
     [
         ("attention_steps", {"part": "softmax"}, "Temperature τ** · Most moved"),
-        ("positions", {"part": "matrix"}, "Base** · Most moved"),
+        ("positions", {"part": "matrix", "dial": "base"}, "Base** · Most moved"),
         ("permutation", {"causal": "fixed"}, "Order** · Most moved"),
     ],
 )
