@@ -104,41 +104,15 @@ def integrated_gradients(
         raise ValueError(
             f"a baseline of shape {tuple(baseline.shape)} does not fit an input of {tuple(inputs.shape)}: both must be alike"
         )
-    from captum.attr import (
-        IntegratedGradients,  # imported here because it imports matplotlib, which takes a second
-    )
-
-    method = IntegratedGradients(function)
-    way, known = inputs - baseline, dict[float, float]()
-
-    def value(share: float) -> float:
-        if share not in known:
-            with torch.no_grad():
-                known[share] = float(function((baseline + share * way)[None]))
-        return known[share]
-
-    def integrate(stretches: list[tuple[float, float]]) -> list[_Piece]:
-        ends = torch.tensor(stretches, dtype=inputs.dtype, device=inputs.device).reshape(-1, 2, *[1] * inputs.ndim)
-        attributed = method.attribute(
-            baseline + ends[:, 1] * way,
-            baseline + ends[:, 0] * way,
-            n_steps=NODES,
-            method="gausslegendre",
-            internal_batch_size=batch,
-        ).detach()
-        return [
-            _Piece(low, high, one, abs(float(one.double().sum()) - (value(high) - value(low))))
-            for (low, high), one in zip(stretches, attributed, strict=True)
-        ]
-
-    difference = value(1.0) - value(0.0)
-    pieces = integrate(list(pairwise(PIECES)))
+    line = _Line(function, inputs, baseline, batch)
+    difference = line.value(1.0) - line.value(0.0)
+    pieces = line.integrate(list(pairwise(PIECES)))
     used = NODES * len(pieces)
     while sum(one.error for one in pieces) > TOLERANCE * abs(difference) and used + 2 * NODES <= max_nodes:
         report(used / max_nodes)
         worst = max(pieces, key=lambda one: one.error)
         pieces.remove(worst)
-        pieces += integrate([(worst.low, worst.middle), (worst.middle, worst.high)])
+        pieces += line.integrate([(worst.low, worst.middle), (worst.middle, worst.high)])
         used += 2 * NODES
     values = torch.stack([one.values for one in pieces]).sum(dim=0)
     if not torch.isfinite(values).all():
@@ -147,7 +121,7 @@ def integrated_gradients(
             "lies too far from what it was trained on",
             largest=float(inputs.abs().max()),
         )
-    return Attribution(values=values.float().cpu().numpy(), output=value(1.0), baseline_output=value(0.0), nodes=used)
+    return Attribution(values=values.float().cpu().numpy(), output=line.value(1.0), baseline_output=line.value(0.0), nodes=used)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +138,38 @@ class _Piece:
         """Place to cut it: the geometric mean where it spans more than a factor of four, as the norm is scale-free."""
         wide = self.low > 0 and self.high > 4 * self.low
         return math.sqrt(self.low * self.high) if wide else (self.low + self.high) / 2
+
+
+class _Line:
+    """The straight line from a baseline, at 0, to an input, at 1."""
+
+    def __init__(self, function: ScalarFunction, inputs: Tensor, baseline: Tensor, batch: int) -> None:
+        from captum.attr import IntegratedGradients  # here, as it imports matplotlib, which takes a second
+
+        self._function, self._baseline, self._way, self._batch = function, baseline, inputs - baseline, batch
+        self._method, self._known = IntegratedGradients(function), dict[float, float]()
+
+    def value(self, share: float) -> float:
+        """The function at a share of the line."""
+        if share not in self._known:
+            with torch.no_grad():
+                self._known[share] = float(self._function((self._baseline + share * self._way)[None]))
+        return self._known[share]
+
+    def integrate(self, stretches: list[tuple[float, float]]) -> list[_Piece]:
+        """The pieces of these stretches, by captum."""
+        ends = torch.tensor(stretches, dtype=self._way.dtype, device=self._way.device).reshape(-1, 2, *[1] * self._way.ndim)
+        attributed = self._method.attribute(
+            self._baseline + ends[:, 1] * self._way,
+            self._baseline + ends[:, 0] * self._way,
+            n_steps=NODES,
+            method="gausslegendre",
+            internal_batch_size=self._batch,
+        ).detach()
+        return [
+            _Piece(low, high, one, abs(float(one.double().sum()) - (self.value(high) - self.value(low))))
+            for (low, high), one in zip(stretches, attributed, strict=True)
+        ]
 
 
 def class_probability(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -29,21 +30,22 @@ def evidence_of(
     baseline: Tensor,
     parts: Tensor,
     *,
-    attention: NDArray[np.floating],
-    rollout: NDArray[np.floating],
-    relevance: NDArray[np.floating],
+    known: Mapping[str, NDArray[np.floating]],
     max_nodes: int = MAX_NODES,
     report: Report = unreported,
 ) -> Evidence:
-    """The importance of each part by all five methods: three from the attention maps, (parts,) each, and two computed here.
+    """The importance of each part by all five methods: those that the model knows, and the others computed here.
 
     Args:
         function, inputs, baseline, parts: see `Evidence`. max_nodes: of `integrated_gradients`.
+        known: (parts,) by the names of the methods; integrated gradients is always computed here, occlusion where it is missing.
 
     Raises:
         GradientError: where the function has no finite gradients between the baseline and the input.
     """
     contributions = integrated_gradients(function, inputs, baseline, max_nodes=max_nodes, report=report).values
-    measures = (attention, rollout, relevance, part_sums(contributions, parts), occlusion(function, inputs, baseline, parts))
-    importance = {name: np.asarray(values, dtype=np.float64) for name, values in zip(METHODS, measures, strict=True)}
+    found = {**known, "gradients": part_sums(contributions, parts)}
+    if "occlusion" not in found:
+        found["occlusion"] = occlusion(function, inputs, baseline, parts)
+    importance = {name: np.asarray(found[name], dtype=np.float64) for name in METHODS}
     return Evidence(function=function, inputs=inputs, baseline=baseline, parts=parts, importance=importance)

@@ -101,36 +101,6 @@ def sequence_figure(tokens: NDArray[np.floating], *, token: int) -> go.Figure:
     )
 
 
-def keys_figure(scores: NDArray[np.floating], weights: NDArray[np.floating]) -> go.Figure:
-    """One query's scores for all keys above, and the softmax of them below.
-
-    Args:
-        scores, weights: (tokens,), the class token first.
-    """
-    names, hover = np.arange(len(scores)), _("key {key}: score {value}").format(key="%{x}", value="%{y:.3~g}")
-    weight = _("key {key}: weight {value}").format(key="%{x}", value="%{y:.3~g}")
-    traces = [
-        bars(
-            names,
-            np.asarray(scores, dtype=np.float32),
-            colour=np.where(scores >= 0, BLUE, GREY),
-            yaxis="y2",
-            hover=hover + "<extra></extra>",
-        ),
-        bars(names, np.asarray(weights, dtype=np.float32), colour=ORANGE, hover=weight + "<extra></extra>"),
-    ]
-    return chart(
-        traces,
-        x_title=_("Key (0: the class token)"),
-        keep="keys",
-        legend=False,
-        height=300,
-        bargap=0.15,
-        y={"domain": [0, 0.46], "title": {"text": _("Weight")}, "rangemode": "tozero"},
-        yaxis2={"domain": [0.54, 1], "title": {"text": _("Score")}, "anchor": "x"},
-    )
-
-
 def classes_figure(names: Sequence[str], logits: NDArray[np.floating], probabilities: NDArray[np.floating]) -> go.Figure:
     """Logits beside their softmax, one row per class in the model's order."""
     traces = [

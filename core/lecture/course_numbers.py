@@ -149,8 +149,8 @@ def _metrics() -> Numbers:
     two = metrics.word_errors(
         [["A"], ["A", "B", "C", "D", "E", "F", "G", "H", "I"]], [["X"], ["A", "B", "C", "D", "E", "F", "G", "H", "I"]]
     )
-    short = metrics.bleu([["A", "B", "C", "D", "E"]], [["A", "B", "C"]], order=4, smoothing="none")
-    unigram = metrics.bleu([["A", "B", "C", "D", "E"]], [["A", "B", "C"]], order=1, smoothing="none")
+    short = metrics.bleu([["A", "B", "C", "D", "E"]], [["A", "B", "C"]], order=4)
+    unigram = metrics.bleu([["A", "B", "C", "D", "E"]], [["A", "B", "C"]], order=1)
     return {
         "over": 100 * (long.rate or 0.0),
         "corpus": 100 * (two.rate or 0.0),

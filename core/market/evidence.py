@@ -86,9 +86,11 @@ def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, hea
         inputs,
         still,
         parts,
-        attention=pooled_rows(fuse_heads(maps[-1]), pooling),
-        rollout=pooled_rows(rollout(maps), pooling),
-        relevance=time_relevance(predictor, inputs, head=head, label=label),
+        known={
+            "attention": pooled_rows(fuse_heads(maps[-1]), pooling),
+            "rollout": pooled_rows(rollout(maps), pooling),
+            "relevance": time_relevance(predictor, inputs, head=head, label=label),
+        },
     )
 
 

@@ -92,9 +92,11 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
         whole,
         empty,
         torch.arange(steps)[:, None],
-        attention=fuse_heads(maps[-1])[frame],
-        rollout=rollout(maps)[frame],
-        relevance=frames_relevance(recogniser, encoded, frame=frame, label=label),
+        known={
+            "attention": fuse_heads(maps[-1])[frame],
+            "rollout": rollout(maps)[frame],
+            "relevance": frames_relevance(recogniser, encoded, frame=frame, label=label),
+        },
     )
 
 

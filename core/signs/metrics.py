@@ -17,19 +17,17 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from jiwer import process_words
 from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
-from sacrebleu.metrics.bleu import BLEU, BLEUScore
+from sacrebleu.metrics.bleu import BLEU
 
 from core.signs.edits import Edit, Operation
 
 Sentence = Sequence[str]
-Smoothing = Literal["none", "floor", "add-k", "exp"]
-"""Ways in which sacrebleu treats an order without a match. "none" is section 12.3: BLEU is then 0."""
 MAX_ORDER: Final = 4
 
 _OPERATIONS: Final[dict[str, Operation]] = {
@@ -78,7 +76,7 @@ class BleuScore:
 
     Attributes:
         matches, totals: n-grams of each order that match, clipped by the reference's count, and that the hypotheses have.
-        precisions: p_n; after smoothing where there is one. brevity: BP = min(1, exp(1 - r / c)).
+        precisions: p_n. brevity: BP = min(1, exp(1 - r / c)).
         hypothesis_length, reference_length: c and r, of the corpus.
     """
 
@@ -159,26 +157,20 @@ def word_errors(references: Sequence[Sentence], hypotheses: Sequence[Sentence]) 
     )
 
 
-def bleu(
-    references: Sequence[Sentence], hypotheses: Sequence[Sentence], *, order: int = MAX_ORDER, smoothing: Smoothing = "none"
-) -> BleuScore:
-    """BLEU of orders 1 to `order`, weighted alike, one reference a sentence.
+def bleu(references: Sequence[Sentence], hypotheses: Sequence[Sentence], *, order: int = MAX_ORDER) -> BleuScore:
+    """BLEU of orders 1 to `order`, weighted alike, one reference a sentence, without smoothing (section 12.3).
 
     Raises:
         ValueError: as `word_errors`, and for an order outside 1 to 4.
     """
     if not 1 <= order <= MAX_ORDER:
         raise ValueError(f"BLEU counts n-grams of up to 1 to {MAX_ORDER} words, not {order}")
-    lines = _lines(hypotheses, references), [_lines(references, hypotheses)]
-
-    def scored(method: Smoothing) -> BLEUScore:
-        return BLEU(tokenize="none", smooth_method=method, max_ngram_order=order, force=True).corpus_score(*lines)
-
-    score, counts = scored(smoothing), scored("none")  # "add-k" adds to the library's counts
+    library = BLEU(tokenize="none", smooth_method="none", max_ngram_order=order, force=True)
+    score = library.corpus_score(_lines(hypotheses, references), [_lines(references, hypotheses)])
     return BleuScore(
         score=min(1.0, score.score / 100),  # e to the mean of logarithms may end a rounding above
-        matches=tuple(counts.counts),
-        totals=tuple(counts.totals),
+        matches=tuple(score.counts),
+        totals=tuple(score.totals),
         precisions=tuple(precision / 100 for precision in score.precisions),
         brevity=score.bp,
         hypothesis_length=score.sys_len,

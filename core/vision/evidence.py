@@ -89,9 +89,12 @@ def evidence(analysis: PictureAnalysis, label: int, *, report: Report = unreport
     last = list(analysis.maps)[-1]
     return evidence_of(
         *_given(analysis, label),
-        attention=analysis.attention(last, None).patches.reshape(-1),
-        rollout=analysis.rollout().patches.reshape(-1),
-        relevance=analysis.relevance(label).patches.reshape(-1),
+        known={
+            "attention": analysis.attention(last, None).patches.reshape(-1),
+            "rollout": analysis.rollout().patches.reshape(-1),
+            "relevance": analysis.relevance(label).patches.reshape(-1),
+            "occlusion": losses_without(analysis, label),
+        },
         max_nodes=MAX_GRADIENTS,
         report=report,
     )

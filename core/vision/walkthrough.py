@@ -25,19 +25,12 @@ class LayerWalk:
     """One encoder layer; n tokens, d channels, h heads of d_k channels.
 
     Attributes:
-        entered: (n, d). queries, keys, values: (h, n, d_k).
-        scores: (h, n, n), q k^T / sqrt(d_k). weights: (h, n, n), their softmax over the keys.
-        heads: (h, n, d_k), weights times values. attended: (n, d), the heads beside each other through W_O.
+        entered: (n, d). heads: (h, n, d_k), attention weights times values. attended: (n, d), the heads through W_O.
         normed: (n, d), LayerNorm(entered + attended). forwarded: (n, d), FFN(normed).
         left: (n, d), LayerNorm(normed + forwarded).
     """
 
     entered: Array
-    queries: Array
-    keys: Array
-    values: Array
-    scores: Array
-    weights: Array
     heads: Array
     attended: Array
     normed: Array
@@ -146,16 +139,13 @@ def softmax_table(scores: Array) -> tuple[Array, Array, float]:
 def _layer(layer: EncoderLayer, x: Tensor) -> tuple[Tensor, LayerWalk]:
     attention = layer.attention
     q, k, v = (attention.split_heads(linear(x)) for linear in (attention.q, attention.k, attention.v))
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-    weights = scores.softmax(dim=-1)
-    heads = weights @ v
+    heads = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(dim=-1) @ v
     attended = attention.out(heads.transpose(1, 2).flatten(2))  # (1, h, n, d_k) -> (1, n, h, d_k) -> (1, n, d)
     normed = layer.norm1(x + attended)
     forwarded = layer.feed_forward(normed)
     left = layer.norm2(normed + forwarded)
     steps = {
-        "entered": x, "queries": q, "keys": k, "values": v, "scores": scores, "weights": weights, "heads": heads,
-        "attended": attended, "normed": normed, "forwarded": forwarded, "left": left,
+        "entered": x, "heads": heads, "attended": attended, "normed": normed, "forwarded": forwarded, "left": left,
     }  # fmt: skip
     return left, LayerWalk(**{name: _array(step) for name, step in steps.items()})
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.figures import pictures as picture_figures
@@ -184,60 +183,6 @@ def positions(place: Place) -> None:
     )
 
 
-def scores(place: Place) -> None:
-    """One query against every key."""
-    one = place.walk.layers[place.layer]
-    width = one.queries.shape[-1]
-    key = _pick_key(place)
-    q, k = one.queries[place.head, place.token], one.keys[place.head, key]
-    score = float(one.scores[place.head, place.token, key])
-    st.markdown(
-        _(
-            "In layer {layer}, head {head}, every token asks with a query of {width} numbers and answers with a key of as many. "
-            "Their product, over the root of {width}, is the score."
-        ).format(layer=place.layer + 1, head=place.head + 1, width=width)
-    )
-    equation_here(
-        r"s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}",
-        rf"\begin{{aligned}} q &= {_row(q)} \\ k &= {_row(k)} \\ s_{{{place.token},{key}}} &= "
-        rf"\frac{{{tex(score * width**0.5)}}}{{{tex(width**0.5)}}} = {tex(score)} \end{{aligned}}",
-    )
-    _vectors({_("Query of {name}").format(name=place.name): q, _("Key of token {key}").format(key=key): k}, "tokens_qk")
-    _keys(place)
-
-
-def softmax(place: Place) -> None:
-    """The softmax of the scores, the largest weights in a table."""
-    one = place.walk.layers[place.layer]
-    row = one.scores[place.head, place.token]
-    powers, weights, total = walkthrough.softmax_table(row)
-    best = int(row.argmax())
-    st.markdown(
-        _(
-            "Every score is raised to a power of e and divided by the sum of all: {count} weights that are positive and sum to "
-            "1. The largest score is taken off first, which changes no weight and keeps the powers small."
-        ).format(count=len(row))
-    )
-    equation_here(
-        r"a_{ij} = \frac{e^{s_{ij} - \max_k s_{ik}}}{\sum_k e^{s_{ik} - \max_k s_{ik}}}",
-        rf"a_{{{place.token},{best}}} = \frac{{1}}{{{tex(total)}}} = {tex(float(weights[best]), 4)}",
-        note=_("The key with the largest score, token {key}.").format(key=best),
-    )
-    order = sorted(range(len(row)), key=lambda j: -row[j])[:8]
-    table = pd.DataFrame(
-        {
-            _("Key"): [_("class token") if j == 0 else _("patch {number}").format(number=j) for j in order],
-            _("Score"): [number(float(row[j]), 3) for j in order],
-            _("Power"): [number(float(powers[j]), 4) for j in order],
-            _("Weight"): [number(float(weights[j]), 4) for j in order],
-        }
-    )
-    st.dataframe(table, hide_index=True, width="stretch")
-    words = _("The eight largest of {count}; all weights sum to {sum}.")
-    st.caption(words.format(count=len(row), sum=number(float(weights.sum()), 4)))
-    _keys(place)
-
-
 def layer(place: Place) -> None:
     """One token through the layer: attention, residual, norm, feed-forward, residual, norm."""
     config, walk = place.classifier.config, place.walk
@@ -306,23 +251,6 @@ def _row(vector: Any) -> str:
     return tex_row(vector.tolist(), most=5)
 
 
-def _pick_key(place: Place) -> int:
-    count = len(place.walk.tokens)
-    keys = {str(j): token_name(j) for j in range(count)}
-    return int(url_state.choice(st.selectbox, _("Key of"), keys, key="nkey", width=240))
-
-
-def _keys(place: Place) -> None:
-    one = place.walk.layers[place.layer]
-    live_plot(
-        figures.keys_figure(one.scores[place.head, place.token], one.weights[place.head, place.token]),
-        key="tokens_keys",
-        height=300,
-        filename="scores",
-        alt=_("This query's score and weight for every key."),
-    )
-
-
 def _vectors(vectors: dict[str, Any], key: str, chosen: int | None = None) -> None:
     figure = figures.vectors_figure(vectors, chosen=chosen)
     alt = _("Channels: {names}").format(names="; ".join(vectors))
@@ -349,7 +277,7 @@ def draw_steps(classifier: Classifier, image: Bytes) -> None:
     stage = url_state.choice(st.segmented_control, _("Step"), titles, key="stage", required=True)
     left, right = st.columns([2, 5])
     with left:
-        place = _place(classifier, image, with_head=stage in ("scores", "softmax", "layer"))
+        place = _place(classifier, image, with_head=stage == "layer")
     with right:
         title, draw = names[stage]
         st.header(title, anchor=False)
@@ -362,10 +290,8 @@ def _stages() -> dict[str, tuple[str, Callable[[Place], None]]]:
         "patches": (_("1. Patches"), patches),
         "embedding": (_("2. Embedding"), embedding),
         "positions": (_("3. Class token and positions"), positions),
-        "scores": (_("4. Queries and keys"), scores),
-        "softmax": (_("5. Softmax"), softmax),
-        "layer": (_("6. Through the layer"), layer),
-        "classes": (_("7. Classes"), classes),
+        "layer": (_("4. Through a layer"), layer),
+        "classes": (_("5. Classes"), classes),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import pandas as pd
 import streamlit as st
@@ -17,10 +17,10 @@ from core.lecture.shown_digits import significant_needed
 from core.messages import translate
 from core.signs import metrics
 from core.signs.edits import edit_table
-from core.signs.metrics import BleuScore, EditCell, Sentence, Smoothing
+from core.signs.metrics import BleuScore, EditCell, Sentence
 from pages.learn import diagram, lesson, predict, projector, take_along
 from pages.learn.predict import Question
-from pages.shared import controls, upload_caps, url_state
+from pages.shared import controls, url_state
 from pages.shared.language import N_, _, number, percent, prose, significant
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
@@ -35,13 +35,11 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
 }
 MAX_WORDS: Final = 30
 """Longest sentence whose tables are drawn."""
-MAX_FILE_MB: Final = 5
 MAX_IN_LINK: Final = 4_000
 """Characters of a text that a link still carries."""
 SIZE: Final = "metrics:size"
 """Session key of the entries of the table drawn last."""
 REFERENCE, HYPOTHESIS, STEP = "ref", "hyp", "filled"
-REFERENCE_FILE, HYPOTHESIS_FILE = "metrics:references", "metrics:hypotheses"
 AREA: Final[dict[str, Any]] = {"widget": st.text_area, "height": "content"}
 
 
@@ -101,18 +99,9 @@ def _present(references: list[Sentence], hypotheses: list[Sentence], place: int,
 
 
 def _tell_unequal(references: int, hypotheses: int) -> None:
-    """Tells how many sentences each side has, and what would be right: with one file alone, the other one."""
-    counts = {"references": number(references), "hypotheses": number(hypotheses)}
-    given = [st.session_state.get(key) is not None for key in (REFERENCE_FILE, HYPOTHESIS_FILE)]
-    if given == [True, False]:
-        sentence = _("The file has {references} references, and the text above {hypotheses} hypotheses: add their file too.")
-    elif given == [False, True]:
-        sentence = _("The file has {hypotheses} hypotheses, and the text above {references} references: add their file too.")
-    else:
-        sentence = _(
-            "The reference has {references} sentences and the hypothesis {hypotheses}: write one sentence per line in both."
-        )
-    controls.error_box(sentence.format(**counts))
+    """Tells how many sentences each side has, and what would be right."""
+    sentence = _("The reference has {references} sentences and the hypothesis {hypotheses}: write one sentence per line in both.")
+    controls.error_box(sentence.format(references=number(references), hypotheses=number(hypotheses)))
 
 
 def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int, bleu: BleuScore) -> None:
@@ -154,30 +143,7 @@ def _pick() -> tuple[list[Sentence], list[Sentence]]:
             if len(written) > MAX_IN_LINK:
                 url_state.remember(key, None)
         st.caption(_("One sentence per line, as many as you like; several lines are scored together, as a corpus."))
-        with st.expander(_("From files"), icon=":material/upload_file:"):
-            left, right = st.columns(2)
-            with left:
-                reference = _from_file(_("References: a text file, one sentence per line"), REFERENCE_FILE, reference)
-            with right:
-                hypothesis = _from_file(_("Hypotheses: a text file, one sentence per line"), HYPOTHESIS_FILE, hypothesis)
     return metrics.sentences(reference), metrics.sentences(hypothesis)
-
-
-def _from_file(label: str, key: str, otherwise: str) -> str:
-    """The text of an uploaded file, in place of what is written above."""
-    file = upload_caps.file_uploader(label, type=["txt", "tsv", "csv"], key=key, max_upload_size=MAX_FILE_MB)
-    if file is None:
-        return otherwise
-    try:
-        text = str(file.getvalue().decode("utf-8-sig"))
-        st.caption(_("Scored in place of the text above, until it is taken away."))
-        return text
-    except UnicodeDecodeError:
-        controls.error_box(
-            _("{file} is not a text file in UTF-8.").format(file=file.name),
-            remedy=_("Save it as plain text, one sentence per line."),
-        )
-        st.stop()
 
 
 def _pick_sentence(count: int) -> int:
@@ -268,23 +234,8 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
     reference, hypothesis = references[place], hypotheses[place]
     st.header(_("BLEU"), anchor=False)
     orders = {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
-    smoothings = {
-        "none": _("None: the document's"),
-        "floor": _("Floor 0.1"),
-        "add-k": _("Add 1"),
-        "exp": _("Exponential"),
-    }
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        order = int(url_state.choice(st.segmented_control, _("n-grams up to"), orders, key="ngrams", default="4", required=True))
-        smoothing = url_state.choice(
-            st.selectbox,
-            _("Smoothing"),
-            smoothings,
-            key="smooth",
-            width=240,
-            help=_("What is done about an order without a match: without smoothing one such order makes the whole score 0."),
-        )
-    score = metrics.bleu(references, hypotheses, order=order, smoothing=cast(Smoothing, smoothing))
+    order = int(url_state.choice(st.segmented_control, _("n-grams up to"), orders, key="ngrams", default="4", required=True))
+    score = metrics.bleu(references, hypotheses, order=order)
     stat_strip(
         [
             Stat(name=f"BLEU-{order}", value=percent(score.score, 2)),

@@ -43,14 +43,6 @@ def test_the_sequence_frames_its_token() -> None:
     assert figure.data[0].y0 == 0  # the class token
 
 
-def test_scores_and_weights_key_by_key() -> None:
-    scores = RNG.normal(size=50)
-    weights = np.exp(scores) / np.exp(scores).sum()
-    above, below = figures.keys_figure(scores, weights).data
-    np.testing.assert_allclose(above.y, scores, rtol=1e-6)
-    np.testing.assert_allclose(below.y, weights, rtol=1e-6)
-
-
 def test_classes_in_the_models_order() -> None:
     logits = np.array([1.0, -2.0, 0.5])
     shares = np.exp(logits) / np.exp(logits).sum()

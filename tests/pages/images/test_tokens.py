@@ -17,7 +17,7 @@ from tests.pages.open_page import open_page, words
 
 PAGE = ROOT / "pages" / "images" / "classify.py"
 IMAGE = gallery()[0][5]
-STAGES = ("patches", "embedding", "positions", "scores", "softmax", "layer", "classes")
+STAGES = ("patches", "embedding", "positions", "layer", "classes")
 
 
 opened = partial(open_page, PAGE, inside="tokens")
@@ -44,21 +44,16 @@ def test_the_numbers_are_this_images(classifier: Classifier) -> None:
     found = walk(classifier.model, classifier.normalise(IMAGE[None].copy()), temperature=classifier.temperature)
     text = words(opened(item="5", stage="embedding", patch="24", byhand="3"))
     assert f"{found.embedded[23, 2]:.4f}" in text
-    text = words(opened(item="5", stage="scores", patch="24", nlayer="2", nhead="2", nkey="9"))
-    assert f"{found.layers[1].scores[1, 24, 9]:.3f}" in text
-    app = opened(item="5", stage="softmax", patch="24", nlayer="2", nhead="1")
-    row = found.layers[1].weights[0, 24]
-    assert f"{row.max():.4f}" in words(app)
-    assert app.dataframe[0].value["Weight"].tolist() == [f"{value:.4f}" for value in np.sort(row)[::-1][:8]]
     text = words(opened(item="5", stage="classes"))
     assert f"{classifier.probabilities(IMAGE[None].copy()).max():.4f}" in text
 
 
 def test_steps_walk_on_and_back_and_the_link_follows(models: Path) -> None:
-    app = opened(item="5", stage="scores", nlayer="2")
+    app = opened(item="5", stage="layer", nlayer="2")
     app.button(key="tokens:next").click().run()
-    assert app.query_params["stage"] == "softmax" and app.query_params["nlayer"] == "2"
+    assert app.query_params["stage"] == "classes"
     app.button(key="tokens:back").click().run()
+    assert app.query_params["stage"] == "layer" and app.query_params["nlayer"] == "2"
     app.button(key="tokens:back").click().run()
     assert app.query_params["stage"] == "positions"
 
