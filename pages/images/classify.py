@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.explain import faithfulness
 from core.explain.faithfulness import FindingError
 from core.explain.scene import AttentionScene, LayerMaps, PictureStage
-from core.figures.pictures import data_url, picture_png
 from core.vision.analysis import CLASS_TOKEN, PictureAnalysis
 from core.vision.evidence import mask_of, shares_of, to_npz
-from core.vision.pictures import Picture
-from core.vision.preprocessing import PreparedPicture, Recipe
+from core.vision.preprocessing import PreparedPicture
 from pages.images import cached_results, fool_it, picture_source, preparation, ranking_panel, tokens
-from pages.images.model_choice import chosen_classifier, model_line, pick_classifier, show_if_possible
+from pages.images.model_choice import model_line, pick_classifier, show_if_possible
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.attention_view import attention_view
-from pages.shared.language import _, ngettext, number, percent, prose
+from pages.shared.language import _, number, percent, prose
 
 MEASURES = ("relevance", "occlusion")
 """Measures of the answer that a picture is lit by: gradient relevance takes no time, occlusion a quarter of a second."""
@@ -68,86 +64,6 @@ def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionS
     )
 
 
-def _table(chosen: ChosenPicture, recipe: Recipe) -> None:
-    """The table of all pictures, each by the model for it and prepared by one recipe; choosing a row opens its picture below."""
-    rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]] = []
-    for picture in controls.counted(chosen.all, _("Classifying…")):
-        classifier = chosen_classifier(picture)
-        prepared = cached_results.prepare(classifier, picture, replace(recipe, manner=classifier.manner))
-        rows.append((picture, prepared, cached_results.analyse(classifier, prepared.image, prepared.unturned)))
-    strange = sum(not (analysis.garment or prepared.empty) for _picture, prepared, analysis in rows)
-    st.header(ngettext("{count} picture", "{count} pictures", len(rows)).format(count=number(len(rows))), anchor=False)
-    if strange:
-        caption = ngettext(
-            "{count} of them does not look like a garment to the model.",
-            "{count} of them do not look like garments to the model.",
-            strange,
-        )
-        st.caption(caption.format(count=number(strange)))
-    names = [_("Picture"), _("As the model sees it"), _("File"), _("Class"), _("Confidence"), _("Runner-up"), _("A garment?")]
-    table = pd.DataFrame([_row(*row) for row in rows], columns=names)
-
-    def selected() -> None:
-        picked = st.session_state["classify_table"]["selection"]["rows"]
-        if picked:
-            st.session_state["picture"] = rows[picked[0]][0].id
-
-    st.dataframe(
-        table,
-        hide_index=True,
-        row_height=64,
-        height=min(38 + 64 * len(rows), 560),
-        on_select=selected,
-        selection_mode="single-row",
-        key="classify_table",
-        column_config={
-            names[0]: st.column_config.ImageColumn(names[0], width=90),
-            names[1]: st.column_config.ImageColumn(names[1], width=90),
-            names[4]: st.column_config.ProgressColumn(names[4], min_value=0.0, max_value=1.0, format="percent"),
-        },
-    )
-    controls.download_table(
-        _("All answers"), lambda: _for_file(rows), key="classify_answers", filename="garments", formats=("csv",)
-    )
-
-
-def _row(picture: Picture, prepared: PreparedPicture, analysis: PictureAnalysis) -> list[object]:
-    first, second = analysis.ranking[:2]
-    names = analysis.classifier.class_names
-    shown = [
-        data_url(picture_png(prepared.step("ground").image, side=96)),
-        data_url(picture_png(prepared.image, side=56)),
-        picture.name,
-    ]
-    if prepared.empty:
-        return [*shown, _("Nothing to see"), None, None, None]
-    return [
-        *shown,
-        _(names[first]),
-        float(analysis.shares[first]),
-        _(names[second]),
-        _("Yes") if analysis.garment else _("It does not look like one"),
-    ]
-
-
-def _for_file(rows: list[tuple[Picture, PreparedPicture, PictureAnalysis]]) -> pd.DataFrame:
-    """One row per picture with all probabilities; classes by the data set's names, none for a picture that shows nothing."""
-    return pd.DataFrame(
-        [
-            {
-                "file": picture.name,
-                "class": None if prepared.empty else analysis.classifier.class_names[analysis.likeliest],
-                "confidence": None if prepared.empty else analysis.shares[analysis.likeliest],
-                "looks_like_a_garment": analysis.garment and not prepared.empty,
-                "strangeness": analysis.strangeness,
-                **{name: analysis.shares[i] for i, name in enumerate(analysis.classifier.class_names)},
-                "none": analysis.none,
-            }
-            for picture, prepared, analysis in rows
-        ]
-    )
-
-
 def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
     """Views of what lies behind the answer, one at a time."""
     views = {
@@ -162,8 +78,7 @@ def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPi
     if view == "ranking":
         ranking_panel.draw_ranking(analysis, chosen, prepared)
     elif view == "hide":
-        hidden, downloads = fool_it.draw_fooling(analysis, chosen.name)
-        downloads()
+        hidden = fool_it.draw_fooling(analysis, chosen.name)
     elif view == "tokens":
         tokens.draw_steps(analysis.classifier, prepared.image)
     elif view == "truth":
@@ -236,8 +151,6 @@ def body() -> None:
     if chosen.truth is None:
         st.caption(picture_source.description(chosen.picture))
     preparation.line(prepared)
-    if len(chosen.all) > 1:
-        _table(chosen, recipe)
     if prepared.empty:
         picture_source.link_to_view()
     else:

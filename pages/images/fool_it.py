@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import pandas as pd
@@ -39,14 +38,14 @@ def rub_out(patches: list[int]) -> None:
     st.session_state[INSIDE] = "hide"
 
 
-def draw_fooling(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int], Callable[[], None]]:
+def draw_fooling(analysis: PictureAnalysis, title: str) -> frozenset[int]:
     """The view.
 
     Args:
         title: of the picture.
 
     Returns:
-        The hidden patches' numbers from 1, and a function that draws the view's downloads.
+        The hidden patches' numbers from 1.
     """
     numbers = {str(i): number(i) for i in range(1, analysis.grid**2 + 1)}
     said = st.container()
@@ -83,7 +82,7 @@ def draw_fooling(analysis: PictureAnalysis, title: str) -> tuple[frozenset[int],
         )
     )
     _board()
-    return hidden, lambda: _download(analysis, after)
+    return hidden
 
 
 def _score(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities, needed: Needed) -> None:
@@ -172,16 +171,4 @@ def _change(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilit
         new=names[new],
         low=percent(before[new]),
         high=percent(after[new]),
-    )
-
-
-def _download(analysis: PictureAnalysis, after: Probabilities) -> None:
-    controls.download_table(
-        _("Ranking"),
-        lambda: pd.DataFrame(
-            {"class": analysis.classifier.class_names, "whole picture": analysis.shares, "patches hidden": after}
-        ),
-        key="fool_table",
-        filename="ranking-hidden",
-        formats=("csv",),
     )

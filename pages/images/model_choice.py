@@ -94,7 +94,8 @@ def model_line(classifier: Classifier, picture: Picture) -> None:
             share=percent(float(analysis.shares[analysis.likeliest])),
         )
         seen = figures.data_url(figures.picture_png(prepared.image, side=SEEN))
-        sentence += f" {words[:1].upper()}{words[1:]} ![{_('As the model sees it')}]({seen})"
+        alt = _("As the model sees it")
+        sentence += f" {words[:1].upper()}{words[1:]} ![{alt}]({seen})"
     st.caption(sentence)
     by_picture = st.session_state.get("vit", BY_PICTURE) == BY_PICTURE
     if by_picture and name == DEFAULT and PHOTOGRAPHS in cached_results.model_names() and not is_prepared(picture):

@@ -169,20 +169,14 @@ def test_a_picture_added_later_is_the_one_answered(models: Path) -> None:
     assert app.selectbox(key="picture").value == decode(second[1]).id
 
 
-def test_several_uploads_make_a_table_and_each_can_be_opened(models: Path) -> None:
+def test_of_several_uploads_each_can_be_opened(models: Path) -> None:
     app = upload(opened(**{"from": "upload"}), *((f"{i}.png", shop_picture(i)) for i in range(3)))
-    assert "3 pictures" in words(app)
-    table = app.dataframe[0].value
-    assert table["File"].tolist() == ["0.png", "1.png", "2.png"]
-    classifier = load_classifier(folder=models)
-    for i in range(3):
-        reading = analyse(classifier, prepare(decode(shop_picture(i))).image)
-        assert table["Class"][i] == CLASSES[reading.likeliest]
-        assert table["Confidence"][i] == pytest.approx(float(reading.shares[reading.likeliest]), abs=1e-6)
-        assert table["A garment?"][i] == ("Yes" if reading.garment else "It does not look like one")
+    assert app.selectbox(key="picture").options == ["0.png", "1.png", "2.png"]
     second = decode(shop_picture(1)).id
     app.selectbox(key="picture").set_value(second).run()
     assert app.query_params["picture"] == second
+    reading = analyse(load_classifier(folder=models), prepare(decode(shop_picture(1))).image)
+    assert app.header[0].value.startswith(CLASSES[reading.likeliest])
     assert opened(**app.query_params).selectbox(key="picture").value == second
 
 
@@ -244,13 +238,6 @@ def test_a_picture_that_shows_nothing_gets_no_class(models: Path, name: str) -> 
     assert "nothing to see in this picture" in words(app)
     assert not any(name in words(app) for name in CLASSES)
     assert not app.header
-
-
-def test_in_a_table_a_picture_that_shows_nothing_has_no_class(models: Path) -> None:
-    app = upload(opened(**{"from": "upload"}), ("boot.png", shop_picture(0)), ("white.png", png(EMPTY["white"])))
-    table = app.dataframe[0].value
-    assert table["Class"].tolist()[1] == "Nothing to see"
-    assert table["Confidence"].isna().tolist() == [False, True]
 
 
 def test_what_is_measured_of_the_threshold_is_said(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,18 +371,17 @@ def test_a_photograph_of_the_sheet_is_answered_and_marked_right_or_wrong(two_mod
     assert "labelled" not in words(app)  # the documented ViT has other classes
 
 
-def test_in_a_table_each_picture_is_answered_by_the_model_for_it(two_models: Path) -> None:
+def test_each_of_several_pictures_is_answered_by_the_model_for_it(two_models: Path) -> None:
     enlarged = png(IMAGES[4].repeat(10, axis=0).repeat(10, axis=1))
     photograph = photograph_gallery()[0].data
     app = upload(opened(**{"from": "upload"}), ("boot.png", enlarged), ("blouse.jpg", photograph))
     vit, cct = (load_classifier(name, folder=two_models) for name in ("vit", "cct"))
-    expected = [
-        analyse(vit, prepare(decode(enlarged)).image),
-        analyse(cct, prepare(decode(photograph), PHOTOGRAPH, side=128).image),
-    ]
-    table = app.dataframe[0].value
-    assert table["Class"].tolist() == [CLASSES[expected[0].likeliest], NAMES[expected[1].likeliest]]
-    assert table["Confidence"].tolist() == pytest.approx([one.shares.max() for one in expected], abs=1e-6)
+    for data, name in (
+        (enlarged, CLASSES[analyse(vit, prepare(decode(enlarged)).image).likeliest]),
+        (photograph, NAMES[analyse(cct, prepare(decode(photograph), PHOTOGRAPH, side=128).image).likeliest]),
+    ):
+        app.selectbox(key="picture").set_value(decode(data).id).run()
+        assert name in app.header[0].value
 
 
 def test_shoes_are_shoes() -> None:
