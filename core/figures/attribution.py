@@ -93,31 +93,8 @@ def inputs_figure(
         vertical_spacing=0.03,
     )
     shading = Shading.of(values, compressed=compressed)
-    sums = values.sum(axis=0)
-    hover = _("{input} at {time} s: {value}").format(input="%{y}", time="%{x:.2f}", value="%{customdata:+.3~g}")
     for row, columns in enumerate(blocks, 1):
-        shown = [names[column] for column in columns]
-        cells = np.asarray(values[:, columns].T, dtype=np.float32)
-        figure.add_heatmap(
-            z=shading.colour(cells),
-            customdata=cells,
-            x=seconds,
-            y=shown,
-            coloraxis="coloraxis",
-            hovertemplate=hover + "<extra></extra>",
-            row=row,
-            col=1,
-        )
-        total = sums[columns]
-        figure.add_bar(
-            x=total,
-            y=shown,
-            orientation="h",
-            marker={"color": np.where(total >= 0, BLUE, ORANGE)},
-            hovertemplate="%{y}: %{x:+.3~g}<extra></extra>",
-            row=row,
-            col=2,
-        )
+        _add_block(figure, row, [names[column] for column in columns], values[:, columns], seconds, shading)
     figure.update_layout(base_layout(keep="inputs", legend=False))
     figure.update_layout(
         bargap=0.15,
@@ -129,3 +106,30 @@ def inputs_figure(
     figure.update_xaxes(title=_("Seconds before now"), row=len(blocks), col=1)
     figure.update_xaxes(title=_("Sum"), nticks=3, tickangle=0, row=len(blocks), col=2)
     return figure
+
+
+def _add_block(
+    figure: go.Figure, row: int, names: list[str], values: NDArray[np.floating], seconds: FloatArray, shading: Shading
+) -> None:
+    """A row of the figure: some inputs (steps, inputs) through time, and the sum of each beside them."""
+    cells, total = np.asarray(values.T, dtype=np.float32), values.sum(axis=0)
+    hover = _("{input} at {time} s: {value}").format(input="%{y}", time="%{x:.2f}", value="%{customdata:+.3~g}")
+    figure.add_heatmap(
+        z=shading.colour(cells),
+        customdata=cells,
+        x=seconds,
+        y=names,
+        coloraxis="coloraxis",
+        hovertemplate=hover + "<extra></extra>",
+        row=row,
+        col=1,
+    )
+    figure.add_bar(
+        x=total,
+        y=names,
+        orientation="h",
+        marker={"color": np.where(total >= 0, BLUE, ORANGE)},
+        hovertemplate="%{y}: %{x:+.3~g}<extra></extra>",
+        row=row,
+        col=2,
+    )

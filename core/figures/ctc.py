@@ -25,13 +25,13 @@ ROW_PX = 34
 
 def frames_figure(probabilities: NDArray[np.float64], names: Sequence[str], *, keep: str = "frames") -> go.Figure:
     """Draws the labels of each frame: (T, V) probabilities, labels down, frames across."""
-    return _table(probabilities, names, colours=SEQUENTIAL, title=_("Probability"), low=0, high=1, form=".3~f", keep=keep)
+    return _table(probabilities, names, colours=SEQUENTIAL, title=_("Probability"), ends=(0, 1), form=".3~f", keep=keep)
 
 
 def gradient_figure(gradient: NDArray[np.float64], names: Sequence[str]) -> go.Figure:
     """dLoss / dLogits (T, V): orange falls and blue rises with the logit; a step of descent goes the other way."""
     end = float(np.nanmax(np.abs(gradient), initial=0.0)) or 1.0
-    return _table(gradient, names, colours=DIVERGING, title=_("Gradient"), low=-end, high=end, form="+.2f", keep="gradient")
+    return _table(gradient, names, colours=DIVERGING, title=_("Gradient"), ends=(-end, end), form="+.2f", keep="gradient")
 
 
 def _table(
@@ -40,8 +40,7 @@ def _table(
     *,
     colours: Any,
     title: str,
-    low: float,
-    high: float,
+    ends: tuple[float, float],
     form: str,
     keep: str,
 ) -> go.Figure:
@@ -49,7 +48,7 @@ def _table(
     few = values.size <= READABLE  # a heat map's own text ignores the page behind cells that let it through
     hover = _("frame {frame}, {label}: {value}").format(frame="%{x}", label="%{customdata}", value="%{z:.4~g}")
     cells = heat(
-        np.asarray(values.T, dtype=np.float32), colours, low, high, bar={"title": {"text": title, "side": "right"}},
+        np.asarray(values.T, dtype=np.float32), colours, *ends, bar={"title": {"text": title, "side": "right"}},
         hover=hover + "<extra></extra>", x=np.arange(1, steps + 1), y=np.arange(labels), xgap=1, ygap=1,
         texttemplate=f"%{{z:{form}}}" if few and colours is not DIVERGING else None,
         customdata=np.repeat(np.asarray(names)[:, None], steps, axis=1).tolist(),
@@ -96,15 +95,37 @@ def trellis_figure(
             traces.append(line(x, y, name, colour, width=width, hover="", opacity=0.55))
     if best is not None:
         traces.append(line(np.arange(1, steps + 1), np.asarray(best), _("Likeliest path"), ORANGE, width=4, hover=""))
+    traces += _states(trellis, reachable, quantity, [names[label] for label in trellis.states])
+    if selected is not None:
+        square = {"symbol": "square-open", "size": 20 if _crowded(trellis) else 30, "color": BLUE, "line": {"width": 2.5}}
+        traces.append(marks([selected[0] + 1], [selected[1]], hover="", showlegend=False, marker=square))
+    ticks = [f"{s} {names[label]}" for s, label in enumerate(trellis.states)]
+    return chart(
+        traces,
+        x_title=_("Frame"),
+        y_title=_("State of the extended target"),
+        keep=keep,
+        height=max(260, 130 + ROW_PX * states),
+        x={"range": [0.4, steps + 0.6], "dtick": 1 if steps <= 24 else None, "showgrid": False},
+        y={"range": [states - 0.4, -0.6], "tickvals": list(range(states)), "ticktext": ticks, "showgrid": False},
+    )
+
+
+def _crowded(trellis: Lattice) -> bool:
+    return trellis.alpha.size > READABLE * 2
+
+
+def _states(trellis: Lattice, reachable: NDArray[np.bool_], quantity: Quantity, labels: Sequence[str]) -> list[Trace]:
+    """The states of every frame: on valid paths in the colour of their number, the others faint."""
     values = {"gamma": trellis.posteriors, "alpha": trellis.alpha, "beta": trellis.beta}[quantity]
+    steps, states = trellis.alpha.shape
+    traces: list[Trace] = []
     frame, state = np.divmod(np.arange(steps * states), states)
     shown = np.where(reachable, values, np.nan).ravel()
-    small = steps * states > READABLE * 2
     bounds = (0.0, 1.0) if quantity == "gamma" else _bounds(shown)
     bar = {"thickness": 8, "outlinewidth": 0, "ticks": "", "title": {"text": _quantity(quantity), "side": "right"}}
-    labels = [names[label] for label in trellis.states]
     for lying, mask in ((True, reachable.ravel()), (False, ~reachable.ravel())):
-        marker: dict[str, Any] = {"size": 9 if small else 17, "line": {"width": 1, "color": GREY}}
+        marker: dict[str, Any] = {"size": 9 if _crowded(trellis) else 17, "line": {"width": 1, "color": GREY}}
         if lying:
             marker |= {"color": shown[mask], "colorscale": SEQUENTIAL, "cmin": bounds[0], "cmax": bounds[1], "colorbar": bar}
         else:
@@ -122,19 +143,7 @@ def trellis_figure(
                 marker=marker,
             )
         )
-    if selected is not None:
-        square = {"symbol": "square-open", "size": 20 if small else 30, "color": BLUE, "line": {"width": 2.5}}
-        traces.append(marks([selected[0] + 1], [selected[1]], hover="", showlegend=False, marker=square))
-    ticks = [f"{s} {label}" for s, label in enumerate(labels)]
-    return chart(
-        traces,
-        x_title=_("Frame"),
-        y_title=_("State of the extended target"),
-        keep=keep,
-        height=max(260, 130 + ROW_PX * states),
-        x={"range": [0.4, steps + 0.6], "dtick": 1 if steps <= 24 else None, "showgrid": False},
-        y={"range": [states - 0.4, -0.6], "tickvals": list(range(states)), "ticktext": ticks, "showgrid": False},
-    )
+    return traces
 
 
 def trellis_play(figure: go.Figure, captions: Sequence[str]) -> Play:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -85,25 +85,13 @@ def alignment_path(steps: Sequence[Edit]) -> list[tuple[int, int]]:
     return path
 
 
-def metrics_diagram(
-    *,
-    words: tuple[str, str],
-    table: tuple[int, int],
-    edits: str,
-    matches: str,
-    common: str,
-    rate: str,
-    orders: int,
-    bleu: str,
-    rouge: str,
-    sentence: str = "",
-) -> Diagram:
+def metrics_diagram(*, words: tuple[str, str], table: tuple[int, int], written: Mapping[str, str], sentence: str = "") -> Diagram:
     """From a reference and a hypothesis to the three scores.
 
     Args:
         words: of the references and of the hypotheses. table: rows and columns of the sentence's tables.
-        edits, matches, common: errors, matching n-grams, words of the common subsequence.
-        orders: of the n-grams. rate, bleu, rouge: the scores. All are written in the reader's language.
+        written: `edits` (errors), `matches` (n-grams), `common` (words of the common subsequence), `orders`
+            of the n-grams, and the scores `WER`, `BLEU` and `ROUGE-L`.
         sentence: number of the one whose tables and ROUGE-L are shown, where there are several; WER and BLEU are of all.
     """
     longest = _("ROUGE-L of {sentence}").format(sentence=sentence) if sentence else "ROUGE-L"
@@ -113,11 +101,11 @@ def metrics_diagram(
             Block("reference", _("reference"), (0, 0.5), words[0], kind="data"),
             Block("hypothesis", _("hypothesis"), (0, 1.5), words[1], kind="data"),
             Block("edits", _("edits"), (2, 0), shape(table), "#metrics_table"),
-            Block("grams", _("n-grams"), (2, 1), _("up to {count}").format(count=orders), "#ngrams"),
+            Block("grams", _("n-grams"), (2, 1), _("up to {count}").format(count=written["orders"]), "#ngrams"),
             Block("common", _("common"), (2, 2), shape(table), "#metrics_lcs"),
-            Block("wer", "WER", (4, 0), rate, "#metrics_table", kind="data"),
-            Block("bleu", "BLEU", (4, 1), bleu, "#ngrams", kind="data"),
-            Block("rouge", longest, (4, 2), rouge, "#metrics_lcs", kind="data"),
+            Block("wer", "WER", (4, 0), written["WER"], "#metrics_table", kind="data"),
+            Block("bleu", "BLEU", (4, 1), written["BLEU"], "#ngrams", kind="data"),
+            Block("rouge", longest, (4, 2), written["ROUGE-L"], "#metrics_lcs", kind="data"),
         ),
         wires=(
             Wire("reference", "edits", words[0]),
@@ -126,8 +114,8 @@ def metrics_diagram(
             Wire("hypothesis", "edits"),
             Wire("hypothesis", "grams"),
             Wire("hypothesis", "common", words[1]),
-            Wire("edits", "wer", f"{edits} / {words[0]}"),
-            Wire("grams", "bleu", _("matches: {count}").format(count=matches)),
-            Wire("common", "rouge", _("{count} in order").format(count=common)),
+            Wire("edits", "wer", f"{written['edits']} / {words[0]}"),
+            Wire("grams", "bleu", _("matches: {count}").format(count=written["matches"])),
+            Wire("common", "rouge", _("{count} in order").format(count=written["common"])),
         ),
     )

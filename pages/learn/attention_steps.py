@@ -274,7 +274,9 @@ def scores(it: Attended) -> PartView:
     raw, q, k = steps.raw[head, i, j], steps.q[head, i], steps.k[head, j]
     of_raw = digits_needed(attention_steps.scaled_score, raw, steps.temperature, steps.key_width)
     digits = digits_needed(dot, *flat(q, k), result=of_raw)
-    pairs = " + ".join(rf"({tex(a, digits)})({tex(b, digits)})" for a, b in zip(q, k, strict=True))
+    terms = [rf"({tex(a, digits)})({tex(b, digits)})" for a, b in zip(q, k, strict=True)]
+    pairs = r" \\ + ".join(" + ".join(terms[at : at + 2]) for at in range(0, len(terms), 2))  # two a row: half a page's width
+    pairs = rf"\begin{{gathered}} {pairs} \end{{gathered}}" if len(terms) > 2 else pairs
     return PartView(
         equation=Worked(
             r"S = \frac{QK^\top}{\tau\sqrt{d_k}}, \qquad S_{ij} = \frac{Q_i \cdot K_j}{\tau\sqrt{d_k}}",

@@ -438,17 +438,12 @@ def part(code: str, title: str, first: str) -> Part:
         it = Encoding(**values)
         shown, general = VIEWS[code](it), code if it.sinusoidal else f"{code}_learned"
         entry = it.entry if it.sinusoidal and code in ("matrix", "waves") else None
-        drawn = positions_diagram(
-            entry,
-            size=it.size,
-            write=diagram.write,
-            learned=not it.sinusoidal,
-            pos=it.at if "pos" in values else None,
-            pair=it.pair if "i" in values else None,
-            scale=it.scale if "s" in values else None,
-            shift=it.shift if "k" in values else None,
-            other=(it.other, float(it.matrix[it.at] @ it.matrix[it.other])) if code == "similarity" else None,
-        )
+        named = {"pos": ("pos", it.at), "i": ("pair", it.pair), "s": ("scale", it.scale), "k": ("shift", it.shift)}
+        read: dict[str, Any] = dict(one for dial, one in named.items() if dial in values)
+        if code == "similarity":
+            read["other"] = it.other, float(it.matrix[it.at] @ it.matrix[it.other])
+        shape = "×".join(map(str, it.size))
+        drawn = positions_diagram(entry, shape=shape, write=diagram.write, learned=not it.sinusoidal, read=read)
         notes = [*([passage("positions", general)] if general in PASSAGES else []), *shown.notes]
         return replace(shown, drawing=drawn, notes=notes)
 

@@ -111,13 +111,15 @@ def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int,
     drawn = metrics_diagram(
         words=(number(errors.words), number(sum(map(len, hypotheses)))),
         table=(len(references[place]) + 1, len(hypotheses[place]) + 1),
-        edits=number(errors.errors),
-        matches=number(sum(bleu.matches)),
-        common=number(rouge.common),
-        rate="–" if errors.rate is None else percent(errors.rate),
-        orders=len(bleu.totals),
-        bleu=percent(bleu.score),
-        rouge=percent(rouge.f),
+        written={
+            "edits": number(errors.errors),
+            "matches": number(sum(bleu.matches)),
+            "common": number(rouge.common),
+            "WER": "–" if errors.rate is None else percent(errors.rate),
+            "orders": number(len(bleu.totals)),
+            "BLEU": percent(bleu.score),
+            "ROUGE-L": percent(rouge.f),
+        },
         sentence="" if len(references) == 1 else _("sentence {number}").format(number=number(place + 1)),
     )
     diagram.draw(drawn, part="", parts={})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,55 +96,31 @@ def balance_figure(content: Array, position: Array) -> go.Figure:
 
 
 def positions_diagram(
-    entry: EncodingEntry | None,
-    *,
-    size: tuple[int, int],
-    write: Write,
-    learned: bool = False,
-    pos: int | None = None,
-    pair: int | None = None,
-    scale: float | None = None,
-    shift: int | None = None,
-    other: tuple[int, float] | None = None,
+    entry: EncodingEntry | None, *, shape: str, write: Write, learned: bool, read: Mapping[str, Any]
 ) -> Diagram:
     """From a position to X + s PE, with the numbers that a part has.
 
     Args:
-        entry: the chosen pair's numbers. size: positions and channels. shift: k of the rotation.
-        other: the position that this one is compared with, and the dot product of both.
+        entry: the chosen pair's numbers. shape: of the encoding, written.
+        read: what a part reads: `pos`, `pair`, `scale`, `shift` (k of the rotation), and `other`, the position that this
+            one is compared with, and the dot product of both.
     """
-
-    def known(value: Any, text: str) -> str:
-        return "" if value is None else text
-
-    shown, at = "×".join(map(str, size)), known(pos, str(pos))
-    if learned:
-        encoding: tuple[Block, ...] = (Block("waves", _("learned"), (2, 1), shown, "waves"),)
-        start: tuple[Wire, ...] = (Wire("pos", "waves", at), Wire("waves", "pe", shown))
-    else:
-        encoding = (
-            Block("omega", "ω_i", (1, 1), "" if entry is None else write(entry.frequency), "matrix"),
-            Block("waves", "sin, cos", (2, 1), known(pair, f"i = {pair}"), "waves"),
-        )
-        both = entry is not None and pos is not None
-        start = (
-            Wire("pos", "omega", at),
-            Wire("omega", "waves", f"pos·ω_i = {write(entry.angle)}" if entry and both else ""),
-            Wire("waves", "pe", f"{write(entry.sine)}\u00a0\u00a0{write(entry.cosine)}" if entry and both else ""),
-        )
-    compared = "PE_{pos} · PE_{pos'}" if other is None else f"PE_{{{pos}}} · PE_{{{other[0]}}}"
+    at = f"{read['pos']}" if "pos" in read else ""
+    encoding, start = _learned(shape, at) if learned else _sinusoidal(entry, at, read, write)
+    other = read.get("other")
+    compared = "PE_{pos} · PE_{pos'}" if other is None else f"PE_{{{at}}} · PE_{{{other[0]}}}"
     return Diagram(
         title=_("Block diagram of positions added to embeddings"),
         blocks=(
             Block("pos", "pos", (0, 1), at, "matrix", kind="data"),
             *encoding,
-            Block("pe", "PE", (3, 1), shown, "matrix", kind="data"),
-            Block("scale", "s · PE", (4, 1), "" if scale is None else f"s = {write(scale)}", "scale"),
+            Block("pe", "PE", (3, 1), shape, "matrix", kind="data"),
+            Block("scale", "s · PE", (4, 1), f"s = {write(read['scale'])}" if "scale" in read else "", "scale"),
             Block("x", "X", (4, 0), _("content"), "scale", kind="data"),
             Block("sum", "+", (5, 0.5), part="scale", kind="sum"),
             Block("out", "X + s PE", (6, 0.5), _("to attention"), "scale", kind="data"),
             Block("dot", compared, (4, 2), "" if other is None else write(other[1]), "similarity"),
-            Block("turn", "M_k PE_{pos}", (5, 2), known(shift, f"k = {shift}"), "rotation"),
+            Block("turn", "M_k PE_{pos}", (5, 2), f"k = {read['shift']}" if "shift" in read else "", "rotation"),
         ),
         wires=(
             *start,
@@ -156,3 +132,23 @@ def positions_diagram(
             Wire("dot", "turn"),
         ),
     )
+
+
+def _learned(shape: str, at: str) -> tuple[list[Block], list[Wire]]:
+    """From the position to a row of a learned encoding."""
+    return [Block("waves", _("learned"), (2, 1), shape, "waves")], [Wire("pos", "waves", at), Wire("waves", "pe", shape)]
+
+
+def _sinusoidal(entry: EncodingEntry | None, at: str, read: Mapping[str, Any], write: Write) -> tuple[list[Block], list[Wire]]:
+    """From the position by a pace to sine and cosine."""
+    frequency, angle, both = (
+        ("", "", "")
+        if entry is None
+        else (write(entry.frequency), f"pos·ω_i = {write(entry.angle)}", f"{write(entry.sine)}\u00a0\u00a0{write(entry.cosine)}")
+    )
+    blocks = [
+        Block("omega", "ω_i", (1, 1), frequency, "matrix"),
+        Block("waves", "sin, cos", (2, 1), f"i = {read['pair']}" if "pair" in read else "", "waves"),
+    ]
+    wires = [Wire("pos", "omega", at), Wire("omega", "waves", angle if at else ""), Wire("waves", "pe", both if at else "")]
+    return blocks, wires

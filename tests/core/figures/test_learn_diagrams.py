@@ -68,7 +68,8 @@ def adam() -> Diagram:
 
 def encoding() -> Diagram:
     entry = positions.entry(5, 2, 32)
-    return positions_diagram(entry, pos=5, pair=2, size=(64, 32), scale=0.1, shift=3, other=(2, 12.5), write=two)
+    read = {"pos": 5, "pair": 2, "scale": 0.1, "shift": 3, "other": (2, 12.5)}
+    return positions_diagram(entry, shape="64×32", write=two, learned=False, read=read)
 
 
 def labels() -> Diagram:
@@ -102,9 +103,8 @@ def layer_cost() -> Diagram:
 
 
 def sentences() -> Diagram:
-    return metrics_diagram(
-        words=("7", "7"), table=(8, 8), edits="3", matches="9", common="5", rate="42.9 %", orders=4, bleu="0.0 %", rouge="71.4 %"
-    )
+    written = {"edits": "3", "matches": "9", "common": "5", "WER": "42.9 %", "orders": "4", "BLEU": "0.0 %", "ROUGE-L": "71.4 %"}
+    return metrics_diagram(words=("7", "7"), table=(8, 8), written=written)
 
 
 def chain() -> Diagram:

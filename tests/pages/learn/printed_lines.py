@@ -11,7 +11,9 @@ from typing import Any, Final
 import numpy as np
 
 TOKEN: Final = re.compile(r"\\(?:begin|end)\{bmatrix\}|\\\\|\\[a-zA-Z]+|\d+(?:\.\d+)?|[-+/()^{}&]")
-SPACES: Final = re.compile(r"\\left|\\right|(?<!\\)\\[!,; ]|\{,\}|\\(?:begin|end)\{(?:aligned|gathered|cases)\}|\\q?quad|\s")
+SPACES: Final = re.compile(
+    r"\\\\ (?=\+)|\\left|\\right|(?<!\\)\\[!,; ]|\{,\}|\\(?:begin|end)\{(?:aligned|gathered|cases)\}|\\q?quad|\s"
+)
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     r"\sqrt": np.sqrt, r"\sin": np.sin, r"\cos": np.cos, r"\tanh": np.tanh, r"\ln": np.log
 }  # fmt: skip

@@ -237,8 +237,9 @@ def test_the_diagrams_bleu_is_the_one_below(monkeypatch):
     draw = diagrams.metrics_diagram
     monkeypatch.setattr(diagrams, "metrics_diagram", lambda **values: drawn.append(values) or draw(**values))
     shown = stats(opened("metrics", ref="A B C D E", hyp="A X C D", ngrams="2"))
-    assert drawn[-1]["orders"] == 2 and f"{float(drawn[-1]['bleu'][:-1]):.1f}" == f"{float(shown['BLEU-2'][:-1]):.1f}" != "0.0"
-    assert drawn[-1]["matches"] == "4", "3 words and 1 pair"
+    written = drawn[-1]["written"]
+    assert written["orders"] == "2" and f"{float(written['BLEU'][:-1]):.1f}" == f"{float(shown['BLEU-2'][:-1]):.1f}" != "0.0"
+    assert written["matches"] == "4", "3 words and 1 pair"
 
 
 def test_an_empty_sentence_among_others_has_no_score_of_its_own():
