@@ -11,9 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 TOKEN: Final = re.compile(r"\\(?:begin|end)\{bmatrix\}|\\\\|\\[a-zA-Z]+|\d+(?:\.\d+)?|[-+/()^{}&]")
-SPACES: Final = re.compile(
-    r"\\\\ (?=\+)|\\left|\\right|(?<!\\)\\[!,; ]|\{,\}|\\(?:begin|end)\{(?:aligned|gathered|cases)\}|\\q?quad|\s"
-)
+SPACES: Final = re.compile(r"\\left|\\right|(?<!\\)\\[!,; ]|\{,\}|\\(?:begin|end)\{(?:aligned|gathered|cases)\}|\\q?quad|\s")
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     r"\sqrt": np.sqrt, r"\sin": np.sin, r"\cos": np.cos, r"\tanh": np.tanh, r"\ln": np.log
 }  # fmt: skip
@@ -129,7 +127,7 @@ def evaluated(side: str) -> Any:
 
 
 def lines(calculation: str) -> list[str]:
-    r"""The lines of a calculation, parted by \\ outside of matrices; one that begins with "=" goes on with the one before."""
+    r"""The lines of a calculation, parted by \\ outside of matrices; one that begins with "=" or "+" goes on with the one before."""
     found, depth = [""], 0
     for piece in re.split(r"(\\begin\{bmatrix\}|\\end\{bmatrix\}|\\\\(?:\[\w+\])?)", calculation):
         depth += {r"\begin{bmatrix}": 1, r"\end{bmatrix}": -1}.get(piece, 0)
@@ -140,7 +138,7 @@ def lines(calculation: str) -> list[str]:
     joined: list[str] = []
     for line in found:
         bare = SPACES.sub("", line)
-        if bare.startswith("=") and joined:
+        if bare.startswith(("=", "+")) and joined:
             joined[-1] += line
         else:
             joined.append(line)
