@@ -127,7 +127,7 @@ def evaluated(side: str) -> Any:
 
 
 def lines(calculation: str) -> list[str]:
-    r"""The lines of a calculation, parted by \\ outside of matrices; one that begins with "=" or "+" goes on with the one before."""
+    r"""The lines of a calculation, parted by \\ outside of matrices; one that begins with "=" or "+" goes on with the last."""
     found, depth = [""], 0
     for piece in re.split(r"(\\begin\{bmatrix\}|\\end\{bmatrix\}|\\\\(?:\[\w+\])?)", calculation):
         depth += {r"\begin{bmatrix}": 1, r"\end{bmatrix}": -1}.get(piece, 0)
