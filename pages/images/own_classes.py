@@ -43,7 +43,7 @@ UNTAUGHT: Final = "own:untaught"
 MAX_PICTURES: Final = 80
 """Of a class; each stays in the session as the model reads it."""
 LARGEST_MB: Final = 30
-HEIGHT: Final = 220
+HEIGHT: Final = 300
 THUMBNAIL: Final = 40
 """Side of a picture on a class's sheet, pixels."""
 
@@ -268,7 +268,12 @@ def answer(classifier: Classifier, head: OwnClasses, image: Bytes, heading: Any)
     none = max(0.0, 1 - float(probabilities.sum()))
     with bars:
         live_plot(
-            figures.ranking_figure([*head.names, _("None of these")], [*probabilities, none], write=percent, height=HEIGHT),
+            figures.ranking_figure(
+                [*head.names, _("None of these")],
+                [*probabilities, none],
+                write=lambda one: percent(one, 0),  # a narrow column
+                height=HEIGHT,
+            ),
             key="own_ranking",
             height=HEIGHT,
             filename="own-classes",

@@ -16,7 +16,7 @@ from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.video import read_video
 from core.vision.gallery import photograph_gallery
 from core.vision.pictures import decode
-from tests.browser.conftest import ARGUMENTS, Watch
+from tests.browser.conftest import ARGUMENTS, NewPage, Watch
 from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
 from tests.browser.test_images import STAGE
@@ -96,3 +96,12 @@ def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_p
     page.get_by_role("button", name="Stop").click()
     expect(live).to_have_attribute("data-state", "stopped")
     expect(page.get_by_text("The camera is off.")).to_be_visible()
+
+
+def test_without_a_camera_every_page_that_has_one_says_so_and_keeps_its_upload(new_page: NewPage, app: AppServer) -> None:
+    for path in ("/", "/classify", "/recognise", "/own-classes"):
+        page = new_page(app, path)
+        page.get_by_role("button", name="Camera", exact=True).first.click(timeout=PATIENCE_MS)
+        expect(page.locator(".live-signs-notice")).to_contain_text("No camera was found", timeout=PATIENCE_MS)
+        upload = "Choose a picture" if path == "/" else "Upload"
+        expect(page.get_by_text(upload, exact=True).locator("visible=true").first).to_be_visible()
