@@ -90,41 +90,31 @@ def surface_play(walks: Mapping[str, Array], captions: Sequence[str], *, start: 
     return Play(how=dict.fromkeys(range(1, 1 + len(walks)), "points"), frames=frames, start=start, every_ms=60)
 
 
-def losses_figure(
-    losses: Mapping[str, Array],
-    *,
-    names: Mapping[str, str],
-    step: int | None = None,
-    log: bool = True,
-    title: str,
-    keep: str = "losses",
-) -> go.Figure:
-    """Loss by step, one line with its own dash per optimiser.
+def losses_figure(losses: Mapping[str, Array], *, names: Mapping[str, str], step: int, title: str) -> go.Figure:
+    """Loss by step on a logarithmic axis, one line with its own dash per optimiser.
 
     Args:
         step: marked by a vertical line. title: of the value axis.
     """
+    shown = {code: np.maximum(values, 1e-12) for code, values in losses.items()}
     dashes = ("solid", "dot", "dash", "longdash", "dashdot")
     traces = [
-        line(
-            np.arange(len(values)),
-            np.maximum(values, 1e-12) if log else values,
-            names[code],
-            OPTIMISER_COLOURS[code],
-            width=2,
-            dash=dash,
-            hover="%{y:.4~g}",
-        )
-        for (code, values), dash in zip(losses.items(), dashes, strict=False)
+        line(np.arange(len(values)), values, names[code], OPTIMISER_COLOURS[code], width=2, dash=dash, hover="%{y:.4~g}")
+        for (code, values), dash in zip(shown.items(), dashes, strict=False)
     ]
-    y: dict[str, Any] = {}
-    if log:  # a diverging loss must not flatten the other lines
-        start = max(float(values[0]) for values in losses.values())
-        low = max(1e-9, min(float(np.maximum(values, 1e-12).min()) for values in losses.values()))
-        ends = [float(np.log10(low)) - 0.3, float(np.log10(max(start, low))) + 1.0]
-        y = {"type": "log", "exponentformat": "power", "range": ends}
-    return chart(traces, x_title=_("Step"), y_title=title, keep=keep, hover="x unified", height=320, y=y,
-                 shapes=[] if step is None else [upright(step, GREEN, 2)])  # fmt: skip
+    start = max(float(values[0]) for values in losses.values())  # a diverging loss must not flatten the other lines
+    low = max(1e-9, min(float(values.min()) for values in shown.values()))
+    ends = [float(np.log10(low)) - 0.3, float(np.log10(max(start, low))) + 1.0]
+    return chart(
+        traces,
+        x_title=_("Step"),
+        y_title=title,
+        keep="losses",
+        hover="x unified",
+        height=320,
+        y={"type": "log", "exponentformat": "power", "range": ends},
+        shapes=[upright(step, GREEN, 2)],
+    )
 
 
 def schedules_figure(rates: Mapping[str, Array], *, names: Mapping[str, str], step: int, peak: float) -> go.Figure:
