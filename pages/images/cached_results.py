@@ -90,7 +90,7 @@ relevance = kept(128, HASHES)(PictureAnalysis.relevance)
 evidence = kept(128, HASHES)(evidences.evidence)
 """Some seconds for a photograph."""
 losses = kept(128, HASHES)(evidences.losses_without)
-"""A quarter of a second for a photograph."""
+"""A third of a second for a photograph."""
 needed = kept(64, HASHES)(evidences.patches_needed)
 prepare = kept(256, HASHES)(prepare_upright)
 

@@ -20,7 +20,7 @@ from pages.shared.attention_view import attention_view
 from pages.shared.language import _, number, percent, prose
 
 MEASURES = ("relevance", "occlusion")
-"""Measures of the answer that a picture is lit by: gradient relevance takes no time, occlusion a quarter of a second."""
+"""Measures of the answer that a picture is lit by: gradient relevance takes no time, occlusion a third of a second."""
 
 
 def titles(analysis: PictureAnalysis) -> dict[str, str]:
