@@ -31,8 +31,9 @@ def words_of_the_lesson() -> tuple[NDArray[np.float16], dict[str, Any]]:
     """The rows of `bundled.WORDS` in the model's table, and the rest of `EmbeddedWords`."""
     reader = sentence_reader()
     table = reader.model.words.weight.detach().cpu().numpy()
-    names = {number: piece for piece, number in reader.tokenizer.get_vocab().items()}
-    ids = [reader.tokenizer.token_to_id(word) for word in bundled.WORDS]
+    numbers = reader.tokenizer.get_vocab()
+    names = {number: piece for piece, number in numbers.items()}
+    ids = [numbers[word] for word in bundled.WORDS]
     unit = table / np.linalg.norm(table, axis=1, keepdims=True)
     nearest = []
     for number in ids:
