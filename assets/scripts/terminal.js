@@ -14,8 +14,6 @@ const TAPE = 48;
 const ARROWS = { bought: "▲", sold: "▼", unknown: "·" };
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
-const ROWS_A_MINUTE = 240;
-const GOOD = 0.98; // share of a minute's rows from which on it is drawn as good
 const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute only
 const NO_SIGNAL = -1; // the call of a row whose probabilities are no better than the class rates so far
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
@@ -57,7 +55,8 @@ class Terminal {
     this.map = element("div", "terminal-map");
     this.map.addEventListener("pointerdown", (event) => this.seek(event));
     this.feed = element("canvas", "terminal-day");
-    this.feed.addEventListener("pointermove", (event) => this.pointDay(event.offsetX / this.feed.clientWidth));
+    for (const kind of ["pointermove", "pointerdown"]) this.feed.addEventListener(kind, (event) => this.pointDay(event.offsetX / this.feed.clientWidth));
+    this.feed.addEventListener("pointerleave", () => put(this.under, ""));
     this.ladder = element("table", "terminal-ladder");
     this.side = element("section", "terminal-call");
     this.help = element("dialog", "terminal-help");
@@ -275,37 +274,38 @@ class Terminal {
     this.store.status = status;
     this.situations = situations;
     this.say(text);
-    this.drawDay(day);
+    if (day) this.drawDay(day);
     this.request();
   }
 
-  // When a live feed was good today: how many of each minute's rows came, grey where it was not followed.
+  // When a live feed was good today: each state's minutes in its colour, grey where it was not followed.
   drawDay(day) {
     this.day = day;
-    this.feed.hidden = !day || !this.config.source.startsWith("live/");
+    this.feed.hidden = !day?.runs.length || !this.config.source.startsWith("live/");
     if (this.feed.hidden) return;
     [this.feed.width, this.feed.height] = [DAY_MINUTES, 1];
     const pen = this.feed.getContext("2d");
-    const begin = (day.first / MINUTE_MS) % DAY_MINUTES;
-    day.rows.forEach((count, i) => {
-      pen.fillStyle = colour(count >= GOOD * ROWS_A_MINUTE ? "green" : count ? "orange" : "red");
-      pen.fillRect(begin + i, 0, 1, 1);
-    });
-    this.pointDay(1);
+    const midnight = day.until - (day.until % (DAY_MINUTES * MINUTE_MS) || DAY_MINUTES * MINUTE_MS);
+    this.stretches = day.runs.map(([from, state], i) => ({ from, until: day.runs[i + 1]?.[0] ?? day.until, state }));
+    for (const { from, until, state } of this.stretches) {
+      pen.fillStyle = colour(this.config.feedStates[state][1]);
+      pen.fillRect((from - midnight) / MINUTE_MS, 0, (until - from) / MINUTE_MS, 1);
+    }
+    this.midnight = midnight;
+    mark(this.feed, "role", "img");
+    mark(this.feed, "aria-label", this.stretches.map((one) => this.stretchText(one)).join(" "));
   }
 
-  // The sentence behind a minute of the strip; outside of what was followed, that of the whole.
+  stretchText({ from, until, state }) {
+    const [begin, end] = [from, until].map((time) => this.format.time(time));
+    return fillIn(this.config.labels.feedState, { from: begin, until: end, state: this.config.feedStates[state][0] });
+  }
+
+  // The state behind a minute of the strip, and from when until when it lasted.
   pointDay(place) {
-    const { labels } = this.config;
-    const { first, rows } = this.day;
-    const i = Math.floor(place * DAY_MINUTES) - ((first / MINUTE_MS) % DAY_MINUTES);
-    const came = (counts) => counts.reduce((total, count) => total + count, 0) / (ROWS_A_MINUTE * counts.length);
-    const share = (counts) => this.format.percent(Math.min(1, came(counts)));
-    const time = this.format.time(first + (rows[i] === undefined ? 0 : i * MINUTE_MS));
-    const text = rows[i] === undefined ? fillIn(labels.feedToday, { time, share: share(rows) }) : fillIn(labels.feedMinute, { time, share: share([rows[i]]) });
-    mark(this.feed, "title", text);
-    mark(this.feed, "aria-label", text);
-    mark(this.feed, "role", "img");
+    const time = this.midnight + place * DAY_MINUTES * MINUTE_MS;
+    const stretch = this.stretches.find(({ from, until }) => from <= time && time < until);
+    put(this.under, stretch ? this.stretchText(stretch) : fillIn(this.config.labels.feedNone, { time: this.format.time(time) }));
   }
 
   // The reader's alert went off: a line on the screen for a while.
@@ -376,8 +376,8 @@ class Terminal {
     const { labels } = this.config;
     const state = this.config.states[this.store.status] ?? "";
     const values = [[labels.status, this.statusText(state), this.config.tones[this.store.status] ?? "plain"]];
-    // states of the market that pass, each with its beginning
-    const states = this.situations.map(({ since, text }) => fillIn(text, { time: this.format.time(since) }));
+    // states of the market that pass, in a word; the clause of each, with its beginning, is its title
+    const states = this.situations.map(({ short }) => short);
     values.push([labels.symbol, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
     if (row) {
       const [ask, , bid] = row.levels;
@@ -395,6 +395,7 @@ class Terminal {
       this.strip,
       values.map(([name, value, tone = "plain"]) => [`stat stat-${tone}`, name, value]),
     );
+    mark(this.strip.children[1], "title", this.situations.map(({ since, text }) => fillIn(text, { time: this.format.time(since) })).join("; "));
   }
 
   statusText(state) {

@@ -55,14 +55,14 @@ from core.market.feeds.protocol import (
     TradesBreak,
 )
 from core.market.feeds.sampling import Grid, next_step
-from core.market.feeds.situations import Since, lag_situation, without_rows
+from core.market.feeds.situations import SILENT, Since, gravest, lag_situation, without_rows
 from core.market.grid import DAY_MS, STEP_MS, StandStill
 from core.market.light import WindowLight, window_light
 from core.market.predictor import POOLED, Predictions, Predictor
-from core.market.session_view import DayOfRows, LatencyLog, Status, View
+from core.market.session_view import DayOfStates, FeedDay, LatencyLog, Status, View
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
-from core.messages import compose, sentence
+from core.messages import N_, compose, sentence
 
 
 class RecentRows:
@@ -230,7 +230,7 @@ class MarketSession:
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._breaks: deque[tuple[float, float]] = deque(maxlen=KEPT_ROWS)
         self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
-        self._vwap, self._day = RunningVwap(), DayOfRows()
+        self._vwap, self._day = RunningVwap(), DayOfStates()
         # the newest rows of `_rows`; of a venue without any check all of them
         self._provisional: deque[ProvisionalRow] = deque(maxlen=KEPT_ROWS)
         self._confirmed_ms = 0  # time of the last row that was scored
@@ -322,6 +322,8 @@ class MarketSession:
         while True:
             await next_step()
             await self._emit(self._grid.tick)
+            silent = self._state is not FeedState.LIVE or self._status_now() is Status.STALE
+            self._day.take(CLOCK.now_ms(), SILENT if silent else gravest(self._all_situations()))
 
     async def _work(self) -> None:
         while True:
@@ -412,7 +414,6 @@ class MarketSession:
             if row.timestamp != self._confirmed_ms + STEP_MS:
                 self._board.gap()
             self._confirmed_ms = row.timestamp
-            self._day.take(row.timestamp)
             self.frames.outcomes += self._board.step(
                 row.timestamp,
                 row.mid,
@@ -504,10 +505,9 @@ class MarketSession:
         with self._lock:
             return self._all_situations()
 
-    def day(self) -> tuple[int, tuple[int, ...]]:
-        """When the feed was good today: see `DayOfRows.whole_minutes`."""
-        with self._lock:
-            return self._day.whole_minutes(CLOCK.now_ms() if self.feed.clock == "wall" else self._confirmed_ms)
+    def day(self) -> FeedDay:
+        """When a live feed was good today: see `DayOfStates`."""
+        return self._day.known
 
     def _all_situations(self) -> tuple[Since, ...]:
         lag = self._lag
@@ -517,20 +517,9 @@ class MarketSession:
         """Returns a sentence on the lag where it is more than `MAX_LAG_MS` either way, else an empty one."""
         if self._state is not FeedState.LIVE or self._lag is None:
             return ""
-        seconds, state = int(abs(self._lag_ms) // 1000), self._lag.words()
-        if self._lag_ms > 0:
-            text = compose(
-                "{state}: the venue's books come more than {seconds} s late by their own time, or one of the two clocks is wrong",
-                state=state,
-                seconds=seconds,
-            )
-        else:
-            text = compose(
-                "{state}: the venue's books are more than {seconds} s ahead by their own time, or one of the two clocks is wrong",
-                state=state,
-                seconds=seconds,
-            )
-        return sentence(text)
+        late = N_("{state}: the venue's books come late by their own time, or one of the two clocks is wrong")
+        early = N_("{state}: the venue's books are ahead by their own time, or one of the two clocks is wrong")
+        return sentence(compose(late if self._lag_ms > 0 else early, state=self._lag.words()))
 
     def _age_ms(self) -> float:
         return (CLOCK.now_ns() - self._received_ns) / 1e6 if self._received_ns else math.inf

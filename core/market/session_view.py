@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.market.bands import BandChange, Ladder
 from core.market.book import FloatArray
-from core.market.feeds.situations import Since
+from core.market.feeds.situations import LIVE, SILENT, Since
+from core.market.grid import DAY_MS
 
 MINUTE_MS = 60_000
-DAY_MINUTES = 24 * 60
 
 
 class Status(StrEnum):
@@ -83,27 +84,61 @@ class View:
     outcomes: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
 
 
-class DayOfRows:
-    """Confirmed rows in each whole minute of a feed's newest day (UTC), from the first whole minute in which it was followed."""
+GOOD: Final = 0.98
+"""Share of a minute from which on a feed was live in it."""
+
+
+UNHEARD_MS: Final = 5_000
+"""Time between two looks at a feed from which on nobody looked, as on a computer that slept."""
+
+
+FeedDay = tuple[int, tuple[tuple[int, str], ...]]
+
+
+class DayOfStates:
+    """The state of a feed in each whole minute of its newest day (UTC), from the first one in which it was followed throughout.
+
+    That is the one that lasted longest of those that are not live, or live where these took less than a fiftieth of the minute.
+
+    Attributes:
+        known: end of the last whole minute in milliseconds, and the begin of each state until the next one's.
+    """
 
     def __init__(self) -> None:
-        self._first = 0  # minutes since the epoch
-        self._rows: list[int] = []
+        self.known: FeedDay = 0, ()
+        self._whole, self._spent_ms = False, Counter[str]()
+        self._last_ms, self._state = 0, SILENT
 
-    def take(self, timestamp: int) -> None:
-        """The next confirmed row."""
-        minute = timestamp // MINUTE_MS
-        if not self._rows or minute // DAY_MINUTES != self._first // DAY_MINUTES:
-            self._first, self._rows = minute + bool(timestamp % MINUTE_MS), [0]
-        if minute >= self._first:
-            self._rows += [0] * (minute - self._first + 1 - len(self._rows))
-            self._rows[minute - self._first] += 1
+    def take(self, now_ms: int, state: str) -> None:
+        """The state from this moment on."""
+        begin = now_ms // MINUTE_MS * MINUTE_MS
+        if self._last_ms and begin > self._last_ms:
+            self._close(begin)
+        self._spend(now_ms, max(begin, self._last_ms) if self._last_ms else now_ms)
+        self._last_ms, self._state = now_ms, state
 
-    def whole_minutes(self, now_ms: int) -> tuple[int, tuple[int, ...]]:
-        """Time of the first minute in milliseconds, and the rows of each one that is over by now; of a silent minute 0."""
-        count = min(now_ms // MINUTE_MS, (self._first // DAY_MINUTES + 1) * DAY_MINUTES) - self._first if self._rows else 0
-        rows = self._rows[: max(0, count)]
-        return self._first * MINUTE_MS, (*rows, *[0] * (count - len(rows)))
+    def _spend(self, until_ms: int, since_ms: int) -> None:
+        self._spent_ms[self._state if until_ms - self._last_ms <= UNHEARD_MS else SILENT] += until_ms - since_ms
+
+    def _close(self, now_ms: int) -> None:
+        """Whole minutes are over at `now_ms`, which one begins: the one looked at last, and silent ones after it."""
+        begin = self._last_ms // MINUTE_MS * MINUTE_MS
+        over = begin + MINUTE_MS
+        self._spend(over, self._last_ms)
+        live = self._spent_ms.pop(LIVE, 0)
+        others = self._spent_ms.total()
+        midnight = now_ms // DAY_MS * DAY_MS
+        runs = self.known[1] if begin >= midnight else ()
+        if self._whole and begin >= midnight:
+            state = LIVE if live >= GOOD * (live + others) else self._spent_ms.most_common(1)[0][0]
+            runs = _with_run(runs, begin, state)
+        if now_ms > max(over, midnight):
+            runs = _with_run(runs, max(over, midnight), SILENT)
+        self.known, self._whole, self._spent_ms = (now_ms, runs), True, Counter[str]()
+
+
+def _with_run(runs: tuple[tuple[int, str], ...], begin_ms: int, state: str) -> tuple[tuple[int, str], ...]:
+    return runs if runs and runs[-1][1] == state else (*runs, (begin_ms, state))
 
 
 STAGES = ("feed", "features", "model", "total")

@@ -167,6 +167,8 @@ def pick_speed(feed: PlayedFeed) -> None:
     """The speed of what is played."""
     speeds = {str(speed): f"{speed:g}x" for speed in SPEEDS} | {FASTEST: _("As fast as it goes")}
     now = FASTEST if feed.speed is None else str(float(feed.speed))
+    if linked := url_state.real_number(st.query_params.get("speed"), 0.0):  # one that is not offered is the nearest that is
+        st.query_params["speed"] = str(min(SPEEDS, key=lambda speed: abs(speed - linked)))
     chosen = url_state.choice(
         st.selectbox, _("Speed"), speeds, key="speed", default="1.0", width=110, label_visibility="collapsed"
     )

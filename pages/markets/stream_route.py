@@ -136,9 +136,14 @@ def notices_of(session: MarketSession, ticket: Ticket) -> Iterator[SessionNotice
 
 
 def described(situations: Iterable[Since], language: str) -> list[dict[str, Any]]:
-    """States of a market for the browser, which writes each one's beginning by the reader's clock in place of `{time}`."""
+    """States of a market in a word and a clause, in which the browser writes its beginning by the reader's clock for `{time}`."""
     return [
-        {"kind": one.kind.value, "since": one.since_ms, "text": translate_to(language, one.words("{time}"))} for one in situations
+        {
+            "since": one.since_ms,
+            "short": translate_to(language, one.short()),
+            "text": translate_to(language, one.words("{time}")),
+        }
+        for one in situations
     ]
 
 
@@ -195,15 +200,17 @@ async def _send(
     progress: Progress,
 ) -> None:
     stream = session.frames.stream
-    version, noticed = -1, -1
+    version, noticed, day = -1, -1, None
     while True:
         subscription.changed.clear()
         if noticed != notices.number:
-            noticed, (status, message, situations, (first, counts)) = notices.number, notices.status
+            noticed, (status, message, situations, newest) = notices.number, notices.status
             told: dict[str, Any] = {"status": STATUSES.index(status), "text": translate_to(ticket.language, message)}
-            day = {"day": {"first": first, "rows": counts}} if counts else {}
+            if newest != day:  # once a minute
+                day = newest
+                told["day"] = {"until": newest[0], "runs": newest[1]}
             states = {"situations": described(situations, ticket.language)} if situations else {}
-            await websocket.send_json(told | states | day)
+            await websocket.send_json(told | states)
         if progress.unread < MAX_UNREAD:
             frames = stream.after(version) if version >= 0 else None
             if frames is None:

@@ -18,6 +18,7 @@ from core.figures.style import BLUE, GREEN, GREY, ORANGE, VIOLET
 from core.market import stream
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.book import STEP_MS
+from core.market.feeds.situations import LIVE, SHORT, SILENT, WITHOUT_ROWS, Situation
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
@@ -178,6 +179,16 @@ def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str,
         "window": predictor.window,
         "horizon": predictor.heads[choices.head][1],
         "keys": _keys(),
+        "feedStates": _feed_states(),
+    }
+
+
+def _feed_states() -> dict[str, tuple[str, str]]:
+    """Word and colour of each state of a live feed's day."""
+    colours = dict.fromkeys(SHORT, "orange") | dict.fromkeys(WITHOUT_ROWS, "red")
+    colours |= {Situation.ASKED: "blue", Situation.STILL: "blue"}
+    return {LIVE: (_("live"), "green"), SILENT: (_("silent"), "red")} | {
+        kind.value: (_(word), colours[kind]) for kind, word in SHORT.items()
     }
 
 
@@ -239,8 +250,8 @@ def _labels(horizon: str) -> dict[str, Any]:
         "signalPane": _("P(up) - P(down)"),
         "deltaPane": _("Volume delta: bought less sold"),
         "cumulativePane": _("Bought less sold, summed since the last gap"),
-        "feedToday": _("Since {time} (UTC day), {share} of the rows of this market came."),
-        "feedMinute": _("In the minute from {time}, {share} of its rows came."),
+        "feedState": _("From {from} to {until}: {state}."),
+        "feedNone": _("{time}: not followed."),
         "silent": _("Silent since {time}"),
         "slept": _("This computer slept from {from} to {until}: nothing came in that time."),
         "unknown": _("Depth not known"),

@@ -504,7 +504,7 @@ def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(live: Page) 
 
 
 def test_where_it_looks_is_lit_under_the_price_and_goes_with_the_source(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/live?speed=8")
+    page = new_page(app, "/live?speed=10")
     strip = page.locator("canvas[data-light=moments]")
     expect(strip).to_have_attribute("data-value", re.compile(r"0\.\d+"), timeout=2 * PATIENCE_MS)
     lit = "c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v, i) => i % 4 === 3 && v > 200)"
@@ -524,8 +524,9 @@ def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -
         f"""() => {{
         const one = {TERMINAL};
         const status = one.store.status;
-        const locked = {{ kind: "locked", since: Date.UTC(2024, 0, 1, 14, 2, 3), text: "locked since {{time}}" }};
-        const day = {{ first: Date.UTC(2024, 0, 1, 12), rows: [240, 240, 120, 0] }};
+        const locked = {{ since: Date.UTC(2024, 0, 1, 14, 2, 3), short: "locked", text: "locked since {{time}}" }};
+        const at = (minute) => Date.UTC(2024, 0, 1, 12, minute);
+        const day = {{ until: at(6), runs: [[at(0), "live"], [at(2), "lagging"], [at(3), "halted"], [at(5), "asked"]] }};
         one.config = {{ ...one.config, source: "live/x/y" }};
         one.message({{ status, text: "", situations: [locked], day }});
         const newest = one.store.trades.at(-1).time;
@@ -543,10 +544,12 @@ def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -
     }}""")
     expect(status).to_have_text(re.compile("^Silent since .*05:06$"))
     strip = live.locator(".terminal-day")
-    expect(strip).to_have_attribute("title", re.compile(r"^Since 12:00:00 \(UTC day\), 62\.5% of the rows"))
-    green, orange, red, none = strip.evaluate(
-        "c => [721, 722, 723, 724].map((x) => [...c.getContext('2d').getImageData(x, 0, 1, 1).data].join())"
+    colours = strip.evaluate(
+        "c => [719, 721, 722, 723, 724, 725, 726].map((x) => [...c.getContext('2d').getImageData(x, 0, 1, 1).data].join())"
     )
-    assert (green, orange, red, none) == ("42,154,120,255", "213,112,31,255", "194,59,59,255", "0,0,0,0")
+    green, orange, red, blue = "42,154,120,255", "213,112,31,255", "194,59,59,255", "47,126,199,255"
+    assert colours == ["0,0,0,0", green, orange, red, red, blue, "0,0,0,0"]
+    live.evaluate(f"{TERMINAL}.pointDay(724.5 / 1440)")
+    expect(live.locator(".terminal-under")).to_have_text("From 12:03:00 to 12:05:00: halted.")
     name = live.locator(STAT, has=live.get_by_text("Symbol", exact=True)).locator("dd").first
-    expect(name).to_have_text(re.compile(r"^BTC/USDT · locked since .*02:03"), timeout=PATIENCE_MS)
+    expect(name).to_have_text("BTC/USDT · locked", timeout=PATIENCE_MS)

@@ -67,6 +67,26 @@ CLAUSES: Final = {
     Situation.UNTIMED: N_("{count:,} trades without a time since {time}"),
     Situation.ODD_TRADES: N_("{count:,} trades without a price or size since {time}"),
 }
+SHORT: Final = {
+    Situation.LOCKED: N_("locked"),
+    Situation.CROSSED: N_("crossed"),
+    Situation.NO_ASKS: N_("no asks"),
+    Situation.NO_BIDS: N_("no bids"),
+    Situation.EMPTY: N_("empty"),
+    Situation.FEW: N_("few levels"),
+    Situation.BROKEN: N_("impossible prices"),
+    Situation.HALTED: N_("halted"),
+    Situation.LAGGING: N_("lagging"),
+    Situation.AHEAD: N_("clock ahead"),
+    Situation.UNCHECKED: N_("not checked"),
+    Situation.STILL: N_("same book"),
+    Situation.ASKED: N_("asking"),
+    Situation.UNTIMED: N_("trades without a time"),
+    Situation.ODD_TRADES: N_("odd trades"),
+}
+"""A state in a word, the gravest first."""
+LIVE, SILENT = "live", "silent"
+"""States of a feed that no situation names: all is well; nothing is heard."""
 OF_ONE: Final = {
     Situation.FEW: N_("only one level since {time}"),
     Situation.UNTIMED: N_("one trade without a time since {time}"),
@@ -94,6 +114,13 @@ class Since:
     since_ms: int
     amount: float = 0.0
 
+    def short(self) -> Message:
+        """Its word, such as "locked"; of a venue's lag with its amount, "lagging 1.2 s"."""
+        word = compose(SHORT[self.kind])
+        if self.kind in (Situation.LAGGING, Situation.AHEAD):
+            return compose("{word} {span}", word=word, span=span_of(self.amount))
+        return word
+
     def words(self, time: str | None = None) -> Message:
         """A clause such as "locked since 14:02:03 UTC".
 
@@ -113,8 +140,10 @@ class Since:
 
 
 def span_of(seconds: float) -> Message:
-    """A span of time in its largest whole unit: "3 s", "4 min", "1 h"."""
+    """A span of time in its largest whole unit, below ten seconds in tenths: "1.2 s", "14 s", "4 min", "1 h"."""
     whole = round(seconds)
+    if round(seconds, 1) < 10:
+        return compose("{count:.1f} s", count=seconds)
     if whole < 120:
         return compose("{count} s", count=whole)
     if whole < 7_200 and whole % 3_600:
@@ -217,6 +246,12 @@ def without_rows(states: Iterable[Since]) -> bool:
     return any(state.kind in WITHOUT_ROWS for state in states)
 
 
+def gravest(states: Iterable[Since]) -> str:
+    """The state by which a feed's moment is judged: the gravest one's name, `LIVE` where only trades are odd, or nothing is."""
+    kinds = {state.kind for state in states} - {Situation.UNTIMED, Situation.ODD_TRADES}
+    return next((kind.value for kind in SHORT if kind in kinds), LIVE)
+
+
 MAX_LAG_MS: Final = 1_000
 """Difference of a venue's own time and this machine's clock from which on it is named."""
 
@@ -225,4 +260,5 @@ def lag_situation(lag_ms: float | None, since_ms: int) -> tuple[Since, ...]:
     """The lag of a venue's newest books, where it is worth a word; negative where its time is ahead."""
     if lag_ms is None or not math.isfinite(lag_ms) or abs(lag_ms) <= MAX_LAG_MS:
         return ()
-    return (Since(kind=Situation.LAGGING if lag_ms > 0 else Situation.AHEAD, since_ms=since_ms, amount=round(abs(lag_ms) / 1e3)),)
+    kind = Situation.LAGGING if lag_ms > 0 else Situation.AHEAD
+    return (Since(kind=kind, since_ms=since_ms, amount=round(abs(lag_ms) / 1e3, 1)),)

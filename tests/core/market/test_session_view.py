@@ -1,35 +1,56 @@
-"""When a feed was good today, against a count of its rows."""
+"""When a feed was good today, against the states counted minute by minute."""
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 
-from core.market.session_view import DAY_MINUTES, MINUTE_MS, DayOfRows
+from core.market.feeds.situations import LIVE, SILENT
+from core.market.grid import DAY_MS
+from core.market.session_view import MINUTE_MS, DayOfStates
 
-DAY_MS = DAY_MINUTES * MINUTE_MS
+NOON = 20_000 * DAY_MS + DAY_MS // 2
 
 
-def test_whole_minutes_hold_the_rows_that_came_in_them_and_a_silent_one_none() -> None:
+def by_minute(day: DayOfStates) -> list[str]:
+    until, runs = day.known
+    ends = [begin for begin, _state in runs[1:]] + [until]
+    return [state for (begin, state), end in zip(runs, ends, strict=True) for _ in range((end - begin) // MINUTE_MS)]
+
+
+def test_a_minute_has_the_state_that_lasted_longest_of_those_that_are_not_live() -> None:
     rng = np.random.default_rng(3)
-    start = 20_000 * DAY_MS + 600 * MINUTE_MS + 15_000  # within a minute, which does not count
-    times = [start + 250 * i for i in range(240 * 30) if rng.random() > 0.1 and not 10 <= i // 240 < 13]
-    day = DayOfRows()
-    assert day.whole_minutes(start) == (0, ())
-    for time in times:
-        day.take(time)
-    now = times[-1] + 2 * MINUTE_MS  # silent since
-    first = 20_000 * DAY_MS + 601 * MINUTE_MS
-    counted = Counter(time // MINUTE_MS for time in times)
-    expected = [counted[minute] for minute in range(first // MINUTE_MS, now // MINUTE_MS)]
-    assert day.whole_minutes(now) == (first, tuple(expected)) and 0 in expected
-    assert sum(day.whole_minutes(first + 5 * MINUTE_MS)[1]) == sum(expected[:5])
+    day, seen = DayOfStates(), dict[int, Counter[str]]()
+    state = LIVE
+    assert day.known == (0, ())
+    for step in range(240 * 40):
+        now = NOON + 15_000 + 250 * step  # begins within a minute, which does not count
+        if rng.random() < 0.01:
+            state = str(rng.choice([LIVE, LIVE, "locked", "lagging"]))
+        day.take(now, state)
+        seen.setdefault(now // MINUTE_MS, Counter())[state] += 1
+    expected = []
+    for minute in sorted(seen)[1:-1]:
+        live = seen[minute].pop(LIVE, 0)
+        expected.append(LIVE if live >= 0.98 * 240 else seen[minute].most_common(1)[0][0])
+    assert by_minute(day) == expected and {LIVE, "locked", "lagging"} <= set(expected)
+    assert all(one[1] != two[1] for one, two in pairwise(day.known[1]))
 
 
-def test_another_day_begins_anew() -> None:
-    day = DayOfRows()
-    for time in range(DAY_MS - 2 * MINUTE_MS, DAY_MS + MINUTE_MS, 250):
-        day.take(time)
-    assert day.whole_minutes(DAY_MS + MINUTE_MS) == (DAY_MS, (240,))
-    assert len(day.whole_minutes(3 * DAY_MS)[1]) == DAY_MINUTES  # and ends with its last minute
+def test_a_computer_that_slept_heard_nothing_and_another_day_begins_anew() -> None:
+    day = DayOfStates()
+    for second in range(-90, 130):
+        day.take(NOON + 1_000 * second, LIVE)
+    woken = NOON + 10 * MINUTE_MS + 20_000
+    for second in range(100):
+        day.take(woken + 1_000 * second, LIVE)
+    # -1 to 2 whole; of the minute in which it fell asleep, and of that in which it woke, most or a third is missing
+    assert by_minute(day) == [LIVE] * 3 + [SILENT] * 9
+    midnight = NOON + DAY_MS // 2
+    for second in range(-70, 70):
+        day.take(midnight + 1_000 * second, "asked")
+    assert day.known == (midnight + MINUTE_MS, ((midnight, "asked"),))
+    day.take(midnight + DAY_MS + 5 * MINUTE_MS, LIVE)
+    assert day.known == (midnight + DAY_MS + 5 * MINUTE_MS, ((midnight + DAY_MS, SILENT),))

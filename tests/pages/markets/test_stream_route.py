@@ -269,13 +269,13 @@ def test_states_of_the_market_travel_with_their_beginning(session: MarketSession
             assert isinstance(session.feed, ScriptedFeed)
             locked = Since(kind=Situation.LOCKED, since_ms=1_700_000_000_000)
             session.feed.send(StatusChange(state=FeedState.LIVE, message="later", situations=(locked,)))
-            told = {"kind": "locked", "since": 1_700_000_000_000, "text": "igualado desde las {time}"}
+            told = {"since": 1_700_000_000_000, "short": "igualado", "text": "igualado desde las {time}"}
             status = STATUSES.index(Status.INTERRUPTED)
-            assert await one.text() == {"status": status, "text": "later", "situations": [told]}
+            said = await one.text()
+            assert said == {"status": status, "text": "later", "situations": [told]}  # a day that was sent is not sent again
             assert session.view().situations == (locked,)
-            session._day.take(60_000)
+            session._day.known = 180_000, ((60_000, "halted"),)  # a minute is over
             session.feed.send(StatusChange(state=FeedState.LIVE, message="on"))
-            session._confirmed_ms = 180_000  # the rows of two minutes are over
-            assert (await one.text())["day"] == {"first": 60_000, "rows": [1, 0]}
+            assert (await one.text())["day"] == {"until": 180_000, "runs": [[60_000, "halted"]]}
 
     run(test)
