@@ -111,8 +111,7 @@ class Terminal {
     this.chart.configure(config, this.format);
     this.alert.configure(config, this.format);
     this.light.configure(config, this.format);
-    if (config.frame) this.receive(Uint8Array.from(atob(config.frame), (letter) => letter.charCodeAt(0)).buffer);
-    else if (before?.address !== config.address) this.connect();
+    if (before?.address !== config.address) this.connect();
     this.live.textContent = config.labels.live;
     if (anew || before.colours.line !== config.colours.line) this.buildMap(config);
     this.buildTools();
@@ -247,9 +246,9 @@ class Terminal {
       if (this.closed || this.socket !== socket) return;
       this.root.dataset.stream = "closed";
       if (event.code === NOT_RUNNING) return this.command("rejoin", null); // any command runs the page, which starts the feed
-      this.failures = (this.failures ?? 0) + 1;
+      this.failures = Math.min((this.failures ?? 0) + 1, 5);
       this.say(this.config.labels.disconnected);
-      if (event.code === 4403 || this.failures >= 3) return this.channel.setTriggerValue("fallback", Date.now());
+      if (this.failures >= 3) this.command("rejoin", null); // the page gives another ticket where this one is forgotten
       setTimeout(() => this.socket === socket && !this.closed && this.connect(), 500 * 2 ** this.failures);
     };
   }

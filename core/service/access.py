@@ -54,7 +54,6 @@ class Action(StrEnum):
     CHANGE = "change"
     EXPORT = "export"
     CONVERT = "convert"
-    SERVER_FOLDER = "server folder"
     SCORE = "score"
     MEASURE = "measure"
     READ_FEEDS = "read feeds"
@@ -83,7 +82,6 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.CHANGE: Right(what=compose("deleting recordings"), roles=_KNOWN),
     Action.EXPORT: Right(what=compose("exporting recordings of the library"), roles=_KNOWN),
     Action.CONVERT: Right(what=compose("inspecting and converting files of recordings"), roles=_KNOWN),
-    Action.SERVER_FOLDER: Right(what=compose("naming folders of recordings"), roles=_KNOWN),
     Action.SCORE: Right(what=compose("scoring recordings, and ending that"), roles=_KNOWN),
     Action.MEASURE: Right(what=compose("measuring the machine's speed"), roles=_KNOWN),
     Action.READ_FEEDS: Right(what=compose("reading which markets others watch"), roles=_KNOWN),

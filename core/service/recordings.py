@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from core.market.book import BookError
 from core.market.formats import bounded
 from core.market.formats.conversion import Inspection, Progress
 from core.market.formats.tables import FormatError
@@ -34,24 +33,6 @@ def running(by: Visitor) -> list[str]:
     return RECORDER.running() if by.may(Action.RECORD) else []
 
 
-def folder(by: Visitor, typed: str) -> Path:
-    """The library's folder, or the one below it that was typed.
-
-    Raises:
-        NotAllowed: where something is typed, and the visitor may name no folder. BookError: where it lies elsewhere.
-    """
-    if typed:
-        by.require(Action.SERVER_FOLDER)
-    root = library_folder().resolve()
-    try:
-        wanted = (root / typed).resolve()
-    except (OSError, ValueError) as error:
-        raise BookError("{name} is no name of a folder.", name=repr(typed[:80])) from error
-    if wanted != root and root not in wanted.parents:
-        raise BookError("{name} lies outside of the library's folder: choose one below it.", name=typed)
-    return wanted
-
-
 def record_again() -> None:
     """Record the markets of the library's watch list, as before the app was started anew."""
     RECORDER.resume(lambda key: MarketSession(MarketSource(kind="live", name=key.removeprefix("live/")).feed(), load_predictor()))
@@ -65,10 +46,10 @@ def limit(most_bytes: int) -> list[Path]:
 
 
 @closed(Action.CHANGE)
-def delete(folder: Path, entries: Sequence[Recording]) -> None:
-    """As `changes.delete`, one after another."""
+def delete(entries: Sequence[Recording]) -> None:
+    """As `changes.delete` from the library, one after another."""
     for entry in entries:
-        changes.delete(folder, entry)
+        changes.delete(library_folder(), entry)
 
 
 def export(by: Visitor, entry: Recording, form: str = "parquet") -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,35 +12,18 @@ from core.market.book import BookError
 from core.market.store.index import Recording, RecordingError, bundled_recordings, list_recordings
 from core.market.store.places import library_folder
 from core.market.store.writer import restore_recordings
-from core.service import recordings
-from core.service.access import Action, NotAllowed
+from core.service.access import Action
 from pages.markets import library_actions, record_switch, upload_panel
-from pages.shared import controls, permissions, url_state
+from pages.shared import controls, permissions
 from pages.shared.language import _, duration, moment, number, prose, size
 
 
-def folder() -> Path | None:
-    """The library's folder, or the one below it that was typed; None, after an error box, where there is none such."""
-    typed = url_state.text(
-        _("Folder"),
-        key="place",
-        placeholder=str(library_folder()),
-        help=_("Empty: the library's folder. Else a folder below it."),
-    ).strip()
-    try:
-        return recordings.folder(permissions.visitor(), typed)
-    except NotAllowed:  # the page's first notice says so
-        return None
-    except BookError as error:
-        controls.error_box(str(error))
-        return None
-
-
-def entries(where: Path) -> list[Recording] | None:
-    """Returns what lies there; None, after an error box, where it cannot be listed. A library without recordings is empty."""
-    if not library_folder().is_dir():
+def entries() -> list[Recording] | None:
+    """Returns what lies in the library; None, after an error box, where it cannot be listed."""
+    folder = library_folder()
+    if not folder.is_dir():
         return []
-    restore_recordings(library_folder())
+    restore_recordings(folder)
     bar = st.empty()
 
     def report(done: int, total: int) -> None:
@@ -51,7 +33,7 @@ def entries(where: Path) -> list[Recording] | None:
             )
 
     try:
-        return list_recordings(where, progress=report)
+        return list_recordings(folder, progress=report)
     except BookError as error:
         controls.error_box(str(error))
         return None
@@ -102,31 +84,29 @@ def table(shown: list[Recording]) -> list[Recording]:
 
 
 controls.page_header(_("Recordings"), prose("library_lead"))
-may_change = permissions.guard(Action.RECORD, Action.CONVERT, Action.CHANGE, Action.EXPORT, Action.SERVER_FOLDER)
+may_change = permissions.guard(Action.RECORD, Action.CONVERT, Action.CHANGE, Action.EXPORT)
 library_actions.announce()
 record_switch.show_running()
-where = folder()
-listed = entries(where) if where is not None else None
-if where is not None and listed is not None:
-    try:
-        bundled = bundled_recordings()
-    except RecordingError as error:
-        controls.error_box(str(error))
-        bundled = []
-    if not listed:
-        remedy = _("Nothing has been recorded yet: turn on “Record this market” on the live page, or convert a file below.")
-        controls.notice("empty", remedy if may_change else _("Nothing has been recorded yet."))
-    shown = [*listed, *bundled]
-    if shown:
-        chosen = table(shown)
-        if listed:
-            library_actions.room(listed)
-        if chosen:
-            library_actions.draw_actions(where, chosen)
-        elif may_change:
-            st.caption(_("Choose one by the box at the left to open or export it, one or more to delete them."))
-        else:
-            st.caption(_("Choose one by the box at the left to open it."))
+listed = entries()
+try:
+    bundled = bundled_recordings()
+except RecordingError as error:
+    controls.error_box(str(error))
+    bundled = []
+if listed == []:
+    remedy = _("Nothing has been recorded yet: turn on “Record this market” on the live page, or convert a file below.")
+    controls.notice("empty", remedy if may_change else _("Nothing has been recorded yet."))
+shown = [*(listed or []), *bundled]
+if shown:
+    chosen = table(shown)
+    if listed:
+        library_actions.room(listed)
+    if chosen:
+        library_actions.draw_actions(chosen)
+    elif may_change:
+        st.caption(_("Choose one by the box at the left to open or export it, one or more to delete them."))
+    else:
+        st.caption(_("Choose one by the box at the left to open it."))
 if may_change:
     upload_panel.draw_upload_panel()
 controls.link_to_view()

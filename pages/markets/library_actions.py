@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -61,7 +60,7 @@ def room(listed: Sequence[Recording]) -> None:
         st.caption(_("The oldest recorded hours of all markets are deleted, for good, every ten minutes of a recording."))
 
 
-def draw_actions(folder: Path, chosen: Sequence[Recording]) -> None:
+def draw_actions(chosen: Sequence[Recording]) -> None:
     """The actions of these recordings."""
     st.caption(
         ngettext("{count} recording chosen", "{count} recordings chosen", len(chosen)).format(count=number(len(chosen)))
@@ -75,19 +74,19 @@ def draw_actions(folder: Path, chosen: Sequence[Recording]) -> None:
     own = [entry for entry in chosen if not entry.bundled] if by.may(Action.CHANGE) else []
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(readable) == 1:
-            _open(folder, readable[0])
+            _open(readable[0])
         if len(chosen) == 1 and readable and (readable[0].bundled or by.may(Action.EXPORT)):
             _export(readable[0])
         if readable and by.may(Action.SCORE):
-            _score(folder, readable)
+            _score(readable)
         if own and st.button(_("Delete"), icon=":material/delete:", key="library:delete_first"):
             st.session_state[ASKED] = [entry.name for entry in own]
-    _confirm(folder, own)
+    _confirm(own)
 
 
-def _open(folder: Path, entry: Recording) -> None:
+def _open(entry: Recording) -> None:
     """Links to the live page and the explorer."""
-    name = _linked(folder, entry)
+    name = entry.name
     pages = (
         ("pages/markets/live.py", _("Live order book"), ":material/candlestick_chart:", {"source": "recording", "rec": name}),
         ("pages/markets/attention.py", _("What TLOB looks at"), ":material/grid_on:", {"window": "recording", "rec": name}),
@@ -96,13 +95,7 @@ def _open(folder: Path, entry: Recording) -> None:
         st.page_link(page, label=label, icon=icon, query_params=parameters)
 
 
-def _linked(folder: Path, entry: Recording) -> str:
-    """A recording's name as links hold it: below the library."""
-    below = folder.resolve().relative_to(library_folder().resolve()).as_posix() if not entry.bundled else "."
-    return entry.name if below == "." else f"{below}/{entry.name}"
-
-
-def _score(folder: Path, chosen: Sequence[Recording]) -> None:
+def _score(chosen: Sequence[Recording]) -> None:
     """Scores recordings, in one press, and goes to the page that says how it ended: several, such as two days, by day."""
     if not st.button(_("Score"), icon=":material/grading:", key="library:score", disabled=SCORING.run.status().running):
         return
@@ -112,7 +105,7 @@ def _score(folder: Path, chosen: Sequence[Recording]) -> None:
     except (RunError, OSError, NotAllowed) as error:
         controls.error_box(str(error))
         return
-    codes = ".".join(_linked(folder, entry).replace(".", "-") for entry in chosen)
+    codes = ".".join(entry.name.replace(".", "-") for entry in chosen)
     query = {"recs": codes, "h": str(SCORED_STEPS)} | ({"by": "day"} if len(chosen) > 1 else {})
     st.switch_page("pages/markets/score.py", query_params=query)
 
@@ -136,7 +129,7 @@ def _export(entry: Recording) -> None:
         )
 
 
-def _confirm(folder: Path, own: Sequence[Recording]) -> None:
+def _confirm(own: Sequence[Recording]) -> None:
     """The second question, for just the recordings that the first one was asked of."""
     if not own or st.session_state.get(ASKED) != [entry.name for entry in own]:
         return
@@ -151,7 +144,7 @@ def _confirm(folder: Path, own: Sequence[Recording]) -> None:
         if st.button(_("Yes, delete for good"), key="library:delete_second", type="primary"):
             st.session_state.pop(ASKED)
             with _told():
-                recordings.delete(permissions.visitor(), folder, own)
+                recordings.delete(permissions.visitor(), own)
                 _finish(_("Deleted {count}.").format(count=count))
         if st.button(_("Keep"), key="library:keep"):
             st.session_state.pop(ASKED)

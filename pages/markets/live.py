@@ -33,8 +33,6 @@ from pages.markets.terminal import TerminalChoices
 from pages.shared import controls, permissions, streamlit_private
 from pages.shared.language import _
 
-FALLBACK = "live:fallback"
-
 
 def main() -> None:
     """The page. Its names are functions' own: a script's are part of a cycle, which keeps a session after its last viewer."""
@@ -101,31 +99,11 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
 
 
 def _screen(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:
-    viewer = streamlit_private.tab()
-
     def commanded(name: str, value: Any) -> None:
         """A key or a press on the screen."""
         toolbar.carry_out(session, name, value, choices.heads_of_label)
 
-    def fall_back() -> None:
-        """The browser cannot reach the stream."""
-        st.session_state[FALLBACK] = True
-
-    def screen(*, streamed: bool) -> None:
-        """The screen itself."""
-        terminal.draw_terminal(session, view, viewer=viewer, on_command=commanded, on_fallback=fall_back, streamed=streamed)
-
-    @st.fragment(run_every=1.0)
-    def once_a_second() -> None:
-        """The screen without its stream; each run also keeps the feed running for this viewer."""
-        hub().join(viewer, session.feed.key)
-        screen(streamed=False)
-
-    if st.session_state.get(FALLBACK):
-        controls.notice("stale", _("The stream could not be reached: the screen is updated once a second."))
-        once_a_second()
-    else:
-        screen(streamed=True)
+    terminal.draw_terminal(session, view, viewer=streamlit_private.tab(), on_command=commanded)
 
 
 def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None:

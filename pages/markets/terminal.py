@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -123,20 +122,15 @@ def draw_terminal(
     *,
     viewer: str,
     on_command: Callable[[str, Any], None],
-    on_fallback: Callable[[], None],
-    streamed: bool = True,
 ) -> None:
     """Draw the screen, or give the one that is there new choices.
 
     Args:
         viewer: who watches, for the stream's ticket.
         on_command: called with the name and value of a key the reader pressed ("play", "speed", "horizon").
-        on_fallback: called where the browser cannot reach the stream.
-        streamed: False puts the newest rows into the component itself, for a browser that cannot reach the stream.
     """
     config = configuration(session, choices) | {
-        "address": _address(session, viewer) if streamed else "",
-        "frame": None if streamed else base64.b64encode(session.snapshot(choices.span * 1000 // STEP_MS)[0]).decode(),
+        "address": _address(session, viewer),
         "fee": call_value.fee_chosen(),
         "presenting": controls.presenting(),
     }
@@ -146,7 +140,7 @@ def draw_terminal(
         if command:
             on_command(str(command["name"]), command.get("value"))
 
-    browser_component("terminal")(key="terminal", data=config, on_command_change=commanded, on_fallback_change=on_fallback)
+    browser_component("terminal")(key="terminal", data=config, on_command_change=commanded)
 
 
 def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str, Any]:
@@ -209,7 +203,7 @@ def _address(session: MarketSession, viewer: str) -> str:
     """The stream's address with this viewer's ticket, the same for as long as the viewer watches this session."""
     memory = st.session_state.get("terminal:ticket")
     here = weakref.ref(session)
-    if memory is None or memory[0] != here or memory[1] != regional():
+    if memory is None or memory[:2] != (here, regional()) or stream_route.TICKETS.find(memory[2]) is None:
         ticket = stream_route.Ticket(viewer=viewer, session=here, language=regional())
         key = stream_route.TICKETS.keep(ticket, permissions.visitor().holder)
         memory = st.session_state["terminal:ticket"] = (here, regional(), key)

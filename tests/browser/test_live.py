@@ -461,10 +461,12 @@ def test_a_link_opens_the_same_view_in_spanish(new_page: NewPage, app: AppServer
     assert "h=20" in page.url
 
 
-def test_without_the_stream_it_is_drawn_once_a_second(new_page: NewPage, app: AppServer) -> None:
+def test_a_page_whose_ticket_is_forgotten_goes_on(new_page: NewPage, app: AppServer) -> None:
     page = opened(new_page(app, "/live"))
-    page.evaluate("document.querySelector('.terminal').terminal.channel.setTriggerValue('fallback', 1)")
-    expect(page.get_by_text("The stream could not be reached")).to_be_visible(timeout=PATIENCE_MS)
+    page.evaluate(f"() => {{ {TERMINAL}.config.address = '/stream/market?ticket=forgotten'; {TERMINAL}.connect(); }}")
+    expect(page.locator(".terminal-notice")).to_have_text(re.compile("connecting again"), timeout=PATIENCE_MS)
+    page.wait_for_function(f"() => {TERMINAL}.root.dataset.stream === 'open'", timeout=PATIENCE_MS)
+    expect(page.locator(".terminal-notice")).to_be_hidden(timeout=PATIENCE_MS)
     wait_for_steps(page, 8)
 
 

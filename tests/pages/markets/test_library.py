@@ -64,20 +64,6 @@ def test_recordings_stand_before_the_bundled_ones_with_their_numbers(folder: Pat
     assert first["span"] == "50 sec" and len(first["mids"]) == 48
 
 
-@pytest.mark.parametrize(
-    ("place", "sentence"),
-    [
-        ("../..", "lies outside of the library's folder: choose one below it."),
-        ("nowhere", "is no folder: give a folder of recordings"),
-        ("http://example.org/", "is no folder: give a folder of recordings"),
-    ],
-)
-def test_a_place_that_cannot_be_listed_is_one_sentence(folder: Path, place: str, sentence: str) -> None:
-    record_two_days(folder)
-    app = open_page(PAGE, place=place)
-    assert sentence in words(app) and not app.dataframe
-
-
 def chosen_page() -> None:
     """The actions of every recording of the library, as where all of them are chosen."""
     from core.market.store.index import list_recordings
@@ -86,7 +72,7 @@ def chosen_page() -> None:
 
     library_actions.announce()
     if entries := list_recordings(library_folder()):
-        library_actions.draw_actions(library_folder(), entries)
+        library_actions.draw_actions(entries)
 
 
 def test_recordings_are_deleted_once_it_was_asked_twice(folder: Path) -> None:
@@ -144,7 +130,6 @@ def test_where_strangers_may_come_nothing_can_be_changed(folder: Path) -> None:
     assert not page.get("file_uploader") and not page.button
     assert "OBSERVATORY_OPEN=yes" in words(page) and "BTC-USDT/2024-08-08" in names(folder)
     assert [table.value["name"].tolist() for table in page.dataframe] != []
-    assert not open_page(PAGE, place="BTC-USDT").dataframe  # folders of the server are not listed
 
 
 def test_a_file_is_shown_then_converted(folder: Path, tmp_path: Path) -> None:

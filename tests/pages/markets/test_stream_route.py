@@ -14,6 +14,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from starlette.websockets import WebSocket
+from streamlit.testing.v1 import AppTest
 
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange
@@ -22,8 +23,9 @@ from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import MAX_BEHIND, STATUSES, FrameKind
-from pages.markets import stream_route
+from pages.markets import stream_route, terminal
 from pages.markets.stream_route import MAX_UNREAD, TICKETS, Ticket
+from pages.shared import permissions
 from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
 from tests.core.market.helpers import real_rows, tiny_predictor
 
@@ -279,3 +281,20 @@ def test_states_of_the_market_travel_with_their_beginning(session: MarketSession
             assert (await one.text())["day"] == {"until": 180_000, "runs": [[60_000, "halted"]]}
 
     run(test)
+
+
+def test_a_page_gets_another_ticket_once_its_own_is_forgotten(session: MarketSession) -> None:
+    def address() -> str:
+        return terminal._address(session, "me")
+
+    def page(address):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
+        import streamlit as st
+
+        st.text(address())
+
+    app = AppTest.from_function(page, args=(address,)).run()
+    first = app.text[0].value
+    assert app.run().text[0].value == first
+    for _ in range(stream_route.TICKETS.limit.visitor or 0):
+        TICKETS.keep(Ticket(viewer="other", session=weakref.ref(session), language="en"), permissions.visitor().holder)
+    assert app.run().text[0].value != first
