@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, COLOURS, SEQUENTIAL, VIOLET
-from core.figures.traces import bars, chart, heat, line
+from core.figures.style import BLUE, COLOURS, VIOLET
+from core.figures.traces import bars, chart, line
 from core.market.book import FloatArray, price_tick
 from core.messages import translate as _
 from core.models.tlob import CLASSES
@@ -28,18 +28,6 @@ def horizons_figure(names: list[str], probabilities: NDArray[np.floating]) -> go
     return chart(traces, x_title=_("Probability"), y_title=_("Horizon"), keep="horizons", legend={"traceorder": "normal"},
                  x={"range": [0, 1], "tickformat": ".0%"}, y={"type": "category", "autorange": "reversed"},
                  barmode="stack", bargap=0.25)  # fmt: skip
-
-
-def confusion_figure(confusion: NDArray[np.integer]) -> go.Figure:
-    """Counts (3, 3), rows by what happened, columns by what was called; shaded by share of the row."""
-    names = [_("Down"), _("Stationary"), _("Up")]
-    share = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
-    text = [
-        [f"{count:,}<br>{part:.0%}" for count, part in zip(counts, parts, strict=True)]
-        for counts, parts in zip(confusion, share, strict=True)
-    ]
-    cells = heat(share, SEQUENTIAL, 0, 1, hover="", x=names, y=names, text=text, texttemplate="%{text}")
-    return chart([cells], x_title=_("Called"), y_title=_("Happened"), keep="confusion", legend=False, y={"autorange": "reversed"})
 
 
 def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> go.Figure:

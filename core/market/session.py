@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from core.market.answers.naive import RunningVwap
 from core.market.answers.one_answer import AnswerScore, Shown
 from core.market.answers.predictions import predictions_table
+from core.market.answers.recalibration import AdaptiveHead
 from core.market.answers.scoreboard import (
     DAY,
-    AdaptiveScores,
     HeadScores,
     PredictionLog,
     Scoreboard,
@@ -599,11 +599,10 @@ class MarketSession:
         """One head's scores."""
         return head_scores(self.table(head), self._board.apart[head].copy())
 
-    def adaptive(self, head: int) -> AdaptiveScores:
-        """One head's probabilities as written and recalibrated, side by side."""
+    def adaptive(self, head: int) -> AdaptiveHead:
+        """One head's recalibration as it stands."""
         with self._lock:
-            compute = self._board.adaptive(head)
-        return compute()
+            return self._board.adaptive(head)
 
     def export(self) -> pd.DataFrame:
         """All confirmed predictions that are kept; see `predictions_table` for the columns."""

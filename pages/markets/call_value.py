@@ -1,7 +1,4 @@
-"""Value of a call: how often it comes true, how far the price goes, and what a taker keeps of it.
-
-Beside it: its probabilities recalibrated on this market.
-"""
+"""Value of a call: how often it comes true, how far the price goes, what a taker keeps of it; and what recalibrates it."""
 
 from __future__ import annotations
 
@@ -12,21 +9,18 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from core.figures import market as market_figures
-from core.figures import value as figures
 from core.market.answers.naive import CALLERS
 from core.market.answers.one_answer import FEWEST
-from core.market.answers.recalibration import EXPERTS, REFIT_STEPS, SCORED_AFTER
-from core.market.answers.scoreboard import VALUED, AdaptiveScores
-from core.market.answers.value import CallRows, CallValue, Estimate, call_value, spaced
+from core.market.answers.recalibration import EXPERTS, AdaptiveHead
+from core.market.answers.scoreboard import VALUED
+from core.market.answers.value import CallValue, Estimate, call_value, spaced
 from core.market.book import STEP_MS
 from core.market.labels import UNKNOWN
 from core.market.session import MarketSession
-from pages.markets.live_controls import ViewChoices, details, horizon_name
+from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.markets.live_scores import forecaster_names, too_few
 from pages.shared import controls, url_state
-from pages.shared.language import _, duration, moment, number, percent, prose, significant
-from pages.shared.live_plot import live_plot
+from pages.shared.language import _, moment, number, percent, prose, significant
 
 FEE: Final = "fee"
 """The fee's place in the URL."""
@@ -57,9 +51,6 @@ def draw_call_value(session: MarketSession, choices: ViewChoices, zone: str = "U
     first = datetime.fromtimestamp(float(rules["tlob"].timestamps[0]) / 1e3, UTC)
     since = moment(first, zone=zone)
     st.caption(_("Calls since {time}, of four hours at most, with 95 % intervals.").format(time=since))
-    if (box := details("value")) is not None:
-        with box:
-            _plots(rules, values, fee)
     with st.expander(_("What these measures mean"), icon=":material/help:"):
         st.markdown(prose("call_value"))
 
@@ -142,72 +133,18 @@ def _known(value: float, digits: int) -> str:
     return number(value, digits) if value == value else ""
 
 
-def _plots(rules: Mapping[str, CallRows], values: Mapping[str, CallValue], fee: float) -> None:
-    names = forecaster_names()
-    moves, result = st.columns(2)
-    called = {rule: names[rule] for rule in ("tlob", "momentum") if values[rule].move_bps.value == values[rule].move_bps.value}
-    with moves:
-        live_plot(
-            figures.moves_figure(
-                {name: values[rule].move_bps for rule, name in called.items()},
-                half_spread=values["tlob"].half_spread_bps if "tlob" in called else 0.0,
-                fee=fee,
-            ),
-            key="moves",
-            height=280,
-            filename="moves",
-            alt=_("Mean move after a call against half the spread, and against spread and fees."),
-        )
-    with result:
-        live_plot(
-            figures.result_figure(
-                {
-                    name: (rules[rule].timestamps[values[rule].taker.entered], values[rule].taker.net_bps(fee))
-                    for rule, name in called.items()
-                }
-            ),
-            key="taker",
-            height=280,
-            filename="taker",
-            alt=_("A taker's summed result after spread and fee, with the zero line."),
-        )
+def describe_recalibration(session: MarketSession, choices: ViewChoices) -> None:
+    """Says which label threshold the chosen head's outcomes are by, and whom its recalibrated probabilities follow."""
+    head = session.adaptive(choices.head)
+    st.caption(_describe_threshold(head, session.entry.alphas[choices.head]))
+    st.caption(_describe_weights(dict(zip(EXPERTS, head.weights, strict=True))))
 
 
-def show_recalibrated(session: MarketSession, choices: ViewChoices) -> None:
-    """The chosen head's calibration before and after, the newest prediction, and which label threshold is in use."""
-    scores = session.adaptive(choices.head)
-    st.header(_("Recalibrated on this market, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    _describe_threshold(scores, session.entry.alphas[choices.head])
-    st.caption(_describe_weights(scores.weights))
-    if missing := max(0, scores.due + FEWEST * choices.horizon - scores.written.samples):
-        controls.notice("loading", _("Scores begin in {count} outcomes.").format(count=number(missing)))
-        return
-    st.dataframe(_recalibrated_table(scores), hide_index=True, width="stretch", height="content")
-    st.caption(
-        _(
-            "{count} outcomes, the same for both, after the first {first}. Temperature and class rates are fitted every "
-            "{time} to outcomes known by then. The answers above are these; the calls in the tables keep the probabilities as "
-            "written."
-        ).format(count=number(scores.written.samples), first=number(SCORED_AFTER), time=duration(REFIT_STEPS * STEP_MS / 1e3))
-    )
-    if (box := details("recalibrated")) is not None:
-        with box:
-            live_plot(
-                market_figures.reliability_figure(
-                    {_("As written"): scores.written.reliability, _("Recalibrated"): scores.adapted.reliability}
-                ),
-                key="recalibrated",
-                height=280,
-                filename="recalibrated",
-                alt=_("How often the likeliest class came true by its probability, as written and recalibrated."),
-            )
-
-
-def _describe_threshold(scores: AdaptiveScores, card_alpha: float) -> None:
-    if not scores.own_threshold:
+def _describe_threshold(head: AdaptiveHead, card_alpha: float) -> str:
+    if not head.own_threshold:
         sentence = _("A move counts from {alpha} basis points on: the card's threshold for this market.")
         alpha = card_alpha
-    elif not scores.settled:
+    elif not head.settled:
         sentence = _(
             "The card does not know this market. Until its first quarter hour is over, a move counts from {alpha} basis points "
             "on, the mean of other markets; then from half the mean move of that quarter hour."
@@ -218,8 +155,8 @@ def _describe_threshold(scores: AdaptiveScores, card_alpha: float) -> None:
             "The card does not know this market: here a move counts from {alpha} basis points on, half the mean move of its own "
             "first quarter hour. The scoreboard above keeps the mean of other markets, {card}."
         )
-        alpha = scores.alpha
-    st.caption(sentence.format(alpha=number(alpha * 1e4, 3), card=number(card_alpha * 1e4, 3)))
+        alpha = head.alpha
+    return sentence.format(alpha=number(alpha * 1e4, 3), card=number(card_alpha * 1e4, 3))
 
 
 def _describe_weights(weights: Mapping[str, float]) -> str:
@@ -227,10 +164,3 @@ def _describe_weights(weights: Mapping[str, float]) -> str:
     names = dict(zip(EXPERTS, (_("a third each"), _("class rates so far"), _("as written"), _("refitted")), strict=True))
     shares = ", ".join(f"{names[name]} {percent(weight, 0)}" for name, weight in weights.items())
     return _("Recalibrated is the mean of four, by how well each has foretold so far: {shares}.").format(shares=shares)
-
-
-def _recalibrated_table(scores: AdaptiveScores) -> pd.DataFrame:
-    return pd.DataFrame(
-        {_("Probabilities"): name, _("Calibration error"): percent(one.ece), _("Log loss"): number(one.log_loss, 3)}
-        for name, one in ((_("As written"), scores.written), (_("Recalibrated"), scores.adapted))
-    )

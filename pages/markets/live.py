@@ -142,7 +142,7 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
     def scores() -> None:
         """The scoreboard, every thirty seconds; the screen's own scores come with each step."""
         live_scores.draw_scores(session, choices, view.zone)
-        call_value.show_recalibrated(session, choices)
+        call_value.describe_recalibration(session, choices)
 
     @st.fragment(run_every=60.0)
     def worth() -> None:

@@ -8,7 +8,6 @@ from typing import Final, cast
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.market.book import STEP_MS
 from core.market.feeds import catalogue
@@ -47,11 +46,6 @@ class ViewChoices:
 def horizon_name(steps: int) -> str:
     """A horizon in steps and in seconds: "10 steps (2.5 s)"."""
     return _("{steps} steps ({time})").format(steps=number(steps), time=duration(steps * STEP_MS / 1e3))
-
-
-def details(key: str) -> DeltaGenerator | None:
-    """A box for a panel's figures; see `controls.opened`."""
-    return controls.opened(_("Details"), icon=":material/info:", key=f"details:{key}")
 
 
 def pick_source(*, first: str | None = None) -> MarketSource | None:

@@ -17,7 +17,7 @@ from core.market.answers.one_answer import FEWEST
 from core.market.answers.scoreboard import ROLLING, HeadScores
 from core.market.answers.table import Scores
 from core.market.session import MarketSession
-from pages.markets.live_controls import ViewChoices, details, horizon_name
+from pages.markets.live_controls import ViewChoices, horizon_name
 from pages.shared import controls
 from pages.shared.language import _, moment, number, percent
 from pages.shared.live_plot import live_plot
@@ -39,7 +39,7 @@ def rival_names() -> dict[str, str]:
 
 
 def draw_scores(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
-    """The chosen head's scores, its confusion matrix and its reliability; times in this zone."""
+    """The chosen head's scores, beside those of every naive rule, and its reliability (D26); times in this zone."""
     st.header(_("Scoreboard, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     head_scores = session.scores(choices.head)
     if head_scores.independent < FEWEST:
@@ -62,9 +62,7 @@ def draw_scores(session: MarketSession, choices: ViewChoices, zone: str = "UTC")
     )
     if apart := int(head_scores.apart.sum()):
         st.caption(apart_sentence(apart, float(scores.accuracy(head_scores.apart))))
-    if (box := details("scores")) is not None:
-        with box:
-            _figures(mine)
+    _reliability(mine)
 
 
 def too_few(independent: int) -> str:
@@ -74,29 +72,19 @@ def too_few(independent: int) -> str:
     )
 
 
-def _figures(mine: Scores) -> None:
-    matrix, reliability = st.columns(2)
-    with matrix:
-        live_plot(
-            figures.confusion_figure(mine.confusion),
-            key="confusion",
-            height=280,
-            filename="confusion",
-            alt=_("What TLOB called against what happened, counts and share of the row."),
+def _reliability(mine: Scores) -> None:
+    live_plot(
+        figures.reliability_figure({_("Likeliest class"): mine.reliability, _("Class called"): mine.call_reliability}),
+        key="reliability",
+        height=280,
+        filename="reliability",
+        alt=_("How often the likeliest class and the class called came true, by the probability they were given."),
+    )
+    st.caption(
+        _("Expected calibration error (likeliest class, 15 bins) {error}; mean gap of the calls {gap}").format(
+            error=percent(mine.ece), gap=percent(mine.call_gap)
         )
-    with reliability:
-        live_plot(
-            figures.reliability_figure({_("Likeliest class"): mine.reliability, _("Class called"): mine.call_reliability}),
-            key="reliability",
-            height=280,
-            filename="reliability",
-            alt=_("How often the likeliest class and the class called came true, by the probability they were given."),
-        )
-        st.caption(
-            _("Expected calibration error (likeliest class, 15 bins) {error}; mean gap of the calls {gap}").format(
-                error=percent(mine.ece), gap=percent(mine.call_gap)
-            )
-        )
+    )
 
 
 def apart_sentence(samples: int, accuracy: float) -> str:

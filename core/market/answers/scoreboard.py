@@ -6,10 +6,9 @@ Scores are those of whole files, over what the log holds.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from core.market.answers.intervals import mean_interval
 from core.market.answers.naive import naive_answers, plain_answer
 from core.market.answers.one_answer import RIVALS, AnswerBoard, RowAnswers, RuleState, Shown
-from core.market.answers.recalibration import EXPERTS, REFIT_STEPS, SCORED_AFTER, AdaptiveHead
+from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead
 from core.market.answers.table import NO_CALL, Answered, Scores, Table
 from core.market.answers.value import CallRows, spaced, trades
 from core.market.book import STEP_MS, FloatArray
@@ -55,28 +54,6 @@ class HeadScores:
     session: dict[str, Scores]
     rolling: dict[str, Scores]
     apart: NDArray[np.int64]
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdaptiveScores:
-    """One head's probabilities as written and recalibrated, over the same outcomes after the first `SCORED_AFTER`.
-
-    Attributes:
-        due: outcomes until the scores begin.
-        own_threshold: whether the market's own past gives the threshold; settled: whether it does so by now (else the card's
-            stands in; scores begin anew when it settles).
-        alpha: the label threshold in use, a fraction of the price.
-        written, adapted: scores of the likeliest class, as written and recalibrated.
-        weights: of each of `EXPERTS`, now.
-    """
-
-    due: int
-    own_threshold: bool
-    settled: bool
-    alpha: float
-    written: Scores
-    adapted: Scores
-    weights: dict[str, float]
 
 
 class PredictionLog:
@@ -208,26 +185,6 @@ def traded_calls(rows: NDArray[np.void], index: int, horizon: int) -> pd.DataFra
     )
 
 
-def adaptive_scores(one: AdaptiveHead, rows: NDArray[np.void], index: int) -> AdaptiveScores:
-    """Scores of a head's recalibration over rows of a log; `index` of the head among those of the log."""
-    known = np.flatnonzero(rows["came"][:, index] != UNKNOWN)
-    at = known[max(0, len(known) - max(0, one.resolved - SCORED_AFTER)) :]
-    truth = rows["came"][at, index]
-    written, adapted = (
-        Scores.of(truth, Answered(calls=p.argmax(axis=1), probabilities=p))
-        for p in (rows[name][at, index] for name in ("probabilities", "recalibrated"))
-    )
-    return AdaptiveScores(
-        due=max(0, SCORED_AFTER - one.resolved),
-        own_threshold=one.own_threshold,
-        settled=one.settled,
-        alpha=one.alpha,
-        written=written,
-        adapted=adapted,
-        weights=dict(zip(EXPERTS, one.weights, strict=True)),
-    )
-
-
 class Scoreboard:
     """Logs predictions step by step and resolves them as the mids of their horizons arrive.
 
@@ -331,9 +288,9 @@ class Scoreboard:
         """(heads, 3) probabilities -> (heads, 3) what the outcomes known so far make of them."""
         return self.answers.answers(probabilities).probabilities.astype(np.float32)
 
-    def adaptive(self, head: int) -> Callable[[], AdaptiveScores]:
-        """Returns what computes one head's probabilities as written and recalibrated, side by side, by what is known now."""
-        return partial(adaptive_scores, copy(self._adaptive[head]), self.log.tail(), head)
+    def adaptive(self, head: int) -> AdaptiveHead:
+        """One head's recalibration as it stands, to be looked at."""
+        return copy(self._adaptive[head])
 
     def taker_results(self) -> FloatArray:
         """(heads, 3): trades by the answers' calls of the last four hours, their mean result in basis points, its half-width.

@@ -15,11 +15,9 @@ from core.scores import reliability
 from tests.core.market.helpers import random_book
 
 BINS = reliability([0.35, 0.36, 0.81, 1.0], [True, False, True, True])
-CONFUSION = np.array([[6, 3, 1], [0, 0, 0], [2, 2, 0]])
 
 DRAWN: dict[str, Callable[[], go.Figure]] = {
     "horizons": lambda: figures.horizons_figure(["10", "20"], np.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])),
-    "confusion": lambda: figures.confusion_figure(CONFUSION),
     "reliability": lambda: figures.reliability_figure({"TLOB": BINS}),
 }
 
@@ -67,13 +65,6 @@ def test_a_quote_shows_its_half_tick_where_the_levels_of_a_side_are_further_apar
 def test_each_horizon_has_its_bar() -> None:
     for k, bars in enumerate(DRAWN["horizons"]().data):
         assert bars.x.tolist() == pytest.approx([[0.2, 0.5, 0.3][k], [0.1, 0.1, 0.8][k]])
-
-
-def test_confusion_shows_counts_and_shares_of_what_happened() -> None:
-    (heat,) = DRAWN["confusion"]().data
-    assert heat.z.tolist() == [[0.6, 0.3, 0.1], [0, 0, 0], [0.5, 0.5, 0]]  # a class that never happened is no division by zero
-    assert heat.text[0][0] == "6<br>60%"
-    assert heat.x == heat.y == ("Down", "Stationary", "Up")
 
 
 def test_reliability_leaves_empty_bins_out() -> None:

@@ -27,7 +27,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> MarketSession:
 def recalibration_page(session, choices):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
     from pages.markets import call_value
 
-    call_value.show_recalibrated(session, choices)
+    call_value.describe_recalibration(session, choices)
 
 
 def value_page(session, choices):  # type: ignore[no-untyped-def]
@@ -58,8 +58,6 @@ def play(session: MarketSession, steps: int, *, own_thresholds: bool = False) ->
 
 
 def test_nothing_is_scored_before_enough_is_known(session: MarketSession) -> None:
-    play(session, 100)
-    assert "Scores begin in 955 outcomes" in words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
     play(session, 25)
     assert "Scores begin with 10 outcomes that do not overlap; there are 4 so far." in words(
         ran(AppTest.from_function(value_page, args=(session, CHOICES)))
@@ -80,23 +78,15 @@ def test_calls_of_the_day_are_listed_newest_first_with_what_each_was_worth(sessi
     np.testing.assert_allclose(table["Worth after spread and fees, bps"], calls["result_bps"] - 20, atol=0.005)
 
 
-def test_before_and_after_stand_side_by_side(session: MarketSession) -> None:
-    play(session, SCORED_AFTER + 900)
-    app = ran(AppTest.from_function(recalibration_page, default_timeout=60, args=(session, CHOICES)))
-    table = app.dataframe[0].value
-    assert table["Probabilities"].tolist() == ["As written", "Recalibrated"]
-    found = session.adaptive(3)
-    assert table["Log loss"].tolist() == [f"{loss:.3f}" for loss in (found.written.log_loss, found.adapted.log_loss)]
-    said = words(app)
-    assert "the card's threshold for this market" in said
-    assert "the calls in the tables keep the probabilities as written" in said and "Now, recalibrated" not in said
-
-
 def test_an_unknown_market_is_told_whose_threshold_it_has(session: MarketSession) -> None:
     play(session, 300, own_thresholds=True)
     said = words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
     assert "Until its first quarter hour is over, a move counts from" in said
-    assert "Scores begin in 755 outcomes" in said
+    play(session, 300)
+    said = words(ran(AppTest.from_function(recalibration_page, args=(session, CHOICES))))
+    weights = session.adaptive(3).weights
+    assert "the card's threshold for this market" in said
+    assert f"a third each {100 * weights[0]:.0f}%, class rates so far {100 * weights[1]:.0f}%" in said
 
 
 def test_the_value_of_calls_is_shown_with_its_dials(session: MarketSession) -> None:

@@ -123,7 +123,7 @@ def test_a_market_of_its_own_threshold_is_counted_anew_by_it(monkeypatch: pytest
     board = played(own_thresholds=True)
     moves = moves_after(ROWS, HEADS[0])[AT]
     later = np.flatnonzero(~np.isnan(moves))[1_500:]
-    truth = classify(moves[later], board.adaptive(0)().alpha)
+    truth = classify(moves[later], board.adaptive(0).alpha)
     found = board.answers.score(0)
     assert found.outcomes == len(later) and found.since_ms == TIMES[later[0]]
     assert found.confusion.sum(axis=1).tolist() == np.bincount(truth, minlength=3).tolist()

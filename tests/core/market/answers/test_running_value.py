@@ -68,29 +68,26 @@ def test_step_by_step_recalibration_is_that_of_the_whole_file(board: Scoreboard,
     past = AdaptiveHead(horizon, ALPHAS[head], first_fit=(head + 1) * REFIT_STEPS // len(HEADS))
     p = ANSWERS.probabilities[rows, head].astype(np.float64)
     whole = recalibrate_rows(rows, p, moves_after(ROWS, (kind, horizon))[rows], past)
+    logged = board.log.tail()
+    np.testing.assert_allclose(logged["recalibrated"][:, head], whole.adapted, atol=1e-6)
+    assert logged["came"][:, head].tolist() == whole.truth.tolist()
     scored = np.flatnonzero(whole.truth != UNKNOWN)[SCORED_AFTER:]
-    found = board.adaptive(head)()
-    assert (found.written.samples, found.due) == (len(scored), 0)
-    assert len(scored) > 1_000
-    for which, q in ((found.written, p), (found.adapted, whole.adapted)):
-        assert which.log_loss == pytest.approx(scores.log_loss(q[scored], whole.truth[scored]), rel=1e-9)
-        ece = scores.calibration_error(q[scored], whole.truth[scored])
-        assert which.ece == pytest.approx(ece, abs=1e-9)
-    assert found.adapted.log_loss < found.written.log_loss
+    written, adapted = (scores.log_loss(q[scored], whole.truth[scored]) for q in (p, logged["recalibrated"][:, head]))
+    assert len(scored) > 1_000 and adapted < written
+    assert board.adaptive(head).weights == past.weights
 
 
 def test_an_unknown_market_scores_anew_with_its_own_threshold(monkeypatch: pytest.MonkeyPatch, board: Scoreboard) -> None:
-    before = played(own_thresholds=True).adaptive(0)()  # a quarter hour has not passed
+    unknown = played(own_thresholds=True)
+    before = unknown.adaptive(0)  # a quarter hour has not passed
     assert (before.own_threshold, before.settled, before.alpha) == (True, False, ALPHAS[0])
-    assert before.written.log_loss == board.adaptive(0)().written.log_loss
-    assert before.adapted.log_loss == board.adaptive(0)().adapted.log_loss
+    assert np.array_equal(unknown.log.tail()["recalibrated"], board.log.tail()["recalibrated"])
     monkeypatch.setattr("core.market.answers.recalibration.THRESHOLD_OUTCOMES", 1_500)
-    found = played(own_thresholds=True).adaptive(0)()
+    found = played(own_thresholds=True).adaptive(0)
     rows = known_rows(0)
     assert found.alpha == pytest.approx(fit_alpha([moves_after(ROWS, HEADS[0])[rows[:1_500]]]), rel=1e-9)
     assert found.settled
-    assert found.written.samples == len(rows) - 1_500 - SCORED_AFTER  # as a file is, by `--thresholds past`
-    assert found.written.samples > 100
+    assert found.resolved == len(rows) - 1_500 > 100  # as a file is, by `--thresholds past`
 
 
 @pytest.mark.parametrize("head", [0, 1])
@@ -131,8 +128,7 @@ def test_call_rows_hold_what_was_logged(board: Scoreboard) -> None:
 def test_a_session_without_outcomes_has_no_scores() -> None:
     board = Scoreboard(HEADS, ALPHAS)
     board.step(0, 100.0, replace(ANSWERS), 0, spread=0.5)
-    found = board.adaptive(0)()
-    assert np.isnan([found.written.log_loss, found.adapted.log_loss]).all()
+    assert np.isnan(board.adaptive(0).log_losses).all()
     assert np.isnan(board.taker_results()[0, 1:]).all()
 
 

@@ -15,7 +15,7 @@ from core import scores
 from core.market.answers.naive import NAIVE
 from core.market.answers.one_answer import RowAnswers
 from core.market.answers.predictions import evaluate, predict_rows, predictions_table
-from core.market.answers.recalibration import A_THIRD, SCORED_AFTER, Recalibrated
+from core.market.answers.recalibration import A_THIRD, Recalibrated
 from core.market.answers.scoreboard import ROLLING, VALUED, HeadScores, PredictionLog, Scoreboard, head_scores, head_table
 from core.market.book import BookRows
 from core.market.grid import STEP_MS, segments, stalled
@@ -93,7 +93,7 @@ def test_a_stall_is_counted_apart_as_in_the_whole_file(predictor: Predictor, ent
             assert one.log_loss == pytest.approx(expected.scores[rule].log_loss, abs=1e-5, nan_ok=True)
         assert found.apart.sum() == expected.apart.samples > 600
         assert np.trace(found.apart) / found.apart.sum() == pytest.approx(expected.apart.summary()["accuracy"])
-        assert live.adaptive(head)().due == max(0, SCORED_AFTER - found.resolved)  # nothing is learnt from it either
+        assert live.adaptive(head).resolved == found.resolved  # nothing is learnt from it either
         mine = head_table(HEADS[head], head, live.log.tail()).call_rows("tlob", "momentum")
         rows, whole = mine, predict_rows(predictor, quiet, entry).of_head(head).call_rows("tlob", "momentum")
         for rule in ("tlob", "momentum"):
