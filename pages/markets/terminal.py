@@ -223,6 +223,11 @@ def _held_out(predictor: Predictor, head: int) -> str:
 
 
 def _labels(horizon: str) -> dict[str, Any]:
+    return {**_strip_labels(), **_chart_labels(), **_ladder_labels(), **_call_labels(horizon), **_alert_labels(horizon)}
+
+
+def _strip_labels() -> dict[str, str]:
+    """Words of the line above the chart, of a feed's day, and of what is said."""
     return {
         "status": _("Status"),
         "symbol": _("Symbol"),
@@ -236,25 +241,44 @@ def _labels(horizon: str) -> dict[str, Any]:
         "training": _("Market"),
         "notTraining": _("Not in training"),
         "provisional": _("newest row not yet confirmed"),
-        "live": _("Back to the newest"),
-        "light": _("Where it looks, last {span} s: for {call} most counted the moment {seconds} s ago, with {share}."),
-        "lightNone": _("Where it looks: light comes with the first whole window."),
         "disconnected": _("The connection to the app was lost; connecting again."),
-        "pricePane": _("Price and resting size"),
-        "signalPane": _("P(up) - P(down)"),
-        "deltaPane": _("Volume delta: bought less sold"),
-        "cumulativePane": _("Bought less sold, summed since the last gap"),
         "feedState": _("From {from} to {until}: {state}."),
         "feedNone": _("{time}: not followed."),
         "silent": _("Silent since {time}"),
         "slept": _("This computer slept from {from} to {until}: nothing came in that time."),
+        "spoken": _("TLOB now calls {call}."),
+    }
+
+
+def _chart_labels() -> dict[str, str]:
+    """Words of the chart and of the buttons above it."""
+    return {
+        "live": _("Back to the newest"),
+        "light": _("Where it looks, last {span} s: for {call} most counted the moment {seconds} s ago, with {share}."),
+        "lightNone": _("Where it looks: light comes with the first whole window."),
+        "pricePane": _("Price and resting size"),
+        "signalPane": _("P(up) - P(down)"),
+        "deltaPane": _("Volume delta: bought less sold"),
+        "cumulativePane": _("Bought less sold, summed since the last gap"),
         "unknown": _("Depth not known"),
         "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send."),
         "locked": _("The colours' scale is locked: press to fit it to what is seen"),
         "unlocked": _("The colours' scale follows what is seen: press to lock it"),
+        "picture": _("Save the chart as a picture"),
+        "bin": _("bought {bought}, sold {sold}, {count} trades"),
+        "fullScreen": _("Full screen (F)"),
+        "present": _("Presentation (P)"),
+        "leave": _("Leave presentation (Esc)"),
+        "help": _("Keys (?)"),
+        "keys": _("Keys"),
+    }
+
+
+def _ladder_labels() -> dict[str, str]:
+    """Words of the ladder and of the tape."""
+    return {
         "lock": _("Lock"),
         "lockHelp": _("The price rows stand still, wherever the market goes."),
-        "picture": _("Save the chart as a picture"),
         "tape": _("Newest trades"),
         "tradesBreak": _("{from} – {until}: not followed"),
         "bought": _("Bought"),
@@ -264,10 +288,15 @@ def _labels(horizon: str) -> dict[str, Any]:
         "size": _("Resting"),
         "change": _("1 min"),
         "changeHelp": _("What rests there now less what rested there a minute ago."),
-        "bin": _("bought {bought}, sold {sold}, {count} trades"),
         "ladder": _("Book, rows of {step}"),
         "fit": _("Fit"),
         "fitHelp": _("The price rows stay as they are; this fits them to the book of now."),
+    }
+
+
+def _call_labels(horizon: str) -> dict[str, Any]:
+    """Words of the one answer and its score."""
+    return {
         "callsAhead": _("TLOB calls, {horizon} ahead").format(horizon=horizon),
         "noPrediction": _("No call yet"),
         "untilCall": _("Row {done} of {whole} until the first call."),
@@ -282,10 +311,6 @@ def _labels(horizon: str) -> dict[str, Any]:
         "more": _("Probabilities and scores"),
         "written": _("As TLOB wrote it: {words}"),
         "threshold": _("Its fitted threshold calls the likelier of Down and Up above {share}."),
-        "fullScreen": _("Full screen (F)"),
-        "present": _("Presentation (P)"),
-        "leave": _("Leave presentation (Esc)"),
-        "help": _("Keys (?)"),
         "matthews": _("Matthews correlation"),
         "best": _("{rule}, the best naive rule"),
         "beside": _("Best naive rule so far: {rule}, {call}"),
@@ -302,9 +327,6 @@ def _labels(horizon: str) -> dict[str, Any]:
         "apart": _("Scored apart: {count} calls while the book stood still for over 2 min, {share} of which came true."),
         "since": _("Scored since {time}."),
         "sinceWithout": _("Scored since {time}, without the time from {from} to {to}."),
-        "spoken": _("TLOB now calls {call}."),
-        "keys": _("Keys"),
-        **_alert_labels(horizon),
     }
 
 
