@@ -407,14 +407,19 @@ class Terminal {
   drawUnder(place) {
     if (!place) return put(this.under, "");
     const { labels } = this.config;
-    const { time, price, resting, bin } = place;
+    const { time, price, rests, bin } = place;
     const words = [this.format.time(time), this.format.price(price)];
-    if (resting !== undefined) words.push(resting === resting ? `${labels.size} ${this.format.significant(resting)}` : labels.unknown);
+    if (rests) words.push(rests.size === rests.size ? this.restingText(rests) : labels.unknown);
     if (bin) {
       const [bought, sold] = [bin.bought, bin.sold].map(this.format.significant);
       words.push(fillIn(labels.bin, { bought, sold, count: this.format.number(bin.count, 0) }));
     }
     put(this.under, words.join(" · "));
+  }
+
+  restingText({ size, low, high }) {
+    const text = `${this.config.labels.size} ${this.format.significant(size)}`;
+    return high - low > 1.5 * this.store.tick ? `${text} (${this.format.price(low)} – ${this.format.price(high)})` : text;
   }
 
   // The newest trades and the breaks between them, newest first: time, side, price and size; each place keeps its node, so that

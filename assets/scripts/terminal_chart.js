@@ -321,16 +321,15 @@ export class Chart {
     this.tell.pointed(this.pointer && this.under(this.pointer));
   }
 
-  // What rests and was traded at a place: {time, price, resting, known, bin}.
+  // What rests and was traded at a place: {time, price, rests, bin}.
   under({ slot, price }) {
-    const row = this.store.slots[Math.round(slot)];
-    const size = this.depth.at(Math.round(slot), price);
+    const rests = this.store.slots.length ? this.depth.rests(Math.round(slot), price, this.store) : null;
     const time = this.store.timeAt(slot);
     const near = (bin) => Math.abs(this.store.slotAt(bin.time) - slot) * this.spacing < 6 && Math.abs(bin.price - price) <= Math.max(this.tick, 6 / this.perPrice);
     const bins = this.bins?.filter(near) ?? [];
     const total = (name) => bins.reduce((sum, bin) => sum + bin[name], 0);
     const bin = bins.length ? { bought: total("bought"), sold: total("sold"), count: total("count") } : null;
-    return { time, price, resting: row?.levels && size !== undefined ? Math.abs(size) : undefined, bin };
+    return { time, price, rests, bin };
   }
 
   // Begins a measurement at the pointer, ends the one under way, or takes the last one away.

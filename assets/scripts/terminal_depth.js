@@ -57,11 +57,11 @@ export class DepthPicture {
     return fits ? [start - first, end - first] : [0, end - first];
   }
 
-  // Rows are whole numbers of fine bands, or a fine band whole numbers of rows.
+  // Rows are whole numbers of fine bands, or a fine band whole numbers of rows, each of whole ticks: else some hold more prices.
   unit({ fine, tick }, wanted) {
     if (!fine) return tick * niceStep(wanted / tick);
     if (wanted >= fine) return fine * niceStep(wanted / fine);
-    const parts = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].filter((n) => fine / n >= wanted && fine / n >= tick * 0.999);
+    const parts = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].filter((n) => fine / n >= wanted && isWhole(fine / n / tick));
     return fine / (parts.at(-1) ?? 1);
   }
 
@@ -125,7 +125,7 @@ export class DepthPicture {
     return column;
   }
 
-  // The size at a slot and a price; undefined outside the picture or where no row is.
+  // The cell at a slot and a price; undefined outside the picture or where no row is.
   at(slot, price) {
     if (!this.place) return undefined;
     const { unit, top, height, first } = this.place;
@@ -133,6 +133,20 @@ export class DepthPicture {
     if (slot < first || slot >= this.until || y < 0 || y >= height) return undefined;
     const value = this.values[(slot - first) * height + y];
     return value === NO_ROW ? undefined : value;
+  }
+
+  // What rests there, and between which prices: those of the cell, which holds the mean of its fine bands, or of the band that the
+  // cell is a part of.
+  rests(slot, price, store) {
+    const value = this.at(slot, price);
+    const row = store.slots[slot];
+    if (value === undefined || !row.levels) return null;
+    const { unit } = this.place;
+    const fine = row.bands ? store.fine : 0;
+    const between = price >= row.levels[38] && price < row.levels[36] + unit; // each of the ten levels stands on its own price
+    const step = between ? unit : Math.max(unit, fine);
+    const low = Math.floor(price / step + 1e-6) * step;
+    return { size: Math.abs(value) * (fine ? Math.max(1, unit / fine) : 1), low, high: low + step };
   }
 
   // Sizes between which the colours lie: of the cells that hold one, all but the outermost.
@@ -148,6 +162,10 @@ export class DepthPicture {
     const [low, high] = [at(0.5), at(0.999)].map((size) => Number(size.toPrecision(1)));
     return { low, high: Math.max(high, 2 * low) };
   }
+}
+
+function isWhole(value) {
+  return value > 0.5 && Math.abs(value - Math.round(value)) < 1e-6;
 }
 
 // A size's place on the logarithmic scale, in whole shades. `low` is the logarithm at its lower end.

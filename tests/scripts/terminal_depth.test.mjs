@@ -50,7 +50,10 @@ for (const unit of [1, 2, 5]) {
     for (let slot = 20; slot < 50; slot++)
       for (let price = 85; price < 120; price += unit) {
         const low = Math.floor(price / unit) * unit;
-        assert.ok(Math.abs(picture.at(slot, price) - plain(books[slot], low, low + unit) / unit) < 1e-4, `${slot} ${price}`);
+        const there = plain(books[slot], low, low + unit);
+        assert.ok(Math.abs(picture.at(slot, price) - there / unit) < 1e-4, `${slot} ${price}`);
+        const told = picture.rests(slot, price + 0.3, store); // under the pointer: all of it, and between which prices
+        assert.ok(Math.abs(told.size - Math.abs(there)) < 1e-4 && told.low === low && told.high === low + unit, `${slot} ${price}`);
       }
   });
 }
@@ -93,6 +96,14 @@ test("finer than a band the ten levels stand on their own prices", () => {
   assert.equal(picture.at(0, 100.005), -1);
   assert.equal(picture.at(0, 99.995), 2);
   assert.equal(picture.at(0, 100.155), picture.at(0, 100.255)); // past the tenth level: its band's size
+  const [band, level] = [100.155, 100.005].map((price) => picture.rests(0, price, store));
+  assert.deepEqual([band.size, band.low, band.high], [Math.abs(picture.at(0, 100.155)), 100, 101]);
+  assert.ok(level.size === 1 && Math.abs(level.low - 100) < 1e-9 && Math.abs(level.high - 100.01) < 1e-9);
+});
+
+test("a row finer than a band holds whole ticks", () => {
+  const units = [0.06, 0.03, 0.02, 0.01, 0.001].map((wanted) => new DepthPicture().unit({ fine: 0.05, tick: 0.01 }, wanted));
+  assert.deepEqual(units, [0.1, 0.05, 0.05, 0.01, 0.01]);
 });
 
 test("a missing step is a column of its own", () => {
@@ -101,6 +112,7 @@ test("a missing step is a column of its own", () => {
   const picture = new DepthPicture();
   picture.cover(store, 0, 6, [85, 120], 35);
   assert.equal(picture.at(2, 100), undefined);
+  assert.equal(picture.rests(2, 100, store), null);
   assert.ok([...picture.values.subarray(2 * picture.place.height, 3 * picture.place.height)].every((value) => value === NO_ROW));
 });
 
