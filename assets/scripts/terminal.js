@@ -377,7 +377,7 @@ class Terminal {
     const values = [[labels.status, this.statusText(state), this.config.tones[this.store.status] ?? "plain"]];
     // states of the market that pass, in a word; the clause of each, with its beginning, is its title
     const states = this.situations.map(({ short }) => short);
-    values.push([labels.symbol, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
+    values.push([this.config.venue, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
     if (row) {
       const [ask, , bid] = row.levels;
       const bids = sum(row.levels, 3);

@@ -284,10 +284,13 @@ export class Chart {
 
   // -- lines ----------------------------------------------------------------------------------------------------------
 
-  // The reader's lines, and of the volume profile the point of control and the mean price, as the library's price lines.
+  // The reader's lines, the newest mid on the axis, and of the volume profile the point of control and the mean price, as the
+  // library's price lines.
   drawLines() {
     const { lines, profile, colours } = this.config;
     const wanted = new Map(lines.map((price) => [`own ${price}`, [price, 0]]));
+    const { newest } = this.store;
+    if (newest) wanted.set("mid", [newest.mid, 2]);
     if (profile && this.profile) {
       wanted.set("POC", [this.profile.poc, 2]);
       wanted.set("VWAP", [this.profile.vwap, 1]);
@@ -298,7 +301,8 @@ export class Chart {
       this.lines.delete(name);
     }
     for (const [name, [price, lineStyle]] of wanted) {
-      const options = { price, lineStyle, lineWidth: 1, color: colours.line, axisLabelVisible: true, title: name.startsWith("own") ? "" : name };
+      const own = name.startsWith("own") || name === "mid";
+      const options = { price, lineStyle, lineWidth: 1, color: colours.line, axisLabelVisible: true, lineVisible: name !== "mid", title: own ? "" : name };
       if (!this.lines.has(name)) this.lines.set(name, this.bid.createPriceLine(options));
       else if (this.lines.get(name).options().price !== price) this.lines.get(name).applyOptions(options);
     }

@@ -22,7 +22,7 @@ GRACE_S = 20.0
 """Seconds a feed keeps running without viewers: long enough for a reload or a page change."""
 MAX_FEEDS = 32
 """Live feeds that run at once, and as many played ones of visitors' own. Sixty live ones took a whole processor core."""
-MAX_FEEDS_OF_VIEWER = 6
+MAX_FEEDS_OF_VIEWER = 8
 """Feeds that run at once for one viewer."""
 MAX_FEEDS_OF_ADDRESS = 16
 """Feeds that run at once for the viewers of one address, which one person may open tabs without end from."""

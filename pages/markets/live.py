@@ -25,6 +25,7 @@ from pages.markets import (
     record_switch,
     terminal,
     toolbar,
+    wall_markets,
     watched_feeds,
 )
 from pages.markets.call_rules import unknown_market
@@ -73,7 +74,7 @@ def main() -> None:
     ):
         hub().restart(session.feed.key, session)
         st.rerun()
-    _screen(session, choices, view)
+    _screen(session, source, choices, view)
     with st.container(key="livelevers"):
         live_controls.simulation_settings(session.feed)
     if not controls.presenting():
@@ -98,12 +99,13 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
     return session
 
 
-def _screen(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:
+def _screen(session: MarketSession, source: MarketSource, choices: ViewChoices, view: TerminalChoices) -> None:
     def commanded(name: str, value: Any) -> None:
         """A key or a press on the screen."""
         toolbar.carry_out(session, name, value, choices.heads_of_label)
 
-    terminal.draw_terminal(session, view, viewer=streamlit_private.tab(), on_command=commanded)
+    venue = wall_markets.symbol_and_venue(source)[1]
+    terminal.draw_terminal(session, view, venue=venue, viewer=streamlit_private.tab(), on_command=commanded)
 
 
 def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None:

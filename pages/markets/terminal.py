@@ -120,16 +120,18 @@ def draw_terminal(
     session: MarketSession,
     choices: TerminalChoices,
     *,
+    venue: str,
     viewer: str,
     on_command: Callable[[str, Any], None],
 ) -> None:
     """Draw the screen, or give the one that is there new choices.
 
     Args:
-        viewer: who watches, for the stream's ticket.
+        venue: where the market is traded, for a reader. viewer: who watches, for the stream's ticket.
         on_command: called with the name and value of a key the reader pressed ("play", "speed", "horizon").
     """
     config = configuration(session, choices) | {
+        "venue": venue,
         "address": _address(session, viewer),
         "fee": call_value.fee_chosen(),
         "presenting": controls.presenting(),
@@ -230,7 +232,6 @@ def _strip_labels() -> dict[str, str]:
     """Words of the line above the chart, of a feed's day, and of what is said."""
     return {
         "status": _("Status"),
-        "symbol": _("Symbol"),
         "mid": _("Mid"),
         "spread": _("Spread"),
         "bps": _("bps"),

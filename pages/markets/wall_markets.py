@@ -100,7 +100,7 @@ def symbol_and_venue(source: MarketSource) -> tuple[str, str]:
         return _("simulated"), _("seed {seed}").format(seed=number(int(source.name)))
     recording = index.find_recording(source.name)
     kind = recorded_choice.kind_name(recording)
-    return recording.market, f"{recording.venue} {kind}"
+    return recording.market, f"{recording.venue} {kind}".strip()
 
 
 def title_of(source: MarketSource) -> str:

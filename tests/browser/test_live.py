@@ -90,7 +90,10 @@ def live(same_page: SamePage, app: AppServer) -> Page:
 
 def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     wait_for_status(live, "Replaying")
-    assert stat(live, "Symbol") == find_recording(OPENS_WITH).market
+    assert stat(live, "Binance spot") == find_recording(OPENS_WITH).market
+    on_axis = "one.chart.lines.get('mid').options().price"
+    shown = live.evaluate(f"() => {{ const one = {TERMINAL}; return [{on_axis}, one.store.newest.mid]; }}")
+    assert shown[0] == shown[1] > 0  # the newest mid stands on the axis
     assert stat(live, "Market") == "Not in training"
     expect(live.get_by_role("heading", name="TLOB calls, 12.5 sec ahead")).to_be_visible()
     expect(live.locator(".terminal-call .right")).to_contain_text(re.compile("outcomes that (a score|do not)"))
@@ -380,7 +383,7 @@ def test_a_link_opens_at_its_moment(new_page: NewPage, app: AppServer) -> None:
     page.wait_for_selector(SCREEN, timeout=PATIENCE_MS)
     page.wait_for_function(f"() => ({ROWS}.at(-1)?.time ?? 0) >= {ANOTHER.start_ms + 200_000}", timeout=PATIENCE_MS)
     assert page.evaluate(f"{ROWS}.at(-1).time") < ANOTHER.start_ms + 260_000
-    assert stat(page, "Symbol") == ANOTHER.market
+    assert stat(page, "Binance spot") == ANOTHER.market
     assert page.locator(STAT, has_text="No trades here").is_visible()
 
 
@@ -461,10 +464,18 @@ def test_a_link_opens_the_same_view_in_spanish(new_page: NewPage, app: AppServer
     assert "h=20" in page.url
 
 
-def test_a_page_whose_ticket_is_forgotten_goes_on(new_page: NewPage, app: AppServer) -> None:
+def test_a_page_whose_ticket_is_forgotten_asks_for_another(new_page: NewPage, app: AppServer) -> None:
     page = opened(new_page(app, "/live"))
-    page.evaluate(f"() => {{ {TERMINAL}.config.address = '/stream/market?ticket=forgotten'; {TERMINAL}.connect(); }}")
+    page.evaluate(f"""() => {{
+        const one = {TERMINAL};
+        [window.given, window.asked] = [one.config, []];
+        one.config = {{ ...one.config, address: "/stream/market?ticket=forgotten" }};
+        one.channel = {{ setTriggerValue: (_, {{ name }}) => window.asked.push(name) }};
+        one.connect();
+    }}""")
     expect(page.locator(".terminal-notice")).to_have_text(re.compile("connecting again"), timeout=PATIENCE_MS)
+    page.wait_for_function("() => window.asked.includes('rejoin')", timeout=PATIENCE_MS)
+    page.evaluate(f"{TERMINAL}.config = window.given")  # as the page's answer would be
     page.wait_for_function(f"() => {TERMINAL}.root.dataset.stream === 'open'", timeout=PATIENCE_MS)
     expect(page.locator(".terminal-notice")).to_be_hidden(timeout=PATIENCE_MS)
     wait_for_steps(page, 8)
@@ -553,5 +564,5 @@ def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -
     assert colours == ["0,0,0,0", green, orange, red, red, blue, "0,0,0,0"]
     live.evaluate(f"{TERMINAL}.pointDay(724.5 / 1440)")
     expect(live.locator(".terminal-under")).to_have_text("From 12:03:00 to 12:05:00: halted.")
-    name = live.locator(STAT, has=live.get_by_text("Symbol", exact=True)).locator("dd").first
+    name = live.locator(STAT, has=live.get_by_text("Binance spot", exact=True)).locator("dd").first
     expect(name).to_have_text("BTC/USDT · locked", timeout=PATIENCE_MS)
