@@ -284,27 +284,29 @@ export class Chart {
 
   // -- lines ----------------------------------------------------------------------------------------------------------
 
-  // The reader's lines, the newest mid on the axis, and of the volume profile the point of control and the mean price, as the
+  // The reader's lines, the newest best prices on the axis, and of the volume profile the point of control and the mean price, as the
   // library's price lines.
   drawLines() {
     const { lines, profile, colours } = this.config;
-    const wanted = new Map(lines.map((price) => [`own ${price}`, [price, 0]]));
+    const wanted = new Map(lines.map((price) => [`own ${price}`, { price, lineStyle: 0, title: "" }]));
     const { newest } = this.store;
-    if (newest) wanted.set("mid", [newest.mid, 2]);
+    if (newest) {
+      wanted.set("ask", { price: newest.levels[0], color: colours.down, lineVisible: false });
+      wanted.set("bid", { price: newest.levels[2], color: colours.up, lineVisible: false });
+    }
     if (profile && this.profile) {
-      wanted.set("POC", [this.profile.poc, 2]);
-      wanted.set("VWAP", [this.profile.vwap, 1]);
+      wanted.set("POC", { price: this.profile.poc, lineStyle: 2, title: "POC" });
+      wanted.set("VWAP", { price: this.profile.vwap, lineStyle: 1, title: "VWAP" });
     }
     for (const [name, line] of this.lines) {
       if (wanted.has(name)) continue;
       this.bid.removePriceLine(line);
       this.lines.delete(name);
     }
-    for (const [name, [price, lineStyle]] of wanted) {
-      const own = name.startsWith("own") || name === "mid";
-      const options = { price, lineStyle, lineWidth: 1, color: colours.line, axisLabelVisible: true, lineVisible: name !== "mid", title: own ? "" : name };
+    for (const [name, line] of wanted) {
+      const options = { lineWidth: 1, color: colours.line, axisLabelVisible: true, ...line };
       if (!this.lines.has(name)) this.lines.set(name, this.bid.createPriceLine(options));
-      else if (this.lines.get(name).options().price !== price) this.lines.get(name).applyOptions(options);
+      else if (this.lines.get(name).options().price !== line.price) this.lines.get(name).applyOptions(options);
     }
   }
 

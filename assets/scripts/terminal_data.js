@@ -230,6 +230,16 @@ export function restingByRow(row, bands, step, fine) {
       const [side, coarse, index] = [key & 1, key & 2, key >> 2];
       if (!coarse) add(side, priceRow((index + (side ? 0 : 1)) * fine, step, side ? -1 : 1), size);
     }
+    // An ask on the lower edge of its band stands a row below the rest of it: of the ten levels that is known.
+    for (let i = 0; i < 40; i += 4) {
+      const [price, size] = [row.levels[i], row.levels[i + 1]];
+      const [stands, counted] = [price, (Math.floor(price / fine + 1e-6) + 1) * fine].map((edge) => priceRow(edge, step, 1));
+      if (stands === counted) continue;
+      const left = (sides[0].get(counted) ?? 0) - size;
+      if (left > 1e-5 * size) sides[0].set(counted, left);
+      else sides[0].delete(counted);
+      add(0, stands, size);
+    }
     return sides;
   }
   for (let i = 0; i < 40; i += 2) {

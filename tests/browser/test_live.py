@@ -91,9 +91,9 @@ def live(same_page: SamePage, app: AppServer) -> Page:
 def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     wait_for_status(live, "Replaying")
     assert stat(live, "Binance spot") == find_recording(OPENS_WITH).market
-    on_axis = "one.chart.lines.get('mid').options().price"
-    shown = live.evaluate(f"() => {{ const one = {TERMINAL}; return [{on_axis}, one.store.newest.mid]; }}")
-    assert shown[0] == shown[1] > 0  # the newest mid stands on the axis
+    on_axis = "one.chart.lines.get('ask').options().price, one.chart.lines.get('bid').options().price"
+    ask, bid, levels = live.evaluate(f"() => {{ const one = {TERMINAL}; return [{on_axis}, [...one.store.newest.levels]]; }}")
+    assert ask == levels[0] > bid == levels[2]
     assert stat(live, "Market") == "Not in training"
     expect(live.get_by_role("heading", name="TLOB calls, 12.5 sec ahead")).to_be_visible()
     expect(live.locator(".terminal-call .right")).to_contain_text(re.compile("outcomes that (a score|do not)"))

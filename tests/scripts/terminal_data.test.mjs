@@ -108,6 +108,11 @@ test("a book's rows come from its bands where a row holds whole ones, else from 
   const bands = new Map([[4 * 10, 5], [4 * 9 + 1, 7], [4 * 20 + 2, 99]]); // an ask in 10..11, a bid in 9..10, a coarse one
   const [asks, bids] = lib.restingByRow({ levels }, bands, 2, 1);
   assert.deepEqual([...asks, ...bids], [[6, 5], [4, 7]]);
+  levels.splice(0, 2, 10, 3); // of the five in that band three rest on its lower edge, which is a row of its own
+  assert.deepEqual([...lib.restingByRow({ levels }, bands, 1, 1)[0]].sort(), [[10, 3], [11, 2]]);
+  levels.splice(0, 2, 10, 5);
+  assert.deepEqual([...lib.restingByRow({ levels }, bands, 1, 1)[0]], [[10, 5]]);
+  levels.splice(0, 2, 10.5, 1);
   assert.equal(lib.restingByRow({ levels }, bands, 0.5, 1)[0].get(21), 1);
   assert.equal(lib.restingByRow({ levels }, null, 1, 0)[1].get(10), 2);
 });
