@@ -269,15 +269,16 @@ def test_the_first_screen_shows_the_book_in_depth_and_the_crosshair_says_what_re
     place = live.evaluate(f"""() => {{
         const {{ chart, store }} = {TERMINAL};
         const {{ slot, price }} = chart.pointer;
-        return [store.slots[Math.round(slot)].time, price, chart.under(chart.pointer).resting, chart.depth.place.unit];
+        return [store.slots[Math.round(slot)].time, price, chart.under(chart.pointer).rests.size, chart.depth.place.unit];
     }}""")
     bands = RecordedDepth([find_recording(OPENS_WITH).path]).at(place[0])
     assert bands is not None
     sizes = dict(zip(bands.keys.tolist(), bands.sizes.tolist(), strict=True))
-    bands_a_row = max(1, round(place[3]))  # a row of several shows what one of them holds in the mean
+    bands_a_row = max(1, round(place[3]))
     first = math.floor(place[1] / bands_a_row) * bands_a_row
-    rests = [sum(sizes.get(4 * (first + i) + side, 0) for i in range(bands_a_row)) / bands_a_row for side in (0, 1)]
+    rests = [sum(sizes.get(4 * (first + i) + side, 0) for i in range(bands_a_row)) for side in (0, 1)]
     assert place[2] == pytest.approx(max(rests), rel=1e-5)
+    expect(under).to_contain_text(f"({first:,}.00 – {first + bands_a_row:,}.00)")  # the prices between which it rests
     live.get_by_role("button", name="Play").click()
     wait_for_status(live, "Replaying")
 
@@ -286,7 +287,9 @@ def test_a_double_click_draws_a_line_and_removes_it(live: Page) -> None:
     at = centre(live, ".terminal-plot")
     live.mouse.dblclick(*at)
     live.wait_for_url(re.compile(r"[?&]lines=6\d{4}"), timeout=PATIENCE_MS)
-    live.wait_for_function(f"() => {TERMINAL}.chart.lines.size === 1", timeout=PATIENCE_MS)
+    live.wait_for_function(
+        f"() => [...{TERMINAL}.chart.lines.keys()].some((name) => name.startsWith('own'))", timeout=PATIENCE_MS
+    )
     y = live.evaluate(f"{TERMINAL}.chart.bid.priceToCoordinate({TERMINAL}.config.lines[0])")
     another = live.context.new_page()  # it stays in this browser
     another.goto(live.url.partition("?")[0])
