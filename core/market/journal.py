@@ -19,7 +19,7 @@ from core.market.feeds.protocol import FeedEvent, Row
 from core.market.grid import StandStill
 from core.market.labels import Head
 from core.market.predictor import POOLED, MarketCard, Predictions, Predictor, identity
-from core.market.session import RunningWindow
+from core.market.recent_rows import RunningWindow
 from core.market.store.call_columns import CalledBy
 from core.market.store.segments import begins_anew
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,9 +37,10 @@ from core.market.answers.scoreboard import (
     traded_calls,
 )
 from core.market.answers.table import Table
-from core.market.book import LEVELS, FloatArray, OrderBookSnapshot, price_tick
+from core.market.book import OrderBookSnapshot
 from core.market.depth import DepthHistory
 from core.market.feeds.clock import CLOCK
+from core.market.feeds.lag import LagMeter
 from core.market.feeds.protocol import (
     GRID_ITEMS,
     Confirmed,
@@ -55,108 +56,15 @@ from core.market.feeds.protocol import (
     TradesBreak,
 )
 from core.market.feeds.sampling import Grid, next_step
-from core.market.feeds.situations import SILENT, Since, gravest, lag_situation, without_rows
-from core.market.grid import DAY_MS, STEP_MS, StandStill
+from core.market.feeds.situations import SILENT, Since, gravest, without_rows
+from core.market.grid import STEP_MS
 from core.market.light import WindowLight, window_light
 from core.market.predictor import POOLED, Predictions, Predictor
+from core.market.recent_rows import RecentRows, RunningWindow
 from core.market.session_view import DayOfStates, FeedDay, LatencyLog, Status, View
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
-from core.messages import N_, compose, sentence
-
-
-class RecentRows:
-    """The last `capacity` rows, contiguous in memory: `timestamps[tail(n)]` (n,) and `levels[tail(n)]` (n, 40) are views."""
-
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
-        self.timestamps = np.zeros(2 * capacity, dtype=np.int64)
-        self.levels = np.zeros((2 * capacity, 4 * LEVELS))
-        self.end = 0
-        self.stalled = False  # whether the newest book is, as `core.market.grid.stalled` says
-        self._still = StandStill()
-        self._tick = 0.0
-
-    def tick(self, window: int) -> float:
-        """The smallest step of price of the first `window` rows, kept from then on; of as many as there are until then."""
-        if self._tick:
-            return self._tick
-        rows = self.levels[self.tail(window)]
-        tick = price_tick(rows[:, 0::2])
-        self._tick = tick if len(rows) == window else 0.0
-        return tick
-
-    @property
-    def newest(self) -> int | None:
-        """Time of the last row, milliseconds since the epoch; None where there is none."""
-        return int(self.timestamps[self.end - 1]) if self.end else None
-
-    @property
-    def oldest(self) -> int | None:
-        """Time of the first row that is kept; None where there is none."""
-        return int(self.timestamps[self.tail(self.capacity)][0]) if self.end else None
-
-    def append(self, row: Row) -> None:
-        """Add a row."""
-        if self.end == len(self.timestamps):
-            self.timestamps[: self.capacity] = self.timestamps[self.capacity :]
-            self.levels[: self.capacity] = self.levels[self.capacity :]
-            self.end = self.capacity
-        levels = row.levels[: 4 * LEVELS]
-        self.stalled = self._still.take(row.timestamp, levels)
-        self.timestamps[self.end], self.levels[self.end] = row.timestamp, levels
-        self.end += 1
-
-    def drop_last(self, count: int) -> None:
-        """A gap: drop the last `count` rows; the next one begins a new stretch."""
-        self._still.restart()
-        self.stalled = False
-        self.end = max(0, self.end - count)
-
-    def tail(self, count: int) -> slice:
-        """The index range of the last `count` rows, or of all where there are fewer."""
-        return slice(max(0, self.end - min(count, self.capacity)), self.end)
-
-
-class RunningWindow:
-    """The last `span` rows since the last gap; used by one thread at a time.
-
-    Args:
-        daily: whether a day (UTC) begins as after a gap, too.
-    """
-
-    def __init__(self, span: int, *, daily: bool = False) -> None:
-        self._daily = daily
-        self._rows: deque[FloatArray] = deque(maxlen=span)
-        self._length = self._last_ms = 0
-
-    def restart(self) -> None:
-        """A gap: no window spans it."""
-        self._rows.clear()
-        self._length = 0
-
-    def take(self, batch: Sequence[FeedEvent]) -> tuple[list[int], list[FloatArray]]:
-        """Take a batch in.
-
-        Returns:
-            After each item, rows since the last gap; and the windows (span, 40) that end in the batch.
-        """
-        lengths: list[int] = []
-        windows: list[FloatArray] = []
-        for item in batch:
-            if isinstance(item, Gap):
-                self.restart()
-            elif isinstance(item, Row):
-                if item.timestamp != self._last_ms + STEP_MS or (self._daily and item.timestamp % DAY_MS == 0):
-                    self.restart()
-                self._last_ms = item.timestamp
-                self._rows.append(item.levels[: 4 * LEVELS])
-                self._length += 1
-                if len(self._rows) == self._rows.maxlen:
-                    windows.append(np.stack(self._rows))
-            lengths.append(self._length)
-        return lengths, windows
-
+from core.messages import compose
 
 STALE_MS = 8_000
 """Age at which a live book is called stale; the feed checks a quiet one well before that."""
@@ -170,10 +78,6 @@ BATCH = 64
 """Most rows predicted at once, where they arrive faster than the clock (a fast replay, or the rows before its start)."""
 
 log = logging.getLogger(__name__)
-
-
-LAG_BOOKS: Final = 20
-"""Newest books whose median the lag is."""
 
 
 @dataclass(frozen=True)
@@ -215,9 +119,7 @@ class MarketSession:
         self.frames = StepCollector()
         self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets all that the grid emits, in the background loop
         self._received_ns = self._row_received_ns = 0  # when the newest book, and the newest row's, arrived
-        self._exchange_ms, self._lags_ms = 0, deque[float](maxlen=LAG_BOOKS)  # of a venue's newest books
-        self._lag_ms = 0.0  # their median
-        self._lag: Since | None = None  # where it is worth a word
+        self._lag = LagMeter()
         self._grid = Grid(feed.clock)
         self._run_lock = asyncio.Lock()  # one run at a time
         self._emitting = asyncio.Lock()
@@ -298,25 +200,14 @@ class MarketSession:
             if isinstance(item, Row | OrderBookSnapshot):
                 self._received_ns = max(self._received_ns, item.received_ns)
             if isinstance(item, OrderBookSnapshot):
-                self._measure_lag(item)
+                if self.feed.clock != "event":
+                    self._lag.take(item)
             elif isinstance(item, StatusChange):
-                self._exchange_ms = 0 if item.gap or item.state is not FeedState.LIVE else self._exchange_ms
+                if item.gap or item.state is not FeedState.LIVE:
+                    self._lag.begin_anew()
                 self._set(item.state, item.message, item.situations)
             elif isinstance(item, GRID_ITEMS):
                 await self._queue.put(item)
-
-    def _measure_lag(self, book: OrderBookSnapshot) -> None:
-        """Takes a new book's lag.
-
-        The first of a connection may have stood for long, and one that is only confirmed again keeps its venue's time: they tell
-        nothing.
-        """
-        before, self._exchange_ms = self._exchange_ms, book.exchange_ms
-        if self.feed.clock != "event" and before not in (0, book.exchange_ms):
-            self._lags_ms.append(book.received_ns / 1e6 - book.exchange_ms)
-            lag_ms = float(np.median(self._lags_ms))
-            since_ms = self._lag.since_ms if self._lag and (lag_ms > 0) == (self._lag_ms > 0) else CLOCK.now_ms()
-            self._lag_ms, self._lag = lag_ms, next(iter(lag_situation(lag_ms, since_ms)), None)
 
     async def _tick(self) -> None:
         while True:
@@ -369,7 +260,7 @@ class MarketSession:
                 elif isinstance(item, Trade):
                     side = {"buy": 1.0, "sell": -1.0, None: 0.0}[item.side]
                     # beside rows by this machine's clock, where the venue's is far from it
-                    when = item.exchange_ms + (self._lag_ms if self._lag else 0.0)
+                    when = item.exchange_ms + (self._lag.ms if self._lag.state else 0.0)
                     self._trades.append((when, item.price, item.size, side))
                     self._vwap.trade(*self._trades[-1][:3])
                     self.frames.trades.append(self._trades[-1])
@@ -451,7 +342,7 @@ class MarketSession:
     def view(self, rows: int = 1_200) -> View:
         """The last `rows` rows and their predictions, provisional ones included."""
         with self._lock:
-            return self._view(rows, message=self._message or self._lag_fault())
+            return self._view(rows, message=self._sentence)
 
     def _view(self, rows: int, **more: Any) -> View:
         tail = self._rows.tail(rows)
@@ -493,12 +384,12 @@ class MarketSession:
     def status_now(self) -> tuple[Status, str]:
         """The status, and the feed's message."""
         with self._lock:
-            return self._status_now(), self._message or self._lag_fault()
+            return self._status_now(), self._sentence
 
     @property
     def lag_ms(self) -> float | None:
         """Milliseconds that the newest books' venue time lies behind this machine's clock, their median; None without a book."""
-        return self._lag_ms if self._lags_ms else None
+        return self._lag.ms if self._lag.known else None
 
     def situations(self) -> tuple[Since, ...]:
         """States of the market and its stream that pass, with their beginnings."""
@@ -510,16 +401,13 @@ class MarketSession:
         return self._day.known
 
     def _all_situations(self) -> tuple[Since, ...]:
-        lag = self._lag
+        lag = self._lag.state
         return self._situations if lag is None or self._state is not FeedState.LIVE else (*self._situations, lag)
 
-    def _lag_fault(self) -> str:
-        """Returns a sentence on the lag where it is more than `MAX_LAG_MS` either way, else an empty one."""
-        if self._state is not FeedState.LIVE or self._lag is None:
-            return ""
-        late = N_("{state}: the venue's books come late by their own time, or one of the two clocks is wrong")
-        early = N_("{state}: the venue's books are ahead by their own time, or one of the two clocks is wrong")
-        return sentence(compose(late if self._lag_ms > 0 else early, state=self._lag.words()))
+    @property
+    def _sentence(self) -> str:
+        """The feed's message, else what its lag means; "" where neither is worth one."""
+        return self._message or (self._lag.sentence() if self._state is FeedState.LIVE else "")
 
     def _age_ms(self) -> float:
         return (CLOCK.now_ns() - self._received_ns) / 1e6 if self._received_ns else math.inf

@@ -1,0 +1,55 @@
+"""The lag of a venue's books by their own time, against this machine's clock."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+import numpy as np
+
+from core.market.book import OrderBookSnapshot
+from core.market.feeds.clock import CLOCK
+from core.market.feeds.situations import Since, lag_situation
+from core.messages import N_, compose, sentence
+
+LAG_BOOKS: Final = 20
+"""Newest books whose median the lag is."""
+
+
+class LagMeter:
+    """Measures it book by book.
+
+    Attributes:
+        ms: the median; negative where the venue's time is ahead. state: where it is worth a word.
+    """
+
+    def __init__(self) -> None:
+        self.ms = 0.0
+        self.state: Since | None = None
+        self._exchange_ms, self._lags_ms = 0, deque[float](maxlen=LAG_BOOKS)
+
+    @property
+    def known(self) -> bool:
+        """Tells whether a book told it."""
+        return bool(self._lags_ms)
+
+    def begin_anew(self) -> None:
+        """A connection is over: the first book of the next one may have stood for long, and tells nothing."""
+        self._exchange_ms = 0
+
+    def take(self, book: OrderBookSnapshot) -> None:
+        """The next book; one that is only confirmed again keeps its venue's time, and tells nothing either."""
+        before, self._exchange_ms = self._exchange_ms, book.exchange_ms
+        if before not in (0, book.exchange_ms):
+            self._lags_ms.append(book.received_ns / 1e6 - book.exchange_ms)
+            ms = float(np.median(self._lags_ms))
+            since_ms = self.state.since_ms if self.state and (ms > 0) == (self.ms > 0) else CLOCK.now_ms()
+            self.ms, self.state = ms, next(iter(lag_situation(ms, since_ms)), None)
+
+    def sentence(self) -> str:
+        """What it means, where it is worth a word; else ""."""
+        if self.state is None:
+            return ""
+        late = N_("{state}: the venue's books come late by their own time, or one of the two clocks is wrong")
+        early = N_("{state}: the venue's books are ahead by their own time, or one of the two clocks is wrong")
+        return sentence(compose(late if self.ms > 0 else early, state=self.state.words()))
