@@ -1,26 +1,19 @@
-"""Value of a call: how often it comes true, how far the price goes, what a taker keeps of it; and what recalibrates it."""
+"""Calls of today and what each was worth after a taker's fee; and what recalibrates them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 import streamlit as st
 
-from core.market.answers.naive import CALLERS
-from core.market.answers.one_answer import FEWEST
 from core.market.answers.recalibration import EXPERTS, AdaptiveHead
-from core.market.answers.scoreboard import VALUED
-from core.market.answers.value import CallValue, Estimate, call_value, spaced
-from core.market.book import STEP_MS
-from core.market.labels import UNKNOWN
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices, horizon_name
-from pages.markets.live_scores import forecaster_names, too_few
 from pages.shared import controls, url_state
-from pages.shared.language import _, moment, number, percent, prose, significant
+from pages.shared.language import _, moment, number, percent
 
 FEE: Final = "fee"
 """The fee's place in the URL."""
@@ -31,34 +24,24 @@ USUAL_FEE: Final = 10.0
 """Basis points: Binance's regular taker fee on spot, 0.10 % (docs/value.md)."""
 
 
-def draw_call_value(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
-    """The chosen head's calls and those of the naive rules; times in this zone."""
-    st.header(_("What a call is worth, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    rules = session.table(choices.head, VALUED).call_rows(*CALLERS)
+def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
+    """The calls of today that a taker would have traded on, newest first: outcome, probability and worth of each."""
+    st.header(_("Calls of today, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
     before = fee_chosen()
     fee = url_state.slider(
-        _("Taker's fee of a fill, basis points"), 0.0, MAX_FEE, key=FEE, default=USUAL_FEE, step=0.5, width=260
+        _("Taker's fee of a fill, basis points"),
+        0.0,
+        MAX_FEE,
+        key=FEE,
+        default=USUAL_FEE,
+        step=0.5,
+        width=260,
+        help=_("Of one who takes liquidity; Binance's regular fee on spot is 10."),
     )
     if fee != before:
         st.session_state[FEE_CHOSEN] = fee
         st.rerun()  # the screen above shows a result after this fee
-    known = rules["tlob"].timestamps[rules["tlob"].truth != UNKNOWN]
-    if (independent := len(spaced(known // STEP_MS, choices.horizon))) < FEWEST:
-        controls.notice("loading", too_few(independent))
-        return
-    values = {rule: call_value(rows) for rule, rows in rules.items()}
-    st.dataframe(value_table(values, fee), hide_index=True, width="stretch", height="content")
-    first = datetime.fromtimestamp(float(rules["tlob"].timestamps[0]) / 1e3, UTC)
-    since = moment(first, zone=zone)
-    st.caption(_("Calls since {time}, of four hours at most, with 95 % intervals.").format(time=since))
-    with st.expander(_("What these measures mean"), icon=":material/help:"):
-        st.markdown(prose("call_value"))
-
-
-def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:
-    """The calls of today that a taker would have traded on, newest first: outcome, probability and worth of each."""
-    st.header(_("Calls of today, {horizon} ahead").format(horizon=horizon_name(choices.horizon)), anchor=False)
-    calls, fee = session.traded_calls(choices.head), fee_chosen()
+    calls = session.traded_calls(choices.head)
     if calls.empty:
         controls.notice("empty", _("Nothing has been called and traded yet."))
         return
@@ -94,43 +77,6 @@ def fee_chosen() -> float:
     """The fee of a fill that the reader chose, basis points."""
     linked = url_state.real_number(st.query_params.get(FEE), USUAL_FEE)
     return float(st.session_state.get(FEE_CHOSEN, min(max(linked, 0.0), MAX_FEE)))
-
-
-def value_table(values: Mapping[str, CallValue], fee: float) -> pd.DataFrame:
-    """Value of each rule's calls after a fee of so many basis points a fill."""
-    rows: list[dict[str, Any]] = []
-    for rule, name in forecaster_names().items():
-        value = values[rule]
-        net = _shifted(value.taker.mean_bps, -2 * fee)
-        enough = len(value.taker.gross_bps) >= FEWEST  # trades do not overlap
-        rows.append(
-            {
-                _("Forecaster"): name,
-                _("Rows called"): percent(value.coverage),
-                _("Came true"): _interval(value.precision, lambda share: percent(share)),
-                _("Move after a call, bps"): _interval(value.move_bps, lambda bps: number(bps, 2)),
-                _("Half the spread, bps"): significant(value.half_spread_bps) if value.coverage else "",
-                _("Trades"): number(len(value.taker.gross_bps)),
-                _("Result of a trade, bps"): _interval(net, lambda bps: number(bps, 2)) if enough else "",
-                _("Break-even fee, bps"): _known(value.taker.break_even_bps, 2) if enough else "",
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _shifted(estimate: Estimate, by: float) -> Estimate:
-    return Estimate(value=estimate.value + by, low=estimate.low + by, high=estimate.high + by)
-
-
-def _interval(estimate: Estimate, write: Any) -> str:
-    """A value and its interval; empty where there is none."""
-    if estimate.value != estimate.value:
-        return ""
-    return f"{write(estimate.value)} ({write(estimate.low)} – {write(estimate.high)})"
-
-
-def _known(value: float, digits: int) -> str:
-    return number(value, digits) if value == value else ""
 
 
 def describe_recalibration(session: MarketSession, choices: ViewChoices) -> None:

@@ -150,7 +150,6 @@ def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) 
     def worth() -> None:
         """Shows the calls and what they are worth, every minute."""
         call_value.show_calls(session, choices, view.zone)
-        call_value.draw_call_value(session, choices, view.zone)
 
     with box:
         scores()

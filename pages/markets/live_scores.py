@@ -12,7 +12,7 @@ import streamlit as st
 from core import scores
 from core.figures import market as figures
 from core.figures import scoring
-from core.market.answers.naive import A_THIRD_EACH, CALLERS, NAIVE
+from core.market.answers.naive import A_THIRD_EACH, NAIVE
 from core.market.answers.one_answer import FEWEST
 from core.market.answers.scoreboard import ROLLING, HeadScores
 from core.market.answers.table import Scores
@@ -23,13 +23,8 @@ from pages.shared.language import _, moment, number, percent
 from pages.shared.live_plot import live_plot
 
 
-def forecaster_names() -> dict[str, str]:
-    """The model and the naive rules whose calls are weighed, in the reader's language, by code."""
-    return {rule: rule_names()[rule] for rule in CALLERS}
-
-
 def rule_names() -> dict[str, str]:
-    """The model and every naive rule scored beside it, likewise."""
+    """The model and every naive rule scored beside it, in the reader's language, by code."""
     return {"tlob": "TLOB"} | {rule: scoring.forecaster_names()[rule] for rule in NAIVE}
 
 

@@ -80,10 +80,6 @@ class Taker:
         """The fee a fill at which the trades break even, basis points; negative where they do not earn the spread."""
         return self.mean_bps.value / 2
 
-    def net_bps(self, fee_bps: float) -> FloatArray:
-        """(k,) after a fee for each of a trade's two fills."""
-        return self.gross_bps - 2 * fee_bps
-
 
 @dataclass(frozen=True, kw_only=True)
 class CallValue:

@@ -1,4 +1,4 @@
-"""The panels on recalibration and on what a call is worth: what they say before, while and after enough is known."""
+"""The panels on recalibration and on the calls of today: what they say before, while and after enough is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.market.answers.recalibration import SCORED_AFTER
 from core.market.answers.scoreboard import Scoreboard
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictions
@@ -30,12 +29,6 @@ def recalibration_page(session, choices):  # type: ignore[no-untyped-def]  # the
     call_value.describe_recalibration(session, choices)
 
 
-def value_page(session, choices):  # type: ignore[no-untyped-def]
-    from pages.markets import call_value
-
-    call_value.draw_call_value(session, choices)
-
-
 def calls_page(session, choices):  # type: ignore[no-untyped-def]
     from pages.markets import call_value
 
@@ -57,18 +50,12 @@ def play(session: MarketSession, steps: int, *, own_thresholds: bool = False) ->
         board.step(START_MS + 250 * i, float(mids[i]), answer, spread=0.01)
 
 
-def test_nothing_is_scored_before_enough_is_known(session: MarketSession) -> None:
-    play(session, 25)
-    assert "Scores begin with 10 outcomes that do not overlap; there are 4 so far." in words(
-        ran(AppTest.from_function(value_page, args=(session, CHOICES)))
-    )
-
-
 def test_calls_of_the_day_are_listed_newest_first_with_what_each_was_worth(session: MarketSession) -> None:
     play(session, 5)
     assert "Nothing has been called and traded yet." in words(ran(AppTest.from_function(calls_page, args=(session, CHOICES))))
     play(session, 700)
-    table = ran(AppTest.from_function(calls_page, args=(session, CHOICES))).dataframe[0].value
+    app = ran(AppTest.from_function(calls_page, args=(session, CHOICES)))
+    table = app.dataframe[0].value
     calls = session.traded_calls(3).iloc[::-1].reset_index(drop=True)
     assert len(table) == len(calls) > 10
     names = ["Down", "Stationary", "Up", ""]
@@ -76,6 +63,8 @@ def test_calls_of_the_day_are_listed_newest_first_with_what_each_was_worth(sessi
     assert table["What happened"].tolist() == [names[came] for came in calls["came"]]
     assert table["Probability"].tolist() == [f"{100 * p:.1f}%" for p in calls["probability"]]
     np.testing.assert_allclose(table["Worth after spread and fees, bps"], calls["result_bps"] - 20, atol=0.005)
+    app.slider(key="fee").set_value(2.0).run()  # a taker pays 10 basis points a fill until the reader says less
+    np.testing.assert_allclose(app.dataframe[0].value["Worth after spread and fees, bps"], calls["result_bps"] - 4, atol=0.005)
 
 
 def test_an_unknown_market_is_told_whose_threshold_it_has(session: MarketSession) -> None:
@@ -87,16 +76,3 @@ def test_an_unknown_market_is_told_whose_threshold_it_has(session: MarketSession
     weights = session.adaptive(3).weights
     assert "the card's threshold for this market" in said
     assert f"a third each {100 * weights[0]:.0f}%, class rates so far {100 * weights[1]:.0f}%" in said
-
-
-def test_the_value_of_calls_is_shown_with_its_dials(session: MarketSession) -> None:
-    play(session, SCORED_AFTER + 900)
-    app = ran(AppTest.from_function(value_page, default_timeout=60, args=(session, CHOICES)))
-    table = app.dataframe[0].value
-    assert table["Forecaster"].tolist() == ["TLOB", "Momentum rule", "Always stationary"]
-    usual = float(table["Result of a trade, bps"][0].split(" ")[0])
-    assert table["Result of a trade, bps"].tolist()[1:] == ["", ""]
-    break_even = float(table["Break-even fee, bps"][0])
-    assert usual == pytest.approx(2 * break_even - 20, abs=0.03)  # a taker pays 10 basis points a fill until the reader says less
-    app.slider(key="fee").set_value(2.0).run()
-    assert float(app.dataframe[0].value["Result of a trade, bps"][0].split(" ")[0]) == pytest.approx(usual + 16, abs=0.011)
