@@ -1,7 +1,7 @@
 """Attention Observatory as a library, and its installed command.
 
 `from attention_observatory import predict_book, classify_photo, read_signs, read_words, capture, AttentionScene, attention_view,
-export_onnx, load`. The first of these names to be used imports
+export_onnx, load, HubCheckpoint`. The first of these names to be used imports
 the models, so that the command starts without them.
 """
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         read_signs,
         read_words,
     )
+    from attention_observatory.hub import HubCheckpoint
 
 __all__ = [
     "AttentionScene",
@@ -40,6 +41,7 @@ __all__ = [
     "BookPrediction",
     "Film",
     "Grid",
+    "HubCheckpoint",
     "Layer",
     "PhotoAnswer",
     "Picture",
@@ -66,4 +68,4 @@ APP = _HERE if (_HERE / "streamlit_app.py").is_file() else _HERE.parent
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"attention_observatory has no {name!r}")
-    return getattr(import_module("attention_observatory.answers"), name)
+    return getattr(import_module(f"attention_observatory.{'hub' if name == 'HubCheckpoint' else 'answers'}"), name)

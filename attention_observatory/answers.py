@@ -6,33 +6,32 @@ The models answer as the app's pages do: the same preparation, the same choice o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from PIL import Image
 
+from attention_observatory.extras import of_extra
 from core import checkpoints
 from core.explain.capture import capture as capture
 from core.explain.scene import AttentionScene as AttentionScene
 from core.explain.scene import BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
 from core.market.book import FILE_COLUMNS, STEP_MS, BookError, BookRows, first_fault, resample, rows_from_frame
-from core.market.predictor import Predictor, load_predictor
+from core.market.predictor import Predictor
 from core.market.store.rows import read_market
 from core.market.windows import window_ends
 from core.models import MODELS
 from core.models.tlob import CLASSES
 from core.signs.hands.model_files import HAND_FILES
-from core.signs.recogniser import DIGITS, HANDS, Recogniser, load_recogniser
-from core.vision.classifier import DEFAULT, PHOTOGRAPHS, Classifier, classifier_names, load_classifier
+from core.signs.recogniser import DIGITS, HANDS, Recogniser
+from core.vision.classifier import DEFAULT, PHOTOGRAPHS, Classifier, classifier_names
 from core.vision.pictures import Picture as DecodedPicture
 from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe, is_prepared, model_for
@@ -57,19 +56,15 @@ class ArrowTable(Protocol):
 
 NONE = "none"
 """Name of the answer "none of the kinds"."""
+ANSWERS: Final[dict[str, type[Predictor | Classifier | Recogniser]]] = {
+    "book": Predictor,
+    "picture": Classifier,
+    "clip": Recogniser,
+}
+"""Class that answers by a checkpoint, by what its model reads."""
 
 Book, Film, Grid, Layer, Picture, Words = BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
 """The stages and the layers of a scene, by the short names that a notebook imports."""
-
-
-@contextmanager
-def _of_extra(name: str) -> Iterator[None]:
-    """Says which extra brings a package that is not installed."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        brings = f"pip install 'attention-observatory[{name}]' brings it"
-        raise ModuleNotFoundError(f"{error.name} is not installed: {brings}", name=error.name) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +99,7 @@ class BookPrediction:
 
     def plot(self) -> go.Figure:
         """One stacked bar a head."""
-        with _of_extra("plots"):
+        with of_extra("plots"):
             from core.figures.market import horizons_figure
 
         return horizons_figure([f"{label} {steps}" for label, steps in self.heads], self.probabilities)
@@ -140,7 +135,7 @@ class PhotoAnswer:
 
     def plot(self) -> go.Figure:
         """All kinds by probability."""
-        with _of_extra("plots"):
+        with of_extra("plots"):
             from core.figures.pictures import ranking_figure
 
         return ranking_figure(list(self.probabilities), np.array(list(self.probabilities.values())))
@@ -178,7 +173,7 @@ class SignReading:
 
     def plot(self) -> go.Figure:
         """The probability of each gloss through time."""
-        with _of_extra("plots"):
+        with of_extra("plots"):
             from core.figures.signs import clip_figure
 
         return clip_figure(self.probabilities, self.names, self.seconds)
@@ -186,19 +181,21 @@ class SignReading:
 
 @cache
 def load(name: str) -> Predictor | Classifier | Recogniser:
-    """A shipped checkpoint by name, ready to answer: "tlob", "vit", "cct", "iiga_digits" and their like.
+    """A checkpoint by name, ready to answer: a shipped one ("tlob", "vit", "iiga_digits"), or one of the Hub ("OWNER/NAME").
 
     Raises:
         CheckpointError: where there is none of this name. ValueError: for a model of the lecture alone.
     """
-    model = str(checkpoints.read_card(name)["model"])
+    if "/" in name:
+        with of_extra("hub"):
+            from attention_observatory.hub import HubCheckpoint
+        checkpoint = HubCheckpoint.from_pretrained(name).checkpoint()
+    else:
+        checkpoint = checkpoints.load(name)
+    model = str(checkpoint.card["model"])
     kind = MODELS.input_of(model)
-    if kind == "book":
-        return load_predictor(name)
-    if kind == "picture":
-        return load_classifier(name)
-    if kind == "clip":
-        return load_recogniser(name)
+    if kind in ANSWERS:
+        return ANSWERS[kind](checkpoint)
     raise ValueError(f"{name!r} is a {model}, which answers in the lecture alone: tlob, vit, cct and iiga_digits are right")
 
 
@@ -308,7 +305,7 @@ def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, start: fl
     if isinstance(film, np.ndarray):
         footage, (clip, seconds) = None, _array_clip(film, recogniser, fps)
     else:
-        with _of_extra("films"):
+        with of_extra("films"):
             from core.signs import video
 
         data = film if isinstance(film, bytes) else Path(film).read_bytes()
@@ -334,7 +331,7 @@ def _array_clip(film: NDArray[Any], recogniser: Recogniser, fps: float) -> tuple
     if recogniser.front == "frames":
         if film.ndim != 4 or film.shape[-1] != 3:
             raise ValueError(f"frames are (T, height, width, 3), not {film.shape}")
-        with _of_extra("films"):
+        with of_extra("films"):
             from core.signs import video
 
         picked = film[np.arange(0, len(film), rate / recogniser.fps).astype(int)]
@@ -348,7 +345,7 @@ def read_words(text: str) -> ReadSentence:
     Raises:
         MissingModels: where `make words` has not been run. BadValue: for an empty or too long sentence.
     """
-    with _of_extra("words"):
+    with of_extra("words"):
         return sentence_reader().read(text)
 
 
@@ -360,7 +357,7 @@ def export_onnx(name: str, path: File) -> list[str]:
     """
     from core.onnx_file import export
 
-    with _of_extra("onnx"):
+    with of_extra("onnx"):
         return export(name, Path(path))
 
 
