@@ -6,6 +6,7 @@
 # make words  the model of sentences for Words (83 MB are downloaded once, 45 kept)
 # make lint   ruff and mypy
 # make check  lint, and the tests of one page or module without a browser: make check PAGE=permutation
+# make audit  known weaknesses of the pinned packages, by pip-audit
 # make docs   the documentation site, into site/
 # make messages   take new strings into the catalogues of assets/locale
 
@@ -21,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # glibc gives each thread a heap of its own and returns little of it: with two, 800 visits end at 665 MiB instead of up to 933.
 export MALLOC_ARENA_MAX := 2
 
-.PHONY: run test numeric ray hands words lint check docs messages
+.PHONY: run test numeric ray hands words lint check audit docs messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -60,6 +61,11 @@ lint: $(VENV)/.installed-dev
 check: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/test_architecture.py \
 		$(if $(PAGE),$$(find tests -name 'test_*$(PAGE)*.py' -not -path 'tests/browser/*')) $(ARGS)
+
+audit: | $(VENV)/bin/python
+	$(PIP) --target $(VENV)/audit pip-audit==2.10.1
+	PYTHONPATH=$(VENV)/audit $(BIN)/python -m pip_audit --require-hashes --disable-pip --progress-spinner off --timeout 5 \
+		-r requirements.lock -r requirements-cuda.lock
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m scripts.site

@@ -313,16 +313,6 @@ def _deep_of(frame: pd.DataFrame) -> FloatArray:
     return known_depth(deep)
 
 
-def frame_from_rows(rows: BookRows) -> pd.DataFrame:
-    """The inverse of `rows_from_frame`."""
-    deep = np.zeros((len(rows), 0)) if rows.deep is None else rows.deep
-    columns = ["timestamp", *FILE_COLUMNS, *DEEP_COLUMNS[: deep.shape[1]]]
-    values = np.concatenate([rows.levels, deep], axis=1)
-    frame = pd.DataFrame(values, columns=columns[1:])
-    frame.insert(0, "timestamp", rows.timestamps)
-    return frame
-
-
 def read_rows(path: Path, *, deep: bool = False) -> BookRows:
     """Rows of a Parquet or CSV file.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -13,13 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.market.bands import BandChange, Bands, Ladder, bands_of, change_of
-from core.market.book import LEVELS, NO_LEVELS, BookError, FloatArray
+from core.market.book import LEVELS, BookError, FloatArray
 from core.market.store.segments import DEPTH, is_segment, segment_path
 
 DEEP_ROWS: Final = 1_200
 """Newest rows whose bands are kept: five minutes."""
-KEYFRAME_ROWS: Final = 240
-"""Rows of a file after which one is written whole, so that a jump reads a minute at most."""
 SCHEMA: Final = pa.schema(
     [
         ("timestamp", pa.int64()),
@@ -87,29 +85,11 @@ def depth_row(timestamp: int, ladder: Ladder, change: BandChange) -> tuple[Any, 
     return timestamp, *ladder, *change
 
 
-def write_depth(path: Path, rows: Iterable[tuple[int, Bands | None]]) -> None:
-    """Write rows, (time, bands), as a file of changes; rows without bands are left out.
-
-    Raises:
-        OSError: where the disk refuses.
-    """
-    history, lines = DepthHistory(2), []
-    for count, (timestamp, bands) in enumerate(rows):
-        if count % KEYFRAME_ROWS == 0:
-            history.clear()
-        change = history.append(NO_LEVELS, bands, 0.0)
-        if change is not None and history.ladder is not None:
-            lines.append(depth_row(timestamp, history.ladder, change))
-    columns = [pa.array(list(column), field.type) for column, field in zip(zip(*lines, strict=True), SCHEMA, strict=True)]
-    path.parent.mkdir(exist_ok=True)
-    pq.write_table(pa.table(columns, schema=SCHEMA), path, compression="zstd", compression_level=19)
-
-
 class RecordedDepth:
     """Bands of the rows of a market's files, by their time.
 
     Raises:
-        BookError: for a file that is none of `write_depth`'s.
+        BookError: for a file without the columns of `SCHEMA`.
     """
 
     def __init__(self, books: Sequence[Path]) -> None:

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from core.cli import main
-from core.market.book import frame_from_rows
 from core.parallel import RETRIES, each
-from tests.core.market.helpers import real_rows, save_tiny
+from tests.core.market.helpers import frame_from_rows, real_rows, save_tiny
 
 pytestmark = [
     pytest.mark.skipif(

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 
 from core import checkpoints
-from core.market.book import BookRows, read_rows
+from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, BookRows, read_rows
 from core.market.features import TransformKind, fit_constants
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import TradeColumns
@@ -53,6 +54,16 @@ def with_stall(rows: BookRows, at: int, steps: int) -> BookRows:
     """The same, the book of row `at` repeated for so many steps, before what followed."""
     levels = np.concatenate([rows.levels[: at + 1], np.repeat(rows.levels[at : at + 1], steps, axis=0), rows.levels[at + 1 :]])
     return BookRows(timestamps=rows.timestamps[0] + 250 * np.arange(len(levels)), levels=levels)
+
+
+def frame_from_rows(rows: BookRows) -> pd.DataFrame:
+    """The inverse of `rows_from_frame`."""
+    deep = np.zeros((len(rows), 0)) if rows.deep is None else rows.deep
+    columns = ["timestamp", *FILE_COLUMNS, *DEEP_COLUMNS[: deep.shape[1]]]
+    values = np.concatenate([rows.levels, deep], axis=1)
+    frame = pd.DataFrame(values, columns=columns[1:])
+    frame.insert(0, "timestamp", rows.timestamps)
+    return frame
 
 
 def real_rows(index: int = 0) -> BookRows:

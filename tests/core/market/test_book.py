@@ -18,7 +18,6 @@ from core.market.book import (
     BookRows,
     OrderBookSnapshot,
     first_fault,
-    frame_from_rows,
     interleave,
     price_tick,
     read_rows,
@@ -27,7 +26,7 @@ from core.market.book import (
 )
 from core.market.grid import on_grid, segments
 from core.market.store.rows import RecordedRows, read_market
-from tests.core.market.helpers import EXCERPTS, START_MS, random_book
+from tests.core.market.helpers import EXCERPTS, START_MS, frame_from_rows, random_book
 
 
 @pytest.fixture

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
 from core.market.bands import BandChange, Bands, Ladder, bands_of, change_of
-from core.market.book import BookError, OrderBookSnapshot
-from core.market.depth import DEEP_ROWS, KEYFRAME_ROWS, DepthHistory, RecordedDepth, depth_path, write_depth
+from core.market.book import NO_LEVELS, BookError, OrderBookSnapshot
+from core.market.depth import DEEP_ROWS, SCHEMA, DepthHistory, RecordedDepth, depth_path, depth_row
 from core.market.grid import STEP_MS
 from core.market.session import MarketSession
 from core.market.store.index import recordings
@@ -23,6 +26,8 @@ from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
 from tests.core.market.helpers import real_rows, tiny_predictor
 
 LADDER = Ladder(1.0, 20.0)
+KEYFRAME_ROWS = 240
+"""Rows of a bundled file after which one is whole."""
 
 
 def book(seed: int, mid: float = 60_000.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -77,6 +82,20 @@ def test_changes_add_up_to_the_book() -> None:
     for count, bands in enumerate(rows, 1):
         assert state(changes[:count]) == held(bands)
     assert not len(change_of(rows[0], rows[0]).keys)
+
+
+def write_depth(path: Path, rows: Iterable[tuple[int, Bands | None]]) -> None:
+    """Rows, (time, bands), as the bundled files have them: changes, and now and then a whole one."""
+    history, lines = DepthHistory(2), []
+    for count, (timestamp, bands) in enumerate(rows):
+        if count % KEYFRAME_ROWS == 0:
+            history.clear()
+        change = history.append(NO_LEVELS, bands, 0.0)
+        if change is not None and history.ladder is not None:
+            lines.append(depth_row(timestamp, history.ladder, change))
+    columns = [pa.array(list(column), field.type) for column, field in zip(zip(*lines, strict=True), SCHEMA, strict=True)]
+    path.parent.mkdir(exist_ok=True)
+    pq.write_table(pa.table(columns, schema=SCHEMA), path)
 
 
 def test_a_file_gives_back_what_was_written_in_any_order(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import psutil
 import pytest
 
 from core.market import hub as hub_module
-from core.market.book import frame_from_rows
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.recording import RecordingFeed
@@ -23,7 +22,7 @@ from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying, wait_until
-from tests.core.market.helpers import real_rows, tiny_predictor
+from tests.core.market.helpers import frame_from_rows, real_rows, tiny_predictor
 
 ROWS = real_rows(5)
 FOREVER = 1_000.0

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from core.market.answers.predictions import evaluate
-from core.market.book import STEP_MS, BookRows, OrderBookSnapshot, frame_from_rows
+from core.market.book import STEP_MS, BookRows, OrderBookSnapshot
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, Trade
 from core.market.feeds.recording import RecordingFeed
@@ -21,7 +21,7 @@ from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, STALE_MS, MarketSession
 from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying, wait_until
-from tests.core.market.helpers import HEADS, random_book, real_rows, with_hole, with_stall
+from tests.core.market.helpers import HEADS, frame_from_rows, random_book, real_rows, with_hole, with_stall
 
 ROWS = real_rows(4)
 FLOAT32 = 1e-5

@@ -20,12 +20,12 @@ from core.checkpoints import sha256
 from core.cli import main
 from core.market.answers.naive import NAIVE
 from core.market.answers.predictions import evaluate, predict_rows
-from core.market.book import BookRows, frame_from_rows
+from core.market.book import BookRows
 from core.market.features import Constants
 from core.market.predictor import POOLED, Predictor
 from core.market.store.rows import read_market
 from core.training.tlob import MarketFiles, prepare_market
-from tests.core.market.helpers import EXCERPTS, random_book, with_hole
+from tests.core.market.helpers import EXCERPTS, frame_from_rows, random_book, with_hole
 
 ROOT = Path(__file__).parents[3]
 NAMES = ("testville_spot_abcusd_250ms_2024-01-01.parquet", "elsewhere_xyz_250ms_2024-01-02.csv")

@@ -12,13 +12,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from core.market.book import BookError, BookRows, OrderBookSnapshot, frame_from_rows
+from core.market.book import BookError, BookRows, OrderBookSnapshot
 from core.market.feeds.playback import SPEEDS
 from core.market.feeds.protocol import FeedEvent, FeedState, Row, StatusChange, Trade, TradesBreak
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.trades import BREAK, trades_path, trades_table
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
+from tests.core.market.helpers import frame_from_rows
 
 START_MS = 1_700_000_000_000
 PLAYING, PAUSED = StatusChange(state=FeedState.REPLAYING), StatusChange(state=FeedState.PAUSED)

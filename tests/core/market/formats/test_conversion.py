@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.market.book import BookRows, frame_from_rows, read_rows, resample
+from core.market.book import BookRows, read_rows, resample
 from core.market.formats.conversion import Inspection, convert, inspect
 from core.market.formats.tables import FormatError
 from core.market.grid import segments
 from core.market.store import index
 from core.market.store.index import list_recordings
 from core.market.times import why_not
-from tests.core.market.helpers import read_trades
+from tests.core.market.helpers import frame_from_rows, read_trades
 
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
 Files = dict[str, Path]

@@ -21,12 +21,13 @@ import pytest
 
 from core.cli import main
 from core.cli.inspect import as_json, said_of
-from core.market.book import FILE_COLUMNS, BookRows, frame_from_rows, read_rows
+from core.market.book import FILE_COLUMNS, BookRows, read_rows
 from core.market.formats.conversion import convert, inspect
 from core.market.formats.tables import FormatError
 from core.market.grid import segments
 from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
+from tests.core.market.helpers import frame_from_rows
 
 FIRST = datetime(2025, 10, 9, 8, 53, 20, tzinfo=UTC)
 FIRST_MS = 1_760_000_000_000  # the same

@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.market.book import BookError, BookRows, frame_from_rows, read_rows
+from core.market.book import BookError, BookRows, read_rows
 from core.market.store import index
 from core.market.store.index import bundled_recordings, list_recordings, market_of, recording_of
 from core.market.store.places import files_at
 from core.market.store.rows import RecordedRows, read_market
 from core.market.store.writer import write_rows
+from tests.core.market.helpers import frame_from_rows
 
 START_MS = 1_700_000_000_000
 SAMPLE = index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet"
