@@ -9,6 +9,8 @@ one digit outweigh the empty sentence. The best path has no such sum. `sharpened
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -123,98 +125,28 @@ def beam_search(
     if steps == 0 or width < 1 or labels_a_frame < 1:
         raise ValueError(f"a beam search takes 1 or more frames, prefixes and labels, not {steps}, {width} and {labels_a_frame}")
     frames = np.asarray(log_probabilities, dtype=np.float64)
-    likely = BLANK + 1 + _largest(frames[:, BLANK + 1 :], labels_a_frame)  # (T, labels): what may extend a prefix
-    likely_scores, labels = np.take_along_axis(frames, likely, axis=1), likely.shape[1]
-    sources, columns = np.divmod(np.arange(width * labels), max(labels, 1))  # of the candidates, flat
-    column_of = np.empty(frames.shape[1], dtype=np.int64)  # of each label among the likely, -1 where it is not
-    tree = _PrefixTree(frames.shape[1], most=1 + steps * width)
-    # of each kept prefix: its number, the shorter one's, its last label; sums by last: blank, label, either
-    nodes, parents, ends = np.zeros(1, dtype=np.int64), np.full(1, -1), np.full(1, BLANK)
-    blank, label, total = np.zeros(1), np.full(1, -np.inf), np.zeros(1)
-    for frame, silent, added, added_scores in zip(frames, frames[:, BLANK].tolist(), likely, likely_scores, strict=True):
-        stay_blank, stay_label = total + silent, label + frame[ends]
-        longer = total[:, None] + added_scores  # (prefixes, labels)
-        column_of[:] = -1
-        column_of[added] = columns[:labels]
-        column_of_end = column_of[ends]
-        again = (column_of_end >= 0).nonzero()[0]  # the same label again starts a new gloss only after a blank
-        longer[again, column_of_end[again]] = blank[again] + added_scores[column_of_end[again]]
-        shorter, longest = (nodes[:, None] == parents).nonzero()
-        if len(shorter):  # a kept prefix that extends another
-            _absorb(longer, stay_label, shorter, longest, column_of_end[longest])
-        ranks = np.concatenate([np.logaddexp(stay_blank, stay_label), longer.ravel()])
-        order = _best(ranks, width, len(nodes))
-        split = order.searchsorted(len(nodes))
-        old, new = order[:split], order[split:] - len(nodes)
-        new_parents, new_ends, total = nodes[sources[new]], added[columns[new]], ranks[order]
-        nodes = np.concatenate([nodes[old], tree.extended(new_parents, new_ends)])
-        parents, ends = np.concatenate([parents[old], new_parents]), np.concatenate([ends[old], new_ends])
-        blank, label = np.full(len(order), -np.inf), total.copy()
-        blank[:split], label[:split] = stay_blank[old], stay_label[old]
-    kept = [
-        Hypothesis(labels=tree.labels(node), log_probability=sums)
-        for node, sums in zip(nodes.tolist(), total.tolist(), strict=True)
-    ]
-    return sorted(kept, key=lambda one: -one.log_probability)
+    likely = BLANK + 1 + (-frames[:, BLANK + 1 :]).argsort(axis=1, kind="stable")[:, :labels_a_frame]
+    kept: dict[Prefix, tuple[float, float]] = {(): (0.0, -math.inf)}  # paths that end in the blank, and in the last label
+    for frame, labels in zip(frames.tolist(), likely.tolist(), strict=True):
+        blank: dict[Prefix, float] = {}
+        label: dict[Prefix, float] = {}
+        for prefix, (in_blank, in_label) in kept.items():
+            either = _log_sum(in_blank, in_label)
+            blank[prefix] = either + frame[BLANK]
+            if prefix:  # the last label held on
+                label[prefix] = _log_sum(label.get(prefix, -math.inf), in_label + frame[prefix[-1]])
+            for one in labels:
+                before = in_blank if prefix and prefix[-1] == one else either  # a gloss starts again only after a blank
+                longer = (*prefix, one)
+                label[longer] = _log_sum(label.get(longer, -math.inf), before + frame[one])
+        found = {prefix: (blank.get(prefix, -math.inf), label.get(prefix, -math.inf)) for prefix in blank | label}
+        sums = {prefix: _log_sum(*both) for prefix, both in found.items()}
+        best = heapq.nlargest(width, sums, key=sums.__getitem__)
+        kept = {prefix: found[prefix] for prefix in best if sums[prefix] > -math.inf} or {best[0]: found[best[0]]}
+    return [Hypothesis(labels=prefix, log_probability=_log_sum(*both)) for prefix, both in kept.items()]
 
 
-def _absorb(
-    longer: NDArray[np.float64],
-    stay_label: NDArray[np.float64],
-    shorter: NDArray[np.int64],
-    longest: NDArray[np.int64],
-    column: NDArray[np.int64],
-) -> None:
-    """Add to each kept prefix the paths by which another one, a label shorter, becomes it; in place."""
-    shorter, longest, column = shorter[column >= 0], longest[column >= 0], column[column >= 0]
-    stay_label[longest] = np.logaddexp(stay_label[longest], longer[shorter, column])
-    longer[shorter, column] = -np.inf
-
-
-def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """Places of the `count` largest along the last axis (all where there are fewer), in no order."""
-    size = values.shape[-1]
-    if count >= size:
-        return np.broadcast_to(np.arange(size), values.shape)
-    return values.argpartition(size - count, axis=-1)[..., size - count :]
-
-
-def _best(ranks: NDArray[np.float64], width: int, kept: int) -> NDArray[np.int64]:
-    """Places of the `width` largest, rising, none of which is impossible; the first of the `kept` where all are."""
-    least = -np.inf
-    if len(ranks) > width:
-        parted = ranks.copy()
-        parted.partition(-width)  # a third of what argpartition takes
-        least = parted[-width]
-    if least == -np.inf:
-        possible = (ranks > least).nonzero()[0]
-        return possible if len(possible) else np.arange(min(width, kept))
-    order = (ranks >= least).nonzero()[0]
-    return order if len(order) == width else np.sort(np.argsort(-ranks, kind="stable")[:width])  # several are just as good
-
-
-class _PrefixTree:
-    """The prefixes of a search by number: each is a shorter one and a last label; 0 is the empty one.
-
-    Args:
-        labels: V. most: prefixes that may be made.
-    """
-
-    def __init__(self, labels: int, most: int) -> None:
-        self._labels, self._next = labels, 1
-        self._made = np.zeros(most, dtype=np.int64)  # of each number: that of the shorter, times V, and the last label
-        self._numbers: dict[int, int] = {}
-
-    def extended(self, nodes: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(k,) the numbers of these prefixes with one label more each: those they had where they were made before."""
-        first, self._next = self._next, self._next + len(nodes)
-        made = self._made[first : self._next] = nodes * self._labels + labels
-        return np.array([*map(self._numbers.setdefault, made.tolist(), range(first, self._next))], dtype=np.int64)
-
-    def labels(self, node: int) -> Prefix:
-        """All labels of a prefix."""
-        reversed_labels: list[int] = []
-        while node:
-            node, label = divmod(int(self._made[node]), self._labels)
-            reversed_labels.append(label)
-        return tuple(reversed(reversed_labels))
+def _log_sum(one: float, other: float) -> float:
+    """The logarithm of the sum of two numbers by their logarithms."""
+    larger, smaller = (one, other) if one > other else (other, one)
+    return larger if smaller == -math.inf else larger + math.log1p(math.exp(smaller - larger))
