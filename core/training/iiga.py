@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,7 +44,6 @@ from core.training import iiga_tracks, recipe
 from core.training.card import begun, origin_entries, rounded_history
 from core.training.iiga_tracks import TracksRun, TracksTraining
 from core.training.loop import Batch, LoopSettings, TrainingProgress
-from core.training.progress import progress_bar
 from core.training.sentences import Row, collate, error_rate, sentence_loss, shrink_sublayers, stage
 
 MANIFEST: Final = "manifest.csv"
@@ -458,7 +457,7 @@ def _run(o: argparse.Namespace, files: DigitsFiles | None) -> Path:
 
 
 def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
-    how, run = recipe.from_options(DigitsTraining, o, polish_hard=o.whole_hard), recipe.from_options(DigitsRun, o)
+    how = recipe.from_options(DigitsTraining, o, polish_hard=o.whole_hard)
     stages: dict[str, LoopSettings] = {}
     later = {"weight_decay": 0.02, "steps_per_epoch": 1}  # of the stages after the first; each counts its own steps
     if o.start is not None and o.start.suffix == ".json":
@@ -474,15 +473,14 @@ def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
         stages["whole"] = recipe.from_options(
             LoopSettings, o, epochs=o.whole_epochs, peak_rate=o.whole_rate, ema=o.whole_ema, warmup=25, **later
         )
-        if "stills" not in stages:
-            run = replace(run, callbacks=[progress_bar(stages["whole"], title=o.name)])
+    run = recipe.run_of(o, None if "stills" in stages else stages["whole"], DigitsRun)
     return train(run, files, config, how, stages)
 
 
 def _tracks(o: argparse.Namespace) -> Path:
     shape = {key: getattr(o, key) for key in ("width", "heads", "layers", "window", "dropout")}
     config = IIGAConfig(**shape, front="tracks", expansion=2, track_convolutions=2)
-    run, how = recipe.from_options(TracksRun, o, held_out=int(o.held_out)), TracksTraining(batch=o.batch, seed=o.seed)
+    run, how = recipe.run_of(o, None, TracksRun, held_out=int(o.held_out)), TracksTraining(batch=o.batch, seed=o.seed)
     return iiga_tracks.train(run, o.data, config, how, recipe.loop_of(o, steps=1))
 
 

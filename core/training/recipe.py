@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 from core import checkpoints
 from core.training.loop import Callback, LoopSettings
 from core.training.progress import progress_bar
+from core.training.tracking import TensorBoard, tracked
 
 MADE: Final = Path("trained")
 """Folder, of the one that a command is run in, for what it makes where no other is named."""
@@ -70,9 +71,12 @@ def loop_of(o: argparse.Namespace, *, steps: int, **others: Any) -> LoopSettings
     return from_options(LoopSettings, o, steps_per_epoch=steps, peak_rate=o.rate, **others)
 
 
-def run_of(o: argparse.Namespace, loop: LoopSettings, kind: type[R]) -> R:
-    """The run, with a bar."""
-    return from_options(kind, o, callbacks=(progress_bar(loop, title=o.name),))
+def run_of(o: argparse.Namespace, loop: LoopSettings | None, kind: type[R], **others: Any) -> R:
+    """The run, with a bar where the loop is known, and `--tensorboard`."""
+    callbacks: list[Callback] = [] if loop is None else [progress_bar(loop, title=o.name)]
+    if o.tensorboard is not None:
+        callbacks.append(tracked(TensorBoard(o.tensorboard / o.name)))
+    return from_options(kind, o, callbacks=callbacks, **others)
 
 
 def add_rows(p: argparse._ActionsContainer, *rows: tuple[str, Any, str | None]) -> None:
@@ -105,6 +109,7 @@ def add_run(
     p.add_argument("--ema", type=float, default=ema, help="decay of the weights' moving average, 0 for none")
     p.add_argument("--warmup", type=int, default=warmup, help="steps to the peak of the rate")
     p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--tensorboard", type=Path, metavar="DIR", help="write the run's numbers as events for TensorBoard")
     p.add_argument(
         "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
     )
