@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,12 +28,12 @@ SAMPLES: Final = (("digits", "sample", "digits_2026"), ("digits", "sample", "dig
 
 @dataclass(frozen=True, kw_only=True)
 class ClipRequest:
-    """Choice of the reader: a source, its model (none for the camera), and the visitor's files."""
+    """Choice of the reader: a source, its model (none for the camera), and the visitor's file."""
 
     source: str
     recogniser: Recogniser | None = None
     clip: Clip | None = None
-    files: Sequence[Any] = ()
+    file: Any = None
 
 
 def model_title(name: str) -> str:
@@ -96,8 +95,7 @@ def _samples(request: ClipRequest) -> None:
 def _choices(film: Any) -> ClipRequest:
     sources = {
         "digits": _("Bundled clip"),
-        "video": _("Video file"),
-        "pictures": _("Pictures"),
+        "video": _("Your film or picture"),
         "tracks": _("Tracked ASL sentence"),
         CAMERA: _("Camera"),
     }
@@ -106,15 +104,14 @@ def _choices(film: Any) -> ClipRequest:
     )
     if source == CAMERA:
         return ClipRequest(source=source)
-    recogniser = _pick_model("tracks" if source == "tracks" else "frames", own_film=source in ("video", "pictures"))
+    recogniser = _pick_model("tracks" if source == "tracks" else "frames", own_film=source == "video")
     if recogniser is None:
         return ClipRequest(source=source)
     if source in ("digits", "tracks"):
         clip = clip_source.bundled("tracks" if source == "tracks" else "frames", recogniser)
         return ClipRequest(source=source, recogniser=recogniser, clip=clip)
-    files = clip_source.upload_pictures() if source == "pictures" else [film] if film else []
-    clip_source.settings(source)
-    return ClipRequest(source=source, recogniser=recogniser, files=files)
+    clip_source.settings()
+    return ClipRequest(source=source, recogniser=recogniser, file=film)
 
 
 def _pick_model(front: str, *, own_film: bool) -> Recogniser | None:

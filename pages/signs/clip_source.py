@@ -1,14 +1,14 @@
-"""Clips to recognise: a bundled one, a film, pictures, or a tracked sentence."""
+"""Clips to recognise: a bundled one, a film or picture of the visitor's, or a tracked sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, cast
 
 import streamlit as st
 
-from core.messages import translate
+from core.messages import Refusal, translate
 from core.signs import samples, video
 from core.signs.own_clips import STORE
 from core.signs.recogniser import Recogniser
@@ -16,14 +16,14 @@ from core.signs.samples import ClipSample
 from core.signs.tracks import FPS, TrackSentence
 from core.signs.video import Fit, Footage, VideoError
 from core.vision.pictures import SUFFIXES as PICTURES
-from core.vision.pictures import PictureError
 from pages.shared import brought, controls, permissions, upload_caps, url_state
 from pages.shared.language import _, duration, number
 from pages.signs import cached_results
 from pages.signs.cached_results import Clip
 
 MAX_FILE_MB: Final = 200
-MAX_PICTURES: Final = 128
+HELD: Final = 4
+"""Frames that a single picture is held: the models saw signs held for several."""
 STOPPED: Final = "signs:stopped"
 READ: Final = "signs:read"
 """Session key of the films already decoded: (file, settings) -> footage."""
@@ -35,21 +35,25 @@ lists its file."""
 CHOSEN: Final = "signs:chosen"
 START: Final = "start"
 FIT: Final = "fit"
-HOLD: Final = "hold"
 
 
-def own(source: str, files: Sequence[Any], recogniser: Recogniser) -> Clip | None:
+def own(file: Any, recogniser: Recogniser) -> Clip | None:
     """The visitor's clip, as this model takes it; None where there is none or it cannot be read, after a notice or an error.
 
     The clip of a link stands in only where nothing was chosen: under the error of a file that failed, no earlier answer stays.
     """
-    if not files:
+    if file is None:
         return _linked(recogniser)
-    film = source == "video" and not files[0].name.lower().endswith(tuple(set(PICTURES) - set(video.SUFFIXES)))
-    clip = _film(files[0], recogniser) if film else _pictures(files, recogniser)
-    if clip is None:
+    still = file.name.lower().endswith(tuple(set(PICTURES) - set(video.SUFFIXES)))
+    try:
+        footage = _picture(file, recogniser) if still else _sampled(file, recogniser)
+    except Refusal as error:
+        controls.error_box(_("{file}: {why}.").format(file=file.name, why=translate(str(error))) if still else str(error))
+        footage = None
+    if footage is None:
         forget_clip()
-    return clip
+        return None
+    return _kept(file.name, footage)
 
 
 def forget_clip() -> None:
@@ -147,76 +151,36 @@ def upload_film(*, on_change: Callable[[], None]) -> Any:
     return state.get(OWN)
 
 
-def upload_pictures() -> Sequence[Any]:
-    """The picker of several pictures; the files."""
-    return upload_caps.file_uploader(
-        _("Pictures in the order of their names, one or more of each sign"),
-        type=list(PICTURES),
-        accept_multiple_files=True,
-        key="signs:pictures",
-        max_upload_size=50,
-        on_change=forget_clip,
-    )
-
-
-def settings(source: str) -> None:
-    """Ask what is read of a visitor's files."""
+def settings() -> None:
+    """Ask what is read of a visitor's file."""
     fits = {"crop": _("The middle square"), "pad": _("All of it, with black borders")}
-    if source == "video":
-        url_state.number_input(_("Start at (seconds)"), 0.0, 86_400.0, key=START, default=0.0, step=1.0)
-    else:
-        url_state.slider(
-            _("Frames that each picture is held"),
-            1,
-            16,
-            key=HOLD,
-            default=4,
-            help=_("The model saw signs held for several frames. Use 1 for the frames of a film."),
-        )
+    url_state.number_input(_("Start at (seconds)"), 0.0, 86_400.0, key=START, default=0.0, step=1.0)
     url_state.choice(st.segmented_control, _("Of the picture"), fits, key=FIT, required=True)
     st.caption(_("A file stays in this app's memory and goes nowhere else; its clip is opened by whoever has the link."))
-
-
-def _film(file: Any, recogniser: Recogniser) -> Clip | None:
-    start = float(st.session_state[START])
-    footage = _sampled(file, recogniser, start=start, fit=cast(Fit, st.session_state[FIT]))
-    return _kept(file.name, footage) if footage else None
-
-
-def _pictures(files: Sequence[Any], recogniser: Recogniser) -> Clip | None:
-    ordered = sorted(files, key=lambda file: str(file.name))[:MAX_PICTURES]
-    if len(files) > MAX_PICTURES:
-        controls.notice("stale", _("The first {count} pictures are read.").format(count=number(MAX_PICTURES)))
-    return _of_stills([(file.name, file) for file in ordered], recogniser)
-
-
-def _of_stills(files: Sequence[tuple[str, Any]], recogniser: Recogniser) -> Clip | None:
-    pictures, unread = [], []
-    for name, file in controls.counted(files, _("Decoding…")):
-        try:
-            pictures.append(brought.picture(file.getvalue(), name).rgb)
-        except PictureError as error:
-            unread.append(_("{file}: {why}.").format(file=name, why=translate(str(error))))
-    for sentence in unread:
-        controls.error_box(sentence, remedy=_("The others are read.") if pictures else "")
-    if not pictures:
-        return None
-    hold, fit = int(st.session_state.get(HOLD, 4)), cast(Fit, st.session_state[FIT])
-    try:
-        footage = video.of_pictures(pictures, size=recogniser.image_size, fps=recogniser.fps, hold=hold, fit=fit)
-    except VideoError as error:
-        controls.error_box(str(error))
-        return None
-    title = files[0][0] if len(files) == 1 else _("{count} pictures").format(count=number(len(pictures)))
-    return _kept(title, footage)
 
 
 # -- reading -------------------------------------------------------------------------------------------------------------------
 
 
-def _sampled(file: Any, recogniser: Recogniser, *, start: float, fit: Fit) -> Footage | None:
-    """A film's frames, decoded once per setting; None where that failed or was stopped, after saying so."""
+def _picture(file: Any, recogniser: Recogniser) -> Footage:
+    """A picture, held as a sign is.
+
+    Raises:
+        PictureError, VideoError: where it cannot be read.
+    """
+    picture = brought.picture(file.getvalue(), file.name).rgb
+    fit = cast(Fit, st.session_state[FIT])
+    return video.of_pictures([picture], size=recogniser.image_size, fps=recogniser.fps, hold=HELD, fit=fit)
+
+
+def _sampled(file: Any, recogniser: Recogniser) -> Footage | None:
+    """A film's frames, decoded once per setting; None where that was stopped, after saying so.
+
+    Raises:
+        VideoError: where it cannot be read.
+    """
     state = st.session_state
+    start, fit = float(state[START]), cast(Fit, state[FIT])
     key = (file.file_id, recogniser.image_size, recogniser.fps, start, fit)
     decoded: dict[Any, Footage] = state.setdefault(READ, {})
     if key in decoded:
@@ -237,10 +201,9 @@ def _sampled(file: Any, recogniser: Recogniser, *, start: float, fit: Fit) -> Fo
     try:
         size, fps = recogniser.image_size, recogniser.fps
         decoded[key] = brought.film(file.getvalue(), size=size, fps=fps, start=start, fit=fit, on_frame=tell)
-    except VideoError as error:
+    except VideoError:
         place.empty()
-        controls.error_box(str(error))
-        return None
+        raise
     place.empty()
     while len(decoded) > 3:
         decoded.pop(next(iter(decoded)))

@@ -42,7 +42,7 @@ def page() -> None:
     if recogniser is None:
         controls.notice("empty", _("No model of signs is there: whoever runs this server may train one (see the README)."))
         return
-    clip = asked.clip or clip_source.own(asked.source, asked.files, recogniser)
+    clip = asked.clip or clip_source.own(asked.file, recogniser)
     recognition = clip_and_model.read(recogniser, clip) if clip else None
     if clip is not None and recognition is not None:
         stage(recogniser, clip, recognition)

@@ -23,6 +23,7 @@ from core.signs.own_clips import STORE
 from core.signs.recogniser import ASL, DIGITS, HANDS, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.video import Footage, read_video
+from core.vision.pictures import png
 from pages.shared.kept_results import forget_all
 from pages.shared.navigation import ROOT
 from tests.core.signs.tiny import save_tiny
@@ -109,7 +110,7 @@ def test_the_truth_is_that_of_the_chosen_gloss():
 
 def test_samples_and_the_camera_are_a_press(monkeypatch):
     monkeypatch.setattr(HAND_FILES, "available", lambda: False)
-    app = opened(input="pictures")
+    app = opened(input="video")
     app.button(key="signs_sample_1").click().run()
     assert "".join(app.query_params["sample"]) == "digits_314" and "input" not in app.query_params
     app.button(key="signs_sample_2").click().run()
@@ -158,7 +159,7 @@ def test_a_link_to_an_upload_works_while_it_is_kept():
     assert stats(opened(input="video", file=key, sview="numbers"))["Frames"] == "12"
     gone = opened(input="video", file="0" * 12)
     assert "gone from memory" in gone.warning[0].value
-    nothing = opened(input="pictures")
+    nothing = opened(input="video")
     assert "nothing to read yet" in nothing.info[0].value
 
 
@@ -222,11 +223,9 @@ def test_a_start_after_the_end_takes_the_answer_away():
 def test_a_damaged_picture_takes_the_earlier_answer_away():
     app = opened(input="video", sview="numbers")
     film_uploader(app).upload("a.webm", film([grey(90, 64, 48)] * 20, kind="webm"), "video/webm").run()
-    app.segmented_control(key="input").set_value("pictures").run()
-    assert "Frames" not in stats(app)
-    app.file_uploader(key="signs:pictures").upload("2.png", b"no picture", "image/png").run()
-    assert "Frames" not in stats(app)
-    assert "The others are read" not in app.error[0].value
+    film_uploader(app).upload("2.png", b"no picture", "image/png").run()
+    assert "Frames" not in stats(app) and "file" not in app.query_params
+    assert "2.png: the file is not a picture that can be read here" in app.error[0].value
 
 
 def test_a_gloss_that_is_unsure_gets_no_place_in_the_answer(models):
@@ -242,19 +241,10 @@ def test_a_gloss_that_is_unsure_gets_no_place_in_the_answer(models):
     assert replace(seen, least_probability=0.5).greedy == ("2",)
 
 
-def test_pictures_become_a_clip():
-    import io
-
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.new("RGB", (50, 40), "gray").save(buffer, "PNG")
-    app = opened(input="pictures", hold="3", sview="numbers")
-    app.file_uploader(key="signs:pictures").upload("1.png", buffer.getvalue(), "image/png").run()
-    assert stats(app)["Frames"] == "3"
-    app.file_uploader(key="signs:pictures").upload("2.png", b"no picture", "image/png").run()
-    assert not app.exception
-    assert app.error
+def test_a_picture_is_a_clip_that_holds_it():
+    app = opened(input="video", sview="numbers")
+    film_uploader(app).upload("1.png", png(np.full((40, 50, 3), 90, np.uint8)), "image/png").run()
+    assert stats(app)["Frames"] == "4"
 
 
 def test_the_lab_takes_a_clips_probabilities():
@@ -276,7 +266,7 @@ def test_the_model_follows_the_source_until_the_reader_chooses_one(tmp_path: Pat
     monkeypatch.setattr(HAND_FILES, "available", lambda: True)
     app = opened()
     films, hands = "IIGA on pictures", "IIGA on points of the hand"
-    for source, best in (("digits", films), ("video", hands), ("pictures", hands), ("digits", films)):
+    for source, best in (("digits", films), ("video", hands), ("digits", films)):
         app.segmented_control(key="input").set_value(source).run()
         assert app.selectbox(key="model").options[0] == f"By the clip: {best}" and "model" not in app.query_params
     app.selectbox(key="model").set_value(DIGITS).run()
