@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from copy import deepcopy
-from functools import cache, wraps
+from functools import wraps
 from typing import Any, Final, Generic, Literal, ParamSpec, Protocol, TypeVar, cast
 
 import torch
@@ -51,7 +51,6 @@ class Placement(Generic[Network]):
         self._here, self.model, self.device = model, model, torch.device("cpu")
         self.failure: Failure = ""
         self._lock = threading.Lock()
-        self._made = cache(lambda make, device: self._place(make(self._here), device))
         wanted = device or best_device()
         if wanted.type != "cpu":
             try:
@@ -65,15 +64,6 @@ class Placement(Generic[Network]):
     def where(self) -> Literal["cpu", "gpu"]:
         """Kind of the device that computes now."""
         return "cpu" if self.device.type == "cpu" else "gpu"
-
-    def now(self, make: Callable[[Network], Answer]) -> Answer:
-        """A network made of the one that computes now, such as a folded one; made once for each device."""
-        return cast(Answer, self._made(make, self.device))
-
-    def _place(self, made: nn.Module, device: torch.device) -> nn.Module:
-        if made is self._here:
-            return self.model
-        return made if device.type == "cpu" else deepcopy(made).to(device)
 
     def run(self, compute: Callable[[], Answer]) -> Answer:
         """The answer of a computation that reads `model` and `device`; a second time, on the processor, where the device fails.

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from core import checkpoints
 from core.bench.ratio import Pair, Work
 from core.market.predictor import load_predictor
-from core.models.for_prediction import for_prediction
 from core.models.tlob import BTC, TLOB
 from core.models.vit import ViT, ViTConfig
 
@@ -35,7 +34,7 @@ def shipped() -> tuple[nn.Module, Tensor]:
     """The network that predicts, and a made-up window."""
     predictor = load_predictor()
     window = torch.randn(1, predictor.window, predictor.config.features, device=predictor.device)
-    return for_prediction(predictor.model), window
+    return predictor.model, window
 
 
 def one_window() -> Pair:

@@ -28,7 +28,6 @@ from core.market.calibration import CallRule, answers_of
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, input_names, transform
 from core.market.labels import LABEL_KINDS, SMOOTHING, Head, LabelKind, classify, momentum_move, smoothing_steps
 from core.messages import BadValue
-from core.models.for_prediction import for_prediction
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 from core.once import once
 
@@ -182,7 +181,6 @@ class Predictor:
             self.markets = {name: MarketCard.from_dict(name, entry) for name, entry in card["markets"].items()}
             self._check()
         self.placement = Placement(checkpoints.build_model(checkpoint, TLOB))
-        self.placement.now(for_prediction)  # the first answer would wait for it
         self._passes = SharedPasses(self._forward)
 
     def _check(self) -> None:
@@ -243,7 +241,7 @@ class Predictor:
 
     @torch.inference_mode()
     def _forward(self, inputs: Tensor) -> NDArray[np.float32]:
-        out = self.placement.now(for_prediction)(inputs)
+        out: Tensor = self.model(inputs)
         return out.reshape(len(inputs), len(self.heads), len(CLASSES)).float().cpu().numpy()
 
     @falls_back
@@ -276,7 +274,7 @@ class Predictor:
     @torch.inference_mode()
     def attention(self, window: FloatArray, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
         """One raw window (window, 40) -> probabilities (heads, 3), and attention weights (attention heads, n, n) by layer."""
-        logits, maps = self.placement.now(for_prediction)(self.inputs(window[None], market), return_attention=True)
+        logits, maps = self.model(self.inputs(window[None], market), return_attention=True)
         logits = logits.reshape(len(self.heads), len(CLASSES)).float().cpu().numpy()
         probabilities = np.stack([rule.probabilities(logits[i]) for i, rule in enumerate(market.rules)])
         return probabilities.astype(np.float32), {name: weights[0].cpu().numpy() for name, weights in maps.items()}

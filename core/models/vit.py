@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from core.messages import N_, BadValue, compose
 from core.models.config import AttentionConfig
 from core.nn import AttentionMaps, EncoderLayer, SinusoidalPositions
-from core.nn.plain import computes_plainly
 
 CLASSES = (
     N_("T-shirt/top"),
@@ -178,7 +177,7 @@ class ViT(nn.Module):
 
         Where nothing is trained, `CHUNK` images at a time.
         """
-        if torch.is_grad_enabled() or x.device.type != "cpu" or len(x) <= CHUNK or computes_plainly():
+        if torch.is_grad_enabled() or x.device.type != "cpu" or len(x) <= CHUNK:
             return self._read(self.tokens(x))
         return torch.cat([self._read(self.tokens(part)) for part in x.split(CHUNK)])
 
@@ -188,9 +187,8 @@ class ViT(nn.Module):
 
     def _read(self, tokens: Tensor) -> Tensor:
         """(batch, n, width) -> (batch, width): the last layer works out the class token alone, the only one that is read."""
-        last = None if computes_plainly() else self.layers[-1]
         for layer in self.layers:
-            tokens, _ = layer(tokens, first=1 if layer is last else None)
+            tokens, _ = layer(tokens, first=1 if layer is self.layers[-1] else None)
         return tokens[:, 0]
 
     @overload

@@ -77,16 +77,6 @@ class MultiHeadAttention(nn.Module):
         self.v = nn.Linear(width, inner)
         self.out = nn.Linear(inner, width)
 
-    def predict(self, x: Tensor, *, first: int | None = None) -> Tensor:
-        """Self-attention as `forward`'s, for prediction: by functions, since calls of modules take long beside a small input.
-
-        With `first`, only so many first tokens come out; each of them still looks at all.
-        """
-        k, v = (self.split_heads(F.linear(x, one.weight, one.bias)) for one in (self.k, self.v))
-        q = self.split_heads(F.linear(x if first is None else x[:, :first], self.q.weight, self.q.bias))
-        y, _ = scaled_dot_product_attention(q, k, v)
-        return F.linear(y.transpose(1, 2).flatten(2), self.out.weight, self.out.bias)  # (batch, n, inner) -> (batch, n, width)
-
     def split_heads(self, x: Tensor) -> Tensor:
         """(batch, length, heads * d_k) -> (batch, heads, length, d_k)."""
         # (batch, length, heads * d_k) -> (batch, length, heads, d_k), d_k named since no -1 can be worked out of an empty batch

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from core.nn.attention import MultiHeadAttention
 from core.nn.feed_forward import Activation, FeedForward
-from core.nn.plain import computes_plainly
 
 
 class EncoderLayer(nn.Module):
@@ -53,8 +50,6 @@ class EncoderLayer(nn.Module):
         The mask is True where a query may look, broadcastable to (batch, heads, n, n). With `first`, only so many first tokens
         come out, and the weights have as many rows and the mask must too: each of these tokens still looks at all.
         """
-        if self._predicts(x) and mask is None and not return_attention:
-            return self._prediction(x, first), None
         keys = self.norm1(x) if self.pre_norm else x
         attended, weights = self.attention(
             keys if first is None else keys[:, :first], keys, mask=mask, return_attention=return_attention
@@ -64,16 +59,3 @@ class EncoderLayer(nn.Module):
             return x + self.dropout(self.feed_forward(self.norm2(x))), weights
         x = self.norm1(x)
         return self.norm2(x + self.dropout(self.feed_forward(x))), weights
-
-    def _predicts(self, x: Tensor) -> bool:
-        """Tells whether `_prediction` may take the place of `forward`."""
-        return not (torch.is_grad_enabled() or self.training or self.pre_norm or x.device.type != "cpu" or computes_plainly())
-
-    def _prediction(self, x: Tensor, first: int | None) -> Tensor:
-        """The same by plain functions: with one image, calls of modules would take up to a quarter of the time."""
-        f, n1, n2 = self.feed_forward, self.norm1, self.norm2
-        y = self.attention.predict(x, first=first)
-        x = x if first is None else x[:, :first]
-        x = F.layer_norm(y.add_(x), n1.normalized_shape, n1.weight, n1.bias, n1.eps)
-        y = F.linear(f.activation(F.linear(x, f.fc1.weight, f.fc1.bias)), f.fc2.weight, f.fc2.bias)
-        return F.layer_norm(y.add_(x), n2.normalized_shape, n2.weight, n2.bias, n2.eps)

@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,8 +20,7 @@ from torch import Tensor
 from core import checkpoints
 from core.device import Placement, falls_back, use_one_thread
 from core.messages import BadValue, compose
-from core.models.for_prediction import for_prediction
-from core.models.iiga import IIGA, IIGAConfig
+from core.models.iiga import IIGA, IIGAConfig, folded_iiga
 from core.nn import AttentionMaps
 from core.signs import examples
 from core.signs.decoding import beam_search, confident, gloss_spans, greedy, sharpened
@@ -76,7 +75,7 @@ class Recogniser:
                 count=len(self.vocabulary) - 1,
                 needed=self.config.vocabulary - 1,
             )
-        self.placement = Placement(checkpoints.build_model(checkpoint, IIGA))
+        self.placement = Placement(folded_iiga(checkpoints.build_model(checkpoint, IIGA)))
         self._lock = threading.Lock()  # the finder is not for several threads at once
         self._finder: Finder | None = None
         self._followed: OrderedDict[str, HandTracks] = OrderedDict()  # by the frames' digest, the latest last
@@ -265,8 +264,7 @@ class Recogniser:
         """(1, T', ...) of `inputs` -> (1, T', D), what attention reads; both on the processor."""
         # 64 pictures at a time bound the memory; the convolutions over tracks need the whole clip
         parts = inputs.split(64, dim=1) if self.config.front == "frames" else (inputs,)
-        folded = cast(IIGA, self.placement.now(for_prediction))
-        return torch.cat([folded.encode(part.to(self.placement.device)).cpu() for part in parts], dim=1)
+        return torch.cat([self.model.encode(part.to(self.placement.device)).cpu() for part in parts], dim=1)
 
     @falls_back
     def attend(self, encoded: Tensor) -> tuple[Tensor, AttentionMaps]:

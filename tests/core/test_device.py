@@ -113,19 +113,11 @@ def failing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
     def fail(_part: object, _given: object) -> None:
         raise FAILURES[kind]
 
-    def spoilt(model: torch.nn.Module) -> torch.nn.Module:
-        for part in model.modules():
-            part.register_forward_pre_hook(fail)
-        return model
-
     class Spoilt(Placement[Any]):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
-            spoilt(self.model)
-
-        def _place(self, made: torch.nn.Module, where: torch.device) -> torch.nn.Module:
-            placed = super()._place(made, where)
-            return placed if where.type == "cpu" else spoilt(placed)
+            for part in self.model.modules():
+                part.register_forward_pre_hook(fail)
 
     for module in MODULES:
         monkeypatch.setattr(f"{module}.Placement", Spoilt)

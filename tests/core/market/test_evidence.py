@@ -78,9 +78,7 @@ def test_every_method_speaks_of_every_moment_of_a_real_window() -> None:
     assert set(found.importance) == set(METHODS)
     assert all(values.shape == (predictor.window,) for values in found.importance.values())
     with torch.no_grad():
-        assert float(found.function(found.inputs[None])) == pytest.approx(
-            float(probabilities[0, 1]), abs=1e-5
-        )  # the folded network and the trained one
+        assert float(found.function(found.inputs[None])) == pytest.approx(float(probabilities[0, 1]), abs=1e-5)
     last = [weights for name, weights in maps.items() if name.startswith("time-to-time")][-1]
     np.testing.assert_allclose(found.importance["attention"], last.mean(axis=0)[-1], atol=1e-6)
     assert found.importance["rollout"].sum() == pytest.approx(1)
@@ -103,7 +101,7 @@ def test_the_call_without_moments_is_that_of_the_inputs_at_their_mean() -> None:
     inputs = predictor.inputs(levels[None], entry)
     inputs[:, 100:] = inputs.mean(dim=1, keepdim=True)
     with torch.no_grad():
-        logits = predictor.model(inputs).reshape(len(predictor.heads), 3).numpy()  # not folded
+        logits = predictor.model(inputs).reshape(len(predictor.heads), 3).numpy()
     expected = [rule.probabilities(logits[i]) for i, rule in enumerate(entry.rules)]
     np.testing.assert_allclose(probabilities[1], expected, atol=1e-5)
 

@@ -134,11 +134,3 @@ def test_a_wider_inside_keeps_the_width_outside(random: torch.Generator) -> None
 def test_heads_that_do_not_divide_the_width_are_refused() -> None:
     with pytest.raises(ValueError, match="width 10 is not divisible by 3 heads"):
         MultiHeadAttention(10, 3)
-
-
-@pytest.mark.parametrize("first", [None, 1, 3])
-def test_prediction_by_functions_is_what_the_modules_say(random: torch.Generator, first: int | None) -> None:
-    ours = MultiHeadAttention(12, 3, inner=18).double().eval()
-    x = torch.randn(4, 6, 12, generator=random, dtype=torch.float64)
-    expected, _ = ours(x[:, :first], x)
-    torch.testing.assert_close(ours.predict(x, first=first), expected, atol=1e-12, rtol=0)

@@ -1,32 +1,26 @@
-"""Encoder layers say in prediction what they say in training."""
+"""Encoder layers equal PyTorch's, and an answer that works out one token equals the whole pass's."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from core.models.vit import ViT, ViTConfig
 from core.nn import EncoderLayer, causal_mask
-from core.nn.plain import SWITCH
 
 SMALL = ViTConfig(width=24, heads=3, layers=3, hidden=40)
 
 
 @pytest.mark.parametrize("count", [1, 20])
 @torch.inference_mode()
-def test_predictions_equal_the_plain_networks(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_works_out_the_class_token_alone_and_is_the_same(count: int) -> None:
     torch.manual_seed(0)
     model = ViT(SMALL).double().eval()
     for value in model.parameters():
         value.add_(torch.randn_like(value), alpha=0.2)
     x = torch.randn(count, 1, 28, 28, dtype=torch.float64)
-    found, (_, maps) = model(x), model(x, return_attention=True)
-    monkeypatch.setenv(SWITCH, "1")
-    expected, expected_maps = model(x, return_attention=True)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
-    for name, weights in maps.items():
-        torch.testing.assert_close(weights, expected_maps[name], rtol=0, atol=1e-10)
+    torch.testing.assert_close(model(x), model(x, return_attention=True)[0], rtol=0, atol=1e-10)
 
 
 def layer_and_twin(pre_norm: bool) -> tuple[EncoderLayer, nn.TransformerEncoderLayer]:
@@ -60,35 +54,13 @@ def test_a_layer_equals_torchs(pre_norm: bool, masked: bool) -> None:
     x = torch.randn(2, 5, 12, dtype=torch.float64)
     mask = causal_mask(5) if masked else None
     expected = twin(x, src_mask=None if mask is None else ~mask)
-    for grad in (True, False):  # predictions take another way
-        with torch.set_grad_enabled(grad):
-            found, nothing = ours(x, mask=mask)
-            torch.testing.assert_close(found, expected, atol=1e-10, rtol=0)
-            shown, weights = ours(x, mask=mask, return_attention=True)
-            torch.testing.assert_close(shown, expected, atol=1e-10, rtol=0)
-            assert nothing is None and weights is not None and weights.shape == (2, 3, 5, 5)
-            few, _ = ours(x, mask=None if mask is None else mask[:2], first=2)
-            torch.testing.assert_close(few, expected[:, :2], atol=1e-10, rtol=0)
-
-
-def test_predictions_of_a_post_norm_layer_are_by_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bool] = []
-
-    def prediction(self: EncoderLayer, x: Tensor, first: int | None) -> Tensor:
-        taken.append(True)
-        return x
-
-    monkeypatch.setattr(EncoderLayer, "_prediction", prediction)
-
-    def way(pre_norm: bool = False, train: bool = False, grad: bool = False) -> bool:
-        taken.clear()
-        with torch.set_grad_enabled(grad):
-            layer_and_twin(pre_norm)[0].train(train)(torch.zeros(1, 2, 12, dtype=torch.float64))
-        return bool(taken)
-
-    assert way() and not way(pre_norm=True) and not way(train=True) and not way(grad=True)
-    monkeypatch.setenv(SWITCH, "1")
-    assert not way()
+    found, nothing = ours(x, mask=mask)
+    torch.testing.assert_close(found, expected, atol=1e-10, rtol=0)
+    shown, weights = ours(x, mask=mask, return_attention=True)
+    torch.testing.assert_close(shown, expected, atol=1e-10, rtol=0)
+    assert nothing is None and weights is not None and weights.shape == (2, 3, 5, 5)
+    few, _ = ours(x, mask=None if mask is None else mask[:2], first=2)
+    torch.testing.assert_close(few, expected[:, :2], atol=1e-10, rtol=0)
 
 
 def test_a_layer_begins_with_half_of_the_usual_size() -> None:
