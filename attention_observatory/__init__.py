@@ -1,8 +1,10 @@
 """Attention Observatory as a library, and its installed command.
 
-`from attention_observatory import predict_book, classify_photo, read_signs, read_words, capture, AttentionScene, attention_view,
-export_onnx, load, HubCheckpoint`. The first of these names to be used imports
-the models, so that the command starts without them.
+    from attention_observatory import predict_book
+
+    print(predict_book("book.parquet"))
+
+The first public name to be used imports the models, so that the command starts without them.
 """
 
 from __future__ import annotations

@@ -72,8 +72,11 @@ class BookPrediction:
     """TLOB's answer to the last rows of an order book.
 
     Attributes:
-        market: the card's entry that was used. time: of the newest row, UTC.
-        heads: (label, steps ahead) of each answer. probabilities: (heads, 3) of DOWN, STATIONARY and UP. calls: one a head.
+        market: the card's entry that was used.
+        time: of the newest row, UTC.
+        heads: (label, steps ahead) of each answer.
+        probabilities: (heads, 3) of DOWN, STATIONARY and UP.
+        calls: one a head.
     """
 
     market: str
@@ -110,9 +113,11 @@ class PhotoAnswer:
     """The garment in a photograph.
 
     Attributes:
-        name: the likeliest kind. probability: its own, with "none" among the answers. unsure: whether "none" is likelier than all
-            kinds together.
-        probabilities: kind, and "none" for none of them -> probability, the likeliest first. model: the checkpoint that answered.
+        name: the likeliest kind.
+        probability: its own, with "none" among the answers.
+        unsure: whether "none" is likelier than all kinds together.
+        probabilities: kind, and "none" for none of them -> probability, the likeliest first.
+        model: the checkpoint that answered.
         done: what was done to the file's pixels to see what a browser shows, a clause each.
     """
 
@@ -146,9 +151,14 @@ class SignReading:
     """The glosses read in a film.
 
     Attributes:
-        glosses: the sentence. spans: (gloss, begin, end) in seconds. unsure: glosses left out, with their probability.
-        seconds: (T,) of the model's frames. probabilities: (T, V). names: one a label, the blank first.
-        model: the checkpoint that read. complete: whether the film was read to its end, and was sound.
+        glosses: the sentence.
+        spans: (gloss, begin, end) in seconds.
+        unsure: glosses left out, with their probability.
+        seconds: (T,) of the model's frames.
+        probabilities: (T, V).
+        names: one a label, the blank first.
+        model: the checkpoint that read.
+        complete: whether the film was read to its end, and was sound.
         done: what was done to the film's pictures to see what a browser shows, a clause each.
     """
 
@@ -184,7 +194,8 @@ def load(name: str) -> Predictor | Classifier | Recogniser:
     """A checkpoint by name, ready to answer: a shipped one ("tlob", "vit", "iiga_digits"), or one of the Hub ("OWNER/NAME").
 
     Raises:
-        CheckpointError: where there is none of this name. ValueError: for a model of the lecture alone.
+        CheckpointError: where there is none of this name.
+        ValueError: for a model of the lecture alone.
     """
     if "/" in name:
         with of_extra("hub"):
@@ -292,12 +303,14 @@ def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, start: fl
 
     Args:
         film: a video's file or its bytes; an array (T, height, width, 3) uint8; or tracked hands (T, 6), pixels.
-        fps: frames a second of an array, the model's own where left out. start: seconds into a film.
+        fps: frames a second of an array, the model's own where left out.
+        start: seconds into a film.
         checkpoint: where left out the one on landmarks of hands for films, `iiga_digits` where its models are not set up,
             and the one on tracks for tracks.
 
     Raises:
-        VideoError: for a file that is no film. ValueError: for an array of another shape.
+        VideoError: for a file that is no film.
+        ValueError: for an array of another shape.
     """
     tracks = isinstance(film, np.ndarray) and film.ndim == 2
     name = checkpoint or ("iiga_asl" if tracks else HANDS if HAND_FILES.available() else DIGITS)
@@ -343,7 +356,8 @@ def read_words(text: str) -> ReadSentence:
     """MiniLM's reading of a sentence: `tokens`, `weights` (layers, heads, n, n) and a `vector`; its `scene()` draws itself.
 
     Raises:
-        MissingModels: where `make words` has not been run. BadValue: for an empty or too long sentence.
+        MissingModels: where `make words` has not been run.
+        BadValue: for an empty or too long sentence.
     """
     with of_extra("words"):
         return sentence_reader().read(text)
@@ -353,7 +367,8 @@ def export_onnx(name: str, path: File) -> list[str]:
     """Write a shipped checkpoint as an ONNX file; returns the names of its outputs, the logits and each attention map.
 
     Raises:
-        CheckpointError: where there is none of this name. BadValue: for one that does not read one input.
+        CheckpointError: where there is none of this name.
+        BadValue: for one that does not read one input.
     """
     from core.onnx_file import export
 

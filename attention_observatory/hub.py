@@ -30,10 +30,14 @@ USES: Final = {
 
 
 class HubCheckpoint(ModelHubMixin, library_name=LIBRARY):
-    """A checkpoint as the Hub keeps it; `checkpoint()` reads it, `attention_observatory.load("OWNER/NAME")` makes it answer.
+    """A checkpoint as the Hub keeps it: `load("OWNER/NAME")` makes it answer.
+
+    Methods of huggingface_hub's mixin: `push_to_hub("OWNER/NAME", private=True)`, `from_pretrained("OWNER/NAME")`,
+    `save_pretrained("FOLDER")`, with the options that it documents.
 
     Args:
-        card: the entries of its card. weights: its file of tensors.
+        card: the entries of its card.
+        weights: its file of tensors.
     """
 
     def __init__(self, card: dict[str, Any], weights: Path) -> None:

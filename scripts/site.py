@@ -17,6 +17,7 @@ from typing import Any, Final
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
+import attention_observatory
 from core.lecture.equations import DOCUMENTS, Equation, equations
 from pages.shared.assets import KATEX, STREAMLIT
 
@@ -53,7 +54,7 @@ for (const one of document.querySelectorAll(".equation"))
 """
 NAV: Final[list[dict[str, Any]]] = [
     {"Attention Observatory": "index.md"},
-    {"Use": ["cli.md", "recordings.md", "scoring_and_training.md", "evaluate_json.md"]},
+    {"Use": ["cli.md", "reference.md", "recordings.md", "scoring_and_training.md", "evaluate_json.md"]},
     {"Results": ["results.md", "value.md", "market_models.md", "lab/market_models.md", "lab/shared_training.md"]},
     {"Lecture": ["equations.md", "ecuaciones.md", "glossary.md", "sources.md"]},
     {"Run it for others": ["deploy.md", "performance.md", "faults.md"]},
@@ -76,6 +77,16 @@ def pages(folder: Path) -> None:
         file.write_text(_linked(text, deeper=file.parent != folder), encoding="utf-8")
     for language, name in EQUATIONS.items():
         (folder / name).write_text(equation_page(language), encoding="utf-8")
+    (folder / "reference.md").write_text(reference_page(), encoding="utf-8")
+
+
+def reference_page() -> str:
+    """The public names of the library, each described where it is defined."""
+    parts = ["# Python reference", attention_observatory.__doc__ or ""]
+    public = {name: getattr(attention_observatory, name) for name in attention_observatory.__all__}
+    for name, found in sorted(public.items(), key=lambda one: isinstance(one[1], type)):  # functions first
+        parts.append(f"::: {found.__module__}.{found.__qualname__}\n    options:\n      heading: {name}\n      toc_label: {name}")
+    return "\n\n".join(parts) + "\n"
 
 
 def _linked(text: str, *, deeper: bool) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 
 import pytest
 from mkdocs.exceptions import Abort
 
+import attention_observatory
 from core.lecture.equations import equations
 from scripts import site
 
@@ -17,6 +20,13 @@ def test_the_site_is_whole_and_asks_no_other_server(tmp_path: Path) -> None:
         page = (tmp_path / Path(name).stem / "index.html").read_text(encoding="utf-8")
         assert page.count('class="equation"') == len(equations()) and all(one.title[language] in page for one in equations())
         assert (tmp_path / Path(name).stem / "../assets/katex.js").exists() and "../assets/katex.js" in page
+    reference = (tmp_path / "reference" / "index.html").read_text(encoding="utf-8")
+    for name in attention_observatory.__all__:
+        found = getattr(attention_observatory, name)
+        section = reference.partition(f'<h2 id="{found.__module__}.{found.__qualname__}"')[2].partition("<h2 ")[0]
+        assert f" {name}" in re.sub(r"<[^>]+>", " ", section), name
+        if inspect.isfunction(found):
+            assert all(parameter in section for parameter in inspect.signature(found).parameters), name
     for page in tmp_path.rglob("index.html"):
         text = page.read_text(encoding="utf-8")
         assert 'src="http' not in text and '<link href="http' not in text

@@ -116,7 +116,8 @@ class PictureStage:
     """A picture, cut into patches row by row.
 
     Attributes:
-        pixels: (height, width, 3) or (height, width), uint8. grid: rows and columns of patches.
+        pixels: (height, width, 3) or (height, width), uint8.
+        grid: rows and columns of patches.
         extra: names of the tokens before the patches, such as a class token.
     """
 
@@ -148,8 +149,10 @@ class FilmStage:
     """Frames of a film.
 
     Attributes:
-        frames: (n, height, width, 3), uint8. seconds: (n,), when each begins.
-        said: what is read, each with its first and last frame; written beside the frame in play. notes: (n,), under that.
+        frames: (n, height, width, 3), uint8.
+        seconds: (n,), when each begins.
+        said: what is read, each with its first and last frame; written beside the frame in play.
+        notes: (n,), under that.
         decimal: sign between seconds and their hundredths.
         rests: (n,), number of the measure, from 0, that lights the stage at rest while a frame is in play; the first where empty.
     """
@@ -194,7 +197,8 @@ class WordStage:
     """Tokens of a text, and the answer where one is written symbol by symbol.
 
     Attributes:
-        words: as the model reads them. joined: whether each continues the word before it, for drawing.
+        words: as the model reads them.
+        joined: whether each continues the word before it, for drawing.
         answer: symbols that the model writes, each of which looks at the words or at those before it; the begin sign first.
     """
 
@@ -220,7 +224,9 @@ class GridStage:
     """Any tokens as cells, row by row.
 
     Attributes:
-        names: of the tokens. columns: cells a row. keys: names of what is looked at, where it is not the same tokens.
+        names: of the tokens.
+        columns: cells a row.
+        keys: names of what is looked at, where it is not the same tokens.
     """
 
     name: ClassVar[str] = "grid"
@@ -246,7 +252,8 @@ class LayerMaps:
     """Maps of one layer.
 
     Attributes:
-        name: as the model names it. weights: (heads, queries, keys), rows summing to 1; changed to float16 alone.
+        name: as the model names it.
+        weights: (heads, queries, keys), rows summing to 1; changed to float16 alone.
         kind: the kind of the stage's tokens that are looked at; the first kind of the stage where empty.
         of: the kind of the tokens that look, where it is another one.
         formula: id of `core.lecture.equations` that says what the weights are, where they are in code and which test has them.
@@ -264,11 +271,13 @@ class AttentionScene:
     """Everything that the view shows.
 
     Attributes:
-        stage: what the model read. layers: first layer first.
+        stage: what the model read.
+        layers: first layer first.
         start: the token that is chosen at first; the last one where None.
         measures: shares of the answer by name, (n,) over the first kind of tokens, or (n, inputs) over a book's moments.
             The first one lights the stage at rest.
-        answer: what the model answers, in words. titles: names of layers and measures for readers.
+        answer: what the model answers, in words.
+        titles: names of layers and measures for readers.
         rolled: whether the rollout of each kind's layers is a square of its own.
         choice: layer, head and token that a link names, as the view writes them.
 

@@ -32,9 +32,11 @@ class ReadSentence:
     """A sentence and what MiniLM made of it.
 
     Attributes:
-        text: as it was given. tokens: n pieces of words in WordPiece's spelling, "##" before those that continue a word.
+        text: as it was given.
+        tokens: n pieces of words in WordPiece's spelling, "##" before those that continue a word.
         spans: of each piece in the text, characters; (0, 0) of [CLS] and [SEP].
-        weights: (layers, heads, n, n), rows summing to 1. vector: (width,), the mean of all pieces' vectors, of length 1.
+        weights: (layers, heads, n, n), rows summing to 1.
+        vector: (width,), the mean of all pieces' vectors, of length 1.
         vectors: (n, width), of the pieces, after the last layer.
     """
 
