@@ -151,7 +151,7 @@ def _fold(into: Padded, weights: dict[str, Tensor], convolution: str, norm: str)
 class Lessons:
     """A larger network's knowledge of the photographs: a row for each to train on, in the order in which the files are read.
 
-    That teacher reads colour at a higher resolution than the CCT ever sees (docs/results.md).
+    That teacher reads colour at a higher resolution than the CCT ever sees. `scripts/photograph_teacher.py` writes the file.
 
     Attributes:
         shares: (n, kinds), probabilities by a teacher that was fitted without the photograph.
@@ -491,7 +491,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
         help=f"begin with the convolutions of EfficientNet-Lite0: the .pth file of {PACKAGE}",
     )
     p.add_argument("--start", type=Path, default=None, help="begin with this card's weights, a CCT's, or a run's state")
-    p.add_argument("--teacher", type=Path, default=None, metavar="FILE", help="a teacher's shares and features (.npz)")
+    p.add_argument("--teacher", type=Path, default=None, metavar="FILE", help="of scripts/photograph_teacher.py")
 
 
 def _run(o: argparse.Namespace, files: PhotographFiles) -> Path:
