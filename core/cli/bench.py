@@ -13,18 +13,22 @@ import torch
 from tqdm import tqdm
 
 from core.bench.benchmarks import BENCHMARKS, selected
-from core.cli import options
+from core.cli.options import JSON
+from core.training.recipe import add_rows
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     p.add_argument("--only", nargs="+", metavar="NAME", choices=list(BENCHMARKS), help=f"some of: {', '.join(BENCHMARKS)}")
-    p.add_argument("--quick", action="store_true", help="only those that take little time, half a second each")
-    p.add_argument("--seconds", type=float, default=None, help="time spent on each comparison: 3 where left out")
-    p.add_argument("--threads", type=int, default=1, help="of the processor; the app predicts on one")
-    p.add_argument("--against", type=Path, metavar="BASE.json", help="an earlier run's JSON: prints its ratios beside")
-    p.add_argument("--cuda", action="store_true", help="what a CUDA device makes of the networks, beside its own peak")
-    options.add_json(p)
+    add_rows(
+        p,
+        ("quick", False, "only those that take little time, half a second each"),
+        ("seconds", float, "time spent on each comparison: 3 where left out"),
+        ("threads", 1, "of the processor; the app predicts on one"),
+        ("against", Path, "an earlier run's JSON: prints its ratios beside"),
+        ("cuda", False, "what a CUDA device makes of the networks, beside its own peak"),
+        JSON,
+    )
     p.set_defaults(run=lambda o: (_run_cuda if o.cuda else _run)(o))
 
 

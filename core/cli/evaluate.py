@@ -17,6 +17,7 @@ from core.market.predictor import DEFAULT
 from core.training.cct import VALIDATION_SPLIT
 from core.training.iiga import is_photos
 from core.training.progress import counting_bar
+from core.training.recipe import add_rows
 from core.training.vit import evaluate, fetch_missing, validation_part
 from core.vision.classifier import DEFAULT as VIT
 from core.vision.classifier import Classifier, classifier_names, default_name, load_classifier
@@ -36,33 +37,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         description="Score TLOB beside the naive rules. Label thresholds, constants and call rules are the card's. "
         "Files that the card was trained on are scored on their test part alone, others whole.",
     )
-    p.add_argument(
-        "--data",
-        nargs="+",
-        required=True,
-        type=Path,
-        metavar="FILE_OR_FOLDER",
-        help="Parquet or CSV files, or folders; of several recordings the mean is given",
-    )
-    p.add_argument("--horizon", type=int, default=None, help="steps ahead; the label's first on the card where left out")
-    p.add_argument("--label", choices=LABEL_KINDS, default=None, help="forward where left out, if the card has it")
+    data = "Parquet or CSV files, or folders; of several recordings the mean is given"
+    p.add_argument("--data", nargs="+", required=True, type=Path, metavar="FILE_OR_FOLDER", help=data)
+    p.add_argument("--label", choices=LABEL_KINDS, help="forward where left out, if the card has it")
     options.add_checkpoint_input(p, default=DEFAULT)
-    p.add_argument("--market", default=None, help="entry of the card to use; recognised from the files' names where left out")
     p.add_argument("--part", choices=("auto", "test", "all"), default="auto", help="score the last 20 %% or everything")
-    p.add_argument(
-        "--adaptive",
-        action="store_true",
-        help="recalibrate the probabilities from the file's own past, and score after the first 1,000 outcomes (docs/value.md); "
-        "files of one market are then one recording",
+    thresholds = "with --adaptive: label thresholds from the card, or from the file's own first quarter hour"
+    p.add_argument("--thresholds", choices=("card", "past"), default="card", help=thresholds)
+    adaptive = (
+        "recalibrate the probabilities from the file's own past, and score after the first 1,000 outcomes (docs/value.md); files "
+        "of one market are then one recording"
     )
-    p.add_argument(
-        "--thresholds",
-        choices=("card", "past"),
-        default="card",
-        help="with --adaptive: label thresholds from the card, or from the file's own first quarter hour",
+    add_rows(
+        p,
+        ("horizon", int, "steps ahead; the label's first on the card where left out"),
+        ("market", str, "entry of the card to use; recognised from the files' names where left out"),
+        ("adaptive", False, adaptive),
+        options.JSON,
     )
     evaluate_recordings.add_options(p)
-    options.add_json(p)
     p.set_defaults(run=_run_tlob)
     _add_vit(models)
     _add_iiga(models)
@@ -81,21 +74,11 @@ def _add_vit(models: Any) -> None:
         description="Score the ViT with the temperature and the threshold of its card: on the 10,000 test images of a folder of "
         "IDX files, or on the photographs of a folder of Parquet files with the columns file, kind and jpeg.",
     )
-    p.add_argument(
-        "--data",
-        required=True,
-        type=Path,
-        metavar="DIR",
-        help="folder or file of photographs (Parquet), or folder of the IDX files, which are fetched where missing",
-    )
-    p.add_argument(
-        "--split",
-        default=None,
-        help="the Parquet file of this name, all where left out; "
-        f"{VALIDATION_SPLIT} of IDX files: the images that trainings hold out",
-    )
+    data = "folder or file of photographs (Parquet), or folder of the IDX files, which are fetched where missing"
+    p.add_argument("--data", required=True, type=Path, metavar="DIR", help=data)
     options.add_checkpoint_input(p, default=None, note=f"; {VIT} for IDX files, the one that answers uploads for photographs")
-    options.add_json(p)
+    split = f"the Parquet file of this name, all where left out; {VALIDATION_SPLIT} of IDX files: the images held out of training"
+    add_rows(p, ("split", str, split), options.JSON)
     p.set_defaults(run=_run_vit)
 
 
@@ -162,38 +145,23 @@ def _add_iiga(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "of real photos. A folder with hands_condensed.csv holds tracked sentences.",
     )
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="a folder of photos or of tracked sentences")
-    p.add_argument(
-        "--split",
-        default=None,
-        help="part of the folder: all photos, or the test sentences, where left out; "
-        f"{HELD_OUT} is what training holds out: of photos the dev signers, of tracked sentences the test sentences",
-    )
     options.add_checkpoint_input(p, default=None, note="; the shipped one for this kind where left out")
-    p.add_argument(
-        "--clips", type=int, default=None, help="clips put together from photos, 500 where left out (of landmarks 100)"
+    split = (
+        f"part of the folder: all photos, or the test sentences, where left out; {HELD_OUT} is what training holds out: "
+        "of photos the dev signers, of tracked sentences the test sentences"
     )
-    p.add_argument("--hard", action="store_true", help="clips as varied as those that the model learnt from")
-    p.add_argument(
-        "--frame",
-        type=float,
-        default=None,
-        metavar="SHARE",
-        help="side of the hand's photo as a share of the frame's height, placed anywhere in it; about 0.8 to 1.2 where left out",
+    frame = "side of the hand's photo as a share of the frame's height, placed anywhere in it; about 0.8 to 1.2 where left out"
+    add_rows(
+        p,
+        ("split", str, split),
+        ("clips", int, "clips put together from photos, 500 where left out (of landmarks 100)"),
+        ("hard", False, "clips as varied as those that the model learnt from"),
+        ("frame", float, frame),
+        ("tilt", float, "degrees that the hand is tilted up to, either way"),
+        ("backgrounds", Path, "lay the hands over this folder's pictures, each clip over one"),
+        ("empty", False, "films of the backgrounds without a hand, 30 where --clips is left out: count glosses"),
+        options.JSON,
     )
-    p.add_argument("--tilt", type=float, default=None, metavar="DEGREES", help="the hand is tilted up to so far either way")
-    p.add_argument(
-        "--backgrounds",
-        type=Path,
-        default=None,
-        metavar="DIR",
-        help="lay the hands over this folder's pictures, each clip over one",
-    )
-    p.add_argument(
-        "--empty",
-        action="store_true",
-        help="films of the backgrounds without a hand, 30 where --clips is left out: count glosses",
-    )
-    options.add_json(p)
     p.set_defaults(run=run)
 
 

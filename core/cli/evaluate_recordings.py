@@ -14,7 +14,6 @@ from typing import Any
 import pandas as pd
 
 from core import checkpoints
-from core.cli import options
 from core.device import use_one_thread
 from core.market.answers import report as reports
 from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
@@ -28,6 +27,7 @@ from core.market.predictor import load_predictor
 from core.messages import BadValue, compose
 from core.parallel import each
 from core.training.progress import EVERY_S, counting_bar, write_values
+from core.training.recipe import add_rows
 
 ROWS_PER_REPORT = 5
 """Scores with fewer rows than so many times the horizon mean nothing and are refused."""
@@ -36,10 +36,14 @@ ROWS_PER_REPORT = 5
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options for a folder of recordings."""
     p.add_argument("--beside", nargs="+", default=[], metavar="NAME", help="other checkpoints on the same rows")
-    p.add_argument("--every", type=int, default=1, help="score every so many-th row")
-    p.add_argument("--out", type=Path, default=None, help="write report.json and the tables here")
-    p.add_argument("--progress", type=Path, default=None, help="keep a JSON file up to date with how far it is")
-    options.add_ray(p)
+    add_rows(
+        p,
+        ("every", 1, "score every so many-th row"),
+        ("out", Path, "write report.json and the tables here"),
+        ("progress", Path, "keep a JSON file up to date with how far it is"),
+    )
+    ray = "spread the recordings over the Ray cluster at this address; over this machine's cores without one"
+    p.add_argument("--ray", nargs="?", const="local", metavar="ADDRESS", help=ray)
 
 
 def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:

@@ -14,7 +14,7 @@ from core.device import use_one_thread
 from core.explain import faithfulness
 from core.explain.faithfulness import Evidence, deletion_curves, to_dict
 from core.models import MODELS
-from core.training.recipe import MADE, add_overwrite
+from core.training.recipe import MADE, OVERWRITE, add_rows
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
@@ -24,13 +24,14 @@ def add_options(p: argparse.ArgumentParser) -> None:
         "sample, and write the mean curves."
     )
     p.add_argument("checkpoint", help="name of a shipped checkpoint")
-    p.add_argument(
-        "--folder", type=Path, default=MADE, help="where to write: the pages read assets/explain; trained where left out"
+    add_rows(
+        p,
+        ("folder", MADE, "where to write: the pages read assets/explain; trained where left out"),
+        ("overwrite", False, OVERWRITE),
+        ("most", int, "inputs of the sample to use; all where left out"),
+        ("seed", 0, "of the random orders"),
+        options.JSON,
     )
-    add_overwrite(p)
-    p.add_argument("--most", type=int, default=None, help="inputs of the sample to use; all where left out")
-    p.add_argument("--seed", type=int, default=0, help="of the random orders")
-    options.add_json(p)
     p.set_defaults(run=_run)
 
 

@@ -8,11 +8,12 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.cli import options
+from core.cli.options import JSON
 from core.market.formats import bounded
 from core.market.formats.conversion import Inspection
 from core.market.formats.readers import FORMATS
 from core.market.formats.tables import FormatError
+from core.training.recipe import add_rows
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "FI-2010's text; days that follow each other, too. What is refused ends with 2 and a sentence."
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="of one market")
-    options.add_json(parser)
+    add_rows(parser, JSON)
     parser.set_defaults(run=run)
 
 

@@ -8,9 +8,12 @@ from typing import Final
 
 from core import checkpoints
 from core.market.answers.recordings import find_recordings
+from core.training.recipe import add_rows
 
 ASSETS: Final = checkpoints.FOLDER.parent
 """Folder of what the app ships."""
+JSON: Final = ("json", False, "print one JSON object")
+"""A row of `add_rows`: one object in place of a table."""
 
 
 def keep_shipped(o: argparse.Namespace, *written: Path) -> None:
@@ -31,25 +34,7 @@ def add_checkpoint_input(p: argparse.ArgumentParser, *, default: str | None, not
     Args:
         note: is added to the help of `--checkpoint`.
     """
-    p.add_argument("--checkpoint", default=default, help=f"name of the checkpoint{note}")
-    p.add_argument("--folder", type=Path, default=checkpoints.FOLDER, help="folder of the checkpoint")
-
-
-def add_ray(p: argparse.ArgumentParser) -> None:
-    """`--ray`: whether recordings are spread over a Ray cluster."""
-    p.add_argument(
-        "--ray",
-        nargs="?",
-        const="local",
-        default=None,
-        metavar="ADDRESS",
-        help="spread the recordings over the Ray cluster at this address; over this machine's cores without one",
-    )
-
-
-def add_json(p: argparse.ArgumentParser) -> None:
-    """`--json`: one JSON object in place of a table."""
-    p.add_argument("--json", action="store_true", help="print one JSON object")
+    add_rows(p, ("checkpoint", default or str, f"its name{note}"), ("folder", checkpoints.FOLDER, "of the checkpoint"))
 
 
 def market_files(o: argparse.Namespace) -> list[list[Path]]:

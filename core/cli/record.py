@@ -22,6 +22,7 @@ from core.market.recorder import RecordingProgress, record
 from core.market.store import watch_list
 from core.market.store.places import library_folder
 from core.market.store.segments import market_folder
+from core.training.recipe import add_rows
 
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -30,20 +31,16 @@ def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     p.add_argument("exchange", nargs="?", help="ccxt's name of the exchange: binance, kraken, ...")
     p.add_argument("symbol", nargs="?", help="spot like BTC/USDT, perpetual like BTC/USDT:USDT")
-    p.add_argument(
-        "--all-of-the-wall",
-        nargs="?",
-        const="",
-        metavar="MARKETS",
-        help="record several at once: live markets as in a wall's address, live:binance:BTC/USDT,live:kraken:BTC/USD; those of "
-        "the library's watch list where none are named",
+    several = (
+        "record several at once: live markets as in a wall's address, live:binance:BTC/USDT,live:kraken:BTC/USD; those of the "
+        "library's watch list where none are named"
     )
-    p.add_argument(
-        "--folder",
-        default="",
-        help="the library's folder; OBSERVATORY_RECORDINGS, or recordings, where left out",
+    p.add_argument("--all-of-the-wall", nargs="?", const="", metavar="MARKETS", help=several)
+    add_rows(
+        p,
+        ("folder", "", "the library's folder; OBSERVATORY_RECORDINGS, or recordings, where left out"),
+        ("seconds", float, "stop after this long; until interrupted where left out"),
     )
-    p.add_argument("--seconds", type=float, default=None, help="stop after this long; until interrupted where left out")
     p.set_defaults(run=_run)
 
 

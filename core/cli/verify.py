@@ -7,22 +7,22 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from core.cli import options
+from core.cli.options import JSON
 from core.device import use_one_thread
 from core.market.answers.recordings import find_recordings
 from core.market.made_again import CERTIFIES_NOTHING, MadeAgain, known_predictors, make_again
 from core.market.store.index import find_recording
 from core.training.progress import counting_bar
+from core.training.recipe import add_rows
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     p.epilog = "Exit code: 0 where every prediction came out again, 1 where one did not, 2 where there is no journal."
     p.add_argument("recording", help="a folder of recordings, a file of rows, or a recording's name")
-    p.add_argument(
-        "--checkpoints", type=Path, action="append", default=[], help="folder of the weights; else the shipped ones and trained/"
-    )
-    options.add_json(p)
+    weights = "folder of the weights; else the shipped ones and trained/"
+    p.add_argument("--checkpoints", type=Path, action="append", default=[], help=weights)
+    add_rows(p, JSON)
     p.set_defaults(run=_run)
 
 

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, TypeVar
+from typing import Final
 
-from core.runs.local_run import LocalRun
 from core.runs.scoring import Scorer
 from core.service.access import Action, Visitor
 
-R = TypeVar("R", bound=LocalRun[Any])
 
+class GuardedScorer:
+    """The process's scoring; `run` is for reading alone."""
 
-class GuardedRun(Generic[R]):
-    """The process's run of one kind.
+    def __init__(self) -> None:
+        self.run = Scorer()
 
-    Args:
-        action: acting on it, in the table.
-
-    Attributes:
-        run: for reading alone.
-    """
-
-    def __init__(self, run: R, action: Action) -> None:
-        self.run, self._action = run, action
-
-    def opened(self, by: Visitor) -> R:
+    def opened(self, by: Visitor) -> Scorer:
         """The run, to act on.
 
         Raises:
             NotAllowed: where the visitor may not.
         """
-        by.require(self._action)
+        by.require(Action.SCORE)
         return self.run
 
 
-SCORING: Final = GuardedRun(Scorer(), Action.SCORE)
+SCORING: Final = GuardedScorer()

@@ -453,14 +453,8 @@ def turning_entry(classifier: Classifier, held_out: Photographs) -> dict[str, An
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options of the command."""
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="Parquet files; validation.parquet is held out")
-    p.add_argument(
-        "--others",
-        type=Path,
-        nargs="*",
-        default=[],
-        metavar="PATH",
-        help="pictures of no garments: Parquet files with a column jpeg, or folders with a manifest.csv",
-    )
+    others = "pictures of no garments: Parquet files with a column jpeg, or folders with a manifest.csv"
+    p.add_argument("--others", type=Path, nargs="*", default=[], metavar="PATH", help=others)
     add_run(p, name="cct", rate=1e-3, weight_decay=0.05, ema=0.998, warmup=100)
     t, c = MixedTraining, CCTConfig
     add_rows(
@@ -482,16 +476,10 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("hints", t.hints, "weight of the teacher's features"),
         ("turned", t.turned, "share of the photographs turned by 90, 180 or 270 degrees; an output tells them"),
         ("mirrored", False, "answer with the mean of the image and its mirror image"),
+        ("imagenet", Path, f"begin with the convolutions of EfficientNet-Lite0: the .pth file of {PACKAGE}"),
+        ("start", Path, "begin with this card's weights, a CCT's, or a run's state"),
+        ("teacher", Path, "of scripts/photograph_teacher.py"),
     )
-    p.add_argument(
-        "--imagenet",
-        type=Path,
-        default=None,
-        metavar="FILE",
-        help=f"begin with the convolutions of EfficientNet-Lite0: the .pth file of {PACKAGE}",
-    )
-    p.add_argument("--start", type=Path, default=None, help="begin with this card's weights, a CCT's, or a run's state")
-    p.add_argument("--teacher", type=Path, default=None, metavar="FILE", help="of scripts/photograph_teacher.py")
 
 
 def _run(o: argparse.Namespace, files: PhotographFiles) -> Path:

@@ -407,26 +407,20 @@ def decoding_rules(recogniser: Recogniser, checked: PhotoSet, *, count: int) -> 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options of the command."""
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of photos or of tracked sentences")
-    recipe.add_run(p, name=None, rate=None, weight_decay=None, ema=0.99, warmup=None)
-    p.add_argument("--epochs", type=int, default=None, help="of the stills (photos), or of the sentences (tracks)")
-    p.add_argument("--width", type=int, default=None, help="D")
+    recipe.add_run(p, name=str, rate=float, weight_decay=float, ema=0.99, warmup=int)
     recipe.add_rows(
         p,
+        ("epochs", int, "of the stills (photos), or of the sentences (tracks)"),
+        ("width", int, "D"),
         ("heads", 4, "N"),
         ("layers", 2, "L"),
         ("window", 4, "w of intra-gloss attention, frames to either side"),
         ("dropout", 0.1, None),
+        ("batch", int, "stills or sentences a batch"),
+        ("held-out", float, "share of signers, or number of sentences, to choose on"),
+        ("start", Path, "begin with the weights of the run with this state, or of photos with this card's, on whole clips alone"),
     )
-    p.add_argument("--batch", type=int, default=None, help="stills or sentences a batch")
-    p.add_argument("--held-out", type=float, default=None, help="share of signers, or number of sentences, to choose on")
     recipe.add_test(p, part="dev signers or test sentences once")
-    p.add_argument(
-        "--start",
-        type=Path,
-        default=None,
-        help="begin with the weights of the run that kept its state here, "
-        "or, of photos, with those of the checkpoint whose card this is and train on whole clips alone",
-    )
     recipe.add_rows(
         p.add_argument_group("photos"),
         ("image-size", 64, None),

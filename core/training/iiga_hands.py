@@ -532,7 +532,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help="folder of photographed digits (manifest.csv)")
     p.add_argument("--signs", required=True, type=Path, metavar="FILE", help="recorded signs (.npz: frames, offsets, labels)")
     p.add_argument("--others", required=True, nargs="+", type=Path, metavar="FILE", help="hands that are no signs (.npz)")
-    p.add_argument("--landmarks", type=Path, default=None, metavar="FILE", help="keep the photos' landmarks here, or read them")
     recipe.add_run(p, name="iiga_hands", rate=2e-3, weight_decay=0.02, ema=0.99, warmup=100)
     recipe.add_rows(
         p,
@@ -545,8 +544,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("window", 3, "w of intra-gloss attention, frames to either side"),
         ("dropout", 0.1, None),
         ("held-out", 0.12, "share of signers and recordings to choose on"),
+        ("landmarks", Path, "keep the photos' landmarks here, or read them"),
+        ("start", Path, "begin with the weights of this card, or of the run with this state"),
     )
-    p.add_argument("--start", type=Path, default=None, help="begin with the weights of this card, or of the run with this state")
 
 
 def _run(o: argparse.Namespace, photos: PhotoLandmarks) -> Path:

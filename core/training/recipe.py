@@ -19,6 +19,7 @@ from core.training.tracking import TensorBoard, tracked
 
 MADE: Final = Path("trained")
 """Folder, of the one that a command is run in, for what it makes where no other is named."""
+OVERWRITE: Final = "replace a file that the app ships"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,38 +81,37 @@ def run_of(o: argparse.Namespace, loop: LoopSettings | None, kind: type[R], **ot
 
 
 def add_rows(p: argparse._ActionsContainer, *rows: tuple[str, Any, str | None]) -> None:
-    """Options of a table: name, default, help. A default says the type; False makes a flag."""
+    """Options of a table: name, default, help. A default says the type; False makes a flag, a type an option that has none."""
     for name, default, text in rows:
-        kind: dict[str, Any] = {"action": "store_true"} if default is False else {"type": type(default), "default": default}
-        p.add_argument(f"--{name}", help=text, **kind)
-
-
-def add_overwrite(p: argparse.ArgumentParser) -> None:
-    """`--overwrite`: whether a file that the app ships may be replaced."""
-    p.add_argument("--overwrite", action="store_true", help="replace a file that the app ships")
+        kind = default if isinstance(default, type) else type(default)
+        how: dict[str, Any] = {"type": kind, "default": None if default is kind else default}
+        if issubclass(kind, Path):
+            how["metavar"] = "PATH"
+        p.add_argument(f"--{name}", help=text, **{"action": "store_true"} if default is False else how)
 
 
 def add_run(
     p: argparse.ArgumentParser,
     *,
-    name: str | None,
-    rate: float | None,
-    weight_decay: float | None,
-    ema: float | None,
-    warmup: int | None,
+    name: str | type[str],
+    rate: float | type[float],
+    weight_decay: float | type[float],
+    ema: float,
+    warmup: int | type[int],
 ) -> None:
-    """Options of every run: the checkpoint that it writes, how it is repeated and resumed, the optimiser with its defaults."""
-    p.add_argument("--name", default=name, help="name of the checkpoint")
-    p.add_argument("--folder", type=Path, default=MADE, help="where to write it")
-    add_overwrite(p)
-    p.add_argument("--rate", type=float, default=rate, help="AdamW's rate at the peak of warm-up cosine")
-    p.add_argument("--weight-decay", type=float, default=weight_decay)
-    p.add_argument("--ema", type=float, default=ema, help="decay of the weights' moving average, 0 for none")
-    p.add_argument("--warmup", type=int, default=warmup, help="steps to the peak of the rate")
-    p.add_argument("--seed", type=int, default=0)
-    p.add_argument("--tensorboard", type=Path, metavar="DIR", help="write the run's numbers as events for TensorBoard")
-    p.add_argument(
-        "--state", type=Path, default=None, help="keep the run's state here after each epoch, and resume from it where it exists"
+    """Options of every run, with their defaults or their types: its checkpoint, how it is repeated and resumed, the optimiser."""
+    add_rows(
+        p,
+        ("name", name, "name of the checkpoint"),
+        ("folder", MADE, "where to write it"),
+        ("overwrite", False, OVERWRITE),
+        ("rate", rate, "AdamW's rate at the peak of warm-up cosine"),
+        ("weight-decay", weight_decay, None),
+        ("ema", ema, "decay of the weights' moving average, 0 for none"),
+        ("warmup", warmup, "steps to the peak of the rate"),
+        ("seed", 0, None),
+        ("tensorboard", Path, "write the run's numbers as events for TensorBoard, into this folder"),
+        ("state", Path, "keep the run's state here after each epoch, and resume from it where it exists"),
     )
 
 

@@ -519,18 +519,10 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 
 def _add_data(p: argparse.ArgumentParser) -> None:
-    p.add_argument(
-        "--data",
-        nargs="+",
-        action="append",
-        required=True,
-        type=Path,
-        metavar="FILE",
-        help="one market's Parquet or CSV files or a folder; repeat the option for each market",
-    )
-    p.add_argument(
-        "--share", nargs="+", type=float, help="share of the windows from each market, in the order given; equal where left out"
-    )
+    data = "one market's Parquet or CSV files or a folder; repeat the option for each market"
+    p.add_argument("--data", nargs="+", action="append", required=True, type=Path, metavar="FILE", help=data)
+    share = "share of the windows from each market, in the order given; equal where left out"
+    p.add_argument("--share", nargs="+", type=float, help=share)
     p.add_argument("--horizon", nargs="+", type=int, default=list(HORIZONS), help="steps ahead, one head each")
     p.add_argument("--label", nargs="+", choices=LABEL_KINDS, default=list(LABEL_KINDS), help="labels of D8, one head each")
 
@@ -547,9 +539,9 @@ def _add_loop(p: argparse.ArgumentParser) -> None:
         ("start-share", 0.0, "average the final weights with those of --start, which count this share"),
         ("rule-stride", RULE_STRIDE, "fit call rules on every so many-th validation window"),
         ("test-every", 1, "score every so many-th row of the test part"),
+        ("start", Path, "begin with the best weights of a run, by its state or card (.json)"),
     )
     p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
-    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of a run, by its state or card (.json)")
     recipe.add_test(p)
 
 

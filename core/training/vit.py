@@ -464,12 +464,12 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("dropout", 0.0, None),
         ("soft", 0.8, "weight of the teacher's answers beside the labels"),
         ("temperature", 2.0, "of the teacher's answers"),
+        ("images", int, "training images to use, validation included; all if left out"),
+        ("teacher", str, "checkpoint of a teacher in the same folder, whose answers are imitated"),
+        ("start", Path, "begin with the best weights of the run that kept its state here"),
     )
     p.add_argument("--init", choices=("plain", "local"), default="local", help="weights before training")
-    p.add_argument("--images", type=int, default=None, help="training images to use, validation included; all if left out")
-    p.add_argument("--teacher", default=None, help="checkpoint of a teacher in the same folder, whose answers are imitated")
     p.add_argument("--hints", type=float, choices=(0,), help=argparse.SUPPRESS)  # the shipped card's command says 0
-    p.add_argument("--start", type=Path, default=None, help="begin with the best weights of the run that kept its state here")
     add_test(p, part="the test images")
 
 
