@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.lecture import cost, cost_count
-from core.lecture.cost_count import Setup
 
 Array = NDArray[np.float64]
 TOKENS: Final = (4, 8, 12, 16, 24, 32, 50, 64, 100, 128, 197, 256, 512, 1024, 2048, 4096, 8192)
@@ -93,14 +91,3 @@ def growth(width: int, heads: int) -> Growth:
         crossing_layer=cost.crossing_layer(width),
         crossing_memory=cost.crossing_memory(width, heads),
     )
-
-
-def places(setups: Mapping[str, Setup]) -> list[tuple[str, int, int]]:
-    """Code, T and D of each model's attention; TLOB has two kinds, of which the second swaps T and D."""
-    marks = []
-    for code, setup in setups.items():
-        t, d = cost.tokens_of(setup.config, setup.tokens), setup.config.width
-        marks.append((code, t, d))
-        if setup.config.attends_to_channels:
-            marks.append((code, d, t))
-    return marks

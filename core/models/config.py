@@ -44,12 +44,10 @@ class AttentionConfig(ModelConfig):
 
     Attributes:
         width: D, channels of a position. heads: attention heads.
-        attends_to_channels: whether some of its layers compare channels instead of positions.
     """
 
     width: int
     heads: int
-    attends_to_channels: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

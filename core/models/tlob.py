@@ -43,7 +43,6 @@ class TLOBConfig(AttentionConfig):
     """
 
     model: ClassVar[str] = "tlob"
-    attends_to_channels: ClassVar[bool] = True
     steps: int = 128
     features: int = 40
     directed: int = 0

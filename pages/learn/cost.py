@@ -191,13 +191,9 @@ def layer_dials() -> dict[str, Dial]:
 
 def growth(t: int, d: int, n: int) -> PartView:
     """Scores against projections and the feed-forward network, with their constants."""
-    one, along, names = _layer(t, d, n), cost_growth.growth(d, n), setup_names()
+    one, along = _layer(t, d, n), cost_growth.growth(d, n)
     sums = {"projections": one.projections, "scores": one.scores, "feed-forward": one.feed_forward}
     shown, sum_ = tex_amounts(tuple(sums.values()), one.macs)
-    together: dict[tuple[int, int], list[str]] = {}
-    for code, tokens, width in cost_growth.places(cost_count.setups()):
-        together.setdefault((tokens, width), []).append(names[code])
-    points = [("; ".join(dict.fromkeys(here)), *place) for place, here in together.items()]
     counted = _("PyTorch counts {counted} in the built layer; the formula says {formula}.")
     return PartView(
         equation=(
@@ -220,13 +216,6 @@ def growth(t: int, d: int, n: int) -> PartView:
                 _("Multiply-adds of scores, projections and feed-forward network along T, and where the lines cross."),
             ),
             check(counted.format(counted=number(one.counted), formula=number(one.macs)), one.counted == one.macs),
-        ],
-        more=[
-            plot(
-                figures.plane_figure(points, chosen=(t, d)),
-                "cost_plane",
-                _("Each model's attention by its width and its number of tokens, with the lines T = D, 2D and 6D."),
-            ),
         ],
         notes=[passage("cost", "growth"), *sentences_of(said.growth(one))],
         drawing=drawing(one),

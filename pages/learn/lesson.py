@@ -5,8 +5,8 @@
     lesson.foot("recurrent", "lstm")     # before the page's foot
 
 The order is in `core.lecture.course`, the prose in `assets/text/<language>/course_<lesson>.md`: a section `story_<part>` per part
-(`story` where the lesson has none), `ask`, `wrong`, and `q1` to `q3` with `a1` to `a3`, whose numbers core computes
-(`core.lecture.course_numbers`).
+(`story` where the lesson has none), `ask`, `wrong`, and `q1` to `q3` with `a1` to `a3`, whose numbers a test computes
+(`tests/core/lecture/course_numbers.py`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ import streamlit as st
 
 from core.lecture import course
 from core.lecture.course import Lesson
-from core.lecture.course_numbers import numbers_of
 from pages.learn import lecture_path, predict
 from pages.shared import assets, controls
-from pages.shared.language import N_, _, current, number, prose, prose_section, sections, significant
+from pages.shared.language import N_, _, number, prose, prose_section, sections
 from pages.shared.navigation import PageEntry, entry_of
 
 TITLES: Final[Mapping[str, str]] = {"heads": N_("Attention heads"), "attention": N_("Attention, one head")}
@@ -44,25 +43,8 @@ def title_of(of: Lesson) -> str:
 
 
 def passage(of: Lesson, section: str) -> str:
-    """A section of the lesson's text, its numbers filled in."""
-    return _fill(prose_section(f"course_{of.code}", section), of)
-
-
-def _fill(text: str, of: Lesson) -> str:
-    return text.format(**{name: written(value) for name, value in numbers(of.code, current()).items()}) if "{" in text else text
-
-
-@cache
-def numbers(code: str, _language: str) -> Mapping[str, float | int | str]:
-    """The numbers of a lesson's answers, computed once per process and language."""
-    return numbers_of(code)
-
-
-def written(value: float | int | str) -> str:
-    """A number as the reader's language writes it: whole ones in full, others to three significant digits."""
-    if isinstance(value, str):
-        return value
-    return number(value) if isinstance(value, int) else significant(value)
+    """A section of the lesson's text."""
+    return prose_section(f"course_{of.code}", section)
 
 
 def link(
@@ -97,17 +79,12 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
 
 
 def recall(of: Lesson, title: str, *, opened: bool) -> str:
-    """The lesson's questions with their answers, and marks that the browser alone keeps (assets/scripts/recall.js), HTML."""
-    marks = ((1, _("I knew it")), (0, _("Not yet")))
-    told = escape(_("{known} of {count} known, {when}").format(known="{known}", count=number(QUESTIONS), when="{when}"))
-    asked = ""
-    for n in range(1, QUESTIONS + 1):
-        buttons = "".join(f'<button type="button" data-question="{n}" data-knew="{knew}">{text}</button>' for knew, text in marks)
-        question, answer = (escape(passage(of, f"{kind}{n}")) for kind in "qa")
-        asked += f"<details><summary>{question}</summary><p>{answer}</p>{buttons}</details>"
+    """The lesson's questions, each of which opens its answer, HTML."""
+    told = ((escape(passage(of, f"{kind}{n}")) for kind in "qa") for n in range(1, QUESTIONS + 1))
+    asked = "".join(f"<details><summary>{question}</summary><p>{answer}</p></details>" for question, answer in told)
     return (
-        f'<details class="recall"{" open" if opened else ""} data-lesson="{of.code}" data-lang="{current()}" data-told="{told}">'
-        f"<summary><b>{escape(title)}</b><output></output></summary>{asked}</details>"
+        f'<details class="recall"{" open" if opened else ""} data-lesson="{of.code}">'
+        f"<summary><b>{escape(title)}</b></summary>{asked}</details>"
     )
 
 
@@ -132,7 +109,7 @@ def _place(here: Lesson) -> None:
 def dress() -> None:
     """The style of lessons, that of presentation mode where it is on, and the keys."""
     styles = _asset("styles/lesson_present.css") if controls.presenting() else ""
-    script = f"{_asset('scripts/lesson_keys.js')}{assets.imported('matrix.js')};{assets.imported('recall.js')};"
+    script = f"{_asset('scripts/lesson_keys.js')}{assets.imported('matrix.js')};"
     mark = '<i class="lesson-presenting"></i>' if controls.presenting() else ""
     st.html(f"<style>{styles}</style>{mark}<script>{script}</script>", unsafe_allow_javascript=True)
 

@@ -89,12 +89,6 @@ def test_on_a_projector_one_figure_takes_three_fifths_and_nothing_is_cut(new_pag
 
 def test_shuffling_moves_the_words_and_the_rows_stay_equal(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/permutation?lang=en")
-    again = page.locator(".recall[data-lesson=attention]")  # the questions of two lessons before, marked in this browser alone
-    again.locator("summary").first.click()
-    again.locator("details summary").nth(1).click()
-    again.get_by_role("button", name="I knew it").click()
-    page.reload()
-    expect(again.locator("output")).to_have_text("1 of 3 known, today", timeout=PATIENCE_MS)
     drawn(page, '[data-key="permutation_after"]')
     page.get_by_role("button", name="Reverse").click()
     page.wait_for_url(re.compile("order="), timeout=PATIENCE_MS)

@@ -9,8 +9,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
-from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SERIES, VIOLET
-from core.figures.traces import bars, chart, line, marks, upright
+from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET
+from core.figures.traces import bars, chart, line, upright
 from core.lecture.cost_growth import Growth, Layer
 from core.messages import translate as _
 
@@ -103,42 +103,6 @@ def _along(
         annotations=notes,
         shapes=[upright(at, VIOLET, 2), *(upright(x, GREY, 1, dash="dash") for x, _text in seen)],
         **layout,
-    )
-
-
-def plane_figure(points: Sequence[tuple[str, int, int]], *, chosen: tuple[int, int]) -> go.Figure:
-    """Draws each model's attention in the plane of D and T, with the lines T = D, 2D and 6D.
-
-    Args:
-        points: name, T and D. chosen: T and D of the sliders.
-    """
-    low, high = 8, 4096
-    traces: list[dict[str, Any]] = [
-        line([low, high], [factor * low, factor * high], name, GREY, width=2, dash=dash, hover="")
-        for factor, name, dash in ((1, "T = D", "dot"), (2, "T = 2D", "dash"), (6, "T = 6D", "solid"))
-    ]
-    symbols = ("circle", "square", "diamond")
-    for index, (name, t, d) in enumerate(points):
-        traces.append(
-            marks(
-                [d],
-                [t],
-                name,
-                SERIES[index % len(SERIES)],
-                size=13,
-                symbol=symbols[index // 6 % 3],
-                hover=f"T = {t}, D = {d}<extra>{name}</extra>",
-            )
-        )
-    traces.append(marks([chosen[1]], [chosen[0]], _("chosen above"), VIOLET, size=17, symbol="x", hover="T = %{y}, D = %{x}"))
-    return chart(
-        traces,
-        x_title=_("Width D"),
-        y_title=_("Tokens T"),
-        keep="plane",
-        height=460,
-        x={"type": "log", "range": [log10(low), log10(high)], "dtick": 1},
-        y={"type": "log", "range": [log10(4), log10(10_000)], "dtick": 1},
     )
 
 

@@ -1,14 +1,17 @@
-"""The order of the course."""
+"""The order of the course, and the numbers in the answers to its questions."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
 
 from core.lecture import course
-from core.lecture.course_numbers import numbers_of
 from core.words import bundled
+from pages.shared.language import number, prose, sections, significant, speaking
 from pages.shared.navigation import ENTRIES, ROOT
+from tests.core.lecture.course_numbers import numbers_of
 
 
 def test_every_lesson_is_a_page_and_needs_only_what_came_before() -> None:
@@ -61,3 +64,14 @@ def test_every_lesson_has_its_numbers_and_some_are_known() -> None:
     assert found["ctc"]["llama"] == 6 and found["ctc"]["merged"] == "L"
     assert np.isclose(float(found["metrics"]["over"]), 240) and np.isclose(float(found["metrics"]["corpus"]), 10)
     assert np.isclose(float(found["backprop"]["g1"]), 0.21) and np.isclose(float(found["optimisers"]["limit"]), 0.1)
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize("lesson", [one.code for one in course.LESSONS])
+def test_the_answers_say_what_the_code_of_the_lesson_gives(lesson: str, language: str) -> None:
+    with speaking(language):
+        passages = sections(prose(f"course_{lesson}"))
+        asked = "\n".join(text for name, text in passages.items() if re.fullmatch(r"[qa]\d", name))
+        for name, value in numbers_of(lesson).items():
+            said = value if isinstance(value, str) else number(value) if isinstance(value, int) else significant(value)
+            assert re.search(rf"(?<![\d.,]){re.escape(said)}(?![.,]?\d)", asked), f"{name}: {said}"

@@ -48,7 +48,7 @@ def test_a_configuration_says_what_its_model_takes(config: AttentionConfig) -> N
     _, maps = model(*config.example_inputs(6), return_attention=True)
     length = config.sequence_length or 6
     assert any(weights.shape[-1] == length for weights in maps.values())
-    assert (any(weights.shape[-1] == config.width for weights in maps.values())) == config.attends_to_channels
+    assert any(weights.shape[-1] == config.width for weights in maps.values()) == (config.model == "tlob")  # channel to channel
 
 
 def saved(folder: Path, **entries: object) -> checkpoints.Checkpoint:

@@ -32,5 +32,6 @@ def test_what_is_said_of_all_models() -> None:
         assert 0 < scores < sums["attention"] / 2, code
         if code == "iiga":
             assert sums["convolution"] / sum(sums.values()) == pytest.approx(0.8, abs=0.02)
-    below = [t < 6 * d for _code, t, d in cost_growth.places(cost_count.setups())]
+    setups = cost_count.setups().values()
+    below = [cost.tokens_of(one.config, one.tokens) < 6 * one.config.width for one in setups]
     assert sum(below) > len(below) / 2
