@@ -45,7 +45,7 @@ WORK_SIDE: Final = 768
 STRIP_PIXELS: Final = 1 << 20
 """Pixels of a deep picture that are scaled at a time."""
 KEPT: Final = Limit(total=128, address=96, visitor=48)
-"""Pictures that a process keeps, at 2.4 MB at most each: of a visitor as many as may be brought at once."""
+"""Pictures that a process keeps, at 2.4 MB at most each."""
 
 Done = Literal["animated", "page", "bits", "mirrored", "turned", "reduced", "profile"]
 """What may be done to a file's pixels before they are seen, in its order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from html import escape
 from typing import Any, Final
 
 import streamlit as st
@@ -29,7 +30,6 @@ from pages.images.sheet import COLUMNS
 from pages.shared import controls, upload_caps
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, ngettext, number, percent, prose
-from pages.shared.live_plot import live_plot
 
 HEAD: Final = "own:head"
 """The head taught or loaded last, in the session."""
@@ -43,7 +43,6 @@ UNTAUGHT: Final = "own:untaught"
 MAX_PICTURES: Final = 80
 """Of a class; each stays in the session as the model reads it."""
 LARGEST_MB: Final = 30
-HEIGHT: Final = 300
 THUMBNAIL: Final = 40
 """Side of a picture on a class's sheet, pixels."""
 
@@ -267,18 +266,11 @@ def answer(classifier: Classifier, head: OwnClasses, image: Bytes, heading: Any)
         st.image(image, width="stretch", alt=_("The picture that is asked about."))
     none = max(0.0, 1 - float(probabilities.sum()))
     with bars:
-        live_plot(
-            figures.ranking_figure(
-                [*head.names, _("None of these")],
-                [*probabilities, none],
-                write=lambda one: percent(one, 0),  # a narrow column
-                height=HEIGHT,
-            ),
-            key="own_ranking",
-            height=HEIGHT,
-            filename="own-classes",
-            alt=_("Your classes and none of them by their probability, the most probable first."),
+        ranked = sorted(
+            [*zip(head.names, map(float, probabilities), strict=True), (_("None of these"), none)], key=lambda one: -one[1]
         )
+        listed = (f'<li style="--share:{share:.1%}">{escape(name)} {percent(share, 0)}</li>' for name, share in ranked)
+        st.html(f'<ul class="live-garments-bars">{"".join(listed)}</ul>')
         if not familiar:
             st.caption(_("It is more like other things that the model has seen than like any picture you taught it by."))
 
@@ -301,7 +293,7 @@ def body() -> None:
     with field:
         names = class_names()
     with given.container(horizontal=True, vertical_alignment="center", key="own_given"):  # a phone's lower edge
-        file = upload_caps.file_uploader(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
+        file = upload_caps.upload_button(_("What is this?"), key="own:ask", max_upload_size=LARGEST_MB)
         camera_switch.button(FILMING, key="own_film")
     stage, teaching = st.columns([3, 1], gap="large")
     if len(names) < 2:

@@ -1,13 +1,12 @@
-"""The choice of a picture: a bundled test image, one or several uploads, or a photograph by the camera.
+"""The choice of a picture: a bundled one, a file of the visitor's, one from the clipboard, or a still of the camera.
 
 Visitors' pictures stay in the app's memory under an id (`core.vision.pictures.STORE`), which the link holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -24,18 +23,17 @@ from pages.images import cached_results, live_camera, preparation, sample_pictur
 from pages.images.sheet import COLUMNS
 from pages.shared import brought, controls, permissions, upload_caps, url_state
 from pages.shared.browser_component import browser_component, sent_picture
-from pages.shared.language import _, ngettext, number
+from pages.shared.language import _, number
 
-MAX_FILES: Final = 48
-"""At once; each stays in memory and in the link."""
 LARGEST_MB: Final = 30
 PHOTO_SIDE: Final = 64
 """Side of a photograph on its sheet, pixels."""
 PHOTO_SHEET_HEIGHT: Final = 185
 MAX_PASTED: Final = 6_000_000
 """Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends from the clipboard."""
-REFUSED: Final = "classify:refused"
-"""Why files given last could not be read; it goes with the next picture that is given or chosen."""
+OWN, REFUSED, GIVEN = "classify:own", "classify:refused", "classify:given"
+"""Session keys: the id of the visitor's picture; why the file given last could not be read, which goes with the next picture that
+is given or chosen; and how one was given that is not decoded yet."""
 STILL, STARTED = "classify:still", "classify:started"
 """Session keys: the id of a still that was just taken, and that the camera was just asked for."""
 SAMPLES: Final = (("photos", 4), ("photos", 10), ("gallery", 55))
@@ -43,20 +41,14 @@ SAMPLES: Final = (("photos", 4), ("photos", 10), ("gallery", 55))
 PARAMETERS: Final = {"photos": "photo", "gallery": "item"}
 """Parameter that holds the place, by the source."""
 SET: Final = "set"
-"""Parameter that holds the ids."""
+"""Parameter that holds the id."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenPicture:
-    """The chosen picture.
-
-    Attributes:
-        picture: the one to show. all: it and those it was given with, in their order.
-        name: its caption. truth: the class that is right; None where nobody knows.
-    """
+    """The chosen picture. Attributes: name: its caption. truth: the class that is right; None where nobody knows."""
 
     picture: Picture
-    all: tuple[Picture, ...]
     name: str
     truth: str | None = None
 
@@ -83,22 +75,22 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> C
     """The controls to choose by; None while nothing is chosen.
 
     Args:
-        own, paste, stage: room for files of the reader's own, for the clipboard's, and for the live camera and what was wrong
+        own, paste, stage: room for a file of the reader's own, for the clipboard's, and for the live camera and what was wrong
             with a file; everything else is drawn where the caller is.
     """
     if still := st.session_state.pop(STILL, None):
-        st.session_state["from"], st.session_state["classify:ids:upload"] = "upload", [still]
+        st.session_state["from"], st.session_state[OWN] = "upload", still
     kinds = {
         "photos": _("Photographs"),
         "gallery": _("Test images"),
         "camera": _("Camera"),
-        "upload": _("Your pictures"),
+        "upload": _("Your picture"),
     }
     photographs = PHOTOGRAPHS in cached_results.model_names() and "item" not in st.query_params
     of_the_report = st.query_params.get("vit") == DEFAULT  # the report's ViT opens on what it learnt from
     default = "photos" if photographs and not of_the_report else "gallery"
     with own:
-        given = _uploads(paste)
+        _take(paste)
         st.button(
             _("Camera"),
             icon=":material/videocam:",
@@ -112,21 +104,17 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> C
     if kind != "photos":
         url_state.remember("photo", None)
     if kind == "upload":
-        with stage:
-            for sentence in st.session_state.get(REFUSED, ()):
-                controls.error_box(sentence)
-    else:
-        st.session_state.pop(REFUSED, None)
-    if kind in ("gallery", "photos"):
-        url_state.remember(SET, None)
-        return _pick_test_image() if kind == "gallery" else _pick_photograph()
-    if kind == "camera" and st.session_state.get(STARTED):
-        url_state.remember(SET, None)
-    if kind == "camera" and SET not in st.query_params:  # else the link is to a still that was taken
+        if REFUSED in st.session_state:
+            with stage:
+                controls.error_box(st.session_state[REFUSED])
+        return _own_picture()
+    st.session_state.pop(REFUSED, None)
+    url_state.remember(SET, None)
+    if kind == "camera":
         with stage.container(key="garments_stage"):
             _still()
         return None
-    return _pick_kept(kind, given)
+    return _pick_test_image() if kind == "gallery" else _pick_photograph()
 
 
 # -- the gallery ------------------------------------------------------------------------------------------------------------
@@ -155,7 +143,7 @@ def _pick_test_image() -> ChosenPicture:
             height=250,
             on_pick=lambda place: st.session_state.update(item=str(order[place])),
         )
-    return _bundled(cached_results.gallery_picture(item), names[str(item)], CLASSES[labels[item]])
+    return ChosenPicture(picture=cached_results.gallery_picture(item), name=names[str(item)], truth=CLASSES[labels[item]])
 
 
 def _pick_photograph() -> ChosenPicture:
@@ -190,17 +178,13 @@ def _pick_photograph() -> ChosenPicture:
             alt=_("The bundled photographs, those with blue frames answered rightly; a click chooses one."),
             on_pick=lambda place: st.session_state.update(photo=str(order[place])),
         )
-    return _bundled(pictures[item], names[str(item)], photographs[item].name)
-
-
-def _bundled(picture: Picture, name: str, truth: str | None) -> ChosenPicture:
-    return ChosenPicture(picture=picture, all=(picture,), name=name, truth=truth)
+    return ChosenPicture(picture=pictures[item], name=names[str(item)], truth=photographs[item].name)
 
 
 def link_to_view() -> None:
     """The page's address, with a note on how long a visitor's picture is kept where it holds one."""
     note = (
-        _("Whoever has this link can open your pictures while the app runs: of each visitor the newest few.")
+        _("Whoever has this link can open your picture while the app runs: of each visitor the newest few.")
         if SET in st.query_params
         else ""
     )
@@ -210,23 +194,34 @@ def link_to_view() -> None:
 # -- files, the camera -----------------------------------------------------------------------------------------------------
 
 
-def _uploads(paste: DeltaGenerator) -> list[str] | None:
-    """Ids of the pictures in the uploader; None where it was left alone."""
-    files = upload_caps.file_uploader(
-        _("Pictures: PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF, of any size and colours"),
-        accept_multiple_files=True,
-        key="classify:files",
+def _take(paste: DeltaGenerator) -> None:
+    """The uploader and the clipboard's button; a picture just given with either is decoded, kept, and the one to answer."""
+    state = st.session_state
+    file = upload_caps.upload_button(
+        _("Picture: PNG, JPEG, WebP, GIF, BMP, TIFF, HEIC or AVIF, of any size and colours"),
+        key="classify:file",
         max_upload_size=LARGEST_MB,
-        on_change=_touch,
-        args=("upload",),
+        on_change=lambda: _touch("upload"),
         label_visibility="collapsed",
     )
-    if len(files) > MAX_FILES:
-        controls.notice("stale", _("At most {count} pictures at once: the others are left out.").format(count=number(MAX_FILES)))
     with paste:
         pasted = _pasted()
-    decoded = _decoded([(one.file_id, one.name, one) for one in files[:MAX_FILES]], "upload")
-    return pasted if decoded is None else [*(pasted or []), *decoded]
+    way = state.get(GIVEN)
+    if way is None:
+        return
+    data, name = (pasted, _("Pasted picture")) if way == "paste" else (file.getvalue(), file.name)
+    kept = refused = None
+    if data is not None:
+        try:
+            kept = _keep(brought.picture(data, name))
+        except PictureError as error:
+            refused = _told(name, error)
+    state[OWN] = kept
+    url_state.remember(SET, kept)
+    state.pop(REFUSED, None)
+    if refused is not None:
+        state[REFUSED] = refused
+    state.pop(GIVEN)  # last, as a press may stop the run before it is kept
 
 
 def decoded(data: bytes, name: str) -> Picture | None:
@@ -234,13 +229,16 @@ def decoded(data: bytes, name: str) -> Picture | None:
     try:
         return brought.picture(data, name)
     except PictureError as error:
-        controls.error_box(_("{file}: {why}.").format(file=name, why=translate(str(error))))
+        controls.error_box(_told(name, error))
         return None
 
 
-def _pasted() -> list[str] | None:
-    """The id of the newest picture from the clipboard, which is chosen when it comes; None where there is none."""
-    state = st.session_state
+def _told(name: str, error: PictureError) -> str:
+    return _("{file}: {why}.").format(file=name, why=translate(str(error)))
+
+
+def _pasted() -> bytes | None:
+    """The newest picture from the clipboard."""
     labels = {
         "paste": _("Paste a picture (or press Ctrl+V)"),
         "none": _("There is no picture in the clipboard: copy one first."),
@@ -249,14 +247,7 @@ def _pasted() -> list[str] | None:
     }
     component = browser_component("clipboard")
     result = component(key="classify_pasted", data={"labels": labels}, on_picture_change=lambda: _touch("paste"))
-    data = sent_picture(result.get("picture"), max_bytes=MAX_PASTED)
-    came = state.get("classify:touched:paste", False)
-    if came:
-        state.pop(REFUSED, None)
-    if came and data is not None and (picture := decoded(data, _("Pasted picture"))):
-        state["classify:pasted"] = state["picture"] = _keep(picture)
-    state.pop("classify:touched:paste", None)  # now, as a press may have stopped the run before it was kept
-    return [state["classify:pasted"]] if "classify:pasted" in state else None
+    return sent_picture(result.get("picture"), max_bytes=MAX_PASTED)
 
 
 def _film() -> None:
@@ -274,7 +265,7 @@ def _still() -> None:
 
 
 def _touch(kind: str) -> None:
-    st.session_state[f"classify:touched:{kind}"] = True
+    st.session_state[GIVEN] = kind
     st.session_state["from"] = "upload"  # whoever gives a picture asks about it
     _forget_box()
 
@@ -284,75 +275,20 @@ def _forget_box() -> None:
     preparation.choose(**preparation.NO_BOX)
 
 
-def _decoded(files: Sequence[tuple[str, str, Any]], kind: str) -> list[str] | None:
-    """Ids of the files that could be decoded, after a message for each of the others.
-
-    None for no files, unless a person has just removed them: a widget is also empty after a visit to another page.
-    """
-    state = st.session_state
-    if not state.pop(f"classify:touched:{kind}", False) and not files:
-        return None
-    results: dict[str, str | PictureError] = state.setdefault("classify:decoded", {})
-    new = [one for one in files if _to_decode(results.get(one[0]))]
-    for file_id, name, file in controls.counted(new, _("Decoding…")) if new else ():
-        try:
-            results[file_id] = _keep(brought.picture(file.getvalue(), name))
-        except PictureError as error:
-            results[file_id] = error
-    if new:
-        bad = [(name, why) for one, name, _file in new if isinstance(why := results[one], PictureError)]
-        state[REFUSED] = [_("{file}: {why}.").format(file=name, why=translate(str(fault))) for name, fault in bad]
-    elif not any(isinstance(results[one], PictureError) for one, _name, _file in files):
-        state.pop(REFUSED, None)
-    ids = [result for file_id, _name, _file in files if isinstance(result := results[file_id], str)]
-    return list(dict.fromkeys(ids))
-
-
 def _keep(picture: Picture) -> str:
     """The id of this visitor's picture, which is kept for its link."""
     return STORE.keep(picture, permissions.visitor().holder)
 
 
-def _to_decode(result: str | PictureError | None) -> bool:
-    """Tells whether a file is new, or its picture is no longer kept."""
-    return result is None or (isinstance(result, str) and STORE.find(result) is None)
-
-
-def _pick_kept(kind: str, given: list[str] | None) -> ChosenPicture | None:
-    """The chosen one of the pictures given now, earlier, or by the link."""
-    state, kept = st.session_state, f"classify:ids:{kind}"
-    linked = st.query_params.get(SET)
-    if given is not None:
-        before = state.get(kept, [])
-        new = [one for one in given if one not in before]
-        if before and new:
-            state["picture"] = new[0]  # what a person just added is what they ask about
-        state[kept] = given
-    elif linked is not None and linked != state.get("classify:set:seen"):
-        state[kept] = linked.split(",")[:MAX_FILES]
-    ids: list[str] = state.get(kept, [])
-    by_id = {one: STORE.find(one) for one in ids}
-    pictures = [picture for picture in by_id.values() if picture]
-    gone = len(by_id) - len(pictures)
-    if gone:
-        sentence = ngettext(
-            "A picture of this link is gone: they last as long as the app runs, of each visitor the newest {kept}.",
-            "{count} pictures of this link are gone: they last as long as the app runs, of each visitor the newest {kept}.",
-            gone,
-        )
-        controls.notice("stale", sentence.format(count=number(gone), kept=number(MAX_FILES)))
-    url_state.remember(SET, ",".join(ids) or None)
-    state["classify:set:seen"] = st.query_params.get(SET)
-    if not pictures:
-        return None
-    picture = pictures[0]
-    if len(pictures) > 1:
-        names = {one.id: one.name for one in pictures}
-        chosen = url_state.choice(st.selectbox, _("Picture"), names, key="picture", width=420)
-        picture = next(one for one in pictures if one.id == chosen)
-    else:
-        url_state.remember("picture", None)
-    return ChosenPicture(picture=picture, all=tuple(pictures), name=picture.name)
+def _own_picture() -> ChosenPicture | None:
+    """The picture of the link, which is that given last where the page wrote it."""
+    key = st.session_state[OWN] = st.query_params.get(SET, st.session_state.get(OWN))
+    url_state.remember(SET, key)
+    picture = STORE.find(key) if key else None
+    if key and picture is None:
+        sentence = _("The picture of this link is gone: it lasts as long as the app runs, of each visitor the newest few.")
+        controls.notice("stale", sentence)
+    return ChosenPicture(picture=picture, name=picture.name) if picture else None
 
 
 def description(picture: Picture) -> str:

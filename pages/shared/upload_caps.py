@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, Final
 
 import streamlit as st
@@ -50,6 +51,30 @@ def file_uploader(label: str, *, max_upload_size: int, **options: Any) -> Any:
         one for one in (given if isinstance(given, list) else [given]) if one is not None and one.size <= max_upload_size * MIB
     ]
     return fitting if isinstance(given, list) else next(iter(fitting), None)
+
+
+def upload_button(
+    label: str, *, key: str, max_upload_size: int, on_change: Callable[[], None] | None = None, **options: Any
+) -> Any:
+    """A button to choose a file, the same after each: a widget of its own asks for each, so that none lists its file.
+
+    Returns:
+        The file chosen last; None before.
+    """
+    state = st.session_state
+    chosen, last = f"{key}:chosen", f"{key}:last"
+    widget = f"{key}:{state.setdefault(chosen, 0)}"
+
+    def take() -> None:
+        file = state[widget]
+        if file is not None and file.size <= max_upload_size * MIB:
+            state[last] = file
+            state[chosen] += 1
+            if on_change is not None:
+                on_change()
+
+    file_uploader(label, key=widget, max_upload_size=max_upload_size, on_change=take, **options)
+    return state.get(last)
 
 
 class UploadCheck:

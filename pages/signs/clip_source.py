@@ -29,10 +29,6 @@ READ: Final = "signs:read"
 """Session key of the films already decoded: (file, settings) -> footage."""
 FILE: Final = "file"
 """URL parameter that names the visitor's own clip in the store."""
-OWN: Final = "signs:own"
-"""Session key of the visitor's film; CHOSEN: of how many were chosen, as each is asked for by a widget of its own, so that none
-lists its file."""
-CHOSEN: Final = "signs:chosen"
 START: Final = "start"
 FIT: Final = "fit"
 
@@ -131,24 +127,19 @@ def sample(recogniser: Recogniser, one: ClipSample) -> Clip:
 
 
 def upload_film(*, on_change: Callable[[], None]) -> Any:
-    """The button to choose a film or a picture, the same after each; the file chosen last."""
-    state = st.session_state
-    key = f"signs:film:{state.setdefault(CHOSEN, 0)}"
+    """The button to choose a film or a picture; the file chosen last."""
 
     def changed() -> None:
-        state[OWN] = state[key]
-        state[CHOSEN] += 1
         forget_clip()
         on_change()
 
-    upload_caps.file_uploader(
+    return upload_caps.upload_button(
         _("Film or picture: mp4, mov, webm, mkv, avi, gif, or a photograph"),
         type=sorted({*video.SUFFIXES, *PICTURES}),
-        key=key,
+        key="signs:film",
         max_upload_size=MAX_FILE_MB,
         on_change=changed,
     )
-    return state.get(OWN)
 
 
 def settings() -> None:

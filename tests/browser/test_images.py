@@ -78,10 +78,14 @@ def test_bad_files_leave_the_page_alive(uploads: Page, tmp_path: Path) -> None:
     (tmp_path / "paper.png").write_bytes(b"%PDF-1.7 ...")
     (tmp_path / "empty.jpg").write_bytes(b"")
     (tmp_path / "cut.png").write_bytes(shop_picture(tmp_path, 1, "whole.png").read_bytes()[:400])
-    files = [tmp_path / name for name in ("paper.png", "empty.jpg", "cut.png")]
-    uploads.locator("input[type=file]").set_input_files([*files, shop_picture(tmp_path, 1, "pullover.webp")])
-    for words in ("paper.png: the file is a PDF", "empty.jpg: the file is empty", "cut.png: the file is damaged"):
-        expect(uploads.get_by_text(words)).to_be_visible(timeout=PATIENCE_MS)
+    for name, words in (
+        ("paper.png", "the file is a PDF"),
+        ("empty.jpg", "the file is empty"),
+        ("cut.png", "the file is damaged"),
+    ):
+        uploads.locator("input[type=file]").set_input_files(tmp_path / name)
+        expect(uploads.get_by_text(f"{name}: {words}")).to_be_visible(timeout=PATIENCE_MS)
+    uploads.locator("input[type=file]").set_input_files(shop_picture(tmp_path, 1, "pullover.webp"))
     uploads.wait_for_selector(STAGE, timeout=PATIENCE_MS)
     expect(uploads.get_by_text("WEBP, 360 x 480 pixels")).to_be_visible(timeout=PATIENCE_MS)
 

@@ -69,7 +69,7 @@ def test_from_files_to_an_answer_and_a_file_to_keep() -> None:
     assert "of the 12 pictures" in words(app) and "guessing would give 50.0%" in words(app)
     head = app.session_state["own:head"]
     assert head.held_out >= 0.75  # the stripes are plain to see
-    app.file_uploader(key="own:ask").set_value(striped(8, upright=False)[-1]).run()
+    app.file_uploader(key="own:ask:0").set_value(striped(8, upright=False)[-1]).run()
     assert not app.exception and any(one.value.startswith("level ") for one in app.header)
     app.button(key="own_sample_1").click().run()  # after the file: shoes, which no stripes are like
     assert "Unlike anything you taught me" in [one.value for one in app.header]
