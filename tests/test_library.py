@@ -102,8 +102,8 @@ def test_the_package_alone_imports_no_model() -> None:
     assert json.loads(out) == []
 
 
-def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(ROOT)
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)  # it runs in any folder
     names: dict[str, object] = {}
     for cell in json.loads((ROOT / "docs" / "library.ipynb").read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "code":
