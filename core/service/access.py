@@ -296,13 +296,3 @@ def host_name(host: str) -> str:
     host = host.strip().lower()
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
     return name.removesuffix(".")
-
-
-def table() -> str:
-    """The table in Markdown, as `docs/deploy.md` has it."""
-    lines = ["| action | " + " | ".join(Role) + " |", "| --- |" + " --- |" * len(Role)]
-    for right in RIGHTS.values():
-        open_to = right.roles | (set(Role) - {Role.STRANGER} if Role.OWNER in right.roles else set())
-        cells = ["yes" if role in open_to else "no" for role in Role]
-        lines.append(f"| {right.what} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)

@@ -55,30 +55,3 @@ class Places:
     def held(self) -> int:
         """Places that are held now."""
         return self._held.total()
-
-
-def table() -> str:
-    """The table in Markdown, as `docs/deploy.md` has it."""
-    from core import workers
-    from core.market import hub, windows
-    from core.signs import own_clips
-    from core.vision import pictures
-
-    feeds = Limit(total=hub.MAX_FEEDS, address=hub.MAX_FEEDS_OF_ADDRESS, visitor=hub.MAX_FEEDS_OF_VIEWER)
-    waiting = Limit(total=workers.MAX_WAITING, address=workers.MAX_WAITING_EACH)
-    rows = {
-        "live markets, and as many playbacks of one's own (an address's and a visitor's are counted together)": (feeds, 1),
-        "sockets": (SOCKETS, 1),
-        "cameras read": (CAMERAS, 1),
-        "pictures and frames, or films, that wait to be decoded": (waiting, 1),
-        "pictures kept for their links": (pictures.STORE.limit, 1),
-        "clips kept for their links": (own_clips.STORE.limit, 1),
-        "order-book windows kept for their links": (windows.STORE.limit, 1),
-        "uploads under way": (UPLOADS, 1),
-        "uploads kept and under way, MiB": (UPLOADED, MIB),
-    }
-    lines = ["| what is held | everybody | an address | a visitor |", "| --- | --- | --- | --- |"]
-    for what, (limit, unit) in rows.items():
-        cells = ["-" if most is None else f"{most // unit:,}" for most in (limit.total, limit.address, limit.visitor)]
-        lines.append(f"| {what} | {' | '.join(cells)} |")
-    return "\n".join(lines)
