@@ -74,7 +74,6 @@ class LivePlot {
   receive(frame, channel) {
     this.channel = channel;
     this.chrome = frame.chrome;
-    this.playing = Boolean(frame.play);
     const wanted = [...frame.traces, frame.layout];
     for (const part of wanted) if (part.value !== undefined) this.parts.set(part.name, part.value);
     this.figure.setAttribute("aria-label", this.chrome.alt);
@@ -86,7 +85,7 @@ class LivePlot {
     return this.draw();
   }
 
-  // The same frame once more, for a player that cuts it differently.
+  // The same frame once more, for another size.
   again() {
     this.next ??= this.last;
     return this.draw();
@@ -98,7 +97,7 @@ class LivePlot {
     const { height, proportion } = this.chrome;
     const wanted = proportion && this.figure.clientWidth ? Math.min(height, Math.ceil(this.figure.clientWidth / proportion)) : height;
     if (!this.figure.closest(".st-key-stage_figure")) return wanted;
-    return Math.round((this.playing ? 0.65 : 0.78) * innerHeight);
+    return Math.round(0.78 * innerHeight);
   }
 
   // A new frame under a pressed pointer would end the reader's drag or swallow the click: wait, but not for ever.
@@ -142,32 +141,19 @@ class LivePlot {
     }
   }
 
-  // A frame that can be played brings its player.
-  async prepare({ play }) {
-    if (!play) return;
-    if (!this.player) {
-      const { Player } = await import(window.observatoryAddress(play.script));
-      this.player = new Player(this);
-    }
-    this.player.take(play);
-  }
-
   // The newest frame, unless it looks like the one shown: a paused feed costs nothing.
   async show(Plotly) {
     const frame = (this.last = this.next);
     this.next = null;
-    await this.prepare(frame);
     const ground = theme(this.parent);
     const { language } = this.chrome;
     const height = this.height();
-    const played = this.player && [this.player.at, this.player.said.length];
-    const look = JSON.stringify([frame.traces.map((part) => part.name), frame.layout.name, ground, height, language, played]);
+    const look = JSON.stringify([frame.traces.map((part) => part.name), frame.layout.name, ground, height, language]);
     if (look === this.look) return;
     // Copies, because plotly writes into what it is given; arrays are strings here, so a copy is cheap.
     const traces = identified(frame.traces.map((part) => legible({ ...this.parts.get(part.name) })));
     const layout = this.layout(frame, ground);
-    this.player?.layout(layout);
-    await Plotly.react(this.plot, this.player?.traces(traces) ?? traces, layout, this.config(Plotly));
+    await Plotly.react(this.plot, traces, layout, this.config(Plotly));
     this.look = look;
     this.say();
     if (this.updates === 0) this.listen();
@@ -266,7 +252,6 @@ class LivePlot {
 
   close() {
     this.closed = true;
-    this.player?.close();
     this.resizer.disconnect();
     this.viewer.disconnect();
     window.removeEventListener("beforeprint", this.onPrint);

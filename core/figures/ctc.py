@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
-from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL
 from core.figures.traces import Trace, cell_text, chart, heat, line, marks
 from core.messages import translate as _
@@ -144,13 +143,6 @@ def _states(trellis: Lattice, reachable: NDArray[np.bool_], quantity: Quantity, 
             )
         )
     return traces
-
-
-def trellis_play(figure: go.Figure, captions: Sequence[str]) -> Play:
-    """The trellis of `trellis_figure`, filled frame by frame; a caption a frame. It opens full."""
-    cut = [index for index, trace in enumerate(figure.data) if trace.mode == "lines" or trace.name == "states"]
-    frames = [PlayFrame(shown=(step + 1,) * len(cut), caption=caption) for step, caption in enumerate(captions)]
-    return Play(how=dict.fromkeys(cut, "upto"), frames=frames, start=len(frames) - 1)
 
 
 def _quantity(quantity: Quantity) -> str:

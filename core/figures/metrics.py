@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, shape
-from core.figures.play import How, Play, PlayFrame
 from core.figures.style import ORANGE, SEQUENTIAL_CLEAR
 from core.figures.traces import cell_text, chart, heat, line
 from core.messages import translate as _
@@ -54,26 +53,6 @@ def _box(entry: int, columns: int) -> dict[str, float]:
     """Corners of an entry's frame."""
     row, column = divmod(entry, columns)
     return {"x0": column - 0.48, "x1": column + 0.48, "y0": row - 0.48, "y1": row + 0.48}
-
-
-def table_play(figure: go.Figure, columns: int, captions: Sequence[str], *, start: int) -> Play:
-    """The table of `table_figure` (filled to its end and framed), entry by entry; a caption an entry.
-
-    Args:
-        columns: of the table. start: the entry that is shown first, from 0 on. A path is drawn with the last entry.
-    """
-    kinds = {index: getattr(trace, "mode", None) for index, trace in enumerate(figure.data)}
-    last = len(captions) - 1
-    frames = []
-    for entry, caption in enumerate(captions):
-        shown = tuple((10**6 if entry == last else 0) if mode == "lines" else entry + 1 for mode in kinds.values())
-        frames.append(
-            PlayFrame(
-                shown=shown, caption=caption, layout={f"shapes.0.{name}": value for name, value in _box(entry, columns).items()}
-            )
-        )
-    how: dict[int, How] = {index: "cells" if mode is None else "points" for index, mode in kinds.items()}
-    return Play(how=how, frames=frames, start=start, every_ms=300)
 
 
 def alignment_path(steps: Sequence[Edit]) -> list[tuple[int, int]]:

@@ -218,23 +218,6 @@ def beta_terms(lattice: Lattice, t: int, s: int) -> list[Term]:
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class FrameSum:
-    """One frame of the trellis: the sum of its states' numbers, and the state with the largest."""
-
-    frame: int
-    total: float
-    state: int
-    most: float
-
-
-def frame_sums(values: Array) -> list[FrameSum]:
-    """Sums of a trellis's numbers (T, S), probabilities, frame by frame."""
-    return [
-        FrameSum(frame=t, total=float(row.sum()), state=int(row.argmax()), most=float(row.max())) for t, row in enumerate(values)
-    ]
-
-
 def trellis_values(lattice: Lattice, quantity: Quantity) -> Array:
     """(T, S): alpha, beta or gamma of each state as a probability."""
     return lattice.posteriors if quantity == "gamma" else np.exp(getattr(lattice, quantity))

@@ -21,7 +21,7 @@ from core.lecture.worked import Worked
 from pages.learn import diagram
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render
-from pages.shared.language import N_, _, number, regional, significant
+from pages.shared.language import N_, _, number, significant
 
 PEAK: Final = 1e-3
 """Rate at the peak of every schedule."""
@@ -72,19 +72,6 @@ def _walks(surface: SurfaceName, rate: float, decay: float, clip: float | None) 
     return optimisers.surface_walks(optimisers.SURFACES[surface], steps=STEPS, rate=constant(rate), decay=decay, clip=clip)
 
 
-@st.cache_data(show_spinner=False, max_entries=128)
-def _step_captions(surface: SurfaceName, rate: float, decay: float, clip: float | None, language: str) -> list[str]:
-    """Each step's losses, the start first, in the reader's language; a walk that has ended keeps its last."""
-    names, walks = optimiser_names(), _walks(surface, rate, decay, clip)
-
-    def losses(step: int) -> str:
-        now = ((names[code], float(walk.losses[min(step, len(walk.losses) - 1)])) for code, walk in walks.items())
-        return " · ".join(f"{name} {significant(loss)}" for name, loss in now)
-
-    told = _("Step {step}: loss {losses}")
-    return [told.format(step=number(step), losses=losses(step)) for step in range(STEPS + 1)]
-
-
 @st.cache_data(show_spinner=False, max_entries=8)
 def _heights(surface: SurfaceName) -> tuple[Any, Any, Any]:
     return optimisers.height_map(optimisers.SURFACES[surface])
@@ -126,8 +113,7 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip:
     """Five optimisers from the same start, at the same rate."""
     names, walks, given = optimiser_names(), _walks(surface, rate, decay, clip), optimisers.SURFACES[surface]
     paths: dict[str, Any] = {name: walk.points for name, walk in walks.items()}
-    drawn = figures.surface_figure(*_heights(surface), paths, names=names, minima=given.minima, step=STEPS)
-    play = figures.surface_play(paths, _step_captions(surface, rate, decay, clip, regional()), start=step)
+    drawn = figures.surface_figure(*_heights(surface), paths, names=names, minima=given.minima, step=step)
     diverged = ", ".join(names[name] for name, walk in walks.items() if walk.diverged)
     lowest = min(float(walk.losses.min()) for walk in walks.values())
     losses = figures.losses_figure(
@@ -144,9 +130,7 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip:
     walked = {"SURFACE": surface, "NAME": adam, "RATE": rate, "DECAY": own, "LARGEST": clip or 0.0, "STEPS": step}
     return PartView(
         equation=equations,
-        figure=[
-            plot(drawn, "surface_plot", _("Level lines of the loss, and the path of each optimiser up to this step."), play=play)
-        ],
+        figure=[plot(drawn, "surface_plot", _("Level lines of the loss, and the path of each optimiser up to this step."))],
         notes=[passage("optimisers", "surface"), *said_of],
         more=[stopped if diverged else None, plot(losses, "surface_losses", _("Loss by step for each optimiser."))],
         drawing=drawing(step_notes(adam_now, diagram.write), t=step, rate=rate),

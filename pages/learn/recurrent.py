@@ -142,23 +142,11 @@ class Unrolled:
         alt = _("How much of a change of the first input is left in the state, step by step, of an RNN and an LSTM.")
         return plot(drawn, f"{cell.lower()}_left", alt)
 
-    def states(self, cell: str, bands: list[Band], captions: dict[str, Any], alt: str) -> Item:
-        """Input and states through time, played step by step; a caption has one unit's numbers, or the first of fewer units."""
+    def states(self, cell: str, bands: list[Band], alt: str) -> Item:
+        """Input and states through time; the step and the unit that are read are marked."""
         bands = [Band(name=_("x, the input"), values=self.x), *bands]
         drawn = figures.states_figure(bands, steps=self.steps, at=self.t, unit=self.k, x_title=self.title)
-        texts = [
-            _("Step {step} ({name}), unit {unit}: {numbers}").format(
-                step=number(step + 1),
-                name=name,
-                unit=number(self.k + 1),
-                numbers=", ".join(
-                    f"{code} = {number(values[step, self.k if self.k < values.shape[1] else 0], 3)}"
-                    for code, values in captions.items()
-                ),
-            )
-            for step, name in enumerate(self.steps)
-        ]
-        return plot(drawn, f"{cell}_states", alt, play=figures.states_play(drawn, texts, at=self.t))
+        return plot(drawn, f"{cell}_states", alt)
 
 
 def dials(part: str) -> dict[str, Dial]:
@@ -232,7 +220,7 @@ def rnn(it: Unrolled) -> PartView:
         figure=[it.left("RNN")],
         followed=it.followed("rnn", stacked(run.h, run.y[:, :1]), [_("output y")]),
         more=[
-            it.states("rnn", bands, {"h": run.h, "y": run.y}, alt),
+            it.states("rnn", bands, alt),
             plot(line, "rnn_output", _("The output through time.")),
             agreement("torch.nn.RNN", recurrence.rnn_deviation(it.x, it.rnn)),
         ],
@@ -267,7 +255,6 @@ def lstm(it: Unrolled) -> PartView:
         own = plot(unit, "lstm_unit", _("One unit's gates, candidate, cell and state through time."))
         return [[it.left("LSTM"), own]]
 
-    captions = {"f": run.f, "i": run.i, "o": run.o, "c": run.c, "h": run.h}
     alt = _("Input, gates, candidate, cell and state through time, a row a unit.")
     kinds = {name: {gate: it.lstm[f"{kind}_{gate}"] for gate in "fico"} for name, kind in (("W", "W"), ("U", "U"), ("B", "b"))}
     shown = {"f": f, "i": i, "o": o, "candidate": candidate, "c": c, "h": h}
@@ -284,7 +271,7 @@ def lstm(it: Unrolled) -> PartView:
         ),
         figure=figure,
         followed=it.followed("lstm", stacked(run.h)),
-        more=[it.states("lstm", bands, captions, alt), agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
+        more=[it.states("lstm", bands, alt), agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
         notes=sentences_of(said.lstm(k + 1, run.f[:, k], run.i[:, k])),
         drawing=lstm_diagram(it.x, run, step=t, unit=k, write=diagram.write),
         notebook_values=lambda: it.notebook_values(kinds, shown),

@@ -116,21 +116,6 @@ def inside(text: str, side: str, layer: int, position: int) -> dict[str, Any]:
     return one.placement.run(stages)
 
 
-def symbol_captions(reading: DateReading, cross: Any) -> list[str]:
-    """For each symbol of the answer: what was written, what comes next and what it looked at."""
-    text = figures.visible(list(reading.text))
-    return [
-        _("{so_far} + “{symbol}” ({probability}), looking most at “{character}” ({weight})").format(
-            so_far="▷" + "".join(reading.characters[:step]),
-            symbol=symbol,
-            probability=percent(reading.symbol_probabilities[step], 1),
-            character=text[int(cross[step].argmax())],
-            weight=number(float(cross[step].max()), 2),
-        )
-        for step, symbol in enumerate(reading.characters)
-    ]
-
-
 def answer(reading: DateReading) -> Show:
     """The answer, its probability and its least certain symbol."""
     least = min(range(len(reading.characters)), key=lambda i: reading.symbol_probabilities[i])
@@ -265,13 +250,9 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
         return weights.mean(axis=0) if head == "mean" else weights[int(head) - 1]
 
     cross, characters, source = of("cross"), reading.characters, list(reading.text)
-    last, chances = len(characters) - 1, reading.trace.probabilities[step]
-    whole, causal = (
-        figures.decoding_maps(cross, of("decoder"), source=source, target=characters, step=at)[one]
-        for one, at in ((0, last), (1, step))
-    )
-    seen, past_map = (matrix_figure(one, bar=False, keep=kind) for one, kind in ((whole, "decoding"), (causal, "causal")))
-    play = figures.decoding_play(symbol_captions(reading, cross), start=step)
+    chances = reading.trace.probabilities[step]
+    maps = figures.decoding_maps(cross, of("decoder"), source=source, target=characters, step=step)
+    seen, past_map = (matrix_figure(one, bar=False, keep=kind) for one, kind in zip(maps, ("decoding", "causal"), strict=True))
     looking = said.decode(cross, step, figures.visible(source), reading.answer)
     following = figures.next_figure(chances, dates.SYMBOLS, chosen=reading.trace.symbols[step])
     read_ = figures.reading_figure(cross[step], relevance(reading.text, step), source)
@@ -291,7 +272,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
         ),
         figure=[
             [
-                plot(seen, "cross_map", _("Which characters of the text each answered symbol looked at."), play=play, **MAP),
+                plot(seen, "cross_map", _("Which characters of the text each answered symbol looked at."), **MAP),
                 plot(past_map, "causal_map", _("Which earlier symbols of the answer each answered symbol looked at."), **MAP),
             ],
             answer(reading),

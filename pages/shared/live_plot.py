@@ -17,18 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from core.figures import wire
-from core.figures.play import Play
 from pages.shared import assets, streamlit_private
 from pages.shared.language import _, regional
-
-PLAYER_PX: Final = 66
-"""Height of the bar under a figure that plays by itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +48,6 @@ def live_plot(
     alt: str,
     on_click: Callable[[Point], None] | None = None,
     filename: str | None = None,
-    play: Play | None = None,
     proportion: float | None = None,
 ) -> None:
     """Draw a figure, or update the one drawn under this key.
@@ -65,7 +60,6 @@ def live_plot(
         on_click: called with the point, before the fragment (or page) runs again.
         filename: of downloads, without suffix; the key where None.
         proportion: width over height of a drawing that keeps its shape; where the page is narrow, it is less high then.
-        play: makes it a figure that plays by itself, with a bar of controls under it.
     """
     wanted = {"on_click_change": _deliver(key, on_click)} if on_click else {}
     chrome = {
@@ -78,15 +72,12 @@ def live_plot(
         "clicks": on_click is not None,
         "plotly": assets.PLOTLY,
     }
-    extra: dict[str, Any] = {"chrome": chrome}
-    if play is not None:
-        extra["play"] = {**play.message(), "script": assets.script("player.js"), "words": _player_words()}
     memory = f"{key}:sent"
-    message, st.session_state[memory] = wire.frame(wire.split(figure), _already_sent(memory), extra)
+    message, st.session_state[memory] = wire.frame(wire.split(figure), _already_sent(memory), {"chrome": chrome})
     _component()(
         key=key,
         data=message,
-        height=height + (PLAYER_PX if play else 0),  # the place it takes until the browser has the script
+        height=height,  # the place it takes until the browser has the script
         on_resend_change=lambda: st.session_state.pop(memory, None),
         **wanted,
     )
@@ -99,7 +90,6 @@ def static_plot(
     alt: str,
     filename: str | None = None,
     height: int | None = None,
-    play: Play | None = None,
     proportion: float | None = None,
 ) -> None:
     """Draw a figure that changes only with the page's choices, with the same look and downloads as a live one.
@@ -108,7 +98,7 @@ def static_plot(
         height: pixels; the figure's own, else 360, where None. proportion: see `live_plot`.
     """
     given = figure.layout.height if isinstance(figure, go.Figure) else figure.get("layout", {}).get("height")
-    live_plot(figure, key=key, height=height or int(given or 360), alt=alt, filename=filename, play=play, proportion=proportion)
+    live_plot(figure, key=key, height=height or int(given or 360), alt=alt, filename=filename, proportion=proportion)
 
 
 @cache
@@ -142,18 +132,6 @@ def _deliver(key: str, call: Callable[[Point], None]) -> Callable[[], None]:
             call(Point(**event))
 
     return deliver
-
-
-def _player_words() -> dict[str, str]:
-    return {
-        "play": _("Play"),
-        "pause": _("Pause"),
-        "back": _("One step back"),
-        "ahead": _("One step ahead"),
-        "place": _("Place"),
-        "speed": _("Speed"),
-        "keys": _("Space plays and pauses; arrow keys step and change the speed."),
-    }
 
 
 def _labels() -> dict[str, Any]:

@@ -186,7 +186,6 @@ def _trellis(lattice: Lattice, problem: Problem, place: Any) -> None:
     drawn = figures.trellis_figure(lattice, problem.names, quantity=quantity, best=best.states, selected=cell)
     live_plot(
         drawn,
-        play=figures.trellis_play(drawn, _frame_captions(lattice, problem, quantity)),
         key="ctc_trellis",
         height=max(280, 140 + figures.ROW_PX * len(lattice.states)),
         on_click=frame_cell,
@@ -203,25 +202,6 @@ def _trellis(lattice: Lattice, problem: Problem, place: Any) -> None:
             else "–",
         )
     )
-
-
-def _frame_captions(lattice: Lattice, problem: Problem, quantity: Quantity) -> list[str]:
-    """For each frame: the sum of its states' numbers, and the state that has most of it."""
-    told = {
-        "alpha": _("Frame {frame}: the states' α add up to {sum}; most in state {state} ({label}), {most}"),
-        "beta": _("Frame {frame}: the states' backward α add up to {sum}; most in state {state} ({label}), {most}"),
-        "gamma": _("Frame {frame}: the states' posteriors add up to {sum}; most in state {state} ({label}), {most}"),
-    }[quantity]
-    return [
-        told.format(
-            frame=number(one.frame + 1),
-            sum=significant(one.total),
-            state=one.state,
-            label=problem.names[lattice.states[one.state]],
-            most=significant(one.most),
-        )
-        for one in ctc_lab.frame_sums(ctc_lab.trellis_values(lattice, quantity))
-    ]
 
 
 def _cell(lattice: Lattice) -> tuple[int, int]:

@@ -190,13 +190,9 @@ def _wer(references: list[Sentence], hypotheses: list[Sentence], place: int) -> 
     left, right = st.columns([3, 2])
     whole = filled == size
     with left:
-        drawn = figures.table_figure(table, reference, hypothesis, filled=size, path=figures.alignment_path(steps))
-        captions = [
-            _plain(_cell(metrics.edit_cell(table, reference, hypothesis, entry), reference, hypothesis)) for entry in range(size)
-        ]
+        path = figures.alignment_path(steps) if whole else []
         static_plot(
-            drawn,
-            play=figures.table_play(drawn, len(hypothesis) + 1, captions, start=filled - 1),
+            figures.table_figure(table, reference, hypothesis, filled=filled, path=path),
             key="metrics_table",
             filename="levenshtein",
             alt=_("Levenshtein's table: the fewest edits between the beginnings of both sentences."),
@@ -218,11 +214,6 @@ def _filled(size: int) -> int:
             state.pop(key, None)
     state[SIZE] = size
     return size if size < 2 else url_state.slider(_("Entries filled"), 1, size, key=STEP, default=size)
-
-
-def _plain(markdown: str) -> str:
-    """Without the marks of bold and code."""
-    return markdown.replace("**", "").replace("`", "")
 
 
 def _cell(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> str:

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few
-from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET
 from core.figures.traces import chart, line, marks, upright
 from core.lecture.optimisers import AdamStep
@@ -79,15 +78,6 @@ def surface_figure(
         x={"range": [float(x[0]), float(x[-1])], "showgrid": False},
         y={"range": [float(y[0]), float(y[-1])], "showgrid": False},
     )
-
-
-def surface_play(walks: Mapping[str, Array], captions: Sequence[str], *, start: int) -> Play:
-    """The paths of `surface_figure` (drawn to the last step), step by step; a caption a step, the start first."""
-    frames = [
-        PlayFrame(shown=tuple(min(step + 1, len(points)) for points in walks.values()), caption=caption)
-        for step, caption in enumerate(captions)
-    ]
-    return Play(how=dict.fromkeys(range(1, 1 + len(walks)), "points"), frames=frames, start=start, every_ms=60)
 
 
 def losses_figure(losses: Mapping[str, Array], *, names: Mapping[str, str], step: int, title: str) -> go.Figure:

@@ -11,7 +11,6 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few
-from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, BROWN, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout, figure_of
 from core.figures.traces import chart, heat, line, upright
 from core.lecture.recurrence import Array, LSTMTrace, RNNTrace, ThroughTime
@@ -90,18 +89,6 @@ def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit:
     }
     layout["shapes"].append(upright(at, ORANGE))
     return figure_of(traces, layout)
-
-
-def states_play(figure: go.Figure, captions: Sequence[str], *, at: int) -> Play:
-    """The heatmaps of `states_figure`, unrolled step by step; a caption a step."""
-    mark = len(figure.layout.shapes) - 1
-    frames = [
-        PlayFrame(
-            shown=(step + 1,) * len(figure.data), caption=caption, layout={f"shapes.{mark}.x0": step, f"shapes.{mark}.x1": step}
-        )
-        for step, caption in enumerate(captions)
-    ]
-    return Play(how=dict.fromkeys(range(len(figure.data)), "columns"), frames=frames, start=at, every_ms=400)
 
 
 def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str, before: Array | None = None) -> go.Figure:

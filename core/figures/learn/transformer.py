@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
 from core.figures.matrix import Matrix
-from core.figures.play import Play, PlayFrame
 from core.figures.style import BLUE, GREY, ORANGE
 from core.figures.traces import bars, chart
 from core.messages import translate as _
@@ -79,15 +78,6 @@ def decoding_maps(
             outlined=((step, step, 0, step),),
         ),
     )  # fmt: skip
-
-
-def decoding_play(captions: Sequence[str], *, start: int) -> Play:
-    """The cross-attention map of `decoding_maps` (drawn to the last step), symbol by symbol; a caption a symbol."""
-    frames = [
-        PlayFrame(shown=(step + 1,), caption=caption, layout={"shapes.0.y0": step - 0.5, "shapes.0.y1": step + 0.5})
-        for step, caption in enumerate(captions)
-    ]
-    return Play(how={0: "rows"}, frames=frames, start=start, every_ms=900)
 
 
 def encoder_map(weights: NDArray[np.floating], source: Sequence[str]) -> Matrix:

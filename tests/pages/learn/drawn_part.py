@@ -150,8 +150,6 @@ def _keep_all(view: PartView, drawn: DrawnPart, stack: ExitStack) -> None:
     def keep_figure(figure: Any, **more: Any) -> None:
         drawn.figures.append(json.loads(figure.to_json()))
         drawn.told += [more["alt"]] if "alt" in more else []
-        if more.get("play") is not None:
-            drawn.told += [one.caption for one in more["play"].frames]
 
     def keep_table(data: Any, **_more: Any) -> None:
         drawn.tables.append(data)
