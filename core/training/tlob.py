@@ -1,19 +1,17 @@
 """TLOB on order-book files: labels by D8, inputs by D9, splits by time with gaps by D10, from files to a checkpoint.
 
-Call rules are fitted on validation; the test part is scored once, for the card, which also says what the training was worth.
+Call rules are fitted on validation; the test part is scored once, for the card.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -22,13 +20,12 @@ from torch.nn import functional as F
 from core import checkpoints, scores
 from core.device import computes_bfloat16
 from core.market import features
-from core.market.answers.predictions import evaluate, predict_scorable, summarise_value
-from core.market.answers.table import Answered, Table, differences
+from core.market.answers.predictions import evaluate
 from core.market.book import BookRows
 from core.market.calibration import CallRule, Score, fit_rule
 from core.market.grid import segments
 from core.market.labels import HORIZONS, LABEL_KINDS, UNKNOWN, Head, LabelKind, classify, fit_alpha, moves_after
-from core.market.predictor import POOLED, Predictor, load_predictor, windows_of
+from core.market.predictor import POOLED, Predictor, windows_of
 from core.market.store.index import market_of, recording_of
 from core.market.store.rows import read_market
 from core.market.store.segments import below_library
@@ -41,11 +38,6 @@ TRAIN_END, VALIDATION_END = 0.7, 0.8
 """Shares of a market's rows: training to 70 %, validation to 80 %, test the last 20 %."""
 RULE_STRIDE = 2
 """Call rules are fitted on every second validation window: neighbouring windows differ in one row of 128."""
-
-VALUE_ROWS = 14_400
-"""Rows of the test part, consecutive, over which calls are valued: an hour."""
-TEST_S = 600
-"""Seconds of the test part that are scored: the ten minutes after training and validation."""
 
 
 @dataclass(kw_only=True)
@@ -124,8 +116,7 @@ def prepare_market(name: str, rows: BookRows, heads: Sequence[Head], window: int
 
 def gather(market: MarketData, ends: NDArray[np.int64], kind: features.TransformKind) -> NDArray[np.float32]:
     """Model inputs (len(ends), window, columns) of the windows that end at the rows `ends`."""
-    offsets = np.arange(1 - market.window, 1)
-    return features.transform(market.rows.levels[ends[:, None] + offsets], kind, market.constants)
+    return features.transform(windows_of(market.rows.levels, ends, market.window), kind, market.constants)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,14 +211,13 @@ class TLOBTask:
         for market in self.markets:
             ends = market.ends["validation"][:: self.settings.validation_stride]
             logits = predict(model, market, ends, self.settings.transform, fast=True)
-            rules = fit_rules(self.heads, market.labels[ends], logits)
-            for kind in sorted({kind for kind, _ in self.heads}):
-                scores = [
-                    score_head(market.labels[ends, i], rules[i].call(rules[i].probabilities(logits[:, i])))[score_name(kind)]
-                    for i, head in enumerate(self.heads)
-                    if head[0] == kind
-                ]
-                metrics[f"{market.name}/{kind}"] = float(np.mean(scores))
+            by_kind: dict[LabelKind, list[float]] = {}
+            for i, ((kind, _), rule) in enumerate(
+                zip(self.heads, fit_rules(self.heads, market.labels[ends], logits), strict=True)
+            ):
+                confusion = scores.confusion_matrix(market.labels[ends, i], rule.call(rule.probabilities(logits[:, i])))
+                by_kind.setdefault(kind, []).append(scores.summary(confusion)[score_name(kind)])
+            metrics |= {f"{market.name}/{kind}": float(np.mean(by_kind[kind])) for kind in sorted(by_kind)}
         return {"score": float(np.mean(list(metrics.values()))), **metrics}
 
 
@@ -260,11 +250,6 @@ def predict(
 def fit_rules(heads: Sequence[Head], labels: NDArray[np.int64], logits: NDArray[np.float32]) -> list[CallRule]:
     """One call rule for each head, from validation rows in time order: labels (n, heads) and logits (n, heads, 3)."""
     return [fit_rule(logits[:, i], labels[:, i], maximise=score_name(kind)) for i, (kind, _) in enumerate(heads)]
-
-
-def score_head(truth: NDArray[np.int64], called: NDArray[np.int64]) -> dict[str, float]:
-    """accuracy, macro_f1, matthews."""
-    return scores.summary(scores.confusion_matrix(truth, called))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,7 +326,6 @@ def train(
         predictor = Predictor(checkpoints.load(run.name, folder=run.folder))
         card["metrics"]["test"] = score_tests(predictor, markets, every=run.test_every)
         card["metrics"]["test_every"] = run.test_every
-        card["metrics"]["value"] = score_values(predictor, markets)
         checkpoints.save(run.name, model, card, folder=run.folder)
     return path
 
@@ -393,36 +377,11 @@ def score_tests(predictor: Predictor, markets: Sequence[MarketData], *, every: i
     return scores
 
 
-def score_values(predictor: Predictor, markets: Sequence[MarketData], *, rows: int = VALUE_ROWS) -> dict[str, Any]:
-    """Value of calls (docs/value.md), of every head over the first `rows` rows of each market's test part.
-
-    Returns:
-        Market -> a list by head: label, horizon, rows, `value` by rule.
-    """
-    values = {}
-    for market in markets:
-        first = int(market.ends["test"][0])
-        part = market.rows[first - predictor.window + 1 : first + rows]
-        scored = predict_scorable(
-            predictor, part, predictor.markets[market.name], first=0, heads=list(range(len(predictor.heads)))
-        )
-        values[market.name] = [
-            {"label": kind, "horizon": horizon, "rows": len(scored.rows), "value": summarise_value(scored, index)}
-            for index, (kind, horizon) in enumerate(predictor.heads)
-        ]
-    return values
-
-
 def _pooled(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """About as many rows from each market, first halves before second halves, which is the time order that `fit_rule` needs."""
     smallest = min(len(column) for column in columns)
     even = [column[:: max(1, len(column) // smallest)] for column in columns]
     return np.concatenate([column[: len(column) // 2] for column in even] + [column[len(column) // 2 :] for column in even])
-
-
-def rule_entry(rule: CallRule) -> dict[str, float]:
-    """A call rule as a card keeps it."""
-    return {key: round(value, 4) for key, value in asdict(rule).items()}
 
 
 def _entry(
@@ -432,74 +391,12 @@ def _entry(
         "known_by": known_by,
         "constants": asdict(constants),
         "alphas": list(alphas),
-        "rules": [rule_entry(rule) for rule in rules],
+        "rules": [{key: round(value, 4) for key, value in asdict(rule).items()} for rule in rules],
     }
 
 
 def _geometric(values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
-
-
-def measure_gains(
-    trained: Predictor, start: Path | None, markets: Sequence[MarketData], *, seconds: float = TEST_S
-) -> dict[str, list[dict[str, Any]]]:
-    """By market, one entry per head: log-loss on the first `seconds` of the test part, by four forecasters on the same rows.
-
-    `trained`; `start`, the earlier checkpoint as it is, with its entry for the market or the pooled one; `refitted`, the same
-    weights with probabilities calibrated on this market's validation part, as the trained one's are; `frequencies`, how often
-    each class came in the training part. Labels are the market's own for all. Differences are the trained one's log-loss less
-    the other's, with 95 % block-bootstrap intervals: below zero the training was worth it.
-
-    Args:
-        start: card of the checkpoint that training started from; None where it started from nothing.
-    """
-    before = load_predictor(start.stem, folder=start.parent) if start is not None else None
-    gains: dict[str, list[dict[str, Any]]] = {}
-    for market in markets:
-        ends = market.ends["test"]
-        ends = ends[market.rows.timestamps[ends] <= market.rows.timestamps[ends[0]] + seconds * 1e3]
-        truth = market.labels[ends]
-        mine = trained.predict(windows_of(market.rows.levels, ends, trained.window), trained.markets[market.name])
-        answers: dict[str, NDArray[np.float64]] = {"trained": mine.probabilities.astype(np.float64)}
-        if before is not None and before.heads == tuple(market.heads):
-            answers["start"], answers["refitted"] = _earlier(before, market, ends)
-        counts = [np.bincount(column, minlength=3) for column in market.labels[market.ends["train"]].T]
-        rates = np.stack([(one + 1) / (one + 1).sum() for one in counts])
-        answers["frequencies"] = np.broadcast_to(rates, mine.probabilities.shape).astype(np.float64)
-        gains[market.name] = [_head_gain(market.heads[i], truth[:, i], answers, i) for i in range(len(market.heads))]
-    return gains
-
-
-def _earlier(before: Predictor, market: MarketData, ends: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The earlier checkpoint's probabilities (n, heads, 3): as it is, and calibrated on this market."""
-    entry = before.market(market.name)
-
-    def logits(rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        parts = [
-            before.logits(before.inputs(windows_of(market.rows.levels, rows[i : i + 64], before.window), entry))
-            for i in range(0, len(rows), 64)
-        ]
-        return np.concatenate(parts)
-
-    validation = market.ends["validation"][::RULE_STRIDE]
-    rules = fit_rules(market.heads, market.labels[validation], logits(validation))
-    scored = logits(ends)
-
-    def probabilities(rules: Sequence[CallRule]) -> NDArray[np.float64]:
-        return np.stack([rule.probabilities(scored[:, i]) for i, rule in enumerate(rules)], axis=1)
-
-    return probabilities(entry.rules), probabilities(rules)
-
-
-def _head_gain(head: Head, truth: NDArray[np.int64], answers: dict[str, NDArray[np.float64]], index: int) -> dict[str, Any]:
-    given = {name: Answered(calls=p[:, index].argmax(axis=1), probabilities=p[:, index]) for name, p in answers.items()}
-    table = Table(head=head, rows=pd.DataFrame({"truth": truth}), answers=given)
-    entry: dict[str, Any] = {"label": head[0], "horizon": head[1], "samples": len(truth)}
-    entry |= {f"{name}_log_loss": round(one.log_loss, 5) for name, one in table.score().items()}
-    for name in list(given)[1:]:
-        less = differences(table, "trained", name, fewest=1)["log_loss"]
-        entry[f"less_{name}"] = {bound: round(value, 5) for bound, value in asdict(less).items()}
-    return entry
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
@@ -515,19 +412,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("dropout", 0.0, None),
         ("mirrored", False, "answer with the mean of the book's pass and its mirror image's"),
     )
-    _add_loop(p)
-
-
-def _add_data(p: argparse.ArgumentParser) -> None:
-    data = "one market's Parquet or CSV files or a folder; repeat the option for each market"
-    p.add_argument("--data", nargs="+", action="append", required=True, type=Path, metavar="FILE", help=data)
-    share = "share of the windows from each market, in the order given; equal where left out"
-    p.add_argument("--share", nargs="+", type=float, help=share)
-    p.add_argument("--horizon", nargs="+", type=int, default=list(HORIZONS), help="steps ahead, one head each")
-    p.add_argument("--label", nargs="+", choices=LABEL_KINDS, default=list(LABEL_KINDS), help="labels of D8, one head each")
-
-
-def _add_loop(p: argparse.ArgumentParser) -> None:
     recipe.add_run(p, name="tlob", rate=2e-3, weight_decay=0.01, ema=0.998, warmup=200)
     recipe.add_rows(
         p,
@@ -545,34 +429,26 @@ def _add_loop(p: argparse.ArgumentParser) -> None:
     recipe.add_test(p)
 
 
-def _tlob(o: argparse.Namespace, outputs: int) -> TLOBConfig:
-    columns = {"features": len(features.input_names(o.transform)), "directed": features.directed_inputs(o.transform)}
-    return recipe.from_options(TLOBConfig, o, **columns, outputs=outputs)
+def _add_data(p: argparse.ArgumentParser) -> None:
+    data = "one market's Parquet or CSV files or a folder; repeat the option for each market"
+    p.add_argument("--data", nargs="+", action="append", required=True, type=Path, metavar="FILE", help=data)
+    share = "share of the windows from each market, in the order given; equal where left out"
+    p.add_argument("--share", nargs="+", type=float, help=share)
+    p.add_argument("--horizon", nargs="+", type=int, default=list(HORIZONS), help="steps ahead, one head each")
+    p.add_argument("--label", nargs="+", choices=LABEL_KINDS, default=list(LABEL_KINDS), help="labels of D8, one head each")
 
 
 def _run(o: argparse.Namespace, data: list[list[Path]]) -> Path:
-    o.data = data
-    files = [MarketFiles(paths=tuple(path.absolute() for path in group)) for group in o.data]
+    files = [MarketFiles(paths=tuple(path.absolute() for path in group)) for group in data]
     if o.share is not None and len(o.share) != len(files):
         raise ValueError(f"{len(o.share)} shares for {len(files)} markets: give one a market")
     shares = dict(zip([one.name for one in files], o.share, strict=True)) if o.share else {}
     heads: list[Head] = [(label, horizon) for label in o.label for horizon in o.horizon]
-    config, loop = _tlob(o, len(heads)), recipe.loop_of(o, steps=o.windows // o.batch)
+    columns = {"features": len(features.input_names(o.transform)), "directed": features.directed_inputs(o.transform)}
+    config = recipe.from_options(TLOBConfig, o, **columns, outputs=len(heads))
+    loop = recipe.loop_of(o, steps=o.windows // o.batch)
     training = recipe.from_options(TLOBTraining, o, windows_per_epoch=o.windows, validation_stride=o.stride, shares=shares)
-    path = train(recipe.run_of(o, loop, MarketRun), files, heads, config, training, loop)
-    _complete_card(path, o, files, heads, config.steps)
-    return path
-
-
-def _complete_card(path: Path, o: argparse.Namespace, files: list[MarketFiles], heads: list[Head], steps: int) -> None:
-    """Add to the card whether the training was worth it; not of a run that started from another's state."""
-    if not o.test or (o.start is not None and o.start.suffix != ".json"):
-        return
-    card = json.loads(path.read_text(encoding="utf-8"))
-    markets = [prepare_market(one.name, read_market(list(one.paths)), heads, steps) for one in files]
-    trained = Predictor(checkpoints.load(path.stem, folder=path.parent))
-    card["metrics"]["gains"] = measure_gains(trained, o.start, markets)
-    path.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return train(recipe.run_of(o, loop, MarketRun), files, heads, config, training, loop)
 
 
 RECIPES = {"tlob": recipe.TrainingRecipe(add_options=add_options, run=_run)}
