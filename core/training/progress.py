@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -44,11 +43,10 @@ def progress_bar(settings: LoopSettings, *, title: str, lines: TextIO | None = N
 
 
 def write_values(path: Path, values: Mapping[str, Any]) -> None:
-    """Replace a JSON file atomically; NaN and infinity become null."""
-    clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
+    """Replace a JSON file atomically, for another process that watches a run."""
     partial = path.with_suffix(".partial")
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial.write_text(json.dumps(clean), encoding="utf-8")
+    partial.write_text(json.dumps(values), encoding="utf-8")
     partial.replace(path)
 
 

@@ -14,8 +14,7 @@ from core.market.predictor import DEFAULT
 from core.market.store import watch_list
 from core.market.store.index import Recording
 from core.market.store.places import library_folder
-from core.runs.local_run import RunError
-from core.runs.scoring import ScorePlan
+from core.runs.scoring import RunError, ScorePlan
 from core.service import recordings
 from core.service.access import Action, NotAllowed
 from core.service.runs import SCORING

@@ -20,8 +20,7 @@ from core.market.store.call_columns import head_of
 from core.market.store.index import find_recording
 from core.market.windows import STORE, WindowError
 from core.messages import translate
-from core.runs.local_run import RunError, RunStatus
-from core.runs.scoring import ScorePlan
+from core.runs.scoring import RunError, RunStatus, ScorePlan
 from core.service.access import Action, NotAllowed
 from core.service.runs import SCORING
 from pages.markets import cached_results, recorded_choice

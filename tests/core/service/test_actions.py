@@ -108,7 +108,7 @@ def asking(module: ModuleType) -> set[str]:
 
 def acting() -> set[str]:
     """The public methods of runs that change something: those that are no answer of what everyone sees."""
-    seen = {"status", "close", "card", "answer", "table", "file"}
+    seen = {"status", "close", "answer", "table", "file"}
     return {
         f"SCORING.opened(by).{name}"
         for name, method in inspect.getmembers(type(SCORER), inspect.isfunction)

@@ -20,8 +20,7 @@ from core.market.hub import shutdown
 from core.market.predictor import load_predictor
 from core.market.store import places
 from core.market.windows import STORE
-from core.runs.local_run import RunError
-from core.runs.scoring import ScorePlan, Scorer
+from core.runs.scoring import RunError, ScorePlan, Scorer
 from core.service.access import Role
 from core.service.runs import SCORING
 from pages.shared.navigation import ROOT
@@ -45,7 +44,7 @@ class Ended:
 
 
 def run_here(run: Any, work: Path, plan: Any) -> None:
-    """In place of `LocalRun.start`: the same command, in this process, to its end."""
+    """In place of `Scorer.start`: the same command, in this process, to its end."""
     plan.check()
     work.mkdir(parents=True, exist_ok=True)
     run._work, run._plan, run._process = work, plan, Ended()

@@ -10,79 +10,71 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from core.runs.local_run import ROOT, LocalRun, RunError, RunStatus
+from core.runs.scoring import ROOT, RunError, RunStatus, ScorePlan, Scorer
 
 PATIENCE = 120.0
 COMMAND = """
 import json, pathlib, sys, time
-work, steps = sys.argv[1:]
-row = {"step": int(steps), "total": 9, "epoch": 1, "epochs": 3, "elapsed": 2.0}
+work, steps = sys.argv[1], sys.argv[sys.argv.index("--every") + 1]
+row = {"step": int(steps), "total": 9, "epoch": 1, "epochs": 3, "elapsed": 2.0, "recording": "a"}
 pathlib.Path(work, "progress.json").write_text(json.dumps(row))
 print("under way", flush=True)
 time.sleep(600 if int(steps) < 9 else 0)
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Steps:
-    steps: int
-
-    def check(self) -> None:
-        if self.steps < 1:
-            raise RunError("no step")
-
-    def arguments(self, work: Path) -> list[str]:
-        return [str(self.steps)]
+def plan(steps: int) -> ScorePlan:
+    """What the command in the test takes for its steps."""
+    return ScorePlan(places=("a",), models=("tlob",), every=steps)
 
 
 @pytest.fixture
-def run() -> Iterator[LocalRun[Steps]]:
-    made = LocalRun[Steps](command=(sys.executable, "-c", COMMAND))
+def run() -> Iterator[Scorer]:
+    made = Scorer(command=(sys.executable, "-c", COMMAND))
     yield made
     made.close()
 
 
-def until(run: LocalRun[Steps], phase: str) -> RunStatus:
+def until(run: Scorer, phase: str) -> RunStatus:
     over = time.monotonic() + PATIENCE
     while run.status().phase != phase and time.monotonic() < over:
         time.sleep(0.02)
     return run.status()
 
 
-def test_a_run_is_watched_and_stopped_and_leaves_nothing(run: LocalRun[Steps]) -> None:
+def test_a_run_is_watched_and_stopped_and_leaves_nothing(run: Scorer) -> None:
     assert run.status() == RunStatus()
-    run.start(Steps(steps=3))
+    run.start(plan(3))
     status = until(run, "running")
     assert (status.share, status.remaining_s, status.epochs) == (pytest.approx(1 / 3), pytest.approx(4.0), 3)
-    work = run.work
+    work = run._work
     assert work is not None and json.loads((work / "progress.json").read_text())["step"] == 3
     with pytest.raises(RunError, match="under way"):
-        run.start(Steps(steps=3))
+        run.start(plan(3))
     run.stop()
     assert not work.exists() and run.status() == RunStatus()
 
 
-def test_a_plan_that_cannot_begin_loses_nothing_and_a_new_one_begins_afresh(run: LocalRun[Steps]) -> None:
-    run.start(Steps(steps=9))
-    first = run.work
+def test_a_plan_that_cannot_begin_loses_nothing_and_a_new_one_begins_afresh(run: Scorer) -> None:
+    run.start(plan(9))
+    first = run._work
     assert until(run, "finished").message == "under way" and first is not None
     run.stop()  # what is over is not ended
-    with pytest.raises(RunError, match="no step"):
-        run.start(Steps(steps=0))
+    with pytest.raises(RunError, match="choose a checkpoint"):
+        run.start(ScorePlan(places=("a",), models=()))
     assert run.status().step == 9 and first.exists()
-    run.start(Steps(steps=3))
+    run.start(plan(3))
     assert until(run, "running").step == 3 and not first.exists()
 
 
 def test_a_run_that_fails_says_why_whatever_its_bar_draws_after_it() -> None:
     code = "print('tlob: 50%\\rpython -m core train: the disk is full\\ntlob: 100%'); raise SystemExit(1)"
-    run = LocalRun[Steps](command=(sys.executable, "-c", code))
-    run.start(Steps(steps=1))
+    run = Scorer(command=(sys.executable, "-c", code))
+    run.start(plan(1))
     assert until(run, "failed").message == "the disk is full"
     run.close()
 
