@@ -1,10 +1,9 @@
-// What stands before the live camera: its class with a bar for each, the patches that it came from, stills, a film, and shots of
-// own classes while their button is held.
+// What stands before the live camera: its class with a bar for each, the patches that it came from, stills, and shots of own
+// classes while their button is held.
 
-import { element, mounted, save } from "./dom.js";
+import { element, mounted } from "./dom.js";
 import { LiveCamera } from "./live_camera.js";
 
-const FILM_MS = 10_000;
 const BARS = 4;
 const DARKEST = 190; // of 255
 const SHOT_MS = 250; // between two shots while a button is held
@@ -17,13 +16,8 @@ class LiveGarments extends LiveCamera {
     super(parent);
     this.facing = "environment";
     this.stage.dataset.light = "picture";
-    const button = (press) => {
-      const made = element("button", "live-signs-button", this.keys);
-      made.addEventListener("click", press);
-      return made;
-    };
-    this.still = button(() => this.give("still", this.sheet.toDataURL("image/jpeg", 0.9)));
-    this.film = button(() => this.record());
+    this.still = element("button", "live-signs-button", this.keys);
+    this.still.addEventListener("click", () => this.give("still", this.sheet.toDataURL("image/jpeg", 0.9)));
     this.keys.append(this.note);
     this.bars = element("ol", "live-garments-bars", this.root);
     this.stage.after(this.bars);
@@ -38,7 +32,7 @@ class LiveGarments extends LiveCamera {
   show(data) {
     this.names = data.names;
     const classes = data.record ?? [];
-    this.film.hidden = this.still.hidden = classes.length > 0;
+    this.still.hidden = classes.length > 0;
     if (classes.join("\n") !== this.classes?.join("\n")) this.offer(classes, data.words);
     super.show(data);
   }
@@ -46,9 +40,7 @@ class LiveGarments extends LiveCamera {
   label() {
     super.label();
     this.still.textContent = this.words.still;
-    this.film.textContent = this.recorder ? this.words.filming : this.words.film;
     this.still.disabled = !this.running;
-    this.film.disabled = !this.running || Boolean(this.recorder) || !window.MediaRecorder;
     for (const one of this.hold.children) one.disabled = !this.running;
   }
 
@@ -124,27 +116,7 @@ class LiveGarments extends LiveCamera {
     this.say(seen.relevance ? this.words.told : "");
   }
 
-  // -- a film to take away ----------------------------------------------------------------------------------------------------
-
-  record() {
-    const type = MediaRecorder.isTypeSupported("video/mp4") ? "video/mp4" : "video/webm";
-    const parts = [];
-    this.recorder = new MediaRecorder(this.over.captureStream(10), { mimeType: type });
-    this.recorder.ondataavailable = (event) => parts.push(event.data);
-    this.recorder.onstop = () => {
-      this.recorder = null;
-      this.label();
-      const address = URL.createObjectURL(new Blob(parts, { type }));
-      save(address, `garment.${type.split("/")[1]}`);
-      setTimeout(() => URL.revokeObjectURL(address), 60_000);
-    };
-    this.recorder.start();
-    this.label();
-    setTimeout(() => this.recorder?.stop(), FILM_MS);
-  }
-
   async stop() {
-    if (this.recorder?.state === "recording") this.recorder.stop();
     this.shot();
     this.bars.replaceChildren();
     this.answer.textContent = "";

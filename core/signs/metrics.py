@@ -1,7 +1,7 @@
 """Scores of recognised sentences: WER, BLEU and ROUGE-L with every count behind them (iiga-equations section 12).
 
 All are of a corpus, one sentence being a corpus of one, over glosses as they are: case and spelling count, nothing is
-tokenised further; `sentences` makes glosses of a text. WER is jiwer's, BLEU sacrebleu's, ROUGE-L follows section 12.4.
+tokenised further; `sentences` makes glosses of a text. BLEU is sacrebleu's, ROUGE-L follows section 12.4.
 Where something is empty:
 
 | | WER | BLEU | ROUGE-L |
@@ -20,22 +20,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from jiwer import process_words
 from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
 from sacrebleu.metrics.bleu import BLEU
 
-from core.signs.edits import Edit, Operation
+from core.signs.edits import Edit, alignment
 
 Sentence = Sequence[str]
 MAX_ORDER: Final = 4
-
-_OPERATIONS: Final[dict[str, Operation]] = {
-    "equal": "equal",
-    "substitute": "substitution",
-    "delete": "deletion",
-    "insert": "insertion",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,24 +127,14 @@ def word_errors(references: Sequence[Sentence], hypotheses: Sequence[Sentence]) 
     Raises:
         ValueError: where the two lists differ in length or are empty, or a gloss is empty or holds white space.
     """
-    alignment = process_words(_lines(references, hypotheses), _lines(hypotheses, references))
-    alignments = tuple(
-        tuple(
-            Edit(
-                operation=_OPERATIONS[chunk.type],
-                reference=None if chunk.type == "insert" else chunk.ref_start_idx + step,
-                hypothesis=None if chunk.type == "delete" else chunk.hyp_start_idx + step,
-            )
-            for chunk in chunks
-            for step in range(max(chunk.ref_end_idx - chunk.ref_start_idx, chunk.hyp_end_idx - chunk.hyp_start_idx))
-        )
-        for chunks in alignment.alignments
-    )
+    _lines(references, hypotheses), _lines(hypotheses, references)
+    alignments = tuple(tuple(alignment(*pair)) for pair in zip(references, hypotheses, strict=True))
+    counts = Counter(step.operation for steps in alignments for step in steps)
     return WordErrors(
-        hits=alignment.hits,
-        substitutions=alignment.substitutions,
-        deletions=alignment.deletions,
-        insertions=alignment.insertions,
+        hits=counts["equal"],
+        substitutions=counts["substitution"],
+        deletions=counts["deletion"],
+        insertions=counts["insertion"],
         alignments=alignments,
     )
 

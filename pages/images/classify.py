@@ -78,7 +78,7 @@ def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPi
     if view == "ranking":
         ranking_panel.draw_ranking(analysis, chosen, prepared)
     elif view == "hide":
-        hidden = fool_it.draw_fooling(analysis, chosen.name)
+        hidden = fool_it.draw_fooling(analysis)
     elif view == "tokens":
         tokens.draw_steps(analysis.classifier, prepared.image)
     elif view == "truth":

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-import pandas as pd
 import streamlit as st
 
 from core.explain.erasing import Needed
 from core.figures import pictures as figures
-from core.messages import translate
 from core.vision.analysis import PictureAnalysis, with_none
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
@@ -22,7 +20,6 @@ HIDE: Final = "hide"
 """The hidden patches' numbers, in the session and in the URL."""
 INSIDE: Final = "inside"
 """Parameter of the page that names its view below the stage."""
-BOARD: Final = "fool:board"
 HEIGHT: Final = 400
 
 
@@ -38,15 +35,8 @@ def rub_out(patches: list[int]) -> None:
     st.session_state[INSIDE] = "hide"
 
 
-def draw_fooling(analysis: PictureAnalysis, title: str) -> frozenset[int]:
-    """The view.
-
-    Args:
-        title: of the picture.
-
-    Returns:
-        The hidden patches' numbers from 1.
-    """
+def draw_fooling(analysis: PictureAnalysis) -> frozenset[int]:
+    """The view; the hidden patches' numbers from 1."""
     numbers = {str(i): number(i) for i in range(1, analysis.grid**2 + 1)}
     said = st.container()
     middle, right = st.columns([3, 2], gap="medium")
@@ -70,7 +60,6 @@ def draw_fooling(analysis: PictureAnalysis, title: str) -> frozenset[int]:
         )
     with right:
         erased.bring_back(HIDE)
-        _note_score(analysis, title, hidden, after)
         with controls.progress(_("Asking what random, attention and occlusion need…")) as report:
             needed = cached_results.needed(analysis, report=report)
         with score:
@@ -81,7 +70,6 @@ def draw_fooling(analysis: PictureAnalysis, title: str) -> frozenset[int]:
             "never seen in training, so the holes themselves may change an answer too: rubbing out at random shows how much."
         )
     )
-    _board()
     return hidden
 
 
@@ -91,48 +79,6 @@ def _score(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabiliti
     title = _("**Patches until the answer changes**, of {count}").format(count=number(analysis.grid**2))
     names = {"occlusion": _("By occlusion"), "attention": _("By attention")}
     erased.needed_table(title, needed, names, count=len(hidden), changed=fooled, key=HIDE, first=1)
-
-
-def _note_score(analysis: PictureAnalysis, title: str, hidden: frozenset[int], after: Probabilities) -> None:
-    """Put a changed answer on the session's board, where it took fewer patches than before."""
-    if not hidden or int(after.argmax()) == analysis.likeliest:
-        return
-    board: dict[tuple[str, bytes], dict[str, Any]] = st.session_state.setdefault(BOARD, {})
-    key = (analysis.classifier.fingerprint, analysis.image.tobytes())
-    if key in board and board[key]["patches"] <= len(hidden):
-        return
-    names = analysis.classifier.class_names
-    board[key] = {
-        "picture": title,
-        "patches": len(hidden),
-        "from": names[analysis.likeliest],
-        "to": names[int(after.argmax())],
-        "link": controls.view_address(),
-    }
-
-
-def _board() -> None:
-    """The fewest patches for each picture of this session, each with its link."""
-    board: dict[Any, dict[str, Any]] = st.session_state.get(BOARD, {})
-    if not board:
-        return
-    st.markdown(_("**Your board**: the fewest patches for each picture, until you close this page"))
-    rows = [row | {"from": translate(row["from"]), "to": translate(row["to"])} for row in board.values()]
-    table = pd.DataFrame(rows)
-    names = {
-        "picture": _("Picture"),
-        "patches": _("Patches"),
-        "from": _("Answer before"),
-        "to": _("Answer after"),
-        "link": _("Link to share"),
-    }
-    config = {key: st.column_config.Column(name) for key, name in names.items() if key != "link"}
-    st.dataframe(
-        table.sort_values("patches"),
-        hide_index=True,
-        width="stretch",
-        column_config=config | {"link": st.column_config.LinkColumn(names["link"])},
-    )
 
 
 def _instead(classifier: Classifier) -> str:

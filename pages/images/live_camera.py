@@ -96,8 +96,6 @@ def shots_of(sent: object, classes: int) -> tuple[int, list[bytes]] | None:
 def _words() -> dict[str, str]:
     return {
         "still": _("Take this picture"),
-        "film": _("Film ten seconds"),
-        "filming": _("Filming…"),
         "unsure": _("Nothing that I know"),
         "none": _("None of these"),
         "told": _("Light: the patches that spoke for this answer, three times a second."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from core.figures import pictures as figures
@@ -34,9 +33,6 @@ def draw_ranking(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: Pre
             height=HEIGHT,
             filename="ranking",
             alt=_("All ten classes and none of them by their probability, the most probable first."),
-        )
-        controls.download_table(
-            _("Ranking"), lambda: _ranking(analysis), key="classify_ranked", filename="ranking", formats=("csv",)
         )
 
 
@@ -148,9 +144,3 @@ def _verdict(truth: str, analysis: PictureAnalysis) -> str:
     if analysis.classifier.class_names[analysis.likeliest] == truth:
         return _("as labelled")
     return _("wrong: it is labelled {truth}").format(truth=_(truth))
-
-
-def _ranking(analysis: PictureAnalysis) -> pd.DataFrame:
-    names = analysis.classifier.class_names
-    rows = [(names[i], analysis.shares[i]) for i in analysis.ranking] + [("none", analysis.none)]
-    return pd.DataFrame(rows, columns=["class", "probability"])

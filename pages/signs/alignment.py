@@ -9,7 +9,6 @@ import streamlit as st
 
 from core.signs.edits import Edit
 from core.signs.metrics import WordErrors
-from pages.shared import controls
 from pages.shared.language import _, number, percent
 from pages.shared.stat_strip import Stat
 
@@ -29,8 +28,8 @@ def error_stats(errors: WordErrors) -> list[Stat]:
     ]
 
 
-def alignment_table(steps: Sequence[Edit], reference: Sequence[str], hypothesis: Sequence[str], *, key: str) -> None:
-    """One row a step, in reading order, with a download."""
+def alignment_table(steps: Sequence[Edit], reference: Sequence[str], hypothesis: Sequence[str]) -> None:
+    """One row a step, in reading order."""
     kinds = {
         "equal": _("equal"),
         "substitution": _("S substitution"),
@@ -50,4 +49,3 @@ def alignment_table(steps: Sequence[Edit], reference: Sequence[str], hypothesis:
         return
     table = pd.DataFrame(rows)
     st.dataframe(table, hide_index=True, height=min(38 + 35 * len(table), 320))
-    controls.download_table(_("Alignment"), lambda: table, key=key, filename="alignment", formats=("csv",))

@@ -311,7 +311,6 @@ def _paths(lattice: Lattice, problem: Problem) -> None:
             sum=significant(float(table[_("Probability")].sum()), 4)
         )
     )
-    controls.download_table(_("Paths"), lambda: table, key="ctc_paths", filename="ctc-paths", formats=("csv",))
 
 
 def _gradient(lattice: Lattice, problem: Problem) -> None:
@@ -335,13 +334,6 @@ def _gradient(lattice: Lattice, problem: Problem) -> None:
             key="ctc_gradient",
             alt=_("The loss's gradient for each frame and label, orange where it is negative."),
         )
-
-    def table() -> pd.DataFrame:
-        frame = pd.DataFrame(lattice.gradient, columns=list(problem.names))
-        frame.insert(0, "frame", range(1, len(frame) + 1))
-        return frame
-
-    controls.download_table(_("Gradient"), table, key="ctc_gradient_table", filename="ctc-gradient", formats=("csv",))
 
 
 def _collapse() -> None:

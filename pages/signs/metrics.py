@@ -182,7 +182,7 @@ def _wer(references: list[Sentence], hypotheses: list[Sentence], place: int) -> 
         controls.notice("empty", _("Without words in the reference the rate divides by zero: it is undefined."))
     reference, hypothesis, steps = references[place], hypotheses[place], errors.alignments[place]
     if _too_long(reference, hypothesis):
-        alignment_table(steps, reference, hypothesis, key="metrics_alignment")
+        alignment_table(steps, reference, hypothesis)
         return
     table = edit_table(reference, hypothesis)
     size = (len(reference) + 1) * (len(hypothesis) + 1)
@@ -200,7 +200,7 @@ def _wer(references: list[Sentence], hypotheses: list[Sentence], place: int) -> 
     with right:
         st.markdown(_cell(metrics.edit_cell(table, reference, hypothesis, filled - 1), reference, hypothesis))
         if whole:
-            alignment_table(steps, reference, hypothesis, key="metrics_alignment")
+            alignment_table(steps, reference, hypothesis)
         else:
             st.caption(_("The alignment appears when the table is full."))
 

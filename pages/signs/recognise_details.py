@@ -64,7 +64,7 @@ def reference(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> N
     hypothesis = guesses[which]
     errors = metrics.word_errors([signed], [hypothesis])
     stat_strip(error_stats(errors))
-    alignment_table(errors.alignments[0], signed, hypothesis, key="signs_alignment")
+    alignment_table(errors.alignments[0], signed, hypothesis)
 
 
 def _decodings(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> dict[str, tuple[str, ...]]:

@@ -147,7 +147,7 @@ def test_a_bad_list_of_patches_is_read_as_far_as_it_goes(models: Path, value: st
     assert app.multiselect(key="hide").value == (["7", "12"] if value.startswith("12") else [])
 
 
-def test_what_occlusion_needs_is_shown_by_a_button_and_stands_on_the_board(classifier: Classifier) -> None:
+def test_what_occlusion_needs_is_shown_by_a_button(classifier: Classifier) -> None:
     app = opened(item="5", inside="hide")
     occlusion = patches_needed(reading(classifier, 5)).ranked["occlusion"]
     assert occlusion is not None and f"By occlusion: {len(occlusion)}" in words(app)
@@ -155,8 +155,6 @@ def test_what_occlusion_needs_is_shown_by_a_button_and_stands_on_the_board(class
     ran(app)
     assert app.query_params["hide"] == ".".join(str(one + 1) for one in sorted(occlusion))
     assert "Fooled with" in words(app) and f"**{len(occlusion)}**" in words(app)
-    row = app.dataframe[0].value.iloc[0]
-    assert row["patches"] == len(occlusion) and row["link"].endswith(f"hide={app.query_params['hide']}")
 
 
 # -- the test of the measures -------------------------------------------------------------------------------------------------
