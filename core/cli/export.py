@@ -22,4 +22,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _export(o: argparse.Namespace) -> None:
     from core.onnx_file import export
 
+    o.file.parent.mkdir(parents=True, exist_ok=True)
     print(f"{o.file}: {', '.join(export(o.name, o.file, folder=o.folder))}")
