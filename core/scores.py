@@ -19,6 +19,37 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(e / e.sum(axis=-1, keepdims=True))
 
 
+def fit_softmax(
+    directions: NDArray[np.float64],
+    truth: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    begin: NDArray[np.float64],
+    *,
+    prior: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Parameters x (k,) by the weighted likelihood of softmax(sum of x_a directions_a), by Newton's method.
+
+    Args:
+        directions: (k, n, classes) what each parameter multiplies; the first is a scale, which stays above 0.
+        truth: (n,) labels. weights: (n,) of each row. begin: (k,) where to begin.
+        prior: (k, k) curvature that holds x to 1, 0, ..., 0.
+    """
+    x, rows = begin, np.arange(len(truth))
+    for _ in range(50):
+        p = softmax(np.asarray(sum(value * direction for value, direction in zip(x, directions, strict=True))))
+        expected = (p * directions).sum(axis=-1)
+        gradient = ((expected - directions[:, rows, truth]) * weights).sum(axis=1) + prior @ (x - np.eye(len(x))[0])
+        centred = directions - expected[..., None]
+        hessian = np.einsum("nk,ank,bnk->ab", p * weights[:, None], centred, centred, optimize=True) + prior
+        step = np.linalg.solve(hessian, gradient)
+        step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
+        x = x - step
+        x[0] = max(x[0], 1e-3)
+        if np.abs(step).max() < 1e-8:
+            break
+    return x
+
+
 def confusion_matrix(truth: ArrayLike, called: ArrayLike) -> NDArray[np.int64]:
     """(3, 3) counts from two arrays of labels 0..2 of the same length."""
     cells = CLASS_COUNT * np.asarray(truth, dtype=np.int64) + np.asarray(called, dtype=np.int64)

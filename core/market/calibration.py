@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from core import scores
 from core.market.labels import STATIONARY
-from core.scores import softmax
+from core.scores import fit_softmax, softmax
 
 MOVING = np.array([1.0, 0.0, 1.0])
 """The classes that bias and lean are added to: DOWN and UP."""
@@ -141,7 +141,7 @@ def fit_class_biases(
     directions = np.zeros((3, *z.shape))  # d logits / d (scale, DOWN's bias, UP's bias)
     directions[0], directions[1, :, 0], directions[2, :, 2] = z, 1.0, 1.0
     begin = np.array([start[0], start[1][0], start[1][2]])
-    x = _fit(directions, truth, np.asarray(weights, dtype=np.float64), begin, prior=PRIOR)
+    x = fit_softmax(directions, truth, np.asarray(weights, dtype=np.float64), begin, prior=PRIOR)
     return float(x[0]), (float(x[1]), 0.0, float(x[2]))
 
 
@@ -149,35 +149,5 @@ def _fit_calibration(logits: NDArray[np.float64], truth: NDArray[np.int64]) -> t
     """Temperature and bias by the mean log likelihood, convex in (1/temperature, bias)."""
     directions = np.stack([logits, np.broadcast_to(MOVING, logits.shape)])  # d logits / d (scale, bias)
     even = np.full(len(truth), 1 / max(len(truth), 1))
-    scale, bias = _fit(directions, truth, even, np.array([1.0, 0.0]), prior=1e-9 * np.eye(2))
+    scale, bias = fit_softmax(directions, truth, even, np.array([1.0, 0.0]), prior=1e-9 * np.eye(2))
     return 1.0 / float(scale), float(bias)
-
-
-def _fit(
-    directions: NDArray[np.float64],
-    truth: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    begin: NDArray[np.float64],
-    *,
-    prior: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Parameters x (k,) by the weighted likelihood of softmax(sum of x_a directions_a), by Newton's method.
-
-    Args:
-        directions: (k, n, 3) what each parameter multiplies; the first is a scale, which stays above 0.
-        prior: (k, k) curvature that holds x to 1, 0, ..., 0.
-    """
-    x, rows = begin, np.arange(len(truth))
-    for _ in range(50):
-        p = softmax(np.asarray(sum(value * direction for value, direction in zip(x, directions, strict=True))))
-        expected = (p * directions).sum(axis=-1)
-        gradient = ((expected - directions[:, rows, truth]) * weights).sum(axis=1) + prior @ (x - np.eye(len(x))[0])
-        centred = directions - expected[..., None]
-        hessian = np.einsum("nk,ank,bnk->ab", p * weights[:, None], centred, centred, optimize=True) + prior
-        step = np.linalg.solve(hessian, gradient)
-        step *= min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
-        x = x - step
-        x[0] = max(x[0], 1e-3)
-        if np.abs(step).max() < 1e-8:
-            break
-    return x

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
-from core.scores import softmax
+from core.scores import fit_softmax
+
+LARGEST: Final = 50.0
+"""Largest divisor and slope; the smallest is one by it."""
 
 
 def fit_temperature(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """The temperature T under which softmax(logits / T) has the least negative log-likelihood.
-
-    The negative log-likelihood is convex in 1/T; its slope is the mean of (expected logit - true logit), bisected to zero.
+    """The temperature T under which softmax(logits / T) has the least negative log-likelihood, which is convex in 1/T.
 
     Args:
         logits: (n, classes). labels: (n,).
@@ -19,21 +22,13 @@ def fit_temperature(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> f
     Returns:
         T, between 1/50 and 50.
     """
-    z = np.asarray(logits, dtype=np.float64)
-    true = z[np.arange(len(z)), labels]
-    low, high = np.log(1 / 50), np.log(50.0)
-    for _ in range(60):
-        middle = (low + high) / 2
-        slope = float(((softmax(z * np.exp(middle)) * z).sum(axis=1) - true).mean())
-        low, high = (low, middle) if slope > 0 else (middle, high)
-    return float(np.exp(-(low + high) / 2))
+    return 1 / _fit_scale(logits, labels, np.full(len(labels), 1 / len(labels)))
 
 
 def fit_slope(inside: NDArray[np.float64], outside: NDArray[np.float64], even: float) -> float:
     """The slope k under which sigmoid(k (strangeness - even)) tells best whether an image shows none of the classes.
 
-    The least negative log-likelihood, images of the classes and others weighing the same; it is convex in k, and its slope is
-    bisected to zero.
+    The least negative log-likelihood, images of the classes and others weighing the same.
 
     Args:
         inside: strangeness of images of the classes. outside: of others. even: where both are as likely.
@@ -43,13 +38,15 @@ def fit_slope(inside: NDArray[np.float64], outside: NDArray[np.float64], even: f
     """
     if not len(outside):
         return 1.0
-    low, high = np.log(1 / 50), np.log(50.0)
-    for _ in range(60):
-        k = np.exp((low + high) / 2)
-        in_, out = (1 / (1 + np.exp(np.clip(-k * (part - even), -500, 500))) for part in (inside, outside))
-        slope = float((in_ * (inside - even)).mean() - ((1 - out) * (outside - even)).mean())
-        low, high = (low, np.log(k)) if slope > 0 else (np.log(k), high)
-    return float(np.exp((low + high) / 2))
+    counts = [len(inside), len(outside)]
+    beyond = np.concatenate([inside, outside]) - even
+    logits = np.stack([np.zeros_like(beyond), beyond], axis=-1)
+    return _fit_scale(logits, np.repeat([0, 1], counts), np.repeat([0.5 / count for count in counts], counts))
+
+
+def _fit_scale(logits: NDArray[np.float64], labels: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
+    (scale,) = fit_softmax(np.asarray(logits, dtype=np.float64)[None], labels, weights, np.ones(1), prior=1e-9 * np.eye(1))
+    return float(np.clip(scale, 1 / LARGEST, LARGEST))
 
 
 def slope_of_typical(inside: NDArray[np.float64], even: float, beyond: float) -> float:

@@ -20,7 +20,7 @@ def overconfident(scale: float, count: int = 4_000) -> tuple[np.ndarray, np.ndar
     return honest * scale, labels
 
 
-@pytest.mark.parametrize("scale", [0.4, 1.0, 3.0])
+@pytest.mark.parametrize("scale", [0.04, 0.4, 1.0, 3.0, 30.0])
 def test_it_finds_the_minimum_that_lbfgs_finds(scale: float) -> None:
     logits, labels = overconfident(scale)
     found = fit_temperature(logits, labels)
