@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +18,6 @@ from core.market.formats.conversion import NAMED_FAULTS, Inspection
 from core.market.formats.readers import FORMATS
 from core.market.formats.tables import FormatError
 from core.market.store.segments import market_folder
-from core.market.store.writer import FileSummary
 from core.messages import translate
 from core.service import recordings
 from core.service.access import NotAllowed
@@ -30,8 +28,6 @@ from pages.shared.stat_strip import Stat, stat_strip
 MAX_MB: Final = 400
 """As `server.maxUploadSize`, and as `deploy/nginx.conf` lets through."""
 INSPECTED: Final = "upload:inspected"
-PART: Final = re.compile(r"orderbook|message")
-"""The part of a name by which LOBSTER's two files of one day differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,21 +49,13 @@ def draw_upload_panel() -> None:
     st.header(_("Convert a file"), anchor=False)
     st.markdown(prose("library_formats"))
     uploads = upload_caps.file_uploader(
-        _("One file, LOBSTER's two, or a week of them"), accept_multiple_files=True, key="upload:files", max_upload_size=MAX_MB
+        _("One file, LOBSTER's two, or the days of one market"),
+        accept_multiple_files=True,
+        key="upload:files",
+        max_upload_size=MAX_MB,
     )
     if not uploads:
-        st.session_state.pop(INSPECTED, None)
-        return
-    groups: dict[str, list[Any]] = {}
-    pair = {part for upload in uploads for part in PART.findall(upload.name)} == {"message", "orderbook"} and len(uploads) == 2
-    for upload in uploads:  # of a pair the door compares the names
-        groups.setdefault("" if pair else PART.sub("", upload.name), []).append(upload)
-    there = {_files(group) for group in groups.values()}
-    kept: dict[Any, InspectedFiles] = st.session_state.get(INSPECTED, {})
-    for gone in kept.keys() - there:  # and with it the copy on the disk
-        del kept[gone]
-    if len(groups) > 1:
-        _several(list(groups.values()))
+        st.session_state.pop(INSPECTED, None)  # and with it the copies on the disk
         return
     try:
         inspected = _inspect(uploads)
@@ -81,70 +69,22 @@ def draw_upload_panel() -> None:
     _convert(inspected)
 
 
-def _several(groups: list[list[Any]]) -> None:
-    """Files of several recordings: what is in each, and all converted at one press."""
-    inspected: list[InspectedFiles] = []
-    lines: list[dict[str, Any]] = []
-    for group in groups:
-        line: dict[str, Any] = {"file": ", ".join(upload.name for upload in group)}
-        lines.append(line)
-        try:
-            one = _inspect(group)
-        except (FormatError, OSError, NotAllowed) as error:
-            line["wrong"] = translate(str(error))
-            continue
-        inspected.append(one)
-        line |= {
-            "format": FORMATS[one.inspection.form].name,
-            "market": one.inspection.market,
-            "books": one.inspection.books,
-            "begins": moment(datetime.fromtimestamp(one.inspection.start_ms / 1e3, UTC)),
-        }
-    names = {
-        "file": _("File"),
-        "format": _("Format"),
-        "market": _("Market"),
-        "begins": _("Begins"),
-        "books": _("Books"),
-        "wrong": _("What is wrong"),
-    }
-    st.dataframe(pd.DataFrame(lines, columns=list(names)).rename(columns=names), hide_index=True, width="stretch")
-    label = _("Convert all {count}").format(count=number(len(inspected)))
-    if not inspected or not st.button(label, type="primary", icon=":material/transform:", key="upload:all"):
-        return
-    bar, done = st.progress(0.0, text=_("Converting")), 0
-    taken: set[str] = set()
-    for place, one in enumerate(inspected):
-        market = one.inspection.market or "market"
-        name = _name(one.inspection, market)
-        name = next(free for free in (name, *(f"{name}_{n}" for n in range(2, len(inspected) + 2))) if free not in taken)
-        taken.add(name)
-
-        def report(share: float, place: int = place) -> None:
-            bar.progress((place + share) / len(inspected), text=_("Converting"))
-
-        done += _written(one, name, market, report, about=f"{name}: ") is not None
-    bar.empty()
-    st.success(_("{done} of {count} are in the library.").format(done=number(done), count=number(len(inspected))))
-    st.button(_("Show it in the list"), key="upload:again")
-
-
 def _name(inspection: Inspection, market: str) -> str:
     """A recording's name: its market and the day on which it begins."""
     return f"{market_folder(market)}_{datetime.fromtimestamp(inspection.start_ms / 1e3, UTC):%Y-%m-%d}"
 
 
-def _files(uploads: list[Any]) -> tuple[tuple[str, bytes], ...]:
-    """The files by name and content."""
-    return tuple((upload.name, hashlib.sha256(upload.getbuffer()).digest()) for upload in uploads)
-
-
 def _inspect(uploads: list[Any]) -> InspectedFiles:
     """Inspects the files; read once for as long as they are the same."""
-    wanted = _files(uploads)
-    every: dict[Any, InspectedFiles] = st.session_state.setdefault(INSPECTED, {})
-    if wanted in every:
-        return every[wanted]
+    wanted = tuple((upload.name, hashlib.sha256(upload.getbuffer()).digest()) for upload in uploads)
+    kept: InspectedFiles | None = st.session_state.pop(INSPECTED, None)
+    if kept is None or kept.files != wanted:
+        kept = _inspected_anew(uploads, wanted)
+    st.session_state[INSPECTED] = kept
+    return kept
+
+
+def _inspected_anew(uploads: list[Any], wanted: tuple[tuple[str, bytes], ...]) -> InspectedFiles:
     folder = tempfile.TemporaryDirectory(prefix="recording-")
     paths = {}
     for i, upload in enumerate(uploads):
@@ -157,8 +97,7 @@ def _inspect(uploads: list[Any]) -> InspectedFiles:
         )
     finally:
         bar.empty()
-    every[wanted] = InspectedFiles(files=wanted, inspection=inspection, folder=folder)
-    return every[wanted]
+    return InspectedFiles(files=wanted, inspection=inspection, folder=folder)
 
 
 def _describe(inspection: Inspection) -> None:
@@ -208,10 +147,20 @@ def _convert(inspected: InspectedFiles) -> None:
     if not st.button(_("Convert"), type="primary", icon=":material/transform:", key="upload:convert"):
         return
     bar, market = st.progress(0.0, text=_("Converting")), re.sub(r"\s+", " ", market).strip()
-    written = _written(inspected, name.strip(), market, lambda share: bar.progress(share, text=_("Converting")))
-    bar.empty()
-    if written is None:
+    try:
+        written = recordings.convert(
+            permissions.visitor(),
+            inspected.paths,
+            name.strip(),
+            inspection,
+            market=market,
+            progress=lambda share: bar.progress(share, text=_("Converting")),
+        )
+    except (FormatError, OSError, NotAllowed) as error:
+        controls.error_box(str(error))
         return
+    finally:
+        bar.empty()
     st.success(
         _("{rows} rows of 250 ms are in the library as {name}; gaps between them: {gaps}.").format(
             rows=number(written.rows), gaps=number(written.gaps), name=name.strip()
@@ -224,16 +173,3 @@ def _convert(inspected: InspectedFiles) -> None:
         query_params={"source": "recording", "rec": name.strip()},
     )
     st.button(_("Show it in the list"), key="upload:again")
-
-
-def _written(
-    inspected: InspectedFiles, name: str, market: str, report: Callable[[float], object], *, about: str = ""
-) -> FileSummary | None:
-    """Converts the files; None, after an error box, where they could not be."""
-    try:
-        return recordings.convert(
-            permissions.visitor(), inspected.paths, name, inspected.inspection, market=market, progress=report
-        )
-    except (FormatError, OSError, NotAllowed) as error:
-        controls.error_box(f"{about}{error}")
-        return None

@@ -151,7 +151,7 @@ def test_a_file_is_shown_then_converted(folder: Path, tmp_path: Path) -> None:
     assert "Notes.txt is of no known format" in words(app) or "notes.txt is of no known format" in words(app)
 
 
-def test_files_of_several_days_are_converted_at_one_press(folder: Path) -> None:
+def test_the_days_of_a_market_are_one_recording(folder: Path) -> None:
     frame = pd.read_parquet(SAMPLE).head(300)
     files = [("notes.txt", b"hello", "text/plain")]
     for day in range(2):
@@ -159,13 +159,14 @@ def test_files_of_several_days_are_converted_at_one_press(folder: Path) -> None:
         files.append((f"btc_2024-08-{8 + day:02}.csv", later.to_csv(index=False).encode(), "text/csv"))
     app = open_page(PAGE)
     app.file_uploader(key="upload:files").set_value(files)
-    table = ran(app).dataframe[-1].value
-    assert table["File"].tolist() == [name for name, *_ in files] and table["Books"].tolist()[1:] == [300] * 2
-    assert "is of no known format" in table["What is wrong"][0]
-    press(app, "upload:all")
-    assert "2 of 2 are in the library." in words(app)
-    assert names(folder) == [f"btc_2024-08-{day:02}" for day in (8, 9)]
-    copies = [Path(one.folder.name) for one in app.session_state["upload:inspected"].values()]
-    app.file_uploader(key="upload:files").set_value(files[:2])
+    assert "otes.txt is of no known format" in words(ran(app))
+    app.file_uploader(key="upload:files").set_value(files[1:])
     ran(app)
-    assert [copy.exists() for copy in copies] == [True, False]
+    press(app, "upload:convert")
+    (entry,) = list_recordings(folder)
+    assert (entry.name, entry.rows, entry.gaps) == ("btc_2024-08-08", 600, 1)
+    copy = Path(app.session_state["upload:inspected"].folder.name)
+    assert len(list(copy.iterdir())) == 2
+    app.file_uploader(key="upload:files").set_value(files[:1])
+    ran(app)
+    assert not copy.exists()
