@@ -1,4 +1,4 @@
-"""Figures of scored recordings, scores by group, calibration and log-loss through time; and the words beside them."""
+"""Figures of scored recordings, calibration and log-loss through time; and the words beside them."""
 
 from __future__ import annotations
 
@@ -42,18 +42,14 @@ def group_names() -> dict[str, str]:
         "recording": _("By recording"),
         "day": _("By day"),
         "hour": _("By hour of the day (UTC)"),
-        "session": _("By session"),
         "volatility": _("By volatility"),
         "spread": _("By spread"),
     }
 
 
 def regime_names() -> dict[str, str]:
-    """Names of sessions and levels, by code."""
+    """Names of the levels of volatility and spread, by code."""
     return {
-        "asia": _("Asia (0 to 8 h UTC)"),
-        "europe": _("Europe (8 to 16 h UTC)"),
-        "america": _("America (16 to 24 h UTC)"),
         "low": _("low"),
         "middle": _("middle"),
         "high": _("high"),
@@ -85,42 +81,6 @@ def worse_than_nothing(answer: Mapping[str, Any], limit: str) -> list[str]:
         counts = {"count": len(worse), "all": len(answer["recordings"])}
         sentences.append(text.format(name=name, limit=limit, names=", ".join(worse), **counts))
     return sentences
-
-
-def groups_figure(
-    table: pd.DataFrame, *, by: str, measure: str, names: Mapping[str, str], labels: Mapping[str, str]
-) -> go.Figure:
-    """One measure by group, a series per forecaster.
-
-    Args:
-        table: as `core.market.answers.report.group_table`. by: which groups. measure: a key of `measure_names`.
-        names: forecasters' names for a person, by code. labels: likewise of groups.
-    """
-    here, traces = table[table["by"] == by], []
-    for colour, name in zip(_colours(here), dict.fromkeys(here["forecaster"]), strict=False):
-        mine = here[here["forecaster"] == name].dropna(subset=[measure])
-        if not mine.empty:
-            groups = [labels.get(str(group), str(group)) for group in mine["group"]]
-            traces.append(
-                line(
-                    groups,
-                    mine[measure],
-                    names.get(str(name), str(name)),
-                    colour,
-                    hover="%{y:.3f} (%{customdata:,})",
-                    customdata=mine["samples"],
-                    mode="lines+markers" if by in ("hour", "day") else "markers",
-                    marker={"color": colour, "size": 9},
-                )
-            )
-    order = [labels.get(str(one), str(one)) for one in dict.fromkeys(here["group"])]
-    return chart(
-        traces,
-        y_title=measure_names()[measure],
-        hover="x unified",
-        keep=f"{by}/{measure}",
-        x={"type": "category", "categoryorder": "array", "categoryarray": order},
-    )
 
 
 def calibration_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure:

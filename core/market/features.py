@@ -2,17 +2,14 @@
 
 - `raw`: the document's; columns z-scored by the training part.
 - `relative`: prices in basis points from the window's last mid.
-- `ladder`: best prices as distances from their own mean over the last ten steps (for the last row that mean is the base of the
-  smoothed label, D8), deeper prices as distances from their row's mid; all compressed by asinh, so that both a hundredth of a
-  basis point and a jump are legible.
-- `drift`: the ladder with other contents in the price columns of levels 2 to 6. Level 2 is its price against its mean over the
-  window's last ten rows. Levels 3 to 6, alike on both sides, compare the mid's distance from its own mean with the smoothed
-  label's threshold at each of the four horizons, as a smoothed step: the label jumps there, and a network seldom learns where.
 - `flow`: all 40 columns of the book (prices as distances from their row's mid), and twelve columns after them, each with a name
-  of its own (`input_names`): the best prices' drift as in the ladder, the second prices' moves as in `drift`, size added and
-  removed at the best prices since the row before (`best_price_flow`), and the four smoothed steps.
+  of its own (`input_names`): the best prices less their own mean over the last ten steps (for the last row that mean is the base
+  of the smoothed label, D8), the second prices less theirs over the window's last ten rows, size added and removed at the best
+  prices since the row before (`best_price_flow`), and four smoothed steps: they compare the mid's distance from its own mean with
+  the smoothed label's threshold at each of the four horizons, as the label jumps there, and a network seldom learns where. Prices
+  are compressed by asinh, so that both a hundredth of a basis point and a jump are legible.
 
-Sizes of the last four are logarithms less the window's median, so that contracts, coins and shares look alike.
+Sizes of the last two are logarithms less the window's median, so that contracts, coins and shares look alike.
 """
 
 from __future__ import annotations
@@ -28,16 +25,14 @@ from core.market.book import ASK_PRICES, BID_PRICES, FEATURES, FloatArray
 from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move, trailing_mean
 from core.messages import BadValue
 
-TransformKind = Literal["flow", "drift", "ladder", "relative", "raw"]
-TRANSFORM_KINDS: tuple[TransformKind, ...] = ("flow", "drift", "ladder", "relative", "raw")
+TransformKind = Literal["flow", "relative", "raw"]
+TRANSFORM_KINDS: tuple[TransformKind, ...] = ("flow", "relative", "raw")
 SIDE_COLUMNS = ("ASK_DRIFT", "ASK_ADDED", "BID_DRIFT", "BID_ADDED", "ASK_MOVE2", "ASK_REMOVED", "BID_MOVE2", "BID_REMOVED")
 """Columns of `flow` after the book, ordered like a level's price and size, so that they are mirrored alike."""
 DRIFT_COLUMNS = tuple(f"DRIFT_{horizon}" for horizon in HORIZONS)
 """The last columns of `flow`: the momentum rule's number against its threshold at each horizon."""
 STEP_WIDTH = 0.1
-"""Width of the smoothed step of `drift` about a threshold, as a share of it."""
-FIRST_STEP_LEVEL = 2
-"""`drift` writes its steps to the price columns of this level (counted from 0) and of the next ones."""
+"""Width of the smoothed step about a threshold, as a share of it."""
 
 
 MID = -1
@@ -52,7 +47,7 @@ class Constants:
         price_scale_bps: mean |move of the mid| over ten steps, basis points.
         size_scale: standard deviation of log sizes about their row's median, estimated from the quartiles.
         mean, std: (40,) of the raw columns; used by `raw`.
-        thresholds: of the smoothed label at each horizon, fractions of the price; used by `drift`.
+        thresholds: of the smoothed label at each horizon, fractions of the price; used by `flow`.
     """
 
     price_scale_bps: float
@@ -135,45 +130,24 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
     out = np.empty((*windows.shape[:-1], len(input_names(kind))), dtype=np.float32)
     mid = (windows[..., 0:1] + windows[..., 2:3]) / 2
     bps = 1e4 / (mid[..., -1:, :] * constants.price_scale_bps)
-    if kind != "relative":
+    if kind == "flow":
         drifts = _from_own_mean(np.stack([windows[..., 0], windows[..., 2], mid[..., 0]]))  # best ask, best bid, mid
     for index, prices in enumerate((ASK_PRICES, BID_PRICES)):
         side = windows[..., prices]
         if kind == "relative":
             out[..., prices] = (side - mid[..., -1:, :]) * bps
             continue
-        distance = side - mid
-        drift, move = drifts[index], side[..., 1] - side[..., -SMOOTHING:, 1].mean(axis=-1, keepdims=True)
-        if kind == "flow":
-            first = len(FEATURES) + prices.start
-            out[..., first : first + 8 : 4] = np.arcsinh(np.stack([drift, move], axis=-1) * bps)
-        else:
-            distance[..., 0] = drift
-        if kind == "drift":
-            distance[..., 1] = move
-        out[..., : len(FEATURES)][..., prices] = np.arcsinh(distance * bps)
-    if kind in ("drift", "flow"):
-        steps = _smoothed_steps(drifts[2] / mid[..., -1:, 0], constants.thresholds)
-    if kind == "drift":
-        for level in range(steps.shape[-1]):
-            for prices in (ASK_PRICES, BID_PRICES):
-                out[..., prices.start + (FIRST_STEP_LEVEL + level) * prices.step] = steps[..., level]
+        move = side[..., 1] - side[..., -SMOOTHING:, 1].mean(axis=-1, keepdims=True)
+        first = len(FEATURES) + prices.start
+        out[..., first : first + 8 : 4] = np.arcsinh(np.stack([drifts[index], move], axis=-1) * bps)
+        out[..., : len(FEATURES)][..., prices] = np.arcsinh((side - mid) * bps)
     sizes = np.log(windows[..., 1::2])
     middle = _median(sizes.reshape(*sizes.shape[:-2], -1))[..., None, None]
     out[..., 1 : len(FEATURES) : 2] = (sizes - middle) / constants.size_scale
     if kind == "flow":
         out[..., len(FEATURES) + 1 : -len(DRIFT_COLUMNS) : 2] = np.log1p(best_price_flow(windows) * np.exp(-middle))
-        out[..., -len(DRIFT_COLUMNS) :] = steps
+        out[..., -len(DRIFT_COLUMNS) :] = _smoothed_steps(drifts[2] / mid[..., -1:, 0], constants.thresholds)
     return out
-
-
-def about_the_mid(kind: TransformKind) -> tuple[int, ...]:
-    """Columns that describe the mid under this transform instead of a price of the raw row."""
-    if kind == "drift":
-        levels = range(FIRST_STEP_LEVEL, FIRST_STEP_LEVEL + len(HORIZONS))
-        return tuple(prices.start + level * prices.step for level in levels for prices in (ASK_PRICES, BID_PRICES))
-    names = input_names(kind)
-    return tuple(range(len(names) - directed_inputs(kind), len(names)))
 
 
 def price_columns(kind: TransformKind) -> tuple[int, ...]:
@@ -182,8 +156,6 @@ def price_columns(kind: TransformKind) -> tuple[int, ...]:
     if kind == "flow":
         columns += [FEATURES.index(f"{name[:3]}_P{2 if name.endswith('2') else 1}") for name in SIDE_COLUMNS]
         columns += [MID] * len(DRIFT_COLUMNS)
-    for column in about_the_mid(kind):
-        columns[column] = MID
     return tuple(columns)
 
 

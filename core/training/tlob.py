@@ -133,7 +133,7 @@ class TLOBTraining:
         validation_stride: validation uses every so many-th window.
     """
 
-    transform: features.TransformKind = "ladder"
+    transform: features.TransformKind = "flow"
     batch: int = 128
     windows_per_epoch: int = 65_536
     shares: dict[str, float] = field(default_factory=dict)
@@ -402,7 +402,7 @@ def _geometric(values: Sequence[float]) -> float:
 def add_options(p: argparse.ArgumentParser) -> None:
     """Options of TLOB."""
     _add_data(p)
-    p.add_argument("--transform", choices=features.TRANSFORM_KINDS, default="ladder", help="input transform (D9)")
+    p.add_argument("--transform", choices=features.TRANSFORM_KINDS, default="flow", help="input transform (D9)")
     p.add_argument("--qkv", choices=("double", "single"), default="single", help="the document's listing, or the lean layer (D4)")
     p.add_argument("--positions", choices=("learned", "sinusoidal"), default="learned", help="positional encoding")
     p.add_argument("--pooling", choices=("mean", "last", "learned"), default="last", help="over timesteps (D6)")

@@ -145,7 +145,7 @@ def results(answer: dict[str, Any]) -> None:
         alt=_("Each forecaster's log loss less that of the frequencies so far, summed through time."),
     )
     _groups(names)
-    _pair(names)
+    _pairs(answer["checkpoint"], names)
     live_plot(
         figures.calibration_figure(SCORING.run.table("calibration"), names=names),
         key="score_calibration",
@@ -219,51 +219,39 @@ def _groups(names: dict[str, str]) -> None:
     with right:
         measures = figures.measure_names()
         measure = url_state.choice(st.segmented_control, _("Measure"), measures, key="measure", required=True)
-    live_plot(
-        figures.groups_figure(table, by=by, measure=measure, names=names, labels=regime_names()),
-        key="score_groups",
-        height=HEIGHT,
-        alt=_("One measure of every forecaster, group by group."),
-    )
+    here, words = table[table["by"] == by], regime_names()
+    shown = here.pivot(index="group", columns="forecaster", values=measure)
+    shown = shown.reindex(index=here["group"].unique(), columns=here["forecaster"].unique()).dropna(axis=1, how="all")
+    shown.insert(0, _("Samples"), here.groupby("group")["samples"].max())
+    shown = shown.rename(index=lambda group: words.get(str(group), str(group)), columns=names).rename_axis(index=_("Group"))
+    st.dataframe(shown.round(3), width="stretch", height="content" if len(shown) <= 8 else HEIGHT)
     if by in ("volatility", "spread"):
         st.caption(
             _("Thirds of each recording's rows; volatility is that of the window before the row, so nothing of the future.")
         )
 
 
-def _pair(names: dict[str, str]) -> None:
+def _pairs(first: str, names: dict[str, str]) -> None:
+    """Differences of the first checkpoint and everyone else on the rows that both answered, with their intervals."""
     table = SCORING.run.table("pairs")
-    if table.empty:
-        return
-    known = list(dict.fromkeys([*table["first"], *table["second"]]))
-    options = {name: names.get(name, name) for name in known}
-    left, right = st.columns(2)
-    with left:
-        a = url_state.choice(st.selectbox, _("First forecaster"), options, key="a")
-    with right:
-        b = url_state.choice(
-            st.selectbox, _("Second forecaster"), {name: text for name, text in options.items() if name != a}, key="b"
-        )
-    turned = not len(table[(table["first"] == a) & (table["second"] == b)])
-    line = table[(table["first"] == (b if turned else a)) & (table["second"] == (a if turned else b))].iloc[0]
-    sentences = []
-    for measure, title, better in (("log_loss", _("Log loss"), -1), ("matthews", _("Matthews"), 1)):
-        value, low, high = (float(line[f"{measure}_{bound}"]) for bound in ("value", "low", "high"))
-        if turned:
-            value, low, high = -value, -high, -low
-        if pd.isna(value):
-            sentences.append(
-                _("{measure}: one of them gives no probabilities, or too few rows are shared.").format(measure=title)
+    measures = {"log_loss": (_("Log loss"), -1), "matthews": (_("Matthews"), 1)}
+    lines = []
+    for one in table[table["first"] == first].to_dict("records"):
+        line = {_("Forecaster"): names.get(one["second"], one["second"])}
+        for measure, (title, better) in measures.items():
+            value, low, high = (one[f"{measure}_{bound}"] for bound in ("value", "low", "high"))
+            who = line[_("Forecaster")] if value * better > 0 else first
+            word = _("no clear difference") if low <= 0 <= high else _("{who} is better").format(who=who)
+            shown = f"{number(value, 4, sign=True)} [{number(low, 4)}; {number(high, 4)}]"
+            line[title] = "" if pd.isna(value) else shown if pd.isna(low) else f"{shown}, {word}"
+        lines.append(line)
+    if lines:
+        st.dataframe(pd.DataFrame(lines), hide_index=True, width="stretch", height="content")
+        st.caption(
+            _("Their score less that of {name} on the same rows, the mean over recordings, with its 95 % interval.").format(
+                name=first
             )
-            continue
-        sentence = _("{measure}: {value} [{low}; {high}], no clear difference.")
-        if not low <= 0 <= high:
-            sentence = _("{measure}: {value} [{low}; {high}], {who} is better.")
-        who = options[b if value * better > 0 else a]
-        shown = {"value": number(value, 4, sign=True), "low": number(low, 4), "high": number(high, 4)}
-        sentences.append(sentence.format(measure=title, who=who, **shown))
-    st.markdown("  \n".join(sentences))
-    st.caption(_("The second's score less the first's on the same rows, the mean over recordings, with its 95 % interval."))
+        )
 
 
 def _worst(answer: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple, replace
-from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -22,8 +21,6 @@ from core.market.book import STEP_MS, FloatArray
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
-SESSIONS: Final = ("asia", "europe", "america")
-"""Of eight hours each, from midnight UTC."""
 LEVELS: Final = ("low", "middle", "high")
 """Thirds of a market's rows by volatility or spread; equal values stay together."""
 WORTH: Final = ("coverage", "precision", "move_bps", "half_spread_bps", "break_even_fee_bps")
@@ -35,9 +32,9 @@ LOSS_POINTS: Final = 400
 
 
 def groups(rows: Table) -> pd.DataFrame:
-    """The groups that each row is of: by recording, day, hour of the day, session, volatility and spread, as categories.
+    """The groups that each row is of: by recording, day, hour of the day, volatility and spread, as categories.
 
-    Hours, days and sessions are UTC. Thirds are of each recording's own rows.
+    Hours and days are UTC. Thirds are of each recording's own rows.
     """
     times = rows.column("timestamp")
     hours = times // HOUR_MS % 24
@@ -48,7 +45,6 @@ def groups(rows: Table) -> pd.DataFrame:
             "recording": rows.rows["recording"].array,
             "day": pd.Categorical((times // DAY_MS * DAY_MS).astype("datetime64[ms]").astype("datetime64[D]").astype(str)),
             "hour": pd.Categorical.from_codes(hours, [f"{hour:02d}" for hour in range(24)]),
-            "session": pd.Categorical.from_codes(hours // 8, list(SESSIONS)),
             "volatility": pd.Categorical.from_codes(_thirds(rows.column("volatility"), recording.codes.to_numpy()), list(LEVELS)),
             "spread": pd.Categorical.from_codes(_thirds(spread_bps, recording.codes.to_numpy()), list(LEVELS)),
         }
@@ -129,13 +125,16 @@ def group_table(rows: Table) -> pd.DataFrame:
 
 
 def pair_table(rows: Table) -> pd.DataFrame:
-    """One line per pair: the second's Matthews correlation and log-loss less the first's on rows that both answered.
+    """One line per other forecaster: its Matthews correlation and log-loss less the first one's on rows that both answered.
 
     With 95 % intervals: of the mean over recordings by Student's t; of one recording by blocks of its rows.
     """
     lines: list[dict[str, Any]] = []
     each = parts(rows)
-    for first, second in combinations([name for name in rows.answers if name != "stationary"], 2):
+    first, *others = rows.answers
+    for second in others:
+        if second == "stationary":  # it gives no probabilities, and its Matthews correlation is 0
+            continue
         both = [(part.answers[first].calls != NO_CALL) & (part.answers[second].calls != NO_CALL) for part in each]
         line: dict[str, Any] = {"first": first, "second": second, "samples": int(sum(map(np.sum, both)))}
         if len(each) == 1:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, BookRows, read_rows
-from core.market.features import TransformKind, fit_constants
+from core.market.features import TransformKind, fit_constants, input_names
 from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import TradeColumns
 from core.market.labels import Head, fit_alpha, future_move
@@ -78,7 +78,10 @@ def read_trades(book: Path) -> list[Trade]:
 
 
 def tiny_config(outputs: int = len(HEADS), *, steps: int = 24) -> TLOBConfig:
-    return TLOBConfig(steps=steps, width=8, pairs=1, qkv="single", pooling="last", outputs=outputs, dropout=0.0)
+    features = len(input_names("flow"))
+    return TLOBConfig(
+        steps=steps, features=features, width=8, pairs=1, qkv="single", pooling="last", outputs=outputs, dropout=0.0
+    )
 
 
 def market_entry(rows: BookRows, heads: Sequence[Head], window: int, *, known_by: Sequence[str] = ()) -> dict[str, Any]:
@@ -96,7 +99,7 @@ def tiny_card(
 ) -> dict[str, Any]:
     """A whole card; `changes` replace entries."""
     config = tiny_config(len(heads)) if config is None else config
-    transform: TransformKind = "ladder"
+    transform: TransformKind = "flow"
     return {
         "model": "tlob",
         "config": config.to_dict(),
@@ -117,7 +120,7 @@ def tiny_card(
     }
 
 
-def tiny_model(config: TLOBConfig, seed: int = 0) -> TLOB:
+def tiny_model(config: TLOBConfig, seed: int = 1) -> TLOB:
     """Untrained, but with logits far enough apart that its calls vary."""
     torch.manual_seed(seed)
     model = TLOB(config)

@@ -18,7 +18,6 @@ from core.market.features import (
     TRANSFORM_KINDS,
     Constants,
     TransformKind,
-    about_the_mid,
     directed_inputs,
     fit_constants,
     input_names,
@@ -29,7 +28,7 @@ from core.models import tlob
 from tests.core.market.helpers import EXCERPTS, random_book, read_rows
 
 WINDOW = 24
-FREE: tuple[TransformKind, ...] = ("flow", "drift", "ladder", "relative")
+FREE: tuple[TransformKind, ...] = ("flow", "relative")
 """Transforms that know no absolute price or size."""
 BOOK = random_book(200, 11)
 CONSTANTS = fit_constants(BOOK.levels, WINDOW)
@@ -48,41 +47,38 @@ def by_hand(window: NDArray[np.float64], kind: str, c: Constants) -> NDArray[np.
     out = np.empty((steps, 40))
     for t in range(steps):
         for column, name in enumerate(FEATURES):
-            value, level = window[t][column], int(name[5:])
+            value = window[t][column]
             if kind == "raw":
                 out[t, column] = (value - c.mean[column]) / c.std[column]
             elif "_V" in name:
                 out[t, column] = (math.log(value) - median) / c.size_scale
-            elif kind == "relative":
-                out[t, column] = (value / mid[-1] - 1) * 1e4 / c.price_scale_bps if value != mid[-1] else 0.0
-            elif kind == "drift" and 3 <= level <= 6:
-                mids = mid[max(0, t - 9) : t + 1]
-                drift, threshold = (mid[t] - sum(mids) / len(mids)) / mid[-1], c.thresholds[level - 3]
-                out[t, column] = sum(math.tanh((drift + side * threshold) / (0.1 * threshold)) for side in (-1, 1)) / 2
             else:
-                recent = [window[s][column] for s in range(max(0, t - 9), t + 1)]
-                base = sum(recent) / len(recent) if level == 1 else mid[t]
-                if kind == "drift" and level == 2:
-                    base = sum(row[column] for row in window[-10:]) / 10
-                out[t, column] = math.asinh((value - base) / mid[-1] * 1e4 / c.price_scale_bps)
+                out[t, column] = (value / mid[-1] - 1) * 1e4 / c.price_scale_bps if value != mid[-1] else 0.0
     return out
 
 
 def flow_by_hand(window: NDArray[np.float64], c: Constants) -> NDArray[np.float64]:
-    """As `by_hand`: the sizes of the ladder, prices from their row's mid, and the named columns."""
-    ladder, drift = by_hand(window, "ladder", c), by_hand(window, "drift", c)
-    names = input_names("flow")
+    """As `by_hand`: the sizes of `relative`, prices from their row's mid, and the named columns."""
+    relative, names = by_hand(window, "relative", c), input_names("flow")
     out = np.full((len(window), len(names)), np.nan)
-    out[:, :40] = ladder
-    median = math.exp(math.log(window[0, 1]) - ladder[0, 1] * c.size_scale)
+    out[:, 1:40:2] = relative[:, 1::2]
+    median = math.exp(math.log(window[0, 1]) - relative[0, 1] * c.size_scale)
+    mid = [(row[0] + row[2]) / 2 for row in window]
+
+    def price(distance: float) -> float:
+        return math.asinh(distance / mid[-1] * 1e4 / c.price_scale_bps)
+
+    def mean(values: list[float]) -> float:
+        return sum(values) / len(values)
+
     for t, row in enumerate(window):
-        for column in (0, 2):
-            out[t, column] = math.asinh(
-                (row[column] - (row[0] + row[2]) / 2) / window[-1, [0, 2]].mean() * 1e4 / c.price_scale_bps
-            )
+        for column in range(0, 40, 2):
+            out[t, column] = price(row[column] - mid[t])
         for side, column in (("ASK", 0), ("BID", 2)):
-            out[t, names.index(f"{side}_DRIFT")] = drift[t, column]
-            out[t, names.index(f"{side}_MOVE2")] = drift[t, column + 4]
+            out[t, names.index(f"{side}_DRIFT")] = price(
+                row[column] - mean([one[column] for one in window[max(0, t - 9) : t + 1]])
+            )
+            out[t, names.index(f"{side}_MOVE2")] = price(row[column + 4] - mean([one[column + 4] for one in window[-10:]]))
             before = window[max(0, t - 1)]
             better = row[column] < before[column] if side == "ASK" else row[column] > before[column]
             if row[column] == before[column]:
@@ -91,19 +87,10 @@ def flow_by_hand(window: NDArray[np.float64], c: Constants) -> NDArray[np.float6
                 added, removed = (row[column + 1], 0.0) if better else (0.0, before[column + 1])
             out[t, names.index(f"{side}_ADDED")] = math.log(1 + added / median)
             out[t, names.index(f"{side}_REMOVED")] = math.log(1 + removed / median)
-        for level, name in enumerate(DRIFT_COLUMNS, 3):
-            out[t, names.index(name)] = drift[t, FEATURES.index(f"ASK_P{level}")]
+        drift = (mid[t] - mean(mid[max(0, t - 9) : t + 1])) / mid[-1]
+        for name, threshold in zip(DRIFT_COLUMNS, c.thresholds, strict=True):
+            out[t, names.index(name)] = sum(math.tanh((drift + side * threshold) / (0.1 * threshold)) for side in (-1, 1)) / 2
     return out
-
-
-@pytest.mark.parametrize("kind", TRANSFORM_KINDS)
-def test_columns_about_the_mid_do_not_see_the_price_in_their_place(kind: TransformKind) -> None:
-    window = windows_of(BOOK.levels, [90], WINDOW)
-    for column in range(4, 40, 2):  # beyond the best, which make the mid
-        other = window.copy()
-        other[..., column] *= 1.001
-        blind = np.array_equal(transform(other, kind, CONSTANTS)[..., column], transform(window, kind, CONSTANTS)[..., column])
-        assert blind == (column in about_the_mid(kind)), column
 
 
 @pytest.mark.parametrize("kind", TRANSFORM_KINDS)
@@ -233,7 +220,7 @@ def test_another_markets_constants_still_give_a_finite_input(path: Path) -> None
     """A book never seen: BTC's constants on every other market."""
     rows = read_rows(path)
     constants = fit_constants(read_rows(EXCERPTS[2]).levels, 128)
-    assert np.isfinite(transform(windows_of(rows.levels, [200, 399], 128), "ladder", constants)).all()
+    assert np.isfinite(transform(windows_of(rows.levels, [200, 399], 128), "flow", constants)).all()
 
 
 def test_constants_come_back_from_a_card() -> None:

@@ -41,7 +41,7 @@ def test_an_answer_is_transform_model_rule_in_turn(predictor: Predictor) -> None
     windows = windows_of(ROWS.levels, ENDS, 24)
     found = predictor.predict(windows, entry)
     with torch.no_grad():
-        logits = tiny_model(tiny_config())(torch.from_numpy(transform(windows, "ladder", entry.constants))).double().numpy()
+        logits = tiny_model(tiny_config())(torch.from_numpy(transform(windows, "flow", entry.constants))).double().numpy()
     moving = np.array([1.0, 0.0, 1.0])
     for head in range(len(HEADS)):
         temperature, bias, lean = 0.8 + 0.1 * head, 0.2 - 0.1 * head, 0.3 * head

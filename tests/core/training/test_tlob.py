@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score, matthews_corrcoef
 from torch.nn import functional as F
 
 from core.market.book import BookRows
-from core.market.features import fit_constants, transform
+from core.market.features import DRIFT_COLUMNS, fit_constants, transform
 from core.models.tlob import upside_down
 from core.training.tlob import MarketData, TLOBTask, TLOBTraining, fit_rules, gather, predict, prepare_market
 from tests.core.market.helpers import HEADS, naive_class, naive_label, random_book, tiny_config, tiny_model, with_hole
@@ -77,7 +77,7 @@ def test_what_comes_after_the_training_part_changes_nothing_in_it(market: Market
     assert other.constants == market.constants
     train = market.ends["train"]
     assert np.array_equal(other.labels[train], market.labels[train])
-    assert np.array_equal(gather(other, train, "ladder"), gather(market, train, "ladder"))
+    assert np.array_equal(gather(other, train, "flow"), gather(market, train, "flow"))
     tasks = [TLOBTask([m], TLOBTraining()) for m in (market, other)]
     assert np.array_equal(tasks[0].weights[0], tasks[1].weights[0])
     assert np.array_equal(tasks[0].odds[0], tasks[1].odds[0])
@@ -169,7 +169,7 @@ def test_batches_are_training_windows_with_their_labels_and_weights(market: Mark
     assert len(batches) == task.steps_per_epoch == 10
     drawn = []
     for x, y, w in batches:
-        assert x.shape == (32, WINDOW, 40)
+        assert x.shape == (32, WINDOW, 52)
         assert (x.dtype, y.dtype, w.dtype) == (torch.float32, torch.int64, torch.float32)
         for window, labels, weights in zip(x.numpy(), y.numpy(), w.numpy(), strict=True):
             end = known[window.tobytes()]  # fails for a window that is not of the training part
@@ -185,7 +185,7 @@ def test_flipped_batches_are_mirrored_in_inputs_and_labels(market: MarketData) -
         list(TLOBTask([market], TLOBTraining(batch=32, windows_per_epoch=128, flip=flip)).batches(3)) for flip in (0.0, 1.0)
     )
     for (x, y, w), (mirrored_x, mirrored_y, mirrored_w) in zip(plain, flipped, strict=True):
-        assert torch.equal(mirrored_x, upside_down(x))
+        assert torch.equal(mirrored_x, upside_down(x, len(DRIFT_COLUMNS)))
         assert torch.equal(mirrored_y, 2 - y)
         assert torch.equal(mirrored_w, w)
     raw = TLOBTraining(batch=32, windows_per_epoch=128, flip=1.0, transform="raw")
@@ -247,11 +247,11 @@ def test_loss_of_a_model_with_one_head(market: MarketData) -> None:
 
 def test_logits_do_not_hang_on_the_batch(market: MarketData) -> None:
     model, ends = tiny_model(tiny_config()), market.ends["test"]
-    whole = predict(model, market, ends, "ladder", batch=1_000)
+    whole = predict(model, market, ends, "flow", batch=1_000)
     assert whole.shape == (len(ends), len(HEADS), 3)
-    np.testing.assert_allclose(predict(model, market, ends, "ladder", batch=13), whole, atol=1e-5)
+    np.testing.assert_allclose(predict(model, market, ends, "flow", batch=13), whole, atol=1e-5)
     with torch.no_grad():
-        alone = model(torch.from_numpy(transform(ROWS.levels[None, ends[5] - 23 : ends[5] + 1], "ladder", market.constants)))
+        alone = model(torch.from_numpy(transform(ROWS.levels[None, ends[5] - 23 : ends[5] + 1], "flow", market.constants)))
     np.testing.assert_allclose(alone.numpy()[0], whole[5], atol=1e-5)
 
 
@@ -262,7 +262,7 @@ def test_validation_scores_equal_scikit_learn(market: MarketData) -> None:
     expected: dict[str, float] = {}
     for m in (market, other):
         ends = m.ends["validation"][::2]
-        logits = predict(model, m, ends, "ladder", fast=True)
+        logits = predict(model, m, ends, "flow", fast=True)
         truth = m.labels[ends]
         calls = [rule.call(rule.probabilities(logits[:, i])) for i, rule in enumerate(fit_rules(HEADS, truth, logits))]
         expected[f"{m.name}/smoothed"] = np.mean([f1_score(truth[:, i], calls[i], average="macro") for i in (0, 2)])

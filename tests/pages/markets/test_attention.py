@@ -165,7 +165,7 @@ def test_the_view_of_the_inputs_shows_the_sum_and_the_gap() -> None:
     text = words(app)
     assert f"{attribution.output:.2%}" in text and f"{attribution.baseline_output:.2%}" in text
     assert f"{attribution.total:+.5f}" in text and f"{attribution.gap:+.7f}" in text
-    assert "P(Up)" in text and "ASK_P1 and BID_P1 are the best prices" in text
+    assert "P(Up)" in text and "ASK_DRIFT and BID_DRIFT the best prices" in text
 
 
 def test_the_stage_holds_the_windows_book_and_the_models_own_maps() -> None:

@@ -72,7 +72,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
     app = opened_score()
     assert "Choose one or more recordings to score." in words(app)
-    app = opened_score(recs=NAME, h=str(HEADS[1][1]), by="session")
+    app = opened_score(recs=NAME, h=str(HEADS[1][1]), by="volatility", measure="accuracy")
     app.button(key="score_start").click()
     ran(app)
     assert not app.error, app.error[0].value
@@ -87,9 +87,19 @@ def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
     ]
     assert board["Samples"].nunique() == 1 and board["Log loss"].iloc[0] != "" and board["Log loss"].iloc[2] == ""
     assert board["Log loss"].iloc[3].startswith("1.099")
-    assert ("no clear difference." in words(app) or "is better." in words(app)) and "Where tlob was most wrong" in words(app)
     answer = SCORING.run.answer()
-    assert answer is not None and len(app.dataframe[1].value) == len(answer["worst"]) > 10
+    assert answer is not None
+    groups, pairs, worst = (one.value for one in app.dataframe[1:4])
+    assert groups.index.tolist() == ["low", "middle", "high"]
+    for one in answer["groups"]:
+        if one["by"] == "volatility" and one["forecaster"] == "tlob":
+            assert groups.loc[one["group"], ["Samples", "tlob"]].tolist() == [one["samples"], round(one["accuracy"], 3)]
+    assert pairs["Forecaster"].tolist() == ["Momentum rule", "A third each", "Frequencies so far", "Frequencies lately"]
+    (uniform,) = (one for one in answer["pairs"] if one["second"] == "uniform")
+    assert pairs["Log loss"][1].startswith(f"{uniform['log_loss_value']:+.4f} [") and pairs["Log loss"][0] == ""
+    better = "no clear difference" if uniform["log_loss_low"] <= 0 <= uniform["log_loss_high"] else "is better"
+    assert better in pairs["Log loss"][1]
+    assert len(worst) == len(answer["worst"]) > 10 and "Where tlob was most wrong" in words(app)
     assert ("saying a third each would have been better" in words(app)) == (answer["log_loss"] > math.log(3))
 
     from core.market.answers.recordings import cut_window

@@ -125,7 +125,7 @@ def test_recordings_on_which_saying_a_third_each_is_better_are_named(rows: Table
 def test_the_groups_of_each_kind_hold_every_row_once(rows: Table) -> None:
     table = report.group_table(rows)
     sums = table[table["forecaster"] == "mine"].groupby("by")["samples"].sum()
-    assert set(sums.index) == {"recording", "day", "hour", "session", "volatility", "spread"}
+    assert set(sums.index) == {"recording", "day", "hour", "volatility", "spread"}
     assert (sums == len(rows)).all()
     hours = pd.to_datetime(rows.column("timestamp"), unit="ms", utc=True).hour
     assert report.groups(rows)["hour"].astype(int).tolist() == list(hours)
