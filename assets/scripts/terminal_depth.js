@@ -97,11 +97,10 @@ export class DepthPicture {
     if (!slot.levels) return column.fill(NO_ROW);
     if (slot.bands) this.book.take(slot.bands);
     const row = (price) => Math.min(height, Math.max(0, top - Math.round(price / unit)));
-    const put = (y, side, size) => {
-      const signed = side ? size : -size;
-      const there = column[y];
-      column[y] = !there ? signed : there > 0 === signed > 0 ? there + signed : Math.abs(there) > size ? there : signed;
-    };
+    // Each side by itself: in a row at the touch both may rest, and the larger one is drawn.
+    this.sides = this.sides?.[0].length === height ? this.sides.map((side) => side.fill(0)) : [new Float32Array(height), new Float32Array(height)];
+    const [asks, bids] = this.sides;
+    const put = (y, side, size) => (this.sides[side][y] += size);
     column.fill(NaN);
     if (slot.bands) {
       column.fill(0, row(this.book.high), row(this.book.low));
@@ -114,14 +113,16 @@ export class DepthPicture {
         for (let i = Math.max(0, y - Math.max(1, Math.round(step / unit)) + 1); i <= last; i++) put(i, side, share);
       }
     }
-    if (slot.bands && unit >= fine) return column;
-    // Finer than a band, or without bands: the ten levels a side, each on its own price.
-    const { levels } = slot;
-    column.fill(0, row(levels[36] + unit), row(levels[38]));
-    for (let i = 0; i < 40; i += 2) {
-      const y = top - 1 - Math.floor(levels[i] / unit + 1e-6);
-      if (y >= 0 && y < height) put(y, (i >> 1) & 1, levels[i + 1]);
+    if (!slot.bands || unit < fine) {
+      // Finer than a band, or without bands: the ten levels a side, each on its own price.
+      const { levels } = slot;
+      for (const cells of [column, asks, bids]) cells.fill(0, row(levels[36] + unit), row(levels[38]));
+      for (let i = 0; i < 40; i += 2) {
+        const y = top - 1 - Math.floor(levels[i] / unit + 1e-6);
+        if (y >= 0 && y < height) put(y, (i >> 1) & 1, levels[i + 1]);
+      }
     }
+    for (let y = 0; y < height; y++) if (asks[y] || bids[y]) column[y] = bids[y] >= asks[y] ? bids[y] : -asks[y];
     return column;
   }
 

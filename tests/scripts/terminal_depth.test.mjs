@@ -58,6 +58,18 @@ for (const unit of [1, 2, 5]) {
   });
 }
 
+test("a row at the touch has the larger of what rests on either side, in whatever order the bands come", () => {
+  const bands = [[100, 1, 0.15], [101, 0, 0.31], [101, 1, 4]];
+  for (const order of [[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 2, 1]]) {
+    const { store } = market(1);
+    const sorted = order.map((i) => bands[i]);
+    Object.assign(store.rows[0].bands, { keys: sorted.map(([price, bid]) => key(price, bid)), sizes: sorted.map(([, , size]) => size) });
+    const picture = new DepthPicture();
+    picture.cover(store, 0, 1, [85, 120], 17);
+    assert.ok(picture.place.unit >= 2 && Math.abs(picture.rests(0, 101, store).size - 4.15) < 1e-4, order);
+  }
+});
+
 test("the earlier book is that of a minute before the newest row, and none across a gap", () => {
   const { store, books } = market(400);
   const earlier = new EarlierBook();
