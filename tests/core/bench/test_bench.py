@@ -95,7 +95,7 @@ def test_the_command_prints_ratios_beside_an_earlier_runs(tmp_path: Path, capsys
     assert main(["bench", "--only", "tlob", "--seconds", "0", "--against", str(base), "--json"]) == 0
     torch.set_num_threads(threads)
     (row,) = json.loads(capsys.readouterr().out)["rows"]
-    assert row["base"] == 0.25 and row["aim"] == 0.5 and row["low"] <= row["ratio"] <= row["high"]
+    assert row["base"] == 0.25 and row["aim"] == 0.8 and row["low"] <= row["ratio"] <= row["high"]
     base.write_text("{}")
     assert main(["bench", "--against", str(base)]) == 2
     assert "is no output of `bench --json`" in capsys.readouterr().err
