@@ -9,7 +9,6 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
 from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL
 from core.figures.traces import Trace, cell_text, chart, heat, line, marks
 from core.messages import translate as _
@@ -167,39 +166,3 @@ def _edges(trellis: Lattice, reachable: NDArray[np.bool_], *, skips: bool) -> tu
 def _bounds(values: NDArray[np.float64]) -> tuple[float, float]:
     finite = values[np.isfinite(values)]
     return (float(finite.min()), float(finite.max())) if len(finite) and finite.min() < finite.max() else (-1.0, 0.0)
-
-
-def ctc_diagram(lattice: Lattice, names: Sequence[str], *, paths: str, read: str, write: Write) -> Diagram:
-    """From frames and target through the trellis to loss and gradient.
-
-    Args:
-        names: of the labels. paths: how many there are, written. read: the number of the trellis that the page reads, written.
-    """
-    frames, labels = lattice.log_probabilities.shape
-    target = " ".join(names[label] for label in lattice.target) or "–"
-    counted, states = (
-        _("labels: {count}").format(count=len(lattice.target)),
-        _("states: {count}").format(count=len(lattice.states)),
-    )
-    probability = write(float(np.exp(lattice.log_probability)))
-    return Diagram(
-        title=_("Block diagram of CTC"),
-        blocks=(
-            Block("frames", "P(label | t)", (0, 0), f"{frames}×{labels}", "#ctc_frames", kind="data"),
-            Block("target", _("target"), (0, 1), target if len(target) < 12 else counted, kind="data"),
-            Block("extended", _("with blanks"), (1, 1), states, "#ctc_trellis"),
-            Block("alpha", _("α, both ways"), (2, 0.5), f"{frames}×{len(lattice.states)}", "#ctc_trellis"),
-            Block("paths", _("paths"), (3, 1), paths, "#ctc_paths_csv"),
-            Block("loss", "−ln P(y)", (4, 0.5), write(lattice.loss), "#ctc_trellis", kind="data"),
-            Block("gradient", _("gradient"), (5, 0.5), f"{frames}×{labels}", "#ctc_gradient", kind="data"),
-        ),
-        wires=(
-            Wire("frames", "alpha", f"{frames}×{labels}"),
-            Wire("target", "extended", counted),
-            Wire("extended", "alpha", states),
-            Wire("alpha", "loss", read),
-            Wire("alpha", "paths"),
-            Wire("paths", "loss", f"P(y) = {probability}"),
-            Wire("loss", "gradient", f"−ln P(y) = {write(lattice.loss)}"),
-        ),
-    )

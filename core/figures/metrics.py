@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, shape
 from core.figures.style import ORANGE, SEQUENTIAL_CLEAR
 from core.figures.traces import cell_text, chart, heat, line
 from core.messages import translate as _
@@ -62,39 +61,3 @@ def alignment_path(steps: Sequence[Edit]) -> list[tuple[int, int]]:
         row, column = path[-1]
         path.append((row + (step.reference is not None), column + (step.hypothesis is not None)))
     return path
-
-
-def metrics_diagram(*, words: tuple[str, str], table: tuple[int, int], written: Mapping[str, str], sentence: str = "") -> Diagram:
-    """From a reference and a hypothesis to the three scores.
-
-    Args:
-        words: of the references and of the hypotheses. table: rows and columns of the sentence's tables.
-        written: `edits` (errors), `matches` (n-grams), `common` (words of the common subsequence), `orders`
-            of the n-grams, and the scores `WER`, `BLEU` and `ROUGE-L`.
-        sentence: number of the one whose tables and ROUGE-L are shown, where there are several; WER and BLEU are of all.
-    """
-    longest = _("ROUGE-L of {sentence}").format(sentence=sentence) if sentence else "ROUGE-L"
-    return Diagram(
-        title=_("Block diagram of the sentence metrics"),
-        blocks=(
-            Block("reference", _("reference"), (0, 0.5), words[0], kind="data"),
-            Block("hypothesis", _("hypothesis"), (0, 1.5), words[1], kind="data"),
-            Block("edits", _("edits"), (2, 0), shape(table), "#metrics_table"),
-            Block("grams", _("n-grams"), (2, 1), _("up to {count}").format(count=written["orders"]), "#ngrams"),
-            Block("common", _("common"), (2, 2), shape(table), "#metrics_lcs"),
-            Block("wer", "WER", (4, 0), written["WER"], "#metrics_table", kind="data"),
-            Block("bleu", "BLEU", (4, 1), written["BLEU"], "#ngrams", kind="data"),
-            Block("rouge", longest, (4, 2), written["ROUGE-L"], "#metrics_lcs", kind="data"),
-        ),
-        wires=(
-            Wire("reference", "edits", words[0]),
-            Wire("reference", "grams"),
-            Wire("reference", "common"),
-            Wire("hypothesis", "edits"),
-            Wire("hypothesis", "grams"),
-            Wire("hypothesis", "common", words[1]),
-            Wire("edits", "wer", f"{written['edits']} / {words[0]}"),
-            Wire("grams", "bleu", _("matches: {count}").format(count=written["matches"])),
-            Wire("common", "rouge", _("{count} in order").format(count=written["common"])),
-        ),
-    )

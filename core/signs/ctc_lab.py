@@ -218,11 +218,6 @@ def beta_terms(lattice: Lattice, t: int, s: int) -> list[Term]:
     ]
 
 
-def trellis_values(lattice: Lattice, quantity: Quantity) -> Array:
-    """(T, S): alpha, beta or gamma of each state as a probability."""
-    return lattice.posteriors if quantity == "gamma" else np.exp(getattr(lattice, quantity))
-
-
 def emission(lattice: Lattice, t: int, s: int) -> float:
     """The probability that frame t gives the label of state s."""
     return float(np.exp(lattice.log_probabilities[t, lattice.states[s]]))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.explain.summaries import strongest
-from core.figures.learn.attention_steps import attention_diagram, row_bars
+from core.figures.learn.attention_steps import row_bars
 from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens
 from core.lecture.attention_steps import Mask, Steps, concatenate_heads
@@ -22,7 +22,7 @@ from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.trained_head import HEAD, LAYER, POINTED, trained_head
 from core.lecture.worked import Worked
-from pages.learn import attention_roles, diagram, frame, matrix_editor
+from pages.learn import attention_roles, frame, matrix_editor
 from pages.learn.attention_roles import SENTENCE, WIDTH
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
@@ -449,7 +449,6 @@ def part(code: str, title: str, first: str) -> Part:
         shown, reading = VIEWS[code](it), said.Reading(steps=it.steps, names=it.names, head=it.of, query=it.query)
         return replace(
             shown,
-            drawing=attention_diagram(it.steps, head=it.of, query=it.query, key=it.key, write=diagram.write),
             notes=[
                 *([] if code == "heads" else [passage("attention_steps", code)]),
                 *([about_the_head()] if it.draw == TRAINED else []),

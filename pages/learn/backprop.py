@@ -9,7 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures.learn import backprop as figures
-from core.figures.learn.backprop import backprop_diagram, plain
+from core.figures.learn.backprop import plain
 from core.figures.matrix import Matrix, largest_size
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
@@ -18,7 +18,7 @@ from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat, total
 from core.lecture.worked import Worked
-from pages.learn import diagram, frame, lesson_page
+from pages.learn import frame, lesson_page
 from pages.learn.frame import Dial, choice, passage, slider, tex
 from pages.learn.lesson_page import Item, LessonPage, PartView, caption, check, plot, render, written
 from pages.shared import url_state
@@ -169,7 +169,6 @@ def view(part: Part, name: str, first: float, rows: int, causal: bool = False, o
             report_form(example),
             lambda: matrices(example),
         ],
-        drawing=backprop_diagram(part, example, name, write=diagram.write),
         asked=lambda: (_("the outlined entry of ∇{name}").format(name=plain(name)), float(gradient[0, 0])),
         notebook_values=(lambda: _taken(part, example, name) | ({"CAUSAL": causal} if part != "ffn" else {}))
         if part == whole

@@ -9,14 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.figures.learn import cost as figures
-from core.figures.learn.cost import cost_diagram
-from core.figures.learn.diagrams.blocks import Diagram
 from core.lecture import cost, cost_count, cost_growth
 from core.lecture.claims import cost as said
 from core.lecture.claims import sentences_of
 from core.lecture.cost import Kind
 from core.lecture.cost_count import Setup
-from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS, Layer
+from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS
 from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
 from pages.learn import frame
@@ -60,11 +58,6 @@ def setup_names() -> dict[str, str]:
         code: known.get(code) or shipped.format(model=kinds[setup.model], name=setup.name)
         for code, setup in cost_count.setups().items()
     }
-
-
-def drawing(layer: Layer | None = None) -> Diagram:
-    """The diagram of one layer, where the part has one."""
-    return cost_diagram(layer, amount=amount, size=size)
 
 
 def numbers(rows: Sequence[Mapping[str, Any]], name: str) -> Drawn:
@@ -132,7 +125,6 @@ def models(setup: str) -> PartView:
         figure=[plot(kinds, "cost_kinds", alt), caption(weighs)],
         notes=[passage("cost", "models")],
         more=[lambda: table_of(names), lambda: modules(names[setup], setups[setup])],
-        drawing=drawing(),
         asked=lambda: (_("the multiply-adds of the chosen model"), float(macs[setup])),
         notebook_values=lambda: cost_count.tlob_values(setups),
     )
@@ -218,7 +210,6 @@ def growth(t: int, d: int, n: int) -> PartView:
             check(counted.format(counted=number(one.counted), formula=number(one.macs)), one.counted == one.macs),
         ],
         notes=[passage("cost", "growth"), *sentences_of(said.growth(one))],
-        drawing=drawing(one),
         asked=lambda: (_("the share of the scores in the multiply-adds"), one.scores / one.macs),
         notebook_values=lambda: {
             "T": t,
@@ -255,7 +246,6 @@ def memory(t: int, d: int, n: int) -> PartView:
             check(times.format(t=number(t), share=significant(one.maps / one.middle)), True),
         ],
         notes=[passage("cost", "memory")],
-        drawing=drawing(one),
         asked=lambda: (_("the memory of the attention maps"), float(one.maps)),
         notebook_values=lambda: {"T": t, "D": d, "N": n, **on_screen(shown)},
     )

@@ -1,60 +1,74 @@
-"""The block diagram that heads a lesson: its blocks open the page's parts; what the last change altered is marked by the browser.
+"""The block diagram of a lesson: a prepared drawing whose blocks open the page's parts (assets/scripts/diagram.js).
 
-`place` comes above the dials, inside of the fragment; `draw` fills it once the page's numbers are known.
+A file of `assets/diagrams` holds two drawings, of which the style sheet shows the one that fits. `data-part` of a block is the
+code of a part, or `#` and the key of an element of the page. A part may have a file of its own (`recurrent_rnn`).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any, Final
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from typing import Final
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.diagrams.drawing import Look, svg
-from pages.shared import controls
 from pages.shared.browser_component import browser_component
-from pages.shared.language import _, number
+from pages.shared.language import N_, _, current
+from pages.shared.navigation import ROOT
 
-GO: Final = "diagram:go"
-"""Session state: a block was clicked, and the whole page is to run with its part."""
+FOLDER: Final = ROOT / "assets" / "diagrams"
+WORDS: Final[Mapping[str, Sequence[str]]] = {
+    "backprop": (N_("Heads"), N_("unchanged")),
+    "cost": (N_("maps A"), N_("all layers"), N_("all models")),
+    "ctc": (N_("P(label | t)"), N_("target"), N_("with blanks"), N_("α, both ways"), N_("paths"), N_("gradient")),
+    "metrics": (N_("reference"), N_("hypothesis"), N_("edits"), N_("n-grams"), N_("common")),
+    "norms": (N_("unchanged"),),
+    "optimisers": (N_("clip"), N_("schedule"), N_("the next step starts here")),
+    "permutation": (N_("Attention"), N_("mean")),
+    "positions": (N_("learned"), N_("content"), N_("to attention")),
+    "recurrent_gradient": (N_("attention"),),
+    "recurrent_rnn": (N_("to the next step"),),
+    "transformer": (
+        N_("text"),
+        N_("embed + PE"),
+        N_("encoder"),
+        N_("so far"),
+        N_("causal"),
+        N_("cross + FFN"),
+        N_("joins the answer"),
+    ),
+}
+"""Texts of a drawing that are translated; the others are formulas and names."""
 
 
-def place(*, kept: bool = True) -> Any:
-    """The container for the diagram, here, whose place is `kept` until the page's numbers are known and `draw` fills it."""
-    if st.session_state.pop(GO, False):
-        st.rerun()
-    return controls.reserved("learn_diagram") if kept else st.container()
+@cache
+def drawing(name: str, _language: str) -> str:
+    """A file in the reader's language."""
+    text = (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+    words = WORDS.get(name, ())
+    return re.sub(r">([^<>\n]+)<", lambda found: f">{_(found[1]) if found[1] in words else found[1]}<", text)
 
 
-def write(value: float) -> str:
-    """A number on a wire: two decimals in the reader's language."""
-    return number(round(value, 2) + 0.0, 2)
-
-
-def draw(diagram: Diagram, *, part: str, parts: Mapping[str, str]) -> None:
+def draw(name: str, part: str = "", parts: Sequence[str] = ()) -> None:
     """Draw a diagram here.
 
     Args:
-        part: the code of the one on display. parts: name of each part.
+        name: of its file. part: the code of the one on display. parts: of the page, in their order.
     """
+    own = f"{name}_{part}"
     query = st.query_params.to_dict()
-    look = Look(part=part, names=parts, link=lambda code: f"?{urlencode(query | {'part': code})}")
-    data = {
-        "wide": svg(diagram, look, narrow=False),
-        "narrow": svg(diagram, look, narrow=True),
-        "title": diagram.title,
-        "of": f"{diagram.title} {part}",
-        "hint": _("A block opens its part; what the last change altered is orange."),
-    }
-    browser_component("diagram")(key="lesson_diagram", data=json.dumps(data, ensure_ascii=False).encode(), on_part_change=_open)
 
+    def link(found: re.Match[str]) -> str:
+        code = found[1]
+        if code.startswith("#"):
+            return f'<a data-part="{code}" href="{code}"'
+        here = ' aria-current="true"' if code == part else ""
+        return f'<a data-part="{code}" data-at="{parts.index(code)}" href="?{escape(urlencode(query | {"part": code}))}"{here}'
 
-def _open() -> None:
-    state: Any = st.session_state["lesson_diagram"]
-    code = state.get("part")
-    if code:
-        st.session_state["part"] = code
-        st.session_state[GO] = True
+    svg = re.sub(r'<a data-part="([^"]+)"', link, drawing(own if (FOLDER / f"{own}.svg").is_file() else name, current()))
+    hint = _("A block opens its part.")
+    with st.container(key="learn_diagram"):
+        browser_component("diagram")(key="lesson_diagram", data=f"{svg}<figcaption>{hint}</figcaption>".encode())

@@ -31,7 +31,6 @@ import pandas as pd
 import streamlit as st
 
 from core.device import use_one_thread
-from core.figures.learn.diagrams.blocks import Diagram
 from core.figures.matrix import MAX_CELLS, MAX_COLUMNS, Matrix, matrix_figure, matrix_html
 from core.lecture import origins
 from core.lecture.course import lesson_of
@@ -88,7 +87,7 @@ class PartView:
         equation: with this state's numbers, beside the dials; several where the part has them.
         figure: above what the last change moved and the notes; a function of that change where it is drawn, too.
         notes: what to look for: passages, and the claims that are true. more: below the notes.
-        drawing: the block diagram. asked: name and value of the number whose change a reader is asked to predict.
+        asked: name and value of the number whose change a reader is asked to predict.
         followed: the matrix of which the last change of a dial is told and can be taken back.
         compared: what a projector shows first, side by side.
         notebook_values: for the part's template in `assets/snippets`, made where they are asked for; None where it has none.
@@ -98,7 +97,6 @@ class PartView:
     figure: Sequence[Item] | Callable[[Moved | None], Sequence[Item]] = ()
     notes: Sequence[str | Message] = ()
     more: Sequence[Item] = ()
-    drawing: Diagram | None = None
     asked: Callable[[], tuple[str, float]] | None = None
     followed: Followed | None = None
     compared: Sequence[Drawn] = ()
@@ -122,7 +120,7 @@ class Part:
         dials: by the name that `view` has for it; takes the values of `above`. view: takes those and the dials' values.
         key: URL parameter of the dial on display. first: dial on display at first, the first one where None.
         above: widgets above the dials, and their values. below: widgets below the figure, drawn before `view` is asked.
-        diagram: a lesson of the course keeps the place of the block diagram until it is known.
+        diagram: whether the page's block diagram shows it.
     """
 
     code: str
@@ -285,7 +283,8 @@ def _on_page(page: LessonPage, part: Part) -> None:
     above = part.above()
     turned = frame.draw_dials(part.key, part.dials(**above), first=part.first)
     shown, below = st.container(gap="xsmall"), st.container()
-    place = diagram.place(kept=part.diagram and lesson_of(page.url, part.code) is not None)
+    with st.container():
+        _diagram(page, part)
     if part.below is not None:
         with below:
             part.below(**above, **turned.values)
@@ -293,7 +292,6 @@ def _on_page(page: LessonPage, part: Part) -> None:
     with shown:
         seen = predict.ask(lambda: _question(page, part, above, turned, view))
         _show(view, turned, _moved(view, turned), picture, seen=seen)
-    _diagram(page, part, view, place)
     _foot(page, part, view)
 
 
@@ -308,7 +306,8 @@ def _on_stage(page: LessonPage, part: Part, stage: projector.Stage) -> None:
         predict.ask(lambda: _question(page, part, above, turned, view))
     _project(view, turned, stage, _moved(view, turned))
     stage.code()
-    _diagram(page, part, view, stage.diagram)
+    with stage.diagram:
+        _diagram(page, part)
 
 
 def _moved(view: PartView, turned: Turned) -> Moved | None:
@@ -337,12 +336,10 @@ def _question(page: LessonPage, part: Part, above: dict[str, Any], turned: Turne
     return None
 
 
-def _diagram(page: LessonPage, part: Part, view: PartView, place: Any) -> None:
-    """The block diagram in its place."""
-    if view.drawing:
-        names = {one.code: one.title for one in page.parts}
-        with place:
-            diagram.draw(view.drawing, part=part.code, parts=names)
+def _diagram(page: LessonPage, part: Part) -> None:
+    """The lesson's block diagram, where it has the part."""
+    if part.diagram and lesson_of(page.url, part.code) is not None:
+        diagram.draw(page.name, part.code, [one.code for one in page.parts])
 
 
 def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Moved | None) -> None:

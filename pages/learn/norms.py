@@ -7,8 +7,6 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures.learn import norms as figures
-from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.norms import norms_diagram
 from core.lecture import activations, initialisation, norms
 from core.lecture.claims import norms as said
 from core.lecture.claims import sentences_of
@@ -17,7 +15,6 @@ from core.lecture.norms import Norm
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
 from core.lecture.worked import Worked
-from pages.learn import diagram
 from pages.learn.frame import choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, check, plot, render, written
 from pages.learn.what_moved import Followed
@@ -61,11 +58,6 @@ def activation_names() -> dict[str, str]:
     """Each activation's name on the page."""
     names = {"gelu": "GELU", "gelu_tanh": _("GELU, tanh form"), "relu": "ReLU", "relu6": "ReLU6"}
     return names | {"sigmoid": "sigmoid", "tanh": "tanh"}
-
-
-def drawing(part: str, into: Any, out: Any, name: str = "") -> Diagram:
-    """The layer's diagram with a part's two numbers."""
-    return norms_diagram({part: (diagram.write(float(into)), diagram.write(float(out)))}, {part: name} if name else {})
 
 
 def _normalised(norm: Norm, cell: norms.NormalisedCell, at: tuple[int, int, int]) -> Worked:
@@ -128,7 +120,6 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
                 example.gap < 1e-9,
             ),
         ],
-        drawing=drawing("norms", cell.x, cell.y, name),
         asked=lambda: (_("the normalised number"), cell.y),
         notebook_values=lambda: (
             {"X": example.before, "NORM": norm, "AT": list(place.values())}
@@ -158,7 +149,6 @@ def activation(at: float, name: str) -> PartView:
             check(agree, gap < 1e-9),
             *([plot(figures.gelu_gap_figure(*norms.gelu_gaps()), "gelu_gap", far)] if "gelu" in name else []),
         ],
-        drawing=drawing("activations", at, value, names[name].split(",")[0]),
         asked=lambda: (_("the slope at x"), slope),
         notebook_values=lambda: {"NAME": name, "AT": at} | on_screen({"value": value, "derivative": slope}, 5),
     )
@@ -181,7 +171,6 @@ def softmax(shift: float) -> PartView:
         followed=Followed(name="stable softmax", values=safe[:, None], rows=scores, columns=[_("weight")]),
         notes=[*sentences_of(said.softmax(x, plain)), passage("norms", "softmax")],
         more=[check(verdict, not broken)],
-        drawing=drawing("softmax", x[0], safe[0]),
         asked=lambda: (_("the largest weight of the stable softmax"), float(safe.max())),
         notebook_values=lambda: {"SCORES": x} | on_screen({"softmax": safe, "overflows": float(broken)}, 4),
     )
@@ -211,7 +200,6 @@ def dropout(rate: float, draw: int) -> PartView:
             plot(means, "dropout_means", _("The mean of 64 ones after dropout, over 400 draws, around 1.")),
             check(noise, abs(mean - 1) < 0.05),
         ],
-        drawing=drawing("dropout", x, y, _("rate {rate}").format(rate=number(rate, 2))),
         asked=lambda: (_("the spread of the mean over many draws"), float(example.means.std())),
         notebook_values=lambda: (
             {"X": example.before, "KEPT": example.kept.astype(int), "RATE": rate}
@@ -241,7 +229,6 @@ def depth(layers: int) -> PartView:
         figure=[plot(gradients, "depth_gradients", _("Norm of the last layer's gradient by the number of layers, both norms."))],
         notes=[*sentences_of(said.depth(post, pre, means)), passage("norms", "depth")],
         more=[plot(sizes, "depth_activations", _("Size of the activations by layer, post-norm against pre-norm."))],
-        drawing=norms_diagram({}, {}),
         asked=lambda: (_("the last layer's gradient in post-norm"), post.last),
         notebook_values=lambda: {"LAYERS": layers, "SEED": SEED} | on_screen({"post-norm": post.last, "pre-norm": pre.last}),
     )
@@ -283,7 +270,6 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
         ),
         figure=[plot(drawn, "signal", _("Size of the activations by layer for six ways of drawing the weights."))],
         notes=[passage("norms", "init"), *sentences_of(said.init(signals[scheme]))],
-        drawing=norms_diagram({}, {}),
         asked=lambda: (_("the size of the last layer's activations"), sizes[-1]),
         notebook_values=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
     )

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 import streamlit as st
 
 from core.figures.learn import optimisers as figures
-from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.optimisers import optimiser_diagram, step_notes
 from core.lecture import optimisers
 from core.lecture.claims import optimisers as said
 from core.lecture.claims import sentences_of
@@ -18,7 +15,6 @@ from core.lecture.notebooks import on_screen, rounded
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName, constant
 from core.lecture.shown_digits import digits_needed, flat
 from core.lecture.worked import Worked
-from pages.learn import diagram
 from pages.learn.frame import Dial, choice, passage, slider, tex, tex_row
 from pages.learn.lesson_page import LessonPage, Part, PartView, caption, plot, render
 from pages.shared.language import N_, _, number, significant
@@ -59,12 +55,6 @@ def rate_dial(key: str) -> Dial:
 def decay_dial() -> Dial:
     """AdamW's weight decay."""
     return slider(_("Weight decay (AdamW)"), 0.0, 0.5, key="adamw_decay", default=0.1, step=0.05)
-
-
-def drawing(notes: Mapping[str, str], *, rate: float | None = None, t: int | None = None) -> Diagram:
-    """The diagram with a part's own numbers; the rate is constant where the notes name no schedule."""
-    constant_rate = {} if rate is None else {"schedule": _("constant")}
-    return optimiser_diagram(constant_rate | dict(notes), t=t, rate="" if rate is None else f"η = {significant(rate)}")
 
 
 @st.cache_data(show_spinner=False, max_entries=128)
@@ -133,7 +123,6 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip:
         figure=[plot(drawn, "surface_plot", _("Level lines of the loss, and the path of each optimiser up to this step."))],
         notes=[passage("optimisers", "surface"), *said_of],
         more=[stopped if diverged else None, plot(losses, "surface_losses", _("Loss by step for each optimiser."))],
-        drawing=drawing(step_notes(adam_now, diagram.write), t=step, rate=rate),
         asked=lambda: (_("the loss of {name} at this step").format(name=names[adam]), float(walks[adam].losses[: step + 1][-1])),
         notebook_values=lambda: (
             walked
@@ -171,7 +160,6 @@ def schedules(step: int, warmup: int, floor: float, factor: float, every: int) -
             )
         ],
         notes=[passage("optimisers", "schedules")],
-        drawing=drawing({"schedule": _("the report's")}, rate=float(rates["report"][step])),
         asked=lambda: (_("the rate of IIGA's schedule"), float(rates["iiga"][step])),
         notebook_values=lambda: {
             "STEP": step,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from core.figures.learn.attention_steps import grouped_bars, permutation_diagram
+from core.figures.learn.attention_steps import grouped_bars
 from core.figures.matrix import Matrix
 from core.lecture import attention_steps, permutation, tokens
 from core.lecture.claims import permutation as said
@@ -18,7 +18,7 @@ from core.lecture.notebooks import on_screen
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.worked import Worked
-from pages.learn import diagram, frame
+from pages.learn import frame
 from pages.learn.frame import Dial, Elsewhere, tex, tex_row
 from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, check, plot, render, table, written
 from pages.learn.what_moved import Followed
@@ -290,9 +290,6 @@ def part(code: str, title: str) -> Part:
         it = Shuffled(**values)
         return replace(
             VIEWS[code](it),
-            drawing=permutation_diagram(
-                it.result, it.order, heads=it.heads, write=diagram.write, size=lambda value: written(value, -1)
-            ),
             asked=lambda: (_("the largest |Z' − PZ|"), it.result.rows),
         )
 

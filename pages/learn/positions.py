@@ -12,7 +12,6 @@ import streamlit as st
 
 from core.checkpoints import CheckpointError, names
 from core.figures.learn import positions as figures
-from core.figures.learn.positions import positions_diagram
 from core.figures.matrix import Matrix
 from core.lecture import positions
 from core.lecture.claims import positions as said
@@ -24,7 +23,7 @@ from core.lecture.worked import Worked
 from core.market.book import read_rows
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
-from pages.learn import diagram, frame
+from pages.learn import frame
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, written
 from pages.learn.what_moved import Followed
@@ -437,15 +436,8 @@ def part(code: str, title: str, first: str) -> Part:
     def view(**values: Any) -> PartView:
         it = Encoding(**values)
         shown, general = VIEWS[code](it), code if it.sinusoidal else f"{code}_learned"
-        entry = it.entry if it.sinusoidal and code in ("matrix", "waves") else None
-        named = {"pos": ("pos", it.at), "i": ("pair", it.pair), "s": ("scale", it.scale), "k": ("shift", it.shift)}
-        read: dict[str, Any] = dict(one for dial, one in named.items() if dial in values)
-        if code == "similarity":
-            read["other"] = it.other, float(it.matrix[it.at] @ it.matrix[it.other])
-        shape = "×".join(map(str, it.size))
-        drawn = positions_diagram(entry, shape=shape, write=diagram.write, learned=not it.sinusoidal, read=read)
         notes = [*([passage("positions", general)] if general in PASSAGES else []), *shown.notes]
-        return replace(shown, drawing=drawn, notes=notes)
+        return replace(shown, notes=notes)
 
     above = kind if code in ("matrix", "waves", "similarity", "rotation") else dict
     return Part(code, title, lambda **pe: dials(code, **pe), view, first=first, above=above)

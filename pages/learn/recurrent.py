@@ -11,7 +11,7 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures.learn import recurrent as figures
-from core.figures.learn.recurrent import Band, gradient_diagram, lstm_diagram, rnn_diagram
+from core.figures.learn.recurrent import Band
 from core.lecture import recurrence
 from core.lecture.claims import recurrent as said
 from core.lecture.claims import sentences_of
@@ -23,7 +23,7 @@ from core.lecture.worked import Worked
 from core.market.book import BookError, read_rows
 from core.market.store import index
 from core.market.store.index import RecordingError
-from pages.learn import diagram, frame, matrix_editor
+from pages.learn import frame, matrix_editor
 from pages.learn.frame import Dial, passage, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
 from pages.learn.what_moved import Followed
@@ -225,7 +225,6 @@ def rnn(it: Unrolled) -> PartView:
             agreement("torch.nn.RNN", recurrence.rnn_deviation(it.x, it.rnn)),
         ],
         notes=sentences_of(said.rnn(run.h, it.rnn["W_hh"])),
-        drawing=rnn_diagram(it.x, run, terms, step=t, unit=k, write=diagram.write),
         notebook_values=lambda: it.notebook_values(it.rnn, {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}),
     )
 
@@ -273,7 +272,6 @@ def lstm(it: Unrolled) -> PartView:
         followed=it.followed("lstm", stacked(run.h)),
         more=[it.states("lstm", bands, alt), agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
         notes=sentences_of(said.lstm(k + 1, run.f[:, k], run.i[:, k])),
-        drawing=lstm_diagram(it.x, run, step=t, unit=k, write=diagram.write),
         notebook_values=lambda: it.notebook_values(kinds, shown),
     )
 
@@ -322,7 +320,6 @@ def gradient(it: Unrolled) -> PartView:
         ),
         figure=[plot(lines, "recurrent_gradients", alt), stats(*reaches)],
         notes=sentences_of(said.gradient(back)),
-        drawing=gradient_diagram(back, lambda value: written(value, -1)),
         notebook_values=notebook_values,
     )
 

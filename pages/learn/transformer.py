@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +12,6 @@ from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.device import use_one_thread
 from core.figures.learn import transformer as figures
-from core.figures.learn.diagrams.blocks import Diagram
-from core.figures.learn.transformer import transformer_diagram
 from core.figures.matrix import matrix_figure
 from core.lecture import dates
 from core.lecture.claims import sentences_of
@@ -22,7 +20,7 @@ from core.lecture.date_reader import DateReader, DateReading, ReadingError
 from core.lecture.decoding import inside_decoder_layer, inside_encoder_layer, sublayer_ratios
 from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
-from pages.learn import diagram, frame
+from pages.learn import frame
 from pages.learn.frame import Dial, choice, passage, tex, tex_row
 from pages.learn.lesson_page import (
     Drawn,
@@ -202,7 +200,6 @@ def reading_view(text: str) -> PartView:
         figure=[Drawn(lambda: attention_view(scene, key="light")), answer(reading), unknown(reading)],
         notes=[passage("transformer", "see")],
         more=[markdown(passage("transformer", "trained").format(samples=number(trained_on())))],
-        drawing=drawing(reading.text, reading.characters),
     )
 
 
@@ -224,20 +221,6 @@ def inside_dials() -> dict[str, Dial]:
     sides = {"encoder": _("Encoder"), "decoder": _("Decoder")}
     side = choice(_("Side"), sides, key="tf_side")
     return {"text": text_dial(), "side": side, "position": Dial(_("Position"), position), "layer": layer_dial()}
-
-
-def drawing(text: str, characters: Sequence[str], *, probability: float | None = None, looked: float | None = None) -> Diagram:
-    """The lesson's diagram at the last of these symbols of the answer."""
-    model = reader()
-    return transformer_diagram(
-        model.model.config,
-        text=text,
-        characters=characters,
-        probability=probability,
-        looked=looked,
-        parameters=number(model.card["parameters"]),
-        write=diagram.write,
-    )
 
 
 def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
@@ -289,7 +272,6 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
             caption(_("Answered by {model}.").format(model=f"Transformer, {controls.computed_on(reader())}") + " " + scored()),
             markdown(passage("transformer", "conventions")),
         ],
-        drawing=drawing(reading.text, characters[: step + 1], probability=probability, looked=float(cross[step].max())),
         asked=lambda: (_("the largest weight of this symbol over the text"), float(cross[step].max())),
     )
 
@@ -340,7 +322,6 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
         ),
         notes=[passage("transformer", "layer")],
         more=[encoder_map if encoder else None],
-        drawing=drawing(reading.text, reading.characters),
         notebook_values=lambda: {
             "STAGES": {name: value for name, value in stages.items() if name[0] in "OF" or name == "input"},
             "NORMS": reader().norms(side, layer),

@@ -73,17 +73,6 @@ def computed_on(placed: Placed) -> str:
     return _("GPU") if placed.placement.where == "gpu" else _("processor")
 
 
-def reserved(key: str) -> DeltaGenerator:
-    """A container that keeps its place until it is filled: Streamlit shows none that is empty, and what stands below would jump.
-
-    Args:
-        key: app.css or the page's own style sheet says how high it is meanwhile (`.st-key-` and this).
-    """
-    container = st.container(key=key)
-    container.empty()
-    return container
-
-
 def opened(label: str, *, icon: str | None = None, key: str) -> DeltaGenerator | None:
     """A box that is closed at first; None while it is, so that its content is made and loaded for who opens it."""
     box = st.expander(label, icon=icon, key=key, on_change="rerun")

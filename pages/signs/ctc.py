@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import ctc as figures
-from core.figures.ctc import ctc_diagram
 from core.lecture import notebooks
 from core.lecture.shown_digits import significant_needed
 from core.signs import ctc, ctc_lab
@@ -37,7 +36,8 @@ def page() -> None:
     stage = projector.stage()
     if stage is None:
         st.markdown(prose("ctc_lead"))
-    place = diagram.place() if stage is None else stage.diagram
+    with nullcontext() if stage is None else stage.diagram:
+        diagram.draw("ctc")
     with nullcontext() if stage is None else stage.hidden:
         problem = ctc_source.pick()
     if problem is None:
@@ -59,7 +59,7 @@ def page() -> None:
     except CTCError:
         _too_short(problem, skip)
     else:
-        _trellis(lattice, problem, place)
+        _trellis(lattice, problem)
         _paths(lattice, problem)
         _gradient(lattice, problem)
     _collapse()
@@ -84,7 +84,7 @@ def _present(problem: Problem, stage: projector.Stage) -> None:
         predict.ask(lambda: _question(problem, skip=True))
     with stage.figure:
         try:
-            _trellis(problem.lattice(skip=True), problem, stage.diagram)
+            _trellis(problem.lattice(skip=True), problem)
         except CTCError:
             _too_short(problem, skip=True)
     stage.code()
@@ -163,21 +163,13 @@ def _too_short(problem: Problem, skip: bool) -> None:
     st.markdown(_("Training refuses such a pair with one sentence instead of learning from an infinite loss (D19)."))
 
 
-def _trellis(lattice: Lattice, problem: Problem, place: Any) -> None:
-    """The trellis, and the diagram in its place."""
+def _trellis(lattice: Lattice, problem: Problem) -> None:
+    """The trellis, and the framed cell's number."""
     st.header(_("The trellis"), anchor=False)
     quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward, the document's β")}
     quantity = cast(Quantity, url_state.choice(st.segmented_control, _("Shown"), quantities, key="show", required=True))
     best = ctc.best_path(lattice)
     cell = _cell(lattice)
-    paths = number(ctc.count_paths(problem.target, len(problem.probabilities), skip=lattice.skip))
-    symbol = {"gamma": "P", "alpha": "α", "beta": "α←"}[quantity]
-    read = significant(float(ctc_lab.trellis_values(lattice, quantity)[cell]))
-    with place:
-        drawing = ctc_diagram(
-            lattice, problem.names, paths=paths, read=f"{symbol}({cell[0] + 1}, {cell[1]}) = {read}", write=significant
-        )
-        diagram.draw(drawing, part="", parts={})
 
     def frame_cell(point: Point) -> None:
         if isinstance(point.x, int | float) and isinstance(point.y, int | float):

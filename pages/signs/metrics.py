@@ -10,7 +10,6 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import metrics as figures
-from core.figures.metrics import metrics_diagram
 from core.lecture import claims, notebooks
 from core.lecture.claims import metrics as said
 from core.lecture.shown_digits import significant_needed
@@ -49,7 +48,8 @@ def page() -> None:
     stage = projector.stage()
     if stage is None:
         st.markdown(prose("metrics_lead"))
-    diagram_place = diagram.place() if stage is None else stage.diagram
+    with nullcontext() if stage is None else stage.diagram:
+        diagram.draw("metrics")
     with nullcontext() if stage is None else stage.hidden:
         references, hypotheses = _pick()
     if len(references) != len(hypotheses):
@@ -63,9 +63,7 @@ def page() -> None:
 
     predict.ask(lambda: _question(references, hypotheses, place))
     _wer(references, hypotheses, place)
-    bleu = _bleu(references, hypotheses, place)
-    with diagram_place:
-        _diagram(references, hypotheses, place, bleu)
+    _bleu(references, hypotheses, place)
     _rouge(references, hypotheses, place)
     with st.expander(_("How to read this page"), icon=":material/menu_book:"):
         st.markdown(prose("metrics_reading"))
@@ -93,8 +91,6 @@ def _present(references: list[Sentence], hypotheses: list[Sentence], place: int,
         predict.ask(lambda: _question(references, hypotheses, place))
     with stage.figure:
         _wer(references, hypotheses, place)
-    with stage.diagram:
-        _diagram(references, hypotheses, place, metrics.bleu(references, hypotheses, order=metrics.MAX_ORDER))
     stage.code()
 
 
@@ -102,27 +98,6 @@ def _tell_unequal(references: int, hypotheses: int) -> None:
     """Tells how many sentences each side has, and what would be right."""
     sentence = _("The reference has {references} sentences and the hypothesis {hypotheses}: write one sentence per line in both.")
     controls.error_box(sentence.format(references=number(references), hypotheses=number(hypotheses)))
-
-
-def _diagram(references: list[Sentence], hypotheses: list[Sentence], place: int, bleu: BleuScore) -> None:
-    """The lesson's diagram: WER and BLEU of all sentences, ROUGE-L of the one shown."""
-    errors = metrics.word_errors(references, hypotheses)
-    rouge = metrics.rouge_l(references[place], hypotheses[place])
-    drawn = metrics_diagram(
-        words=(number(errors.words), number(sum(map(len, hypotheses)))),
-        table=(len(references[place]) + 1, len(hypotheses[place]) + 1),
-        written={
-            "edits": number(errors.errors),
-            "matches": number(sum(bleu.matches)),
-            "common": number(rouge.common),
-            "WER": "–" if errors.rate is None else percent(errors.rate),
-            "orders": number(len(bleu.totals)),
-            "BLEU": percent(bleu.score),
-            "ROUGE-L": percent(rouge.f),
-        },
-        sentence="" if len(references) == 1 else _("sentence {number}").format(number=number(place + 1)),
-    )
-    diagram.draw(drawn, part="", parts={})
 
 
 def _taken(references: list[Sentence], hypotheses: list[Sentence]) -> dict[str, Any]:
@@ -222,8 +197,8 @@ def _cell(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> str:
     return f"{place} {translate(sentence)}"
 
 
-def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) -> BleuScore:
-    """BLEU with all its counts; returns it for the diagram."""
+def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) -> None:
+    """BLEU with all its counts."""
     reference, hypothesis = references[place], hypotheses[place]
     st.header(_("BLEU"), anchor=False)
     orders = {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
@@ -247,7 +222,6 @@ def _bleu(references: list[Sentence], hypotheses: list[Sentence], place: int) ->
             st.dataframe(grams, hide_index=True, height="content" if len(grams) <= 8 else 320)
         for sentence in claims.sentences_of(said.zero(score, len(hypothesis))):
             st.caption(translate(sentence))
-    return score
 
 
 def _bleu_counts(score: BleuScore, order: int) -> pd.DataFrame:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import log10
 from typing import Any
 
 import plotly.graph_objects as go
 
-from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET
 from core.figures.traces import bars, chart, line, upright
-from core.lecture.cost_growth import Growth, Layer
+from core.lecture.cost_growth import Growth
 from core.messages import translate as _
 
 KIND_COLOURS = {
@@ -103,38 +102,4 @@ def _along(
         annotations=notes,
         shapes=[upright(at, VIOLET, 2), *(upright(x, GREY, 1, dash="dash") for x, _text in seen)],
         **layout,
-    )
-
-
-def cost_diagram(layer: Layer | None, *, amount: Callable[[float], str], size: Callable[[float], str]) -> Diagram:
-    """Multiply-adds of each step of one layer, and the memory of its maps; without numbers where the part has no one layer.
-
-    Args:
-        amount: writes a count, size: bytes.
-    """
-    kinds = ("projections", "feed_forward", "macs")
-    projections, middle, macs = ("" if layer is None else amount(getattr(layer, one)) for one in kinds)
-    half = "" if layer is None else amount(layer.scores / 2)
-    tokens, maps = (
-        ("T×D", "N×T×T") if layer is None else (f"{layer.tokens}×{layer.width}", f"{layer.heads}×{layer.tokens}×{layer.tokens}")
-    )
-    return Diagram(
-        title=_("Block diagram of what a layer costs"),
-        blocks=(
-            Block("x", "X", (0, 0), tokens, "models", kind="data"),
-            Block("qkv", "Q, K, V, O", (1, 0), "4TD²", "growth"),
-            Block("scores", "QKᵀ", (2, 0), "T²D", "growth"),
-            Block("maps", _("maps A"), (3, 0), maps, "memory", kind="data"),
-            Block("mix", "AV", (4, 0), "T²D", "growth"),
-            Block("ffn", "FFN", (5, 0), "8TD²", "memory"),
-            Block("all", _("all layers"), (6, 0), _("all models"), "models", kind="data"),
-        ),
-        wires=(
-            Wire("x", "qkv", projections),
-            Wire("qkv", "scores", half),
-            Wire("scores", "maps", "" if layer is None else size(layer.maps)),
-            Wire("maps", "mix", half),
-            Wire("mix", "ffn", middle),
-            Wire("ffn", "all", macs),
-        ),
     )

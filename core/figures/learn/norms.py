@@ -9,7 +9,6 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.learn.diagrams.blocks import Block, Diagram, Wire
 from core.figures.matrix import Matrix
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET
 from core.figures.traces import bars, chart, line, marks
@@ -206,43 +205,6 @@ def softmax_figure(x: NDArray[np.floating], safe: NDArray[np.floating], plain: N
     return chart(traces, x_title=_("Score"), y_title=_("Probability"), keep="softmax", hover="x unified", height=300,
                  x={"tickmode": "array", "tickvals": places, "ticktext": names}, y={"range": [0, 1.05]},
                  barmode="group")  # fmt: skip
-
-
-def norms_diagram(numbers: Mapping[str, tuple[str, str]], names: Mapping[str, str]) -> Diagram:
-    """One layer.
-
-    Args:
-        numbers: for the parts whose numbers are known, what goes into the part's block and what comes out, written.
-        names: of the norm, the activation and the dropout rate on display, by part.
-    """
-
-    def into(part: str) -> str:
-        return numbers.get(part, ("", ""))[0]
-
-    def out_of(part: str) -> str:
-        return numbers.get(part, ("", ""))[1]
-
-    norm, activation, rate = names.get("norms", "LayerNorm"), names.get("activations", "GELU"), names.get("dropout", "")
-    return Diagram(
-        title=_("Block diagram of an encoder layer"),
-        blocks=(
-            Block("x", "x", (0, 0), part="norms", kind="data"),
-            Block("softmax", _("softmax"), (1, 0), "Σ = 1", "softmax"),
-            Block("dropout", "dropout", (2, 0), rate, "dropout"),
-            Block("norm", norm, (3, 0), "N_1: x + O", "norms"),
-            Block("act", activation, (4, 0), "FFN", "activations"),
-            Block("out", "LayerNorm", (5, 0), "N_2: N_1 + F", "depth"),
-        ),
-        wires=(
-            Wire("x", "softmax", into("softmax")),
-            Wire("softmax", "dropout", out_of("softmax") or into("dropout")),
-            Wire("dropout", "norm", out_of("dropout") or into("norms")),
-            Wire("norm", "act", out_of("norms") or into("activations")),
-            Wire("act", "out", out_of("activations")),
-            Wire("x", "norm", _("x, unchanged"), "over"),
-            Wire("norm", "out", _("N_1, unchanged"), "over"),
-        ),
-    )
 
 
 def signal_figure(signals: Mapping[str, NDArray[np.floating]], *, names: Mapping[str, str], chosen: str) -> go.Figure:

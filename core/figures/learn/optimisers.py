@@ -9,10 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few
 from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, SEQUENTIAL, SERIES, VIOLET
 from core.figures.traces import chart, line, marks, upright
-from core.lecture.optimisers import AdamStep
 from core.messages import translate as _
 
 Array = NDArray[np.floating]
@@ -122,50 +120,3 @@ def schedules_figure(rates: Mapping[str, Array], *, names: Mapping[str, str], st
     ]
     return chart(traces, x_title=_("Step"), y_title=_("Learning rate"), keep="schedules", hover="x unified", height=380,
                  y={"range": [0, 1.08 * peak], "exponentformat": "power"}, shapes=[upright(step, GREEN, 2)])  # fmt: skip
-
-
-def step_notes(step: AdamStep, write: Write) -> dict[str, str]:
-    """Numbers of one step of Adam, by the blocks of `optimiser_diagram`."""
-    numbers = {"theta": step.before, "clip": step.g, "m": step.m, "v": step.v, "ratio": step.mc / (step.vc**0.5 + 1e-8)}
-    return {code: few(values, write) for code, values in (numbers | {"next": step.after}).items()}
-
-
-def optimiser_diagram(notes: Mapping[str, str], *, t: int | None = None, rate: str = "") -> Diagram:
-    """One step of Adam.
-
-    Args:
-        notes: what the part on display computes, written, by the block's code; it says nothing of the others.
-        t: the step; a letter where the part takes none. rate: the one that the schedule gives, written.
-    """
-    now, before = ("t", "t−1") if t is None else (str(t), str(t - 1))
-    blocks = (
-        ("theta", f"θ_{{{before}}}", (0, 1), "surface"),
-        ("loss", "∇ℒ(θ)", (1, 1), "surface"),
-        ("clip", _("clip"), (2, 1), "surface"),
-        ("m", f"m_{{{now}}}", (3, 0), "surface"),
-        ("v", f"v_{{{now}}}", (3, 2), "surface"),
-        ("ratio", "m̂/(√v̂ + ε)", (4, 1), "surface"),
-        ("schedule", _("schedule"), (5, 0), "schedules"),
-        ("rate", "· η", (5, 1), "schedules"),
-        ("next", f"θ_{{{now}}}", (6, 1), "surface"),
-    )
-    data = ("theta", "schedule", "next")
-    return Diagram(
-        title=_("Block diagram of one optimiser step"),
-        blocks=tuple(
-            Block(code, label, at, notes.get(code, ""), part, kind="data" if code in data else "step")
-            for code, label, at, part in blocks
-        ),
-        wires=(
-            Wire("theta", "loss"),
-            Wire("loss", "clip"),
-            Wire("clip", "m", "β_1"),
-            Wire("clip", "v", "β_2"),
-            Wire("m", "ratio"),
-            Wire("v", "ratio"),
-            Wire("ratio", "rate"),
-            Wire("schedule", "rate", rate),
-            Wire("rate", "next", "−"),
-            Wire("next", "theta", _("the next step starts here"), "under", 1),
-        ),
-    )

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
 from core.figures.style import BLUE, GREEN, GREY, ORANGE, SERIES, VIOLET
 from core.figures.traces import chart, line, marks, upright
-from core.lecture.positions import EncodingEntry
 from core.messages import translate as _
 
 Array = NDArray[np.float64]
@@ -93,62 +91,3 @@ def balance_figure(content: Array, position: Array) -> go.Figure:
         keep="balance",
         y={"rangemode": "tozero"},
     )
-
-
-def positions_diagram(
-    entry: EncodingEntry | None, *, shape: str, write: Write, learned: bool, read: Mapping[str, Any]
-) -> Diagram:
-    """From a position to X + s PE, with the numbers that a part has.
-
-    Args:
-        entry: the chosen pair's numbers. shape: of the encoding, written.
-        read: what a part reads: `pos`, `pair`, `scale`, `shift` (k of the rotation), and `other`, the position that this
-            one is compared with, and the dot product of both.
-    """
-    at = f"{read['pos']}" if "pos" in read else ""
-    encoding, start = _learned(shape, at) if learned else _sinusoidal(entry, at, read, write)
-    other = read.get("other")
-    compared = "PE_{pos} · PE_{pos'}" if other is None else f"PE_{{{at}}} · PE_{{{other[0]}}}"
-    return Diagram(
-        title=_("Block diagram of positions added to embeddings"),
-        blocks=(
-            Block("pos", "pos", (0, 1), at, "matrix", kind="data"),
-            *encoding,
-            Block("pe", "PE", (3, 1), shape, "matrix", kind="data"),
-            Block("scale", "s · PE", (4, 1), f"s = {write(read['scale'])}" if "scale" in read else "", "scale"),
-            Block("x", "X", (4, 0), _("content"), "scale", kind="data"),
-            Block("sum", "+", (5, 0.5), part="scale", kind="sum"),
-            Block("out", "X + s PE", (6, 0.5), _("to attention"), "scale", kind="data"),
-            Block("dot", compared, (4, 2), "" if other is None else write(other[1]), "similarity"),
-            Block("turn", "M_k PE_{pos}", (5, 2), f"k = {read['shift']}" if "shift" in read else "", "rotation"),
-        ),
-        wires=(
-            *start,
-            Wire("pe", "scale"),
-            Wire("scale", "sum"),
-            Wire("x", "sum"),
-            Wire("sum", "out"),
-            Wire("pe", "dot"),
-            Wire("dot", "turn"),
-        ),
-    )
-
-
-def _learned(shape: str, at: str) -> tuple[list[Block], list[Wire]]:
-    """From the position to a row of a learned encoding."""
-    return [Block("waves", _("learned"), (2, 1), shape, "waves")], [Wire("pos", "waves", at), Wire("waves", "pe", shape)]
-
-
-def _sinusoidal(entry: EncodingEntry | None, at: str, read: Mapping[str, Any], write: Write) -> tuple[list[Block], list[Wire]]:
-    """From the position by a pace to sine and cosine."""
-    frequency, angle, both = (
-        ("", "", "")
-        if entry is None
-        else (write(entry.frequency), f"pos·ω_i = {write(entry.angle)}", f"{write(entry.sine)}\u00a0\u00a0{write(entry.cosine)}")
-    )
-    blocks = [
-        Block("omega", "ω_i", (1, 1), frequency, "matrix"),
-        Block("waves", "sin, cos", (2, 1), f"i = {read['pair']}" if "pair" in read else "", "waves"),
-    ]
-    wires = [Wire("pos", "omega", at), Wire("omega", "waves", angle if at else ""), Wire("waves", "pe", both if at else "")]
-    return blocks, wires

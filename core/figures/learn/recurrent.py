@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 
-from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write, few
 from core.figures.style import BLUE, BROWN, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout, figure_of
 from core.figures.traces import chart, heat, line, upright
-from core.lecture.recurrence import Array, LSTMTrace, RNNTrace, ThroughTime
+from core.lecture.recurrence import Array
 from core.messages import translate as _
 
 SIDES: Final = {"l": 52, "r": 76, "t": 28, "b": 8}
@@ -176,109 +174,4 @@ def gradients_figure(*, rnn: Array, lstm: Array, attention: Array, forget: Array
         hover="x unified",
         keep="gradients",
         y={"type": "log", "exponentformat": "power", "nticks": 8},
-    )
-
-
-def rnn_diagram(x: Array, run: RNNTrace, terms: tuple[float, float, float], *, step: int, unit: int, write: Write) -> Diagram:
-    """One step of an RNN, one unit's numbers on the wires.
-
-    Args:
-        terms: of `core.lecture.recurrence.rnn_terms`. step, unit: from 0 on.
-    """
-    before = float(run.h[step - 1, unit]) if step else 0.0
-    t, k = step + 1, unit + 1
-    return Diagram(
-        title=_("Block diagram of an RNN cell"),
-        blocks=(
-            Block("x", f"x_{{{t}}}", (0, 0), few(x[step], write), kind="data"),
-            Block("before", f"h_{{{t - 1},{k}}}", (0, 1), write(before), "gradient", kind="data"),
-            Block("in", "W_{hx} x", (1, 0), write(terms[0]), "rnn"),
-            Block("back", "W_{hh} h", (1, 1), write(terms[1]), "rnn"),
-            Block("sum", "+", (2, 0.5), part="rnn", kind="sum"),
-            Block("tanh", "tanh", (3, 0.5), write(float(run.h[step, unit])), "rnn"),
-            Block("h", f"h_{{{t},{k}}}", (4, 0.5), write(float(run.h[step, unit])), "rnn", kind="data"),
-            Block("y", f"y_{{{t}}}", (5, 0.5), write(float(run.y[step, 0])), "rnn", kind="data"),
-        ),
-        wires=(
-            Wire("x", "in"),
-            Wire("before", "back", write(before)),
-            Wire("in", "sum", write(terms[0])),
-            Wire("back", "sum", write(terms[1])),
-            Wire("sum", "tanh", write(float(run.z[step, unit]))),
-            Wire("tanh", "h", write(float(run.h[step, unit]))),
-            Wire("h", "y", "W_{hy} h + b_y"),
-            Wire("h", "before", _("to the next step"), "under"),
-        ),
-    )
-
-
-def lstm_diagram(x: Array, run: LSTMTrace, *, step: int, unit: int, write: Write) -> Diagram:
-    """One step of an LSTM, one unit's numbers on the wires; step and unit from 0 on."""
-    f, i, o, candidate, c, h = (write(float(one[step, unit])) for one in (run.f, run.i, run.o, run.candidate, run.c, run.h))
-    before = write(float(run.c[step - 1, unit]) if step else 0.0)
-    kept, added = (write(value) for value in cell_terms(run, step, unit))
-    t = step + 1
-    return Diagram(
-        title=_("Block diagram of an LSTM cell"),
-        blocks=(
-            Block("cell", f"c_{{{t - 1}}}", (0, 0), before, "gradient", kind="data"),
-            Block("in", f"x_{{{t}}}, h_{{{t - 1}}}", (0, 2), few(x[step], write, 1), kind="data"),
-            Block("f", "f_t: sigmoid", (1, 1), f, "lstm"),
-            Block("i", "i_t: sigmoid", (1, 2), i, "lstm"),
-            Block("candidate", "c̃ = tanh", (1, 3), candidate, "lstm"),
-            Block("keep", "⊙", (2, 0), part="lstm", kind="sum"),
-            Block("add", "⊙", (2, 2.5), part="lstm", kind="sum"),
-            Block("sum", "+", (3, 0), part="lstm", kind="sum"),
-            Block("o", "o_t: sigmoid", (3, 3), o, "lstm"),
-            Block("c", f"c_{{{t}}}", (4, 0), c, "lstm", kind="data"),
-            Block("tanh", "tanh", (4, 1.5), part="lstm"),
-            Block("out", "⊙", (5, 1.5), part="lstm", kind="sum"),
-            Block("h", f"h_{{{t}}}", (6, 1.5), h, "lstm", kind="data"),
-        ),
-        wires=(
-            Wire("cell", "keep", before),
-            Wire("in", "f"),
-            Wire("in", "i"),
-            Wire("in", "candidate"),
-            Wire("in", "o", way="under"),
-            Wire("f", "keep", f),
-            Wire("i", "add", i),
-            Wire("candidate", "add", candidate),
-            Wire("keep", "sum", kept),
-            Wire("add", "sum", added),
-            Wire("sum", "c", c),
-            Wire("c", "tanh"),
-            Wire("tanh", "out"),
-            Wire("o", "out", o),
-            Wire("out", "h", h),
-        ),
-    )
-
-
-def cell_terms(run: LSTMTrace, step: int, unit: int) -> tuple[float, float]:
-    """Returns the two terms of c_t: what is kept, f c_{t-1}, and what is added, i times the candidate."""
-    before = float(run.c[step - 1, unit]) if step else 0.0
-    return float(run.f[step, unit]) * before, float(run.i[step, unit]) * float(run.candidate[step, unit])
-
-
-def gradient_diagram(back: ThroughTime, write: Write) -> Diagram:
-    """The cells unrolled: gradients go back step by step, attention's goes straight to the first input."""
-    last = len(back.rnn)
-    steps = (1, 2, last - 1, last)
-    cells = tuple(
-        Block(f"h{t}", f"h_{{{t}}}", (place + (place > 1), 0), part="rnn" if place < 2 else "lstm")
-        for place, t in enumerate(steps)
-    )
-    norms = {t: f"‖∇‖ {write(float(back.rnn[t - 1]))}" for t in steps}
-    inputs = tuple(
-        Block(f"x{t}", f"x_{{{t}}}", (place + (place > 1), 1), norms[t], "gradient", kind="data") for place, t in enumerate(steps)
-    )
-    middle = (Block("dots", "…", (2, 0), kind="sum"),)
-    chain = [f"h{steps[0]}", f"h{steps[1]}", "dots", f"h{steps[2]}", f"h{steps[3]}"]
-    wires = [Wire(f"x{t}", f"h{t}") for t in steps]
-    for source, target in pairwise(chain):
-        wires += [Wire(source, target), Wire(target, source, "W_{hh}ᵀ", "back")]
-    straight = Wire(f"x{last}", "x1", _("attention: {value}").format(value=write(float(back.attention[0]))), "under")
-    return Diagram(
-        title=_("Block diagram of gradients back through time"), blocks=(*cells, *middle, *inputs), wires=(*wires, straight)
     )

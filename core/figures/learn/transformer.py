@@ -9,12 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.learn.diagrams.blocks import Block, Diagram, Wire, Write
 from core.figures.matrix import Matrix
 from core.figures.style import BLUE, GREY, ORANGE
 from core.figures.traces import bars, chart
 from core.messages import translate as _
-from core.models.transformer import TransformerConfig
 
 SPACE = "␣"
 """Sign that stands for a space on an axis."""
@@ -129,61 +127,3 @@ def vectors(stages: Mapping[str, NDArray[np.floating]]) -> Matrix:
         top=3.0,
         numbers=False,
     )
-
-
-def transformer_diagram(
-    config: TransformerConfig,
-    *,
-    text: str,
-    characters: Sequence[str],
-    parameters: str,
-    write: Write,
-    probability: float | None = None,
-    looked: float | None = None,
-) -> Diagram:
-    """One text on its way to the last of some symbols of its answer.
-
-    Args:
-        characters: the answer's symbols up to the one decoded, which has this probability.
-        looked: the largest cross-attention weight of this step. parameters: how many, written.
-    """
-    step, chance = len(characters) - 1, "" if probability is None else write(probability)
-    d, s = config.width, len(text)
-    so_far = "▷" + "".join(characters[:step])
-    layers = f"{config.layers} ×"
-    encoder, causal = (text.format(count=layers) for text in (_("{count} encoder"), _("{count} causal")))
-    heads, square = _("{count} heads").format(count=config.heads), f"{step + 1}×{step + 1}"
-    return Diagram(
-        title=_("Block diagram of the encoder and the decoder"),
-        blocks=(
-            Block("text", _("text"), (0, 0), clipped(text), "see", kind="data"),
-            Block("embed", _("embed + PE"), (1, 0), f"{s}×{d}", "layer"),
-            Block("encoder", encoder, (2, 0), heads, "layer"),
-            Block("h", "H", (3, 0), f"{s}×{d}", "layer", kind="data"),
-            Block("answer", _("so far"), (0, 1), clipped(so_far), "decode", kind="data"),
-            Block("embed2", _("embed + PE"), (1, 1), f"{step + 1}×{d}", "layer"),
-            Block("causal", causal, (2, 1), square, "decode"),
-            Block("cross", _("cross + FFN"), (3, 1), f"{step + 1}×{s}", "decode"),
-            Block("out", _("softmax"), (4, 1), _("{count} symbols").format(count=config.vocabulary), "decode"),
-            Block("weights", _("training"), (4, 0), parameters, "decode", kind="data"),
-            Block("next", f"“{characters[step]}”", (5, 1), chance, "decode", kind="data"),
-        ),
-        wires=(
-            Wire("text", "embed", str(s)),
-            Wire("embed", "encoder"),
-            Wire("encoder", "h", f"{s}×{d}"),
-            Wire("h", "cross", "K, V"),
-            Wire("answer", "embed2", str(step + 1)),
-            Wire("embed2", "causal"),
-            Wire("causal", "cross", "Q"),
-            Wire("cross", "out", "" if looked is None else _("most {weight}").format(weight=write(looked))),
-            Wire("out", "next", chance and f"P(y) = {chance}"),
-            Wire("weights", "out"),
-            Wire("next", "answer", _("joins the answer"), "under"),
-        ),
-    )
-
-
-def clipped(text: str, most: int = 11) -> str:
-    """A text short enough for a block; its end counts."""
-    return text if len(text) <= most else "…" + text[1 - most :]

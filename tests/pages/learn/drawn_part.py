@@ -15,7 +15,6 @@ from unittest.mock import patch
 
 import streamlit as st
 
-from core.figures.learn.diagrams.blocks import Diagram
 from core.lecture.course import LESSONS
 from core.lecture.worked import Worked
 from core.messages import translate
@@ -56,10 +55,6 @@ class DrawnPart:
     tables: list[Any] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     checks: list[tuple[str, bool]] = field(default_factory=list)
-
-    @property
-    def diagram(self) -> Diagram | None:
-        return self.view.drawing
 
 
 @cache

@@ -1,58 +1,87 @@
-"""A lesson's diagram and what moved, on the page: numbers equal those of the equation, a change is told and taken back."""
+"""Block diagrams: their links, words and room; and what moved, on the page: a change is told and taken back."""
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
+from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from streamlit.testing.v1 import AppTest
+import pytest
 
-from core.figures.learn.diagrams.drawing import fitted, label_width
+from core.lecture.course import LESSONS
+from pages.learn.diagram import FOLDER, WORDS, drawing
+from pages.shared.language import speaking
 from pages.shared.navigation import ROOT
+from tests.pages.learn.drawn_part import pages
 from tests.pages.open_page import open_page, ran, words
 
 ATTENTION = ROOT / "pages" / "learn" / "attention_steps.py"
+NAMES = {"BLEU", "FFN", "GELU", "LayerNorm", "ROUGE-L", "WER", "dropout", "pos", "sigmoid", "sin", "cos", "softmax", "tanh"}
+FILES = sorted(file.stem for file in FOLDER.glob("*.svg"))
+EVERY = pytest.mark.parametrize("name", FILES)
+LETTER_PX = 6.6 / 12
+"""Width of a letter, about, by the size of its text."""
 
 
-def drawn(app: AppTest) -> dict[str, Any]:
-    """What the diagram's component was given."""
-    found = [json.loads(element.proto.bytes) for element in app.get("bidi_component")]
-    return next(one for one in found if "wide" in one)
+def drawn(name: str, language: str = "en") -> ElementTree.Element:
+    with speaking(language):
+        return ElementTree.fromstring(f"<both>{drawing(name, language)}</both>")
 
 
-def texts(app: AppTest) -> list[str]:
-    root = ElementTree.fromstring(drawn(app)["wide"])
-    return ["".join(one.itertext()) for one in root.iter() if one.tag.endswith("text")]
+def written(text: ElementTree.Element) -> str:
+    """A label, its subscripts behind `_`."""
+    return (text.text or "") + "".join(f"_{{{one.text}}}" if one.get("dy") == "3" else one.text or "" for one in text)
 
 
-def test_the_wires_have_the_numbers_of_the_equation() -> None:
-    app = open_page(ATTENTION, part="softmax", draw="random", t="0.5", q="1")
-    equation = " ".join(one.value for one in app.latex)
-    row = re.search(r"A_\{2\} &= \\begin\{bmatrix\}(.*?)\\end", equation)
-    assert row
-    weights = [float(one) for one in row[1].split(" & ")]
-    wire = next(text for text in texts(app) if text.startswith("A2,"))
-    column, value = re.fullmatch(r"A2,(\d) = ([\d.]+)", wire).groups()  # type: ignore[union-attr]
-    assert abs(weights[int(column) - 1] - float(value)) <= 0.005 + 1e-9 and weights[int(column) - 1] == max(weights)
+def files_of(url: str) -> Iterator[str]:
+    """Names of a lesson's diagrams."""
+    name = url.replace("-", "_")
+    return (one for one in FILES if one == name or one.startswith(f"{name}_"))
 
 
-def test_the_diagram_multiplies_the_two_positions_of_the_equation() -> None:
-    app = open_page(ROOT / "pages" / "learn" / "positions.py", part="similarity", pos="40")
-    product = re.search(r"PE_\{40\} \\cdot PE_\{37\} = ([\d.]+)", " ".join(one.value for one in app.latex))
-    shown = texts(app)
-    assert product and abs(float(product[1]) - float(shown[shown.index("PE40 · PE37") + 1])) <= 0.005
+def labels(url: str) -> Iterator[str]:
+    """Labels of a lesson's diagrams."""
+    for name in files_of(url):
+        yield from (written(text) for text in drawn(name).iter("text"))
 
 
-def test_the_diagram_speaks_the_readers_language_and_links_to_parts() -> None:
+def test_every_lesson_has_its_diagrams() -> None:
+    of = {url: [*files_of(url)] for url in dict.fromkeys(lesson.url for lesson in LESSONS)}
+    assert all(of.values()) and sum(map(len, of.values())) == len(FILES)
+
+
+@EVERY
+def test_a_block_opens_a_part_that_the_page_has(name: str) -> None:
+    opened = {link.get("data-part", "") for link in drawn(name).iter("a")}
+    if name in ("ctc", "metrics"):  # its blocks lead to places of the page
+        source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "pages" / "signs").glob(f"{name}*.py"))
+        assert opened and all(f'"{one[1:].removesuffix("_csv")}"' in source for one in opened)
+        return
+    page = next(one for one in pages().values() if name.startswith(one.name))
+    assert opened and opened <= {part.code for part in page.parts}
+
+
+@EVERY
+def test_a_word_is_translated_and_fits_its_block_in_both_languages(name: str) -> None:
+    for text in drawn(name).iter("text"):
+        said = "".join(text.itertext())
+        assert said in WORDS.get(name, ()) or set(re.findall(r"[A-Za-z][A-Za-z-]{2,}", written(text))) <= NAMES, said
+    for language in ("en", "es"):
+        for group in drawn(name, language).iter():
+            if group.find("rect") is not None:
+                room = float(group.find("rect").get("width", "0"))  # type: ignore[union-attr]
+                for text in group.iter("text"):
+                    said, size = "".join(text.itertext()), float(text.get("font-size", "0"))
+                    assert size >= 12 and len(said) * LETTER_PX * size <= room + 12, (language, said)
+
+
+def test_the_diagram_speaks_the_readers_language_links_to_parts_and_frames_its_own() -> None:
     app = open_page(ATTENTION, part="sum", lang="es", t="0.5")
-    root = ElementTree.fromstring(drawn(app)["narrow"])
-    assert root.get("aria-label") == "Diagrama de bloques de la atención"
-    links = {one.get("data-part"): one.get("href") for one in root.iter() if one.get("data-part")}
+    figure = next(one.proto.bytes.decode() for one in app.get("bidi_component") if b"diagram-wide" in one.proto.bytes)
+    links = dict(re.findall(r'data-part="(\w+)" data-at="\d" href="([^"]+)"', figure))
     assert set(links) == {"project", "scores", "softmax", "sum", "heads"}
-    assert links["scores"] == "?part=scores&lang=es&t=0.5"
-    assert any(text.endswith("τ = 0,50") for text in texts(app))
+    assert links["scores"] == "?part=scores&amp;lang=es&amp;t=0.5"
+    assert set(re.findall(r'data-part="(\w+)"[^>]+aria-current', figure)) == {"sum"} and "Cada bloque abre su parte." in figure
 
 
 def test_a_change_is_told_and_taken_back() -> None:
@@ -78,18 +107,3 @@ def test_a_shuffle_without_positions_moves_no_words_output() -> None:
     assert "No word's output changed" in words(ran(app))
     app.toggle(key="places").set_value(True)
     assert "Most moved" in words(ran(app))
-
-
-def test_a_wires_numbers_stay_between_the_blocks() -> None:
-    """By the size of a letter: no label beside a wire of the permutation's lesson is wider than the wire is long."""
-    gap = "\u00a0"
-    label = f"−1.06{gap * 2}0.93{gap}…"
-    assert fitted(label, label_width(label)) == label and fitted(label, 60) == f"−1.06{gap}…" and fitted("PX", 1) == "PX"
-    root = ElementTree.fromstring(drawn(open_page(ROOT / "pages" / "learn" / "permutation.py"))["wide"])
-    rects = [one for one in root.iter() if one.tag.endswith("rect")]
-    boxes = [tuple(float(one.get(side, "0")) for side in ("x", "y", "width", "height")) for one in rects]
-    for group in (one for one in root.iter() if one.get("class") == "diagram-numbers"):
-        (text,) = (one for one in group if one.tag.endswith("text"))
-        x, y = float(text.get("x", "0")), float(text.get("y", "0"))
-        half = label_width("".join(text.itertext())) / 2
-        assert not any(x + half > left and x - half < left + w and y > top and y - 9 < top + h for left, top, w, h in boxes)

@@ -11,7 +11,7 @@ from functools import cache
 from core.lecture.course import LESSONS
 from core.lecture.equations import equations
 from pages.shared.navigation import ENTRIES, ROOT
-from tests.core.figures.test_learn_diagrams import DIAGRAMS
+from tests.pages.learn.test_diagram import labels
 
 GREEK = "alpha|beta|gamma|delta|epsilon|varepsilon|eta|theta|kappa|lambda|Lambda|mu|pi|sigma|tau|phi|Phi|omega|nabla|Delta"
 SYMBOL = re.compile(
@@ -97,14 +97,6 @@ def in_latex(label: str) -> str:
         "",
         plain,
     )
-
-
-def labels(page: str) -> Iterator[str]:
-    """Labels and notes of a lesson's diagrams, but for the words that a reader typed."""
-    for diagram in DIAGRAMS.get(page.replace("-", "_"), []):
-        blocks = (block for block in diagram.blocks if block.code not in ("text", "answer", "target"))
-        yield from (text for block in blocks for text in (block.label, block.note))
-        yield from (wire.label for wire in diagram.wires)
 
 
 def listed(formulas: Iterable[str]) -> set[str]:

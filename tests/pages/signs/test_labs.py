@@ -9,7 +9,6 @@ import unicodedata
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.figures import metrics as diagrams
 from core.signs import ctc_lab
 from core.signs.ctc import count_paths
 from pages.shared.navigation import ROOT
@@ -230,16 +229,6 @@ def test_each_line_is_a_sentence_of_the_corpus():
     app = opened("metrics", ref="A\nB", hyp="A")
     assert "The reference has 2 sentences and the hypothesis 1" in app.error[0].value
     assert "WER" not in stats(app)
-
-
-def test_the_diagrams_bleu_is_the_one_below(monkeypatch):
-    drawn = []
-    draw = diagrams.metrics_diagram
-    monkeypatch.setattr(diagrams, "metrics_diagram", lambda **values: drawn.append(values) or draw(**values))
-    shown = stats(opened("metrics", ref="A B C D E", hyp="A X C D", ngrams="2"))
-    written = drawn[-1]["written"]
-    assert written["orders"] == "2" and f"{float(written['BLEU'][:-1]):.1f}" == f"{float(shown['BLEU-2'][:-1]):.1f}" != "0.0"
-    assert written["matches"] == "4", "3 words and 1 pair"
 
 
 def test_an_empty_sentence_among_others_has_no_score_of_its_own():

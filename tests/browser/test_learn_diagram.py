@@ -17,5 +17,5 @@ def test_a_block_opens_its_part_and_keeps_the_session(new_page: NewPage, app: Ap
     block.click(timeout=PATIENCE_MS)
     page.wait_for_url(re.compile("part=scores"), timeout=PATIENCE_MS)
     assert "t=0.5" in page.url
-    expect(page.locator(".lesson-diagram .diagram-narrow .diagram-here [data-part=scores]")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.locator(".lesson-diagram .diagram-narrow [data-part=scores][aria-current]")).to_be_visible(timeout=PATIENCE_MS)
     assert_fits(page)

@@ -1,1 +1,0 @@
-"""Block diagrams: blocks and wires as data, with the page's numbers on the wires, drawn as SVG by `drawing`."""
