@@ -1,8 +1,4 @@
-"""Figures of garment images: the ranking of the classes, and values per patch drawn over the picture.
-
-Pixels and patches are drawn with their centres at whole numbers plus a half, so that a point's coordinates, rounded down, are
-its pixel's column and row.
-"""
+"""Figures of garment images: the ranking of the classes, sheets of pictures, and a picture cut into its patches."""
 
 from __future__ import annotations
 
@@ -16,20 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from core.figures.colours import clear
-from core.figures.style import BLUE, GREY, ORANGE, Scale, Write, base_layout, figure_of
+from core.figures.style import BLUE, GREY, ORANGE, Write, base_layout, figure_of
 from core.figures.traces import Trace, bars, chart
 from core.messages import translate as _
 from core.vision.pictures import Bytes, png
 
-GREYS: Final[Scale] = [(0.0, "black"), (1.0, "white")]
-GLOW: Final[Scale] = [(at, clear("mark", alpha)) for at, alpha in ((0.0, 0.0), (0.15, 0.12), (0.5, 0.5), (1.0, 0.92))]
-"""From nothing to much over a grey picture; opacity shows the value on light and dark parts, also to colour-blind readers."""
-SIGNED_GLOW: Final[Scale] = [
-    *((at, clear("orange", alpha)) for at, alpha in ((0.0, 0.92), (0.25, 0.5), (0.45, 0.08))),
-    (0.5, clear("grey", 0)),
-    *((at, clear("blue", alpha)) for at, alpha in ((0.55, 0.1), (0.75, 0.6), (1.0, 0.95))),
-]
-"""From lowered to raised over a grey picture: the colours of `style.DIVERGING` with opacity as in `GLOW`."""
 BLOCK: Final = 4
 """Enlargement from which on single pixels are drawn as squares."""
 
@@ -115,36 +102,14 @@ def ranking_change_figure(
                  x={"range": [0, 118], "tickvals": [0, 25, 50, 75, 100]}, y={"autorange": "reversed", "ticks": ""})  # fmt: skip
 
 
-def overlay_figure(
-    image: Bytes,
-    shares: NDArray[np.floating] | None,
-    *,
-    patch: int,
-    signed: bool = False,
-    outlined: int | None = None,
-    value: str = "",
-    height: int = 400,
-) -> go.Figure:
-    """The picture with its patches, and where given one value per patch as a glow over it.
+def patches_figure(image: Bytes, *, patch: int, outlined: int | None = None, height: int = 400) -> go.Figure:
+    """The picture cut into its patches, to click on.
 
     Args:
-        image: (side, side) grey levels, or (side, side, 3). shares: (grid, grid), 0 or more.
-        patch: pixels along a patch.
-        signed: shares may be negative: blue raised, orange lowered.
+        image: (side, side) grey levels, or (side, side, 3). patch: pixels along a patch.
         outlined: number of a patch, from 0, that is framed.
-        value: what the values are called in a hover.
     """
     side, grid = len(image), len(image) // patch
-    traces = [_pixels(image) if image.ndim == 2 else _unseen(grid, patch)]
-    if shares is not None:
-        high = float(np.abs(shares).max()) or 1.0
-        bar = {"thickness": 8, "outlinewidth": 0, "len": 0.9, "title": {"text": value, "side": "right"}, "tickformat": ".2~g"}
-        scale, low = (SIGNED_GLOW, -high) if signed else (GLOW, 0.0)
-        glow = _cells(np.asarray(shares, dtype=np.float32), scale, low=low, high=high, step=patch)
-        numbers = np.arange(1, grid * grid + 1).reshape(grid, grid).astype(np.uint16)
-        hover = _("patch {number}: {value}").format(number="%{customdata}", value="%{z:+.3~g}" if signed else "%{z:.3~g}")
-        glow |= {"name": "patches", "customdata": numbers, "hovertemplate": hover + "<extra></extra>"}
-        traces.append(glow | {"showscale": True, "colorbar": bar})
     shapes = [
         {"type": "line", "line": {"color": clear("grey", 0.55), "width": 1}} | ends
         for k in range(patch, side, patch)
@@ -153,28 +118,15 @@ def overlay_figure(
     if outlined is not None:
         row, column = divmod(outlined, grid)
         shapes.append(_frame_of(column * patch, row * patch, patch))
-    below = {"images": [_below(Image.fromarray(image), side, side)]} if image.ndim == 3 else {}
-    return _sheet(traces, side, side, keep="overlay", height=height, edge=6, shapes=shapes, **below)
+    enlarged = image.repeat(BLOCK, axis=0).repeat(BLOCK, axis=1)  # squares, where a browser would blur them
+    images = [_below(Image.fromarray(enlarged), side, side)]
+    return _sheet([_unseen(grid, grid, patch)], side, side, keep="patches", height=height, edge=6, shapes=shapes, images=images)
 
 
-def _pixels(image: Bytes) -> dict[str, Any]:
-    """A trace of grey levels (side, side), each with its place."""
-    trace: dict[str, Any] = _cells(image, GREYS, low=0, high=255)
-    trace |= {
-        "name": "pixels",
-        "hovertemplate": _("row {row}, column {column}: grey {value}").format(
-            row="%{customdata[0]}", column="%{customdata[1]}", value="%{z}"
-        )
-        + "<extra></extra>",
-    }
-    trace["customdata"] = (np.indices(image.shape).transpose(1, 2, 0) + 1).astype(np.uint8)
-    return trace
-
-
-def _unseen(grid: int, patch: int) -> dict[str, Any]:
-    """A trace to click on, over a picture that lies below."""
-    trace: dict[str, Any] = _cells(np.zeros((grid, grid)), GREYS, low=0, high=1, step=patch)
-    return trace | {"hoverinfo": "none", "opacity": 0, "name": "pixels"}
+def _unseen(rows: int, columns: int, side: float) -> dict[str, Any]:
+    """A trace to click on, over pictures that lie below: cells `side` wide."""
+    return {"type": "heatmap", "z": np.zeros((rows, columns)), "x0": side / 2, "dx": side, "y0": side / 2, "dy": side,
+            "showscale": False, "hoverinfo": "none", "opacity": 0, "name": "cells"}  # fmt: skip
 
 
 def _below(picture: Image.Image, width: int, height: int) -> dict[str, Any]:
@@ -192,31 +144,6 @@ def _below(picture: Image.Image, width: int, height: int) -> dict[str, Any]:
     }
 
 
-def patch_at(x: float, y: float, *, patch: int, grid: int) -> int:
-    """Number, from 0, of the patch in which a point of `overlay_figure` lies."""
-    column, row = (min(max(int(value // patch), 0), grid - 1) for value in (x, y))
-    return row * grid + column
-
-
-def gallery_figure(images: NDArray[np.uint8], *, columns: int, chosen: int | None = None) -> go.Figure:
-    """Many images as one sheet, `columns` per row; one may be framed.
-
-    Args:
-        images: (n, side, side).
-    """
-    count, side = len(images), images.shape[1]
-    rows = -(-count // columns)
-    whole = np.zeros((rows * columns, side, side), np.uint8)
-    whole[:count] = images
-    sheet = whole.reshape(rows, columns, side, side).transpose(0, 2, 1, 3).reshape(rows * side, columns * side)
-    trace = _cells(sheet, GREYS, low=0, high=255, step=1) | {"hoverinfo": "none", "name": "images"}
-    shapes: dict[str, Any] = {}
-    if chosen is not None:
-        row, column = divmod(chosen, columns)
-        shapes = {"shapes": [_frame_of(column * side, row * side, side)]}
-    return _sheet([trace], columns * side, rows * side, keep="gallery", height=250, edge=4, **shapes)
-
-
 def photographs_figure(
     photographs: Sequence[Bytes],
     right: Sequence[bool | None],
@@ -226,10 +153,11 @@ def photographs_figure(
     chosen: int | None = None,
     height: int = 230,
 ) -> go.Figure:
-    """Coloured pictures as one sheet, each framed in blue where it was answered rightly, in orange where not, in grey for None.
+    """Pictures as one sheet, each framed in blue where it was answered rightly, in orange where not, in grey for None.
 
     Args:
-        photographs: each (height, width, 3); they are fitted into squares. chosen: the one with the thick frame.
+        photographs: each (height, width), or (height, width, 3); they are fitted into squares.
+        chosen: the one with the thick frame.
     """
     rows = -(-len(photographs) // columns)
     sheet = Image.new("RGBA", (columns * side, rows * side))
@@ -238,8 +166,6 @@ def photographs_figure(
         small.thumbnail((side - 6, side - 6))
         row, column = divmod(index, columns)
         sheet.paste(small, (column * side + (side - small.width) // 2, row * side + (side - small.height) // 2))
-    trace: dict[str, Any] = _cells(np.zeros((rows, columns)), GREYS, low=0, high=1, step=side)
-    trace |= {"hoverinfo": "none", "opacity": 0, "name": "images"}
     shapes = []
     for index, is_right in enumerate(right):
         row, column = divmod(index, columns)
@@ -250,21 +176,14 @@ def photographs_figure(
         }
         shapes.append(frame)
     below = [_below(sheet, columns * side, rows * side)]
-    return _sheet([trace], columns * side, rows * side, keep="photographs", height=height, edge=4, images=below, shapes=shapes)
+    cells = _unseen(rows, columns, side)
+    return _sheet([cells], columns * side, rows * side, keep="photographs", height=height, edge=4, images=below, shapes=shapes)
 
 
 def image_at(x: float, y: float, *, columns: int, count: int, side: int) -> int | None:
-    """Index of the image of `gallery_figure` in which a point lies; None beside them."""
+    """Index of the picture of a sheet, or of the patch, in which a point lies; None beside them."""
     number = int(y // side) * columns + int(x // side)
     return number if 0 <= number < count else None
-
-
-def _cells(values: NDArray[Any], scale: Scale, *, low: float, high: float, step: float = 1) -> dict[str, Any]:
-    """A heatmap whose cells are `step` wide and begin at 0."""
-    return {
-        "type": "heatmap", "z": values, "x0": step / 2, "dx": step, "y0": step / 2, "dy": step, "zmin": low, "zmax": high,
-        "colorscale": scale, "showscale": False,
-    }  # fmt: skip
 
 
 def _sheet(traces: list[Trace], wide: float, high: float, *, edge: int, **layout: Any) -> go.Figure:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.pictures import GREYS
-from core.figures.style import BLUE, DIVERGING, GREY, ORANGE, Write, three_digits
+from core.figures.style import BLUE, DIVERGING, GREY, ORANGE, Scale, Write, three_digits
 from core.figures.traces import bars, chart, heat
 from core.messages import translate as _
+
+GREYS: Final[Scale] = [(0.0, "black"), (1.0, "white")]
 
 
 def numbers_figure(

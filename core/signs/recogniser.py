@@ -211,13 +211,9 @@ class Recogniser:
         """(T', V) with the frames of the other glosses given to the blank."""
         return confident(log_probabilities, self.least_probability)
 
-    def beam(self, log_probabilities: NDArray[np.floating], *, width: int = 16, power: float | None = None) -> list[Guess]:
-        """The likeliest sentences, best first.
-
-        Args:
-            width: see `beam_search`. power: of the frames' probabilities, `beam_power` where None.
-        """
-        frames = sharpened(self.confident(log_probabilities), self.beam_power if power is None else power)
+    def beam(self, log_probabilities: NDArray[np.floating], *, width: int = 16) -> list[Guess]:
+        """The likeliest sentences, best first, each frame's probabilities to the power `beam_power`; width: of the beam."""
+        frames = sharpened(self.confident(log_probabilities), self.beam_power)
         return [
             Guess(glosses=tuple(self.vocabulary.decode(one.labels)), probability=float(np.exp(one.log_probability)))
             for one in beam_search(frames, width=width)

@@ -26,8 +26,8 @@ from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, number
 
 LARGEST_MB: Final = 30
-PHOTO_SIDE: Final = 64
-"""Side of a photograph on its sheet, pixels."""
+PHOTO_SIDE, TEST_SIDE = 64, 34
+"""Side of a photograph and of a test image on their sheets, pixels."""
 PHOTO_SHEET_HEIGHT: Final = 185
 MAX_PASTED: Final = 6_000_000
 """Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends from the clipboard."""
@@ -133,13 +133,15 @@ def _pick_test_image() -> ChosenPicture:
     item = int(url_state.choice(st.selectbox, _("Test image (or click one)"), names, key="item", default=min(names, key=int)))
     st.caption(_("The first six test images of each class, a class a column. No model was trained on them or chosen by them."))
     with above:
-        figure = figures.gallery_figure(images[order], columns=COLUMNS, chosen=order.index(item))
+        figure = figures.photographs_figure(
+            list(images[order]), [None] * len(order), columns=COLUMNS, side=TEST_SIDE, chosen=order.index(item), height=250
+        )
         sheet.draw_sheet(
             figure,
             key="classify_gallery",
             alt=_("The bundled test images; a click chooses one."),
             count=len(order),
-            side=28,
+            side=TEST_SIDE,
             height=250,
             on_pick=lambda place: st.session_state.update(item=str(order[place])),
         )

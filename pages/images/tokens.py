@@ -48,7 +48,9 @@ def patch_clicked(point: Point, classifier: Classifier) -> int | None:
     """Number, from 1, of the patch that was clicked in a picture; None beside it."""
     if not (isinstance(point.x, float | int) and isinstance(point.y, float | int)):
         return None
-    return 1 + picture_figures.patch_at(point.x, point.y, patch=classifier.config.patch, grid=classifier.config.grid)
+    grid = classifier.config.grid
+    place = picture_figures.image_at(point.x, point.y, columns=grid, count=grid**2, side=classifier.config.patch)
+    return None if place is None else 1 + place
 
 
 def patches(place: Place) -> None:
@@ -282,7 +284,6 @@ def draw_steps(classifier: Classifier, image: Bytes) -> None:
         title, draw = names[stage]
         st.header(title, anchor=False)
         draw(Place(classifier=classifier, image=image, walk=walk, **place))
-        _step_buttons(stage, list(names))
 
 
 def _stages() -> dict[str, tuple[str, Callable[[Place], None]]]:
@@ -307,9 +308,7 @@ def _place(classifier: Classifier, image: Bytes, *, with_head: bool) -> dict[str
 
     token = int(url_state.choice(st.selectbox, _("Token (or click a patch)"), tokens, key="patch", default=middle))
     live_plot(
-        picture_figures.overlay_figure(
-            image, None, patch=classifier.config.patch, outlined=token - 1 if token else None, height=300
-        ),
+        picture_figures.patches_figure(image, patch=classifier.config.patch, outlined=token - 1 if token else None, height=300),
         key="tokens_picture",
         height=300,
         on_click=clicked,
@@ -323,22 +322,3 @@ def _place(classifier: Classifier, image: Bytes, *, with_head: bool) -> dict[str
         layer = int(url_state.choice(st.selectbox, _("Layer"), layers, key="nlayer")) - 1
         head = int(url_state.choice(st.selectbox, _("Head"), heads, key="nhead")) - 1
     return {"token": token, "layer": layer, "head": head}
-
-
-def _step_buttons(stage: str, codes: list[str]) -> None:
-    def go(code: str) -> None:
-        st.session_state["stage"] = code
-
-    at = codes.index(stage)
-    with st.container(horizontal=True):
-        if at > 0:
-            st.button(_("Step back"), icon=":material/arrow_back:", on_click=go, args=(codes[at - 1],), key="tokens:back")
-        if at + 1 < len(codes):
-            st.button(
-                _("Next step"),
-                icon=":material/arrow_forward:",
-                on_click=go,
-                args=(codes[at + 1],),
-                key="tokens:next",
-                type="primary",
-            )

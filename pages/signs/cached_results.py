@@ -108,9 +108,9 @@ def read(recogniser: Recogniser, clip: Clip) -> Recognition:
 
 
 @kept(64, HASHES)
-def beam(recogniser: Recogniser, clip: Clip, *, width: int, power: float) -> list[Guess]:
-    """The likeliest sentences by beam search over the frames' probabilities to a power."""
-    return recogniser.beam(read(recogniser, clip).log_probabilities, width=width, power=power)[:MAX_GUESSES]
+def beam(recogniser: Recogniser, clip: Clip) -> list[Guess]:
+    """The likeliest sentences by beam search."""
+    return recogniser.beam(read(recogniser, clip).log_probabilities)[:MAX_GUESSES]
 
 
 @kept(128, HASHES)

@@ -13,7 +13,7 @@ from core.signs import ctc_lab, evidence, metrics
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from pages.shared import controls, faithfulness_view, url_state
-from pages.shared.language import _, duration, number, percent, size
+from pages.shared.language import _, duration, number, percent, significant, size
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 from pages.signs import cached_results
@@ -69,23 +69,7 @@ def reference(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> N
 
 def _decodings(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> dict[str, tuple[str, ...]]:
     """Greedy decoding and beam search beside what was signed."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        width = url_state.slider(_("Width of the beam"), 1, 64, key="beams", default=16, width=260)
-        power = url_state.slider(
-            _("Power of the frames' probabilities"),
-            1.0,
-            4.0,
-            key="power",
-            default=recogniser.beam_power,
-            step=0.5,
-            width=260,
-            help=_(
-                "The beam adds up all alignments of a sentence, so a small probability counts once for every frame where a gloss "
-                "could stand: at a power of 1, forty frames of an empty wall are read as a digit. A higher power sharpens each "
-                "frame first; the default was chosen on validation."
-            ),
-        )
-    beam = cached_results.beam(recogniser, clip, width=width, power=power)
+    beam = cached_results.beam(recogniser, clip)
     first = beam[0].glosses if beam else ()
     signed, greedy, beamed = st.columns(3)
     with signed:
@@ -93,8 +77,12 @@ def _decodings(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> 
     with greedy:
         _sentence(_("Greedy"), recognition.greedy, _("The answer: the likeliest label of each frame, collapsed."))
     with beamed:
-        note = _("P(sentence) = {share} over the paths that the beam kept.")
-        _sentence(_("Beam"), first, note.format(share=percent(beam[0].probability)) if beam else "")
+        note = _(
+            "P(sentence) = {share} over the paths that the beam kept, each frame's probabilities to the power of {power}, as "
+            "chosen on validation: else small probabilities in many frames would add up to a gloss."
+        )
+        power = significant(recogniser.beam_power)
+        _sentence(_("Beam"), first, note.format(share=percent(beam[0].probability), power=power) if beam else "")
     if len(beam) > 1:
         st.markdown(_("The beam's best sentences"))
         rows = [

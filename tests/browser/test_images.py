@@ -106,7 +106,7 @@ def test_the_picture_is_the_first_screen_and_a_patch_lights_what_it_looks_at(new
 def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/classify?item=3&patch=24&inside=tokens")
     drawn(page, ".st-key-tokens_grey .live-plot")
-    page.get_by_role("button", name="Next step").click()
+    page.get_by_text("2. Embedding").first.click()
     page.wait_for_url(re.compile("stage=embedding"), timeout=PATIENCE_MS)
     drawn(page, ".st-key-tokens_embedded .live-plot")
     click_in(page, ".st-key-tokens_picture .live-plot", 0.5 / 7, 1.5 / 7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 
 import numpy as np
@@ -40,29 +41,17 @@ def test_the_ranking_runs_from_the_most_probable_down() -> None:
     assert list(bars.text) == ["70.0%", "20.0%", "10.0%"]
 
 
-def test_the_overlay_lays_each_patch_over_its_pixels() -> None:
-    shares = RNG.random((7, 7))
-    figure = figures.overlay_figure(IMAGE, shares, patch=4, outlined=9, value="Weight")
-    pixels, patches = figure.data
-    np.testing.assert_array_equal(pixels.z, IMAGE)
-    assert (pixels.x0, pixels.dx) == (0.5, 1)  # pixel 0 spans 0 to 1
-    np.testing.assert_allclose(patches.z, shares.astype(np.float32))
-    assert (patches.x0, patches.dx) == (2, 4)  # patch 0 spans 0 to 4
-    assert patches.customdata[1][2] == 10 and tuple(pixels.customdata[2][5]) == (3, 6)
+def test_a_picture_is_cut_into_patches_where_a_click_finds_them() -> None:
+    figure = figures.patches_figure(IMAGE, patch=4, outlined=9)
+    (cells,) = figure.data
+    assert (cells.x0, cells.dx) == (2, 4) and np.shape(cells.z) == (7, 7)  # patch 0 spans 0 to 4
+    (below,) = figure.layout.images
+    shown = np.asarray(Image.open(io.BytesIO(base64.b64decode(below.source.partition(",")[2]))))
+    np.testing.assert_array_equal(shown[::4, ::4], IMAGE)
+    assert (below.sizex, below.sizey) == (28, 28)
     frame = figure.layout.shapes[-1]
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (8, 12, 4, 8)
-    assert len(figures.overlay_figure(IMAGE, None, patch=4).data) == 1
-
-
-def test_a_signed_overlay_has_its_zero_in_the_middle() -> None:
-    values = RNG.normal(size=(7, 7))
-    _pixels, patches = figures.overlay_figure(IMAGE, values, patch=4, signed=True).data
-    assert patches.zmax == -patches.zmin == pytest.approx(np.abs(values).max())
-    middle = next(colour for share, colour in patches.colorscale if share == 0.5)
-    assert middle.endswith(",0)")  # nothing is drawn where nothing was raised or lowered
-    assert "+" in patches.hovertemplate
-    _pixels, none = figures.overlay_figure(IMAGE, np.zeros((7, 7)), patch=4, signed=True).data
-    assert (none.zmin, none.zmax) == (-1, 1)
+    assert len(figures.patches_figure(IMAGE, patch=4).layout.shapes) == 12
 
 
 def test_two_rankings_stand_in_the_order_of_the_first() -> None:
@@ -74,25 +63,14 @@ def test_two_rankings_stand_in_the_order_of_the_first() -> None:
     assert list(after.text) == ["10.0%", "50.0%", "40.0%"]
 
 
-@pytest.mark.parametrize(("x", "y", "number"), [(0.5, 0.5, 0), (27.9, 0.1, 6), (0.1, 27.9, 42), (13, 9, 17), (28.0, 28.0, 48)])
+@pytest.mark.parametrize(("x", "y", "number"), [(0.5, 0.5, 0), (27.9, 0.1, 6), (0.1, 27.9, 42), (13, 9, 17)])
 def test_a_point_lies_in_its_patch(x: float, y: float, number: int) -> None:
-    assert figures.patch_at(x, y, patch=4, grid=7) == number
-
-
-def test_a_gallery_and_a_click_in_it() -> None:
-    images = RNG.integers(0, 255, (5, 28, 28), dtype=np.uint8)
-    (sheet,) = figures.gallery_figure(images, columns=3, chosen=4).data
-    assert sheet.z.shape == (56, 84)
-    np.testing.assert_array_equal(sheet.z[28:, 28:56], images[4])
-    assert figures.image_at(30, 40, columns=3, count=5, side=28) == 4
+    assert figures.image_at(x, y, columns=7, count=49, side=4) == number
     assert figures.image_at(70, 40, columns=3, count=5, side=28) is None
 
 
-@pytest.mark.usefixtures("upper_case_translator")
-def test_words_are_translated_and_figures_travel() -> None:
-    figure = figures.overlay_figure(IMAGE, RNG.random((7, 7)), patch=4)
-    assert "PATCH" in figure.data[1].hovertemplate
-    for one in (figure, figures.ranking_figure(["a"], np.array([1.0]))):
+def test_figures_travel() -> None:
+    for one in (figures.patches_figure(IMAGE, patch=4), figures.ranking_figure(["a"], np.array([1.0]))):
         for part in (*wire.split(one).traces, wire.split(one).layout):
             assert orjson.loads(part.body)
 

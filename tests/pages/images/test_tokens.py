@@ -48,16 +48,6 @@ def test_the_numbers_are_this_images(classifier: Classifier) -> None:
     assert f"{classifier.probabilities(IMAGE[None].copy()).max():.4f}" in text
 
 
-def test_steps_walk_on_and_back_and_the_link_follows(models: Path) -> None:
-    app = opened(item="5", stage="layer", nlayer="2")
-    app.button(key="tokens:next").click().run()
-    assert app.query_params["stage"] == "classes"
-    app.button(key="tokens:back").click().run()
-    assert app.query_params["stage"] == "layer" and app.query_params["nlayer"] == "2"
-    app.button(key="tokens:back").click().run()
-    assert app.query_params["stage"] == "positions"
-
-
 def test_the_recipe_of_the_link_is_followed(classifier: Classifier) -> None:
     right_half = np.pad(IMAGE[:, 14:], ((0, 0), (7, 7)))
     found = walk(classifier.model, classifier.normalise(right_half[None]))

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import FileUploader
 
 from core import checkpoints
+from core.models.iiga import IIGA
 from core.signs import evidence as evidences
 from core.signs.evidence import evidence
 from core.signs.hands.model_files import HAND_FILES
@@ -84,10 +85,13 @@ def test_the_film_is_the_stage_with_every_head_and_what_counted_for_each_gloss(m
 
 
 def test_a_clip_in_which_nothing_is_read_has_its_attention_on_the_stage(models):
-    silent = load_recogniser(DIGITS, folder=models)
+    checkpoint = checkpoints.load(DIGITS, folder=models)
+    silent = checkpoints.build_model(
+        checkpoint, IIGA
+    )  # as it was trained: a recogniser's convolutions have taken over their norms
     with torch.no_grad():
-        silent.model.decoder.bias[0] += 50.0
-    checkpoints.save("silent", silent.model, {**silent.card, "name": "silent"}, folder=models)
+        silent.decoder.bias[0] += 50.0
+    checkpoints.save("silent", silent, {**checkpoint.card, "name": "silent"}, folder=models)
     app = opened(model="silent", sview="truth")
     assert "it gets no gloss" in app.info[0].value and "No gloss is read" in app.info[1].value
     head, _arrays = scene_of(app)
@@ -141,8 +145,7 @@ def test_a_tracked_sentence_is_read_and_decoded_anew():
     sentence = track_samples()[3]
     app = opened(input="tracks", sentence=str(sentence.video), sview="reference")
     assert f"**{' '.join(sentence.glosses)}**" in text(app)
-    app.slider(key="beams").set_value(4).run()
-    assert not app.exception
+    assert "each frame's probabilities to the power of 1" in text(app)
 
 
 def test_the_vocabulary_is_listed():
