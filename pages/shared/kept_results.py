@@ -5,7 +5,8 @@
     @kept(64, HASHES)
     def analysis(classifier: Classifier, picture: Picture) -> PictureAnalysis: ...
 
-The result is shared, so that nobody writes to it.
+The result is shared, so that nobody writes to it. `st.cache_data` copies results, tells arrays of half a million
+numbers and more apart by a sample (two pictures that differ in one pixel are one), and refuses a progress bar drawn outside.
 """
 
 from __future__ import annotations
