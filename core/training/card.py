@@ -98,6 +98,21 @@ def trained(
     return origin | training_entries(training, loop, progress)
 
 
+def save(
+    run: TrainingRun, model: nn.Module, card: dict[str, Any], test: Callable[[checkpoints.Checkpoint], dict[str, Any]]
+) -> Path:
+    """Write a run's checkpoint, and again with the metrics of its test part where the run scores it; returns the card's path.
+
+    Args:
+        test: metrics of the checkpoint as it is loaded.
+    """
+    path = checkpoints.save(run.name, model, card, folder=run.folder)
+    if run.test:
+        card["metrics"] |= test(checkpoints.load(run.name, folder=run.folder))
+        checkpoints.save(run.name, model, card, folder=run.folder)
+    return path
+
+
 def load_start(model: nn.Module, start: Path, *, adapt: Callable[[Weights], Weights] = dict) -> dict[str, Any]:
     """Load an earlier run's best weights; returns the `started_from` of the new card.
 

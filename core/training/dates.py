@@ -14,11 +14,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core import checkpoints
+from core.device import best_device
 from core.lecture import dates
 from core.lecture.dates import BEGIN, END, DatePair
 from core.lecture.decoding import greedy
 from core.models.transformer import Transformer, TransformerConfig
-from core.training.card import trained
+from core.training.card import save, trained
 from core.training.loop import Batch, LoopSettings
 from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, from_options, loop_of, run_of
 
@@ -133,13 +134,11 @@ def train(run: TrainingRun, config: TransformerConfig, training: DatesTraining, 
             "note": "a validation or test sample has both a day and a format that training never saw",
         },
     }
-    path = checkpoints.save(run.name, model, card, folder=run.folder)
-    if run.test:
-        checkpoint = checkpoints.load(run.name, folder=run.folder)
-        checkpoints.restore(model, checkpoint)
-        card["metrics"]["test"] = test_once(model, training)
-        checkpoints.save(run.name, model, card, folder=run.folder)
-    return path
+
+    def test(checkpoint: checkpoints.Checkpoint) -> dict[str, Any]:
+        return {"test": test_once(checkpoints.build_model(checkpoint, Transformer, device=best_device()), training)}
+
+    return save(run, model, card, test)
 
 
 def add_options(p: argparse.ArgumentParser) -> None:

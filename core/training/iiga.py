@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,8 +43,8 @@ from core.signs.vocabulary import BLANK, Vocabulary
 from core.training import iiga_tracks, recipe
 from core.training.card import begun, origin_entries, rounded_history
 from core.training.iiga_tracks import TracksRun, TracksTraining
-from core.training.loop import Batch, LoopSettings, TrainingProgress
-from core.training.sentences import Row, collate, error_rate, sentence_loss, shrink_sublayers, stage
+from core.training.loop import Batch, LoopSettings, TrainingProgress, fit
+from core.training.sentences import Row, collate, error_rate, sentence_loss, shrink_sublayers
 
 MANIFEST: Final = "manifest.csv"
 """File of a folder of photographed digits."""
@@ -327,31 +327,38 @@ def train(
     learnt, checked = hold_out(files.train, run.held_out)
     studio, checked_studio = (Studio(part, separate(part.images), size=config.image_size) for part in (learnt, checked))
     torch.manual_seed(how.seed)
+    loops: dict[str, LoopSettings] = {}
     done: dict[str, TrainingProgress] = {}
+
+    def learn(name: str, network: nn.Module, task: StillsTask | ClipsTask | WholeTask, ending: str = "") -> None:
+        """Run a stage; its state lies beside the run's, with this ending."""
+        loops[name] = replace(stages[name], steps_per_epoch=task.steps)
+        state = None if run.state is None else run.state.with_name(run.state.name + ending)
+        done[name] = fit(network, task, loops[name], device=best_device(), callbacks=run.callbacks, resume_from=state)
+
     if "stills" in stages:
         front = StillsModel(config)
         before = begun(run, front)
         task = StillsTask(studio, checked_studio, how)
-        done["stills"] = stage(run, front, task, stages["stills"])
+        learn("stills", front, task)
         torch.manual_seed(how.seed)
         model = IIGA(config).to(best_device()).eval()
         begin_from_stills(model, front, torch.from_numpy(task.plain[0]))
         model.front.requires_grad_(False)
         encoded = [encode(model, clip) for clip in training_clips(studio, how)]
         held = [encode(model, clip) for clip in make_clips(checked_studio, how.checked, seed=how.seed + 2, variety=SCORING)]
-        done["attention"] = stage(run, model, ClipsTask(encoded, held, how), stages["attention"], ending="_attention")
+        learn("attention", model, ClipsTask(encoded, held, how), "_attention")
         model.front.requires_grad_(True)
     else:
         model = IIGA(config)
         before = begun(run, model)
     if "whole" in stages:
-        ending = "_whole" if done else ""
-        done["whole"] = stage(run, model, WholeTask(studio, checked_studio, how), stages["whole"], ending=ending)
+        learn("whole", model, WholeTask(studio, checked_studio, how), "_whole" if done else "")
     history = {name: rounded_history(progress) for name, progress in done.items()}
     best = {name: rows[done[name].best_epoch] for name, rows in history.items()}
     stills = {"stills": best["stills"]} if "stills" in best else {}
     card: dict[str, Any] = _digits_basics(files, config, how, learnt, checked) | {
-        "training": {**asdict(how), "held_out": run.held_out} | {name: asdict(loop) for name, loop in stages.items()},
+        "training": {**asdict(how), "held_out": run.held_out} | {name: asdict(loop) for name, loop in loops.items()},
         "started_from": before,
         "history": history,
         "metrics": {"validation": {**stills, "sentences": list(best.values())[-1]}},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs import tracks
-from core.signs.evaluation import Result, evaluate_tracks
+from core.signs.evaluation import evaluate_tracks
 from core.signs.recogniser import Recogniser
 from core.signs.tracks import STRIDE, Scale, TrackSentence, features, frame_labels, normalised, scale_of
 from core.signs.vocabulary import BLANK, Vocabulary, of_sentences
-from core.training.card import begun, origin_entries, training_entries
+from core.training.card import begun, save, trained
 from core.training.loop import Batch, LoopSettings
 from core.training.recipe import TrainingRun
-from core.training.sentences import IGNORED, begin_local, collate, error_rate, sentence_loss, stage
+from core.training.sentences import IGNORED, begin_local, collate, error_rate, sentence_loss
 
 POOL = 4
 """Batches among which sentences are sorted by length."""
@@ -216,12 +216,11 @@ def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, l
     torch.manual_seed(how.seed)
     model = IIGA(config)
     begin_local(model, share=how.begin_share, gain=how.begin_gain)
-    before = begun(run, model)
-    progress = stage(run, model, task, loop)
+    loop = replace(loop, steps_per_epoch=task.steps)
     split = f"{len(task.train)} train sentences to learn from"
     split += f", {run.held_out} to choose on" if run.held_out else ", for a number of epochs chosen before"
     card: dict[str, Any] = {
-        **origin_entries(config, seed=how.seed, started_from=before),
+        **trained(run, model, task, loop, training=how, config=config, before=begun(run, model)),
         "task": "ASL sentences on tracks",
         "vocabulary": list(vocabulary.glosses),
         "fps": tracks.FPS,
@@ -233,21 +232,14 @@ def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, l
             data / file for file in ("sentences_train.tsv", "sentences_test.tsv", "hands_condensed.csv", "train_words.csv")
         ),
         "split": f"{split}; the test sentences are read once, after training",
-        **training_entries(how, loop, progress),
     }
     card["training"]["held_out"] = run.held_out
-    path = checkpoints.save(run.name, model, card, folder=run.folder)
-    if run.test:
-        result = evaluate_tracks(Recogniser(checkpoints.load(run.name, folder=run.folder)), tracks.read_sentences(data, "test"))
-        card["metrics"]["test"] = test_summary(result, card["training_sentences"])
-        checkpoints.save(run.name, model, card, folder=run.folder)
-    return path
 
+    def test(checkpoint: checkpoints.Checkpoint) -> dict[str, Any]:
+        """WER on all test sentences, and on those that do not occur in training."""
+        result = evaluate_tracks(Recogniser(checkpoint), tracks.read_sentences(data, "test"))
+        unseen = result.unseen(set(card["training_sentences"]))
+        rate = {"wer_unseen": round(result.wer_of(unseen), 6)} if unseen else {}
+        return {"test": {**result.summary(), "unseen_sentences": len(unseen), **rate}}
 
-def test_summary(result: Result, training_sentences: Sequence[str]) -> dict[str, Any]:
-    """WER on all test sentences, and on those that do not occur in training."""
-    unseen = result.unseen(set(training_sentences))
-    summary: dict[str, Any] = {**result.summary(), "unseen_sentences": len(unseen)}
-    if unseen:
-        summary["wer_unseen"] = round(result.wer_of(unseen), 6)
-    return summary
+    return save(run, model, card, test)

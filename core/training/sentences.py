@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from core.device import best_device
 from core.models.iiga import IIGA, IIGASublayer, TrackEncoder
 from core.signs.decoding import greedy
 from core.signs.edits import word_error_rate
 from core.signs.vocabulary import BLANK
-from core.training.loop import Batch, LoopSettings, Task, TrainingProgress, fit
-from core.training.recipe import TrainingRun
+from core.training.loop import Batch
 
 IGNORED: Final = -100
 """Label of frames that the frame-wise loss leaves out."""
 Row = tuple[Any, Any, list[int]]
 """A sentence: inputs (T, ...), a label a frame (T,), and the indices of its glosses."""
-
-
-class SentencesTask(Task, Protocol):
-    """A task that knows how many batches an epoch has."""
-
-    steps: int
 
 
 @torch.no_grad()
@@ -52,27 +43,6 @@ def shrink_sublayers(model: IIGA, share: float) -> None:
         assert isinstance(layer, IIGASublayer)
         layer.attention.out.weight.mul_(share)
         layer.ffn.fc2.weight.mul_(share)
-
-
-def stage(
-    run: TrainingRun,
-    model: nn.Module,
-    task: SentencesTask,
-    loop: LoopSettings,
-    *,
-    ending: str = "",
-    rates: Mapping[str, float] | None = None,
-) -> TrainingProgress:
-    """Train a model by one task of a run; its state lies beside the run's, with this ending."""
-    return fit(
-        model,
-        task,
-        replace(loop, steps_per_epoch=task.steps),
-        device=best_device(),
-        callbacks=run.callbacks,
-        resume_from=None if run.state is None else run.state.with_name(run.state.name + ending),
-        rates=rates,
-    )
 
 
 def collate(rows: Sequence[Row]) -> Batch:

@@ -31,7 +31,7 @@ from core.market.store.rows import read_market
 from core.market.store.segments import below_library
 from core.models.tlob import CLASSES, TLOB, TLOBConfig, upside_down
 from core.training import recipe
-from core.training.card import begun, trained
+from core.training.card import begun, save, trained
 from core.training.loop import LoopSettings
 
 TRAIN_END, VALIDATION_END = 0.7, 0.8
@@ -321,13 +321,8 @@ def train(
         "split": f"by time within each market: training to {TRAIN_END:.0%}, validation to {VALIDATION_END:.0%}, test the rest, "
         "one window and the longest horizon between parts",
     }
-    path = checkpoints.save(run.name, model, card, folder=run.folder)
-    if run.test:
-        predictor = Predictor(checkpoints.load(run.name, folder=run.folder))
-        card["metrics"]["test"] = score_tests(predictor, markets, every=run.test_every)
-        card["metrics"]["test_every"] = run.test_every
-        checkpoints.save(run.name, model, card, folder=run.folder)
-    return path
+    every = run.test_every
+    return save(run, model, card, lambda one: {"test": score_tests(Predictor(one), markets, every=every), "test_every": every})
 
 
 @torch.no_grad()

@@ -25,7 +25,7 @@ from core.models.vit import CLASSES, ViT, ViTConfig
 from core.nn import EncoderLayer
 from core.scores import CALIBRATION_BINS, reliability, softmax
 from core.training.augment import Augmentation, augment
-from core.training.card import begun, trained
+from core.training.card import begun, save, trained
 from core.training.loop import Batch, LoopSettings
 from core.training.progress import downloads_bar
 from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, from_options, loop_of, run_of
@@ -390,15 +390,14 @@ def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loo
         **known.to_dict(),
     }
     card["metrics"]["validation"] |= scores(softmax(logits / temperature), truth)
-    path = checkpoints.save(run.name, model, card, folder=run.folder)
-    if run.test:
-        part = read_part(data, "t10k")
+
+    def test(checkpoint: checkpoints.Checkpoint) -> dict[str, Any]:
+        part, classifier = read_part(data, "t10k"), Classifier(checkpoint)
         card["data"] += checkpoints.describe_files(file_paths(data, "t10k"))
-        classifier = Classifier(checkpoints.load(run.name, folder=run.folder))
-        card["metrics"]["test"] = evaluate(classifier, part)
         card["mistakes"] = worst_mistakes(classifier, part)
-        checkpoints.save(run.name, model, card, folder=run.folder)
-    return path
+        return {"test": evaluate(classifier, part)}
+
+    return save(run, model, card, test)
 
 
 def images_of(data: Path, count: int | None, seed: int) -> IdxPart:
