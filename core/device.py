@@ -115,6 +115,11 @@ def computes_bfloat16(device: torch.device) -> bool:
     return device.type == "cuda" and torch.cuda.is_bf16_supported()
 
 
+def in_bfloat16(device: torch.device, *, wanted: bool = True) -> torch.autocast:
+    """Context of a forward pass in bfloat16, where that is wanted and the device multiplies it in hardware."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=wanted and computes_bfloat16(device))
+
+
 def at_once(numbers: int, device: torch.device, most: int) -> int:
     """Inputs to compute at once, at `most`: on a processor as many as its cache holds with what is made of them.
 

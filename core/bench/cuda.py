@@ -6,7 +6,6 @@ Timed by `torch.utils.benchmark`, which waits for the device. Operations are cou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 from core import checkpoints
-from core.device import best_device
+from core.device import best_device, in_bfloat16
 from core.market.predictor import load_predictor
 from core.models.vit import ViT
 from core.runs.epoch_time import epoch_times
@@ -111,7 +110,7 @@ def _rate(model: nn.Module, batch: torch.Tensor, bf16: bool, peak: float, second
     """Windows a second of one batch, and the share of the peak that its counted operations make."""
 
     def work() -> object:
-        with torch.inference_mode(), torch.autocast("cuda", torch.bfloat16) if bf16 else nullcontext():
+        with torch.inference_mode(), in_bfloat16(batch.device, wanted=bf16):
             return model(batch)
 
     with FlopCounterMode(display=False) as counted:

@@ -12,7 +12,7 @@ Their means over a bundled sample are files that `python -m core faithful` write
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -195,20 +195,6 @@ def to_dict(curves: Sequence[Curves]) -> dict[str, object]:
     }
 
 
-def from_dict(values: Mapping[str, object]) -> tuple[Curves, dict[str, FaithfulnessVerdict]]:
-    """The mean curves and the verdicts from the values of `to_dict`."""
-    answers, summaries = values["answers"], values["verdicts"]
-    assert isinstance(answers, dict) and isinstance(summaries, dict)
-    curves = Curves(
-        shares=np.array(values["shares"], dtype=np.float64),
-        answers={
-            method: {order: np.array(one, dtype=np.float64) for order, one in orders.items()}
-            for method, orders in answers.items()
-        },
-    )
-    return curves, {method: FaithfulnessVerdict(**one) for method, one in summaries.items()}
-
-
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "explain"
 
 
@@ -265,15 +251,18 @@ def read(checkpoint: str, *, folder: Path = FOLDER) -> Finding | None:
         return None
     try:
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        curves, verdicts = from_dict(values)
+        answers = {
+            method: {order: np.array(one, dtype=np.float64) for order, one in orders.items()}
+            for method, orders in values["answers"].items()
+        }
         return Finding(
             checkpoint=str(values["checkpoint"]),
             weights_sha256=str(values["weights_sha256"]),
             command=str(values["command"]),
             samples=int(values["samples"]),
             chance=float(values["chance"]),
-            curves=curves,
-            verdicts=verdicts,
+            curves=Curves(shares=np.array(values["shares"], dtype=np.float64), answers=answers),
+            verdicts={method: FaithfulnessVerdict(**one) for method, one in values["verdicts"].items()},
         )
     except (OSError, ValueError, TypeError, KeyError, AttributeError, AssertionError, RecursionError) as error:
         raise FindingError(

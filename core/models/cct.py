@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final
 
 import torch
 from torch import Tensor, nn
@@ -183,12 +183,13 @@ class CCT(ViT):
 
     config: CCTConfig
     convolutions: Convolutions
+    rejection: nn.Linear
     convolutional = True
-    rejects = True
 
     def __init__(self, config: CCTConfig | None = None) -> None:
         c = config or CCTConfig()
         super().__init__(c)
+        self.mirrored = c.mirrored
         self.convolutions = Convolutions(c)
         self.embedding = nn.Linear(c.stages[-1], c.width)
         self.rejection = nn.Linear(c.width, 1)
@@ -241,20 +242,6 @@ class CCT(ViT):
         if self.training or not self.mirrored:
             return logits
         return (logits + self.head(super().features(x.flip(-1)))) / 2
-
-    @property
-    def says_lying(self) -> bool:
-        """Tells whether it was made with that output."""
-        return self.lying is not None
-
-    def rejection_logit(self, features: Tensor) -> Tensor:
-        """(batch, width) -> (batch,)."""
-        return cast(Tensor, self.rejection(features))[:, 0]
-
-    def lying_logit(self, features: Tensor) -> Tensor:
-        """(batch, width) -> (batch,)."""
-        assert self.lying is not None
-        return cast(Tensor, self.lying(features))[:, 0]
 
     def logits_with_rejection(self, features: Tensor) -> Tensor:
         """(batch, width), the class token after the last layer -> (batch, classes + 1), "none of the classes" last."""

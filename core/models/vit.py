@@ -106,8 +106,8 @@ class ViT(nn.Module):
 
     convolutional: ClassVar[bool] = False
     """Whether convolutions make the patches' numbers."""
-    rejects: ClassVar[bool] = False
-    """Whether an output of its own says "none of the classes" (`rejection_logit`)."""
+    mirrored: bool = False
+    """Whether it answers with the mean of the image and its mirror image."""
 
     def __init__(self, config: ViTConfig | None = None) -> None:
         super().__init__()
@@ -117,26 +117,11 @@ class ViT(nn.Module):
         self.positions = SinusoidalPositions(1 + c.patches, c.width, scale=c.position_scale)
         self.layers = nn.ModuleList(EncoderLayer(c.width, c.heads, c.hidden, dropout=c.dropout) for _ in range(c.layers))
         self.head = nn.Linear(c.width, c.classes)
+        # further outputs of what the head reads, (batch, width) -> (batch, 1), which a subclass may have
+        self.rejection: nn.Linear | None = None  # none of the classes
+        self.lying: nn.Linear | None = None  # the image lies on a side or upside down
         nn.init.trunc_normal_(self.embedding.weight, std=0.05)  # small, since the positions are scaled by 0.1
         nn.init.zeros_(self.embedding.bias)
-
-    @property
-    def says_lying(self) -> bool:
-        """Tells whether an output of its own says that the image lies on a side or upside down (`lying_logit`)."""
-        return False
-
-    @property
-    def mirrored(self) -> bool:
-        """Tells whether it answers with the mean of the image and its mirror image."""
-        return bool(getattr(self.config, "mirrored", False))
-
-    def rejection_logit(self, features: Tensor) -> Tensor:
-        """(batch, width), what the head reads -> (batch,), of a network that `rejects`."""
-        raise NotImplementedError
-
-    def lying_logit(self, features: Tensor) -> Tensor:
-        """(batch, width), what the head reads -> (batch,), of a network that `says_lying`."""
-        raise NotImplementedError
 
     @property
     def layer_names(self) -> list[str]:

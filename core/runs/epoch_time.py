@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from core.device import best_device, computes_bfloat16
+from core.device import best_device, in_bfloat16
 from core.models.vit import ViT, ViTConfig
 
 IMAGES: Final = 55_000
@@ -61,7 +61,7 @@ def _step_time(config: ViTConfig, device: torch.device, steps: int) -> float:
     times = []
     for _ in range(WARM + steps):
         began = time.perf_counter()
-        with torch.enable_grad(), torch.autocast(device.type, torch.bfloat16, enabled=computes_bfloat16(device)):
+        with torch.enable_grad(), in_bfloat16(device):
             loss = F.cross_entropy(model(images), labels, label_smoothing=0.1)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()

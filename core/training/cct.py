@@ -438,7 +438,7 @@ def turning_entry(classifier: Classifier, held_out: Photographs) -> dict[str, An
     margin = round(float(np.quantile(given[:, 0] - given.min(axis=1), 1 - TURNED_UPRIGHT)), 4)
     entry: dict[str, Any] = {
         "score": "log-odds of lying as given, over those in the likeliest of four positions"
-        if classifier.model.says_lying
+        if classifier.model.lying is not None
         else "how much less strange a picture is in the likeliest of four positions than as given",
         "margin": margin,
         "fitted_on": f"{len(images)} photographs held out, of which {TURNED_UPRIGHT:.0%} may be turned",

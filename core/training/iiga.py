@@ -41,7 +41,7 @@ from core.signs.synthetic.photo_set import PhotoSet, separate
 from core.signs.synthetic.render import Studio
 from core.signs.vocabulary import BLANK, Vocabulary
 from core.training import iiga_tracks, recipe
-from core.training.card import begun, origin_entries, rounded_history
+from core.training.card import begun, origin_entries, rounded_history, save
 from core.training.iiga_tracks import TracksRun, TracksTraining
 from core.training.loop import Batch, LoopSettings, TrainingProgress, fit
 from core.training.sentences import Row, collate, error_rate, sentence_loss, shrink_sublayers
@@ -390,16 +390,19 @@ def _finish_digits(
     run: DigitsRun, model: IIGA, card: dict[str, Any], files: DigitsFiles, checked: PhotoSet, *, count: int
 ) -> Path:
     """Write the checkpoint with decoding rules fitted on the held-out signers, and score the dev signers once where given."""
-    path = checkpoints.save(run.name, model, card, folder=run.folder)
-    card["decoding"] = decoding_rules(Recogniser(checkpoints.load(run.name, folder=run.folder)), checked, count=count)
     checkpoints.save(run.name, model, card, folder=run.folder)
-    if files.dev is not None:
-        recogniser = Recogniser(checkpoints.load(run.name, folder=run.folder))
-        card["metrics"]["dev"] = {"what": card["clips"], **evaluate_photos(recogniser, files.dev).summary()}
-        hard = evaluate_photos(recogniser, files.dev, variety=TRAINING, count=100)
-        card["metrics"]["dev_hard"] = {"what": "100 clips as varied as the hardest of training", **hard.summary()}
-        checkpoints.save(run.name, model, card, folder=run.folder)
-    return path
+    card["decoding"] = decoding_rules(Recogniser(checkpoints.load(run.name, folder=run.folder)), checked, count=count)
+
+    def test(checkpoint: checkpoints.Checkpoint) -> dict[str, Any]:
+        if files.dev is None:
+            return {}
+        recogniser = Recogniser(checkpoint)
+        plain = evaluate_photos(recogniser, files.dev).summary()
+        hard = evaluate_photos(recogniser, files.dev, variety=TRAINING, count=100).summary()
+        what = "100 clips as varied as the hardest of training"
+        return {"dev": {"what": card["clips"], **plain}, "dev_hard": {"what": what, **hard}}
+
+    return save(run, model, card, test)
 
 
 def decoding_rules(recogniser: Recogniser, checked: PhotoSet, *, count: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from safetensors import safe_open
 from safetensors.torch import save as packed
 from torch import Tensor, nn
 
-from core.device import computes_bfloat16
+from core.device import in_bfloat16
 from core.files import write_bytes
 from core.schedules import warmup_cosine
 
@@ -183,7 +183,7 @@ class _Run:
         progress.rate = warmup_cosine(progress.step, peak=s.peak_rate, warmup=s.warmup, total=self._total)
         for group in self.optimizer.param_groups:
             group["lr"] = progress.rate * group["share"]
-        with torch.autocast(device.type, torch.bfloat16, enabled=s.bf16 and computes_bfloat16(device)):
+        with in_bfloat16(device, wanted=s.bf16):
             loss = self.task.loss(self.model, batch)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()

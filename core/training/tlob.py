@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core import checkpoints, scores
-from core.device import computes_bfloat16
+from core.device import in_bfloat16
 from core.market import features
 from core.market.answers.predictions import evaluate
 from core.market.book import BookRows
@@ -241,7 +241,7 @@ def predict(
     parts = []
     for start in range(0, len(ends), batch):
         x = torch.from_numpy(gather(market, ends[start : start + batch], kind)).to(device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=fast and computes_bfloat16(device)):
+        with in_bfloat16(device, wanted=fast):
             logits = model(x)
         parts.append(logits.float().reshape(len(x), -1, len(CLASSES)).cpu().numpy())
     return np.concatenate(parts)

@@ -153,7 +153,7 @@ class Classifier:
         turns = np.zeros(len(images), np.int64)
         if self.turn_margin is None:
             return turns
-        asked = self.lying(images) > 0 if self.model.says_lying else np.ones(len(images), bool)
+        asked = self.lying(images) > 0 if self.model.lying is not None else np.ones(len(images), bool)
         if asked.any():
             doubt = doubt_by_position(self, images[asked])
             turns[asked] = np.where(doubt[:, 0] - doubt.min(axis=1) > self.turn_margin, doubt.argmin(axis=1), 0)
@@ -161,8 +161,9 @@ class Classifier:
 
     @falls_back
     def lying(self, images: Images) -> NDArray[np.float64]:
-        """(n,): logarithm of the odds that a garment lies on a side or upside down, where the model `says_lying`."""
-        return _numbers(self.model.lying_logit(self._class_tokens(images)))
+        """(n,): logarithm of the odds that a garment lies on a side or upside down, where an output of the model says so."""
+        assert self.model.lying is not None
+        return _numbers(self.model.lying(self._class_tokens(images))[:, 0])
 
     def none(self, strangeness: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,): the probability that an image shows none of the classes, a half at the threshold (D37)."""
@@ -222,8 +223,8 @@ class Classifier:
     def answers_of(self, tokens: Tensor) -> Answers:
         """The answers of what the head reads, (n, width)."""
         logits = _numbers(self.model.head(tokens))
-        if self.model.rejects:
-            strangeness = _numbers(self.model.rejection_logit(tokens)) + energy(logits)
+        if self.model.rejection is not None:
+            strangeness = _numbers(self.model.rejection(tokens)[:, 0]) + energy(logits)
         else:
             strangeness = energy(logits) if self.familiarity is None else self.familiarity.distance(_numbers(tokens))
         return Answers(logits=logits, probabilities=softmax(logits / self.temperature), strangeness=strangeness)
@@ -296,7 +297,7 @@ def doubt_by_position(classifier: Classifier, images: Images) -> NDArray[np.floa
 
     It is the model's own output for lying where it has one, else its strangeness.
     """
-    doubt = classifier.lying if classifier.model.says_lying else classifier.strangeness
+    doubt = classifier.lying if classifier.model.lying is not None else classifier.strangeness
     positions = [np.ascontiguousarray(np.rot90(images, -quarters, axes=(1, 2))) for quarters in range(4)]
     return np.stack([doubt(one) for one in positions], axis=1)
 

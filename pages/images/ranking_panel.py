@@ -100,7 +100,7 @@ def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
 
 def unsure(classifier: Classifier) -> str:
     """Says that a picture is not taken for a garment."""
-    if classifier.model.rejects:
+    if classifier.model.rejection is not None:
         return _("I am unsure: this may be none of the ten garments I know.")
     return _("I am unsure: this does not look like a garment to me.")
 
@@ -108,7 +108,7 @@ def unsure(classifier: Classifier) -> str:
 def doubt(analysis: PictureAnalysis) -> str:
     """Numbers by which the picture is not taken for one of the ten garments, and how often that is said of garments too."""
     classifier = analysis.classifier
-    if classifier.model.rejects:
+    if classifier.model.rejection is not None:
         sentence = _("It gives {value} to “none of these”, more than to all ten together.").format(value=percent(analysis.none))
     else:
         sentence = _(

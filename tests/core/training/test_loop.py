@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from core import device
 from core.schedules import warmup_cosine
-from core.training import loop
 from core.training.loop import Averages, Callback, LoopSettings, TrainingProgress, fit
 
 CPU = torch.device("cpu")
@@ -218,7 +218,7 @@ def test_every_callback_is_told_even_when_one_stops() -> None:
 
 
 def test_bfloat16_keeps_the_weights_in_full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "computes_bfloat16", lambda device: True)  # slowly, where the hardware does not
+    monkeypatch.setattr(device, "computes_bfloat16", lambda device: True)  # slowly, where the hardware does not
     settings = LoopSettings(**{**vars(SETTINGS), "bf16": True, "epochs": 1})
     model = network()
     progress = fit(model, Regression(), settings, device=CPU)

@@ -73,9 +73,3 @@ def test_a_live_feed_of_the_recorded_market_gets_its_entry(folder: Path) -> None
     trained = load_predictor("whole", folder=folder / "checkpoints")
     assert trained.market("live/venue/ABC/USD ABC/USD").name == "venue-ABC-USD"
     assert trained.market("live/other/ABC/USD ABC/USD").name == trained.market("live/venue/ABC/EUR ABC/EUR").name == "pooled"
-
-
-def test_a_recording_too_short_to_be_split_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    short = write_book(tmp_path / "short_2024-01-01.parquet", rows=500)
-    assert main(["train", "tlob", "--data", str(short), "--horizon", "5", "--folder", str(tmp_path)]) == 2
-    assert "has no window for validation" in capsys.readouterr().err

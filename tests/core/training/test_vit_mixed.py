@@ -247,7 +247,7 @@ def test_the_command_trains_and_its_card_answers_photographs(tmp_path: Path, cap
     printed = json.loads(capsys.readouterr().out)
     assert {key: printed[key] for key in card["metrics"]["photographs"]} == card["metrics"]["photographs"]
     classifier = load_classifier("second", folder=tmp_path)
-    assert classifier.model.rejects and classifier.manner == "photograph"
+    assert classifier.model.rejection is not None and classifier.manner == "photograph"
     row = next(photographs(PHOTOS / "validation.parquet"))
     image = prepare_picture(decode(row.data), PHOTOGRAPH, side=SIDE).image
     assert image.shape == (SIDE, SIDE, 3)
