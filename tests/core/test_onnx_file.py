@@ -24,7 +24,7 @@ def test_a_file_answers_as_the_network_does_with_every_map(name: str, shape: tup
     x = torch.randn(shape, generator=torch.Generator().manual_seed(3))
     with torch.no_grad():
         logits, maps = model.model(x, return_attention=True)
-    file = tmp_path / f"{name}.onnx"
+    file = tmp_path / "trained" / f"{name}.onnx"  # a folder that is not there yet
     assert main(["export", name, str(file)]) == 0
     session = onnxruntime.InferenceSession(file)
     assert [one.name for one in session.get_outputs()] == ["logits", *maps]
