@@ -715,6 +715,8 @@ class Terminal {
       "]": () => this.changeSpeed(1),
       ArrowLeft: () => this.chart.pan(-0.25),
       ArrowRight: () => this.chart.pan(0.25),
+      "+": () => this.chart.zoomPrices(0.8),
+      "-": () => this.chart.zoomPrices(1.25),
       l: () => this.chart.goLive(),
       f: () => this.fullScreen(),
       m: () => this.chart.measure(),

@@ -59,7 +59,7 @@ export class Chart {
     chart.subscribeDblClick(({ point, paneIndex }) => point && !paneIndex && this.toggleLine(this.bid.coordinateToPrice(point.y)));
     this.time.subscribeVisibleLogicalRangeChange((range) => this.moved(range));
     for (const kind of ["pointerdown", "wheel"]) parent.addEventListener(kind, () => (this.byHand = true), { capture: true, passive: true });
-    parent.addEventListener("wheel", (event) => event.shiftKey && this.zoomPrices(event), { capture: true, passive: false });
+    parent.addEventListener("wheel", (event) => event.shiftKey && this.zoomByWheel(event), { capture: true, passive: false });
   }
 
   scaled(range) {
@@ -259,13 +259,18 @@ export class Chart {
     this.show(view.from + by, view.to + by);
   }
 
-  zoomPrices(event) {
+  zoomByWheel(event) {
     event.preventDefault();
     event.stopPropagation();
+    this.zoomPrices(Math.exp((event.deltaY || event.deltaX) * 0.0015));
+  }
+
+  // So many times the prices in view, about their middle; `goLive` has them follow the market again.
+  zoomPrices(factor) {
     const scale = this.chart.priceScale("right", 0);
     const range = scale.getVisibleRange();
     if (!range) return;
-    const [middle, half] = [(range.from + range.to) / 2, ((range.to - range.from) / 2) * Math.exp((event.deltaY || event.deltaX) * 0.0015)];
+    const [middle, half] = [(range.from + range.to) / 2, ((range.to - range.from) / 2) * factor];
     scale.setAutoScale(false);
     scale.setVisibleRange({ from: middle - half, to: middle + half });
   }

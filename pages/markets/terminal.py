@@ -365,5 +365,6 @@ def _keys() -> list[tuple[str, str]]:
         ("M", _("Ruler: begin, end, remove")),
         (_("Double click"), _("A line at this price, or remove it")),
         (_("Wheel"), _("Zoom time; with Shift, prices")),
+        ("+ -", _("Zoom prices; L has them follow the market again")),
         ("?", _("This help")),
     ]

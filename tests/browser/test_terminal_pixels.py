@@ -165,3 +165,14 @@ def test_twenty_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_
     bars = other.configuration(bars=15, cumulative=True)
     shown = screen.evaluate("config => look.configure(config)", bars)
     assert shown["empty"] == [] and shown["overGaps"] == [0, 0, 0]
+
+    scale = "() => { const s = document.querySelector('.terminal').terminal.chart.chart.priceScale('right', 0);"
+    scale += " const { from, to } = s.getVisibleRange(); return [from, to, s.options().autoScale]; }"
+    low, high, followed = screen.evaluate(scale)
+    screen.keyboard.press("+")
+    zoomed = screen.evaluate(scale)
+    assert followed and zoomed[:2] == pytest.approx([low + 0.1 * (high - low), high - 0.1 * (high - low)]) and not zoomed[2]
+    screen.keyboard.press("-")
+    assert screen.evaluate(scale)[:2] == pytest.approx([low, high])
+    screen.keyboard.press("l")
+    assert screen.evaluate(scale)[2]
