@@ -7,6 +7,7 @@ Source: sequence-modelling "Red Neuronal Recurrente (RNN)", "Long Short-Term Mem
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from core.lecture.tokens import TokenError, embed, random_numbers
-from core.market.book import BookError
 from core.models.recurrent import GATES, LSTM, RNN
 from core.nn import scaled_dot_product_attention
 
@@ -38,22 +38,6 @@ LSTM_NAMES: Final = {f"{kind}_{gate}": f"{kind.lower()}_{gate}" for gate in GATE
 def wave(length: int, *, period: float) -> Array:
     """(length, 1): a sine of amplitude 1 and a period in steps."""
     return np.sin(2 * math.pi * np.arange(length) / period)[:, None]
-
-
-def standardised_price(mid: Array, *, length: int, every: int) -> Array:
-    """(length, 1): every `every`-th row of a mid-price, standardised; zeros for a constant price.
-
-    Raises:
-        BookError: where there are too few rows.
-    """
-    taken = mid[: length * every : every]
-    if len(taken) < length:
-        raise BookError(
-            "the recording ends too soon: it has {count} of {length} steps from there", count=len(taken), length=length
-        )
-    bps = (taken / taken[0] - 1) * 1e4
-    spread = float(bps.std())
-    return np.asarray((bps - bps.mean()) / (spread or 1.0))[:, None]
 
 
 def letters(sentence: str, *, seed: int = 0) -> tuple[list[str], Array]:
@@ -124,9 +108,8 @@ def lstm_of(weights: Weights) -> LSTM:
 
 @dataclass(frozen=True, kw_only=True)
 class RNNTrace:
-    """An RNN over one sequence: z = W_hx x_t + W_hh h_{t-1} + b_h and h = tanh(z), (time, hidden); y (time, o)."""
+    """An RNN over one sequence: h (time, hidden); y (time, o)."""
 
-    z: Array
     h: Array
     y: Array
 
@@ -147,10 +130,7 @@ class LSTMTrace:
 def run_rnn(x: Array, weights: Weights) -> RNNTrace:
     """Unroll over x (time, width)."""
     trace = rnn_of(weights)(torch.tensor(x)[None])
-    h = trace.h[0].numpy()
-    before = np.vstack([np.zeros((1, h.shape[1])), h[:-1]])
-    z = x @ weights["W_hx"].T + before @ weights["W_hh"].T + weights["b_h"]
-    return RNNTrace(z=z, h=h, y=trace.y[0].numpy())
+    return RNNTrace(h=trace.h[0].numpy(), y=trace.y[0].numpy())
 
 
 def left_of_first(x: Array, rnn: Weights, lstm: Weights) -> tuple[Array, Array]:
@@ -194,65 +174,61 @@ def run_lstm(x: Array, weights: Weights) -> LSTMTrace:
     return LSTMTrace(**{field.name: getattr(trace, field.name)[0].numpy() for field in fields(trace)})
 
 
-def _fill_twin(twin: nn.RNN | nn.LSTM, w: Array, u: Array, b: Array) -> None:
+@torch.no_grad()
+def _filled(twin: nn.RNN | nn.LSTM, w: Array, u: Array, b: Array) -> nn.Module:
     for name, value in (("weight_ih_l0", w), ("weight_hh_l0", u), ("bias_ih_l0", b), ("bias_hh_l0", np.zeros_like(b))):
         twin.get_parameter(name).copy_(torch.tensor(value))
+    return twin
+
+
+def rnn_twin(weights: Weights) -> nn.Module:
+    """`torch.nn.RNN` with these weights."""
+    twin = nn.RNN(weights["W_hx"].shape[1], len(weights["b_h"]), batch_first=True).double()
+    return _filled(twin, weights["W_hx"], weights["W_hh"], weights["b_h"])
+
+
+def lstm_twin(weights: Weights) -> nn.Module:
+    """`torch.nn.LSTM` with these weights; its gates stand in the order i, f, c, o."""
+    twin = nn.LSTM(weights["W_f"].shape[1], len(weights["b_f"]), batch_first=True).double()
+    return _filled(twin, *(np.concatenate([weights[f"{kind}_{gate}"] for gate in "ifco"]) for kind in "WUb"))
 
 
 @torch.inference_mode()
 def rnn_deviation(x: Array, weights: Weights) -> float:
     """Largest difference of our states from those of `torch.nn.RNN` with the same weights."""
-    twin = nn.RNN(x.shape[1], len(weights["b_h"]), batch_first=True).double()
-    _fill_twin(twin, weights["W_hx"], weights["W_hh"], weights["b_h"])
-    return float(np.abs(run_rnn(x, weights).h - twin(torch.tensor(x)[None])[0][0].numpy()).max())
+    return float(np.abs(run_rnn(x, weights).h - rnn_twin(weights)(torch.tensor(x)[None])[0][0].numpy()).max())
 
 
 @torch.inference_mode()
 def lstm_deviation(x: Array, weights: Weights) -> float:
-    """Largest difference of our states and last cell from those of `torch.nn.LSTM`, whose gates stand in the order i, f, c, o."""
-    twin = nn.LSTM(x.shape[1], len(weights["b_f"]), batch_first=True).double()
-    w, u, b = (np.concatenate([weights[f"{kind}_{gate}"] for gate in "ifco"]) for kind in "WUb")
-    _fill_twin(twin, w, u, b)
-    ours, (h, (_last, c)) = run_lstm(x, weights), twin(torch.tensor(x)[None])
+    """Largest difference of our states and last cell from those of `torch.nn.LSTM` with the same weights."""
+    ours, (h, (_last, c)) = run_lstm(x, weights), lstm_twin(weights)(torch.tensor(x)[None])
     return float(max(np.abs(ours.h - h[0].numpy()).max(), np.abs(ours.c[-1] - c[0, 0].numpy()).max()))
 
 
 # -- gradients through time ---------------------------------------------------------------------------------------------------
 
 
-def rnn_gradients(x: Array, weights: Weights) -> Array:
-    """(time,) Frobenius norm of d h_T / d x_t, by the product of Jacobians J_t = diag(1 - h_t^2) W_hh.
+def _norms_by_input(states: Callable[[Tensor], Tensor], x: Array, hidden: int) -> Array:
+    """(time,) Frobenius norm of d h_T / d x_t by autograd, each unit of the last state in a row of the batch of its own."""
+    inputs = torch.tensor(x).repeat(hidden, 1, 1).requires_grad_()  # (hidden, time, width)
+    (gradient,) = torch.autograd.grad(states(inputs)[:, -1].diagonal().sum(), inputs)
+    return np.asarray(gradient.norm(dim=(0, 2)).numpy())
 
-    d h_T / d x_t = J_T J_{T-1} ... J_{t+1} diag(1 - h_t^2) W_hx: each step back multiplies by another matrix.
+
+def rnn_gradients(x: Array, weights: Weights) -> Array:
+    """(time,) Frobenius norm of d h_T / d x_t = J_T J_{T-1} ... J_{t+1} diag(1 - h_t^2) W_hx.
+
+    J_t = diag(1 - h_t^2) W_hh: each step back multiplies by another matrix.
     """
-    h = run_rnn(x, weights).h
-    chain, norms = np.eye(h.shape[1]), np.zeros(len(x))
-    for t in reversed(range(len(x))):
-        local = chain * (1 - h[t] ** 2)
-        norms[t] = np.linalg.norm(local @ weights["W_hx"])
-        chain = local @ weights["W_hh"]
-    return norms
+    twin = rnn_twin(weights)
+    return _norms_by_input(lambda inputs: twin(inputs)[0], x, len(weights["b_h"]))
 
 
 def lstm_gradients(x: Array, weights: Weights) -> Array:
-    """(time,) Frobenius norm of d h_T / d x_t, by the chain rule through the cell (scaled by f alone) and the state."""
-    run, hidden = run_lstm(x, weights), len(weights["b_f"])
-    by_h, by_c, norms = np.eye(hidden), np.zeros((hidden, hidden)), np.zeros(len(x))
-    zeros = np.zeros((1, hidden))
-    before = np.vstack([zeros, run.c[:-1]])
-    for t in reversed(range(len(x))):
-        f, i, o, candidate, squashed = run.f[t], run.i[t], run.o[t], run.candidate[t], np.tanh(run.c[t])
-        to_c = by_c + by_h * (o * (1 - squashed**2))
-        slopes = {
-            "f": to_c * (before[t] * f * (1 - f)),
-            "i": to_c * (candidate * i * (1 - i)),
-            "c": to_c * (i * (1 - candidate**2)),
-            "o": by_h * (squashed * o * (1 - o)),
-        }
-        norms[t] = np.linalg.norm(sum(slopes[gate] @ weights[f"W_{gate}"] for gate in GATES))
-        by_h = np.asarray(sum(slopes[gate] @ weights[f"U_{gate}"] for gate in GATES))
-        by_c = to_c * f
-    return norms
+    """(time,) Frobenius norm of d h_T / d x_t, through the cell (scaled by f alone) and the state."""
+    twin = lstm_twin(weights)
+    return _norms_by_input(lambda inputs: twin(inputs)[0], x, len(weights["b_f"]))
 
 
 def forget_products(run: LSTMTrace) -> Array:
@@ -274,12 +250,10 @@ def attention_gradients(x: Array, *, seed: int = 0) -> Array:
     """
     w_q, w_k, w_v = (torch.tensor(one) for one in random_head(x.shape[1], seed=seed).values())
 
-    def last(inputs: Tensor) -> Tensor:
-        return scaled_dot_product_attention(inputs @ w_q, inputs @ w_k, inputs @ w_v, return_weights=True)[0][-1]
+    def mixed(inputs: Tensor) -> Tensor:
+        return scaled_dot_product_attention(inputs @ w_q, inputs @ w_k, inputs @ w_v, return_weights=True)[0]
 
-    jacobian = torch.autograd.functional.jacobian(last, torch.tensor(x))
-    assert isinstance(jacobian, Tensor)
-    return np.asarray(jacobian.permute(1, 0, 2).flatten(1).norm(dim=1).numpy())
+    return _norms_by_input(mixed, x, HIDDEN)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,9 +20,6 @@ from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
 from core.lecture.worked import Worked
-from core.market.book import BookError, read_rows
-from core.market.store import index
-from core.market.store.index import RecordingError
 from pages.learn import frame, matrix_editor
 from pages.learn.frame import Dial, passage, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
@@ -35,12 +32,9 @@ SENTENCE: Final = N_("the cat sat on the mat")
 PERIOD: Final = 12.0
 FORGET_BIAS: Final = 2.0
 """Added to the drawn forget bias, as training usually starts it: a gate near one half would forget at once (Gers et al. 2000)."""
-ROWS_PER_STEP: Final = 4
-"""Rows of a recording for one step of the sequence: one second."""
 ONLY_FOR: Final[dict[str, tuple[str, ...]]] = {
     "wave": ("period", "len"),
     "letters": ("text",),
-    "price": ("tape", "from", "len"),
     "rnn": ("rho", "t", "unit"),
     "lstm": ("fb", "t", "unit"),
     "gradient": ("rho", "fb"),
@@ -48,17 +42,12 @@ ONLY_FOR: Final[dict[str, tuple[str, ...]]] = {
 """Dials that not every kind of sequence or part has."""
 
 
-@st.cache_data(show_spinner=False)
-def _mid(name: str) -> Any:
-    return read_rows(index.find_recording(name).path).mid
-
-
 @dataclass(frozen=True)
 class Unrolled:
     """The reader's sequence through both cells, by the values of the dials.
 
     Raises:
-        TokenError, BookError, RecordingError: by `sequence`, for what cannot be used.
+        TokenError: by `sequence`, for what cannot be used.
     """
 
     dials: Mapping[str, Any]
@@ -69,11 +58,6 @@ class Unrolled:
         kind, length = self.dials["seq"], self.dials.get("len", 0)
         if kind == "letters":
             return recurrence.letters(self.dials["text"])
-        if kind == "price":
-            start = self.dials["from"]
-            mid = _mid(self.dials["tape"])[start * ROWS_PER_STEP :]
-            steps = [str(start + second) for second in range(length)]
-            return steps, recurrence.standardised_price(mid, length=length, every=ROWS_PER_STEP)
         return [str(step + 1) for step in range(length)], recurrence.wave(length, period=self.dials["period"])
 
     @property
@@ -118,7 +102,7 @@ class Unrolled:
     @property
     def title(self) -> str:
         """Of the time axis."""
-        return {"letters": _("Letter"), "price": _("Seconds")}.get(self.dials["seq"], _("Step"))
+        return _("Letter") if self.dials["seq"] == "letters" else _("Step")
 
     @property
     def note(self) -> str:
@@ -151,10 +135,7 @@ class Unrolled:
 
 def dials(part: str) -> dict[str, Dial]:
     """The dials of a part, for the sequence that is chosen."""
-    kinds = {"wave": _("A wave"), "letters": _("A typed sentence"), "price": _("A recorded mid-price")}
-    recordings = index.recordings()
-    markets = {one.name: f"{one.venue} {one.market.split(':')[0]}" for one in recordings}
-    perpetual = next((one.name for one in recordings if one.kind == "perpetual"), None)  # the first spot price hardly moves
+    kinds = {"wave": _("A wave"), "letters": _("A typed sentence")}
 
     def sentence(_values: Mapping[str, Any]) -> str:
         return st.text_input(_("Sentence, one step per letter"), _(SENTENCE), key="text", bind="query-params", max_chars=60)
@@ -162,8 +143,6 @@ def dials(part: str) -> dict[str, Dial]:
     offered = {
         "seq": replace(frame.choice(_("Sequence"), kinds, key="seq"), elsewhere=None),  # each has dials of its own
         "text": Dial(_("Sentence"), sentence),
-        "tape": frame.choice(_("Recording"), markets, key="tape", default=perpetual, widget=st.selectbox),
-        "from": frame.slider(_("From second"), 0, 120, key="from", default=0),
         "period": frame.slider(_("Period of the wave"), 2.0, 40.0, key="period", default=PERIOD, step=0.5, short=_("Period")),
         "len": frame.slider(_("Steps"), 4, 60, key="len", default=40, short=_("Length")),
         "rho": frame.slider(_("Factor on W_hh"), 0.0, 4.0, key="rho", default=1.0, step=0.1),
@@ -365,8 +344,6 @@ render(
         _("sequence-modelling (RNN, LSTM, internal states, attention). Gradients through time: Bengio et al. 1994."),
         {
             TokenError: (_("Type 2 to {most} letters.").format(most=recurrence.MAX_LETTERS), ""),
-            BookError: ("", _("Choose an earlier second, fewer steps or another sequence.")),
-            RecordingError: ("", _("Choose another sequence.")),
         },
     )
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import torch
@@ -12,35 +10,19 @@ from torch.nn import functional as F
 
 from core.lecture import recurrence
 from core.lecture.tokens import TokenError
-from core.market.book import BookError
 
 X = recurrence.letters("the cat sat on the mat")[1]
 
 
-def jacobian_norms(last: Callable[[torch.Tensor], torch.Tensor], x: np.ndarray) -> np.ndarray:
-    """(time,) norm of d last / d x_t by backpropagation, one output after the other."""
-    inputs = torch.tensor(x, requires_grad=True)
-    found = last(inputs)
-    rows = [torch.autograd.grad(one, inputs, retain_graph=True)[0] for one in found]
-    return torch.stack(rows).permute(1, 0, 2).flatten(1).norm(dim=1).numpy()
-
-
 @pytest.mark.parametrize("factor", [0.3, 1.0, 2.5])
-def test_rnn_gradients_equal_autograds(factor: float) -> None:
+def test_rnn_gradients_are_the_product_of_jacobians(factor: float) -> None:
     weights = recurrence.scale_weight(recurrence.random_rnn(4, seed=1), "W_hh", factor)
-    module = recurrence.rnn_of(weights)
-    np.testing.assert_allclose(
-        recurrence.rnn_gradients(X, weights), jacobian_norms(lambda x: module(x[None]).h[0, -1], X), rtol=1e-9
-    )
-
-
-@pytest.mark.parametrize("bias", [-2.0, 0.0, 3.0])
-def test_lstm_gradients_equal_autograds(bias: float) -> None:
-    weights = recurrence.shift_weight(recurrence.random_lstm(4, seed=1), "b_f", bias)
-    module = recurrence.lstm_of(weights)
-    np.testing.assert_allclose(
-        recurrence.lstm_gradients(X, weights), jacobian_norms(lambda x: module(x[None]).h[0, -1], X), rtol=1e-9
-    )
+    h, found = recurrence.run_rnn(X, weights).h, recurrence.rnn_gradients(X, weights)
+    chain = np.eye(6)
+    for t in reversed(range(len(X))):
+        local = chain * (1 - h[t] ** 2)
+        assert found[t] == pytest.approx(np.linalg.norm(local @ weights["W_hx"]), rel=1e-9)
+        chain = local @ weights["W_hh"]
 
 
 def test_attention_gradients_equal_finite_differences() -> None:
@@ -83,27 +65,19 @@ def test_what_is_left_of_the_first_input_is_what_pytorchs_rnn_keeps(factor: floa
     assert lstm[0] == 1 and lstm.shape == rnn.shape
 
 
-def test_gradients_through_time_equal_those_of_pytorchs_layers() -> None:
-    """All three of the page: autograd through `nn.RNN`, `nn.LSTM` and PyTorch's attention with the same weights."""
-    x = torch.tensor(X)
-    weights = recurrence.random_rnn(4, seed=5)
-    rnn = nn.RNN(4, 6, batch_first=True).double()
-    lstm_weights = recurrence.random_lstm(4, seed=5)
-    lstm = nn.LSTM(4, 6, batch_first=True).double()
-    gates = [np.concatenate([lstm_weights[f"{kind}_{gate}"] for gate in "ifco"]) for kind in "WUb"]
-    with torch.no_grad():
-        for module, (w, u, b) in ((rnn, [weights[name] for name in ("W_hx", "W_hh", "b_h")]), (lstm, gates)):
-            module.weight_ih_l0.copy_(torch.tensor(w))
-            module.weight_hh_l0.copy_(torch.tensor(u))
-            module.bias_ih_l0.copy_(torch.tensor(b))
-            module.bias_hh_l0.zero_()
+@pytest.mark.parametrize(("factor", "bias"), [(0.3, -2.0), (1.0, 0.0), (2.5, 3.0)])
+def test_gradients_through_time_equal_autograds_through_the_written_cells(factor: float, bias: float) -> None:
+    """All three of the page: the cells equation by equation, and PyTorch's attention, with the same weights."""
+    weights = recurrence.scale_weight(recurrence.random_rnn(4, seed=5), "W_hh", factor)
+    lstm_weights = recurrence.shift_weight(recurrence.random_lstm(4, seed=5), "b_f", bias)
+    rnn, lstm = recurrence.rnn_of(weights), recurrence.lstm_of(lstm_weights)
     q, k, v = (torch.tensor(recurrence._uniform(f"attention {name} 5", (4, 6), 1 / np.sqrt(6))) for name in "qkv")
     for found, last in (
-        (recurrence.rnn_gradients(X, weights), lambda x: rnn(x[None])[0][0, -1]),
-        (recurrence.lstm_gradients(X, lstm_weights), lambda x: lstm(x[None])[0][0, -1]),
+        (recurrence.rnn_gradients(X, weights), lambda x: rnn(x[None]).h[0, -1]),
+        (recurrence.lstm_gradients(X, lstm_weights), lambda x: lstm(x[None]).h[0, -1]),
         (recurrence.attention_gradients(X, seed=5), lambda x: F.scaled_dot_product_attention(x @ q, x @ k, x @ v)[-1]),
     ):
-        jacobian = torch.autograd.functional.jacobian(last, x)
+        jacobian = torch.autograd.functional.jacobian(last, torch.tensor(X))
         np.testing.assert_allclose(found, jacobian.permute(1, 0, 2).flatten(1).norm(dim=1), rtol=1e-8, atol=1e-14)
 
 
@@ -121,7 +95,9 @@ def test_our_cells_equal_pytorchs_on_any_weights() -> None:
 def test_the_rnn_trace_holds_together() -> None:
     weights = recurrence.random_rnn(4)
     run = recurrence.run_rnn(X, weights)
-    np.testing.assert_allclose(np.tanh(run.z), run.h, atol=1e-12)
+    before = np.vstack([np.zeros((1, 6)), run.h[:-1]])
+    z = X @ weights["W_hx"].T + before @ weights["W_hh"].T + weights["b_h"]
+    np.testing.assert_allclose(np.tanh(z), run.h, atol=1e-12)
     np.testing.assert_allclose(run.y, run.h @ weights["W_hy"].T + weights["b_y"], atol=1e-12)
 
 
@@ -129,7 +105,7 @@ def test_the_terms_of_one_unit_add_up() -> None:
     weights = recurrence.random_rnn(4, seed=3)
     run = recurrence.run_rnn(X, weights)
     for step in (0, 1, 9):
-        assert sum(recurrence.rnn_terms(X, run, weights, step=step, unit=2)) == pytest.approx(run.z[step, 2])
+        assert np.tanh(sum(recurrence.rnn_terms(X, run, weights, step=step, unit=2))) == pytest.approx(run.h[step, 2])
 
 
 def test_reach_counts_back_from_the_end() -> None:
@@ -150,13 +126,6 @@ def test_a_higher_forget_bias_remembers_longer() -> None:
 
 def test_sequences() -> None:
     np.testing.assert_allclose(recurrence.wave(9, period=4)[:, 0], [0, 1, 0, -1, 0, 1, 0, -1, 0], atol=1e-12)
-    mid = np.array([100.0, 7, 101, 7, 103, 7])
-    found = recurrence.standardised_price(mid, length=3, every=2)[:, 0]
-    bps = np.array([0.0, 100, 300])
-    np.testing.assert_allclose(found, (bps - bps.mean()) / bps.std())
-    np.testing.assert_array_equal(recurrence.standardised_price(np.full(8, 3.0), length=4, every=2), np.zeros((4, 1)))
-    with pytest.raises(BookError, match="it has 3 of 9 steps"):
-        recurrence.standardised_price(mid, length=9, every=2)
     names, vectors = recurrence.letters("abA")
     assert names == ["a", "b", "A"]
     np.testing.assert_array_equal(vectors[0], vectors[2])
