@@ -73,6 +73,16 @@ def test_alignments_account_for_every_word_and_every_error():
                 assert (step.operation == "equal") == (reference[step.reference] == hypothesis[step.hypothesis])
 
 
+def test_a_text_of_thousands_of_words_is_aligned():
+    """Longer than a table could be: two of these would have 400 million entries."""
+    random = np.random.default_rng(3)
+    reference, hypothesis = ([str(word) for word in random.integers(0, 50, 20_000)] for _ in range(2))
+    hypothesis[:15_000] = reference[100:15_100]
+    found = metrics.word_errors([reference], [hypothesis])
+    assert found.rate == pytest.approx(jiwer.wer(" ".join(reference), " ".join(hypothesis)))
+    assert found.hits + found.substitutions + found.deletions == len(reference)
+
+
 def test_one_word_typed_in_two_ways_is_one_word():
     composed, apart = (unicodedata.normalize(form, "SEÑOR café\nmañana") for form in ("NFC", "NFD"))
     assert composed != apart and metrics.sentences(apart) == metrics.sentences(composed) == [["SEÑOR", "café"], ["mañana"]]
