@@ -180,7 +180,11 @@ def dials(*, draws: bool = True) -> dict[str, Dial]:
         "q": Dial(_("Query"), pick_query, lambda index, values: names_of(values)[index], reads=True),
         "t": frame.choice(_("Temperature τ"), {code: significant(float(code)) for code in TEMPERATURES}, key="t", **stops),
         "mask": frame.choice(_("Mask"), masks, key="mask"),
-        "heads": replace(heads, draw=lambda values: (one if values.get("draw") == TRAINED else heads).draw(values)),
+        "heads": replace(
+            heads,
+            draw=lambda values: (one if values.get("draw") == TRAINED else heads).draw(values),
+            elsewhere=None if draws else heads.elsewhere,  # a trained head is one
+        ),
         "head": Dial(_("Head shown"), pick_head, lambda index, _values: str(index + 1), reads=True),
     }
 
