@@ -123,7 +123,7 @@ RUNS: dict[str, tuple[Callable[[], object], str]] = {
     "verify": (played, ""),
     "inspect MONDAY": (two_days, ""),
 }
-"""How a line begins -> what makes its files, and the options that make it small."""
+"""First words of a line -> what makes its files, and the options that make it small."""
 ELSEWHERE = {
     "setup hands": (
         "tests/core/signs/hands/test_model_files.py",

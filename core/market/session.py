@@ -397,7 +397,7 @@ class MarketSession:
             return self._all_situations()
 
     def day(self) -> FeedDay:
-        """When a live feed was good today: see `DayOfStates`."""
+        """The states of a live feed today: see `DayOfStates`."""
         return self._day.known
 
     def _all_situations(self) -> tuple[Since, ...]:

@@ -47,7 +47,7 @@ class LagMeter:
             self.ms, self.state = ms, next(iter(lag_situation(ms, since_ms)), None)
 
     def sentence(self) -> str:
-        """What it means, where it is worth a word; else ""."""
+        """The lag in a sentence, where it is worth a word; else ""."""
         if self.state is None:
             return ""
         late = N_("{state}: the venue's books come late by their own time, or one of the two clocks is wrong")

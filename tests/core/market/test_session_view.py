@@ -1,4 +1,4 @@
-"""When a feed was good today, against the states counted minute by minute."""
+"""The states of a feed's day, against a count minute by minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run tells a program that draws it, read back by TensorBoard's own reader."""
+"""Numbers of a run for a program that draws them, read back by TensorBoard's own reader."""
 
 from __future__ import annotations
 
