@@ -1,7 +1,7 @@
 """A recipe is a model's training as the command line offers it: the options, and what runs with them.
 
 `core.training.RECIPES` names the file of each; `core.cli.train` finds them there. Options are read into dataclasses by their
-fields' names (`taken`), so that an option is written once: where it is added.
+fields' names (`from_options`), so that an option is written once: where it is added.
 """
 
 from __future__ import annotations
