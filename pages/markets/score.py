@@ -153,7 +153,7 @@ def results(answer: dict[str, Any]) -> None:
         alt=_("How often the likeliest class came true by the probability it was given."),
     )
     _worst(answer)
-    _downloads(answer)
+    _downloads()
 
 
 def _in_words(label: str, horizon: int) -> str:
@@ -297,7 +297,8 @@ def open_window(answer: dict[str, Any], line: dict[str, Any]) -> None:
     st.switch_page("pages/markets/attention.py", query_params={"window": "frozen", "frozen": key})
 
 
-def _downloads(answer: dict[str, Any]) -> None:
+def _downloads() -> None:
+    """Report with every table, which tables on the page give away one by one, and the rows."""
     scorer = SCORING.run
     report = scorer.file("report.json")
     with st.container(horizontal=True):
@@ -305,15 +306,7 @@ def _downloads(answer: dict[str, Any]) -> None:
             controls.download_bytes(
                 _("Report (JSON)"), report.read_bytes, key="score_report", filename="report.json", mime="application/json"
             )
-        tables = {
-            "forecasters": _("Forecasters"),
-            "groups": _("Groups"),
-            "pairs": _("Pairs"),
-            "worst": _("Most wrong"),
-            "rows": _("Every row"),
-        }
-        for name, label in tables.items():
-            controls.download_table(label, lambda name=name: scorer.table(name), key=f"score_{name}", filename=name)  # type: ignore[misc]
+        controls.download_table(_("Every row"), lambda: scorer.table("rows"), key="score_rows", filename="rows")
 
 
 def page() -> None:
