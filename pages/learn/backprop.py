@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -102,7 +103,8 @@ def dials(operations: Mapping[Part, str], key: str) -> dict[str, Dial]:
 
     offered: dict[str, Dial] = {}
     if len(operations) > 1:
-        offered["operation"] = choice(_("Operation"), {str(one): text for one, text in operations.items()}, key=key)
+        kinds = choice(_("Operation"), {str(one): text for one, text in operations.items()}, key=key)
+        offered["operation"] = replace(kinds, elsewhere=None)  # each has gradients of its own
     offered["name"] = Dial(_("Gradient by"), gradient, lambda name, _values: plain(name))
     offered["first"] = slider(_("Input, top left"), -3.0, 3.0, key="bp_first", default=0.5, step=0.1)
     offered["rows"] = slider(_("Tokens"), 2, 6, key="bp_rows", default=4)

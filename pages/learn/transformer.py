@@ -279,6 +279,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
 def layer(text: str, side: str, position: int, layer: int) -> PartView:
     """One vector on its way through an encoder or decoder layer."""
     reading, encoder = read(text), side == "encoder"
+    position = min(position, len(reading.text if encoder else reading.characters))
     stages = inside(reading.text, side, layer, position - 1)
     character = (reading.text if encoder else ["▷", *reading.characters])[position - 1]
     latex = {"input": "x" if encoder else "y"}
