@@ -60,7 +60,7 @@ STARTING: Final = (
 
 
 def expected() -> Iterator[CudaRow]:
-    """What to expect of an H100, for a machine without one: of windows by today's count of operations and `SHARES`."""
+    """Rows for an H100 on a machine without one: of windows by today's count of operations and `SHARES`."""
     yield CudaRow(what="product of two matrices, bfloat16", value=PEAK / 1e12, unit="TFLOP/s", share=1.0)
     predictor = load_predictor()
     with FlopCounterMode(display=False) as counted, torch.inference_mode():
