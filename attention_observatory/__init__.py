@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         read_signs,
         read_words,
     )
-    from attention_observatory.hub import HubCheckpoint
+    from attention_observatory.hub import HubCheckpoint as HubCheckpoint
 
 __all__ = [
     "AttentionScene",
@@ -43,7 +43,6 @@ __all__ = [
     "BookPrediction",
     "Film",
     "Grid",
-    "HubCheckpoint",
     "Layer",
     "PhotoAnswer",
     "Picture",
@@ -67,7 +66,11 @@ APP = _HERE if (_HERE / "streamlit_app.py").is_file() else _HERE.parent
 """The folder of the app: in a wheel this package, in the repository its top."""
 
 
+WITH_HUB = ("HubCheckpoint",)
+"""Public names that need the extra `[hub]`: `import *` leaves them out."""
+
+
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in (*__all__, *WITH_HUB):
         raise AttributeError(f"attention_observatory has no {name!r}")
-    return getattr(import_module(f"attention_observatory.{'hub' if name == 'HubCheckpoint' else 'answers'}"), name)
+    return getattr(import_module(f"attention_observatory.{'hub' if name in WITH_HUB else 'answers'}"), name)

@@ -21,7 +21,7 @@ def test_the_site_is_whole_and_asks_no_other_server(tmp_path: Path) -> None:
         assert page.count('class="equation"') == len(equations()) and all(one.title[language] in page for one in equations())
         assert (tmp_path / Path(name).stem / "../assets/katex.js").exists() and "../assets/katex.js" in page
     reference = (tmp_path / "reference" / "index.html").read_text(encoding="utf-8")
-    for name in attention_observatory.__all__:
+    for name in (*attention_observatory.__all__, *attention_observatory.WITH_HUB):
         found = getattr(attention_observatory, name)
         section = reference.partition(f'<h2 id="{found.__module__}.{found.__qualname__}"')[2].partition("<h2 ")[0]
         assert f" {name}" in re.sub(r"<[^>]+>", " ", section), name

@@ -89,9 +89,10 @@ class OwnClasses:
         Raises:
             OwnClassesError: for another model than the head was fitted on.
         """
-        if not self.fits(classifier):
+        features = classifier.appearance(image[None])
+        if not self.fits(classifier) or features.shape[1] != len(self.mean):
             raise OwnClassesError("these classes were taught to another model: choose that one, or teach them again")
-        x = (classifier.appearance(image[None]) - self.mean) / self.deviation
+        x = (features - self.mean) / self.deviation
         others = (background_of(self.base, len(self.mean)) - self.mean) / self.deviation
         distance = float(distances(x, self.taught.astype(np.float64), others)[0])
         return softmax(x @ self.weights.T + self.bias)[0] * (1 - self.none(distance)), distance <= self.reach

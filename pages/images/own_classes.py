@@ -165,6 +165,7 @@ def keep() -> None:
                 state[HEAD] = read_own_classes(base64.b64decode(sent, validate=True))
             except (OwnClassesError, binascii.Error):
                 state[HEAD] = None  # what another version has kept: it is forgotten
+                st.toast(_("The classes that this browser kept are of another version of the app: teach them again."))
 
     browser_component("kept_value")(
         key="own_kept",

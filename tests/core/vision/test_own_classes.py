@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +153,13 @@ def test_another_model_is_refused(head: OwnClasses, tmp_path: Path) -> None:
     assert base_of(other) != head.base
     with pytest.raises(OwnClassesError, match="taught to another model"):
         head.answer(other, np.zeros((28, 28), np.uint8))
+
+
+def test_a_file_that_names_the_model_but_has_other_features_is_refused(classifier: Classifier, head: OwnClasses) -> None:
+    narrow = {name: getattr(head, name)[..., :-1] for name in ("mean", "deviation", "weights", "taught")}
+    read = read_own_classes(replace(head, **narrow).to_npz())
+    with pytest.raises(OwnClassesError, match="taught to another model"):
+        read.answer(classifier, np.zeros((28, 28), np.uint8))
 
 
 def test_too_little_to_learn_from_gets_a_sentence(classifier: Classifier) -> None:
