@@ -149,7 +149,7 @@ def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(tmp_path
             timeouts = Timeouts(still_s=2.0)
             await asyncio.gather(
                 told(still, "has given the same book for 2 s", transport="poll", timeouts=timeouts),
-                told(late, "come more than 5 s late by their own time"),
+                told(late, "Lagging by 5."),
             )
 
     asyncio.run(scenario())
