@@ -2,6 +2,9 @@
 
 - `raw`: the document's; columns z-scored by the training part.
 - `relative`: prices in basis points from the window's last mid.
+- `drift`: best prices as distances from their own mean over the last ten steps, deeper ones from their row's mid, with other
+  contents in the price columns of levels 2 to 6. Level 2 is its price against its mean over the window's last ten rows; levels
+  3 to 6, alike on both sides, are the four smoothed steps of `flow`. The shipped weights began with it (their card's command).
 - `flow`: all 40 columns of the book (prices as distances from their row's mid), and twelve columns after them, each with a name
   of its own (`input_names`): the best prices less their own mean over the last ten steps (for the last row that mean is the base
   of the smoothed label, D8), the second prices less theirs over the window's last ten rows, size added and removed at the best
@@ -9,7 +12,7 @@
   the smoothed label's threshold at each of the four horizons, as the label jumps there, and a network seldom learns where. Prices
   are compressed by asinh, so that both a hundredth of a basis point and a jump are legible.
 
-Sizes of the last two are logarithms less the window's median, so that contracts, coins and shares look alike.
+Sizes of the last three are logarithms less the window's median, so that contracts, coins and shares look alike.
 """
 
 from __future__ import annotations
@@ -25,14 +28,16 @@ from core.market.book import ASK_PRICES, BID_PRICES, FEATURES, FloatArray
 from core.market.labels import HORIZONS, SMOOTHING, fit_alpha, future_move, trailing_mean
 from core.messages import BadValue
 
-TransformKind = Literal["flow", "relative", "raw"]
-TRANSFORM_KINDS: tuple[TransformKind, ...] = ("flow", "relative", "raw")
+TransformKind = Literal["flow", "drift", "relative", "raw"]
+TRANSFORM_KINDS: tuple[TransformKind, ...] = ("flow", "drift", "relative", "raw")
 SIDE_COLUMNS = ("ASK_DRIFT", "ASK_ADDED", "BID_DRIFT", "BID_ADDED", "ASK_MOVE2", "ASK_REMOVED", "BID_MOVE2", "BID_REMOVED")
 """Columns of `flow` after the book, ordered like a level's price and size, so that they are mirrored alike."""
 DRIFT_COLUMNS = tuple(f"DRIFT_{horizon}" for horizon in HORIZONS)
 """The last columns of `flow`: the momentum rule's number against its threshold at each horizon."""
 STEP_WIDTH = 0.1
 """Width of the smoothed step about a threshold, as a share of it."""
+FIRST_STEP_LEVEL = 2
+"""`drift` writes its steps to the price columns of this level (counted from 0) and of the next ones."""
 
 
 MID = -1
@@ -47,7 +52,7 @@ class Constants:
         price_scale_bps: mean |move of the mid| over ten steps, basis points.
         size_scale: standard deviation of log sizes about their row's median, estimated from the quartiles.
         mean, std: (40,) of the raw columns; used by `raw`.
-        thresholds: of the smoothed label at each horizon, fractions of the price; used by `flow`.
+        thresholds: of the smoothed label at each horizon, fractions of the price; used by `flow` and `drift`.
     """
 
     price_scale_bps: float
@@ -130,7 +135,7 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
     out = np.empty((*windows.shape[:-1], len(input_names(kind))), dtype=np.float32)
     mid = (windows[..., 0:1] + windows[..., 2:3]) / 2
     bps = 1e4 / (mid[..., -1:, :] * constants.price_scale_bps)
-    if kind == "flow":
+    if kind != "relative":
         drifts = _from_own_mean(np.stack([windows[..., 0], windows[..., 2], mid[..., 0]]))  # best ask, best bid, mid
     for index, prices in enumerate((ASK_PRICES, BID_PRICES)):
         side = windows[..., prices]
@@ -138,16 +143,34 @@ def transform(windows: FloatArray, kind: TransformKind, constants: Constants) ->
             out[..., prices] = (side - mid[..., -1:, :]) * bps
             continue
         move = side[..., 1] - side[..., -SMOOTHING:, 1].mean(axis=-1, keepdims=True)
-        first = len(FEATURES) + prices.start
-        out[..., first : first + 8 : 4] = np.arcsinh(np.stack([drifts[index], move], axis=-1) * bps)
-        out[..., : len(FEATURES)][..., prices] = np.arcsinh((side - mid) * bps)
+        distance = side - mid
+        if kind == "flow":
+            first = len(FEATURES) + prices.start
+            out[..., first : first + 8 : 4] = np.arcsinh(np.stack([drifts[index], move], axis=-1) * bps)
+        else:
+            distance[..., 0], distance[..., 1] = drifts[index], move
+        out[..., : len(FEATURES)][..., prices] = np.arcsinh(distance * bps)
+    if kind != "relative":
+        steps = _smoothed_steps(drifts[2] / mid[..., -1:, 0], constants.thresholds)
+    if kind == "drift":
+        for column in about_the_mid(kind):
+            out[..., column] = steps[..., (column // 4) - FIRST_STEP_LEVEL]
     sizes = np.log(windows[..., 1::2])
     middle = _median(sizes.reshape(*sizes.shape[:-2], -1))[..., None, None]
     out[..., 1 : len(FEATURES) : 2] = (sizes - middle) / constants.size_scale
     if kind == "flow":
         out[..., len(FEATURES) + 1 : -len(DRIFT_COLUMNS) : 2] = np.log1p(best_price_flow(windows) * np.exp(-middle))
-        out[..., -len(DRIFT_COLUMNS) :] = _smoothed_steps(drifts[2] / mid[..., -1:, 0], constants.thresholds)
+        out[..., -len(DRIFT_COLUMNS) :] = steps
     return out
+
+
+def about_the_mid(kind: TransformKind) -> tuple[int, ...]:
+    """Columns that describe the mid under this transform instead of a price of the raw row."""
+    if kind == "drift":
+        levels = range(FIRST_STEP_LEVEL, FIRST_STEP_LEVEL + len(HORIZONS))
+        return tuple(prices.start + level * prices.step for level in levels for prices in (ASK_PRICES, BID_PRICES))
+    names = input_names(kind)
+    return tuple(range(len(names) - directed_inputs(kind), len(names)))
 
 
 def price_columns(kind: TransformKind) -> tuple[int, ...]:
@@ -156,6 +179,8 @@ def price_columns(kind: TransformKind) -> tuple[int, ...]:
     if kind == "flow":
         columns += [FEATURES.index(f"{name[:3]}_P{2 if name.endswith('2') else 1}") for name in SIDE_COLUMNS]
         columns += [MID] * len(DRIFT_COLUMNS)
+    for column in about_the_mid(kind):
+        columns[column] = MID
     return tuple(columns)
 
 

@@ -159,6 +159,13 @@ def _input_meanings(answer: WindowAnswer) -> str:
             "against the label's threshold at each horizon: the momentum rule's own number. Sizes are logarithms against the "
             "window's median."
         ),
+        "drift": _(
+            "The inputs as the model is fed them: ASK_P1 and BID_P1 are the best prices against their own mean of the last ten "
+            "steps, ASK_P2 and BID_P2 the second best against their mean over the window's last ten steps, levels 7 to 10 their "
+            "distance from that row's mid (all compressed by asinh). ASK_P3 to ASK_P6, and BID_P3 to BID_P6 alike, say where the "
+            "mid's distance from its own mean stands against the label's threshold at 10, 20, 50 and 100 steps. Sizes are "
+            "logarithms against the window's median."
+        ),
         "relative": _(
             "The inputs as the model is fed them: prices in basis points from the window's last mid, sizes as logarithms "
             "against the window's median."

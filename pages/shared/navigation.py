@@ -105,7 +105,7 @@ NO_PAGE: Final = "no-page"
 """Page that says of an address, in the parameter `address`, that no page has it."""
 
 OF_THE_LIVE_PAGE: Final = frozenset(
-    ("at", "colours", "contrast", "cutoff", "ex", "fee", "h", "label", "lines", "model", "moves",
+    ("at", "colours", "contrast", "cutoff", "ex", "fee", "h", "label", "lines", "model",
      "pressure", "profile", "rec", "seed", "source", "span", "speed", "spread", "sym", "ticks", "vol", "with", "zone")
 )  # fmt: skip
 """Parameters of links to the live page, which stood at the root address before the front page did: they lead there still."""

@@ -297,7 +297,7 @@ def _paths(lattice: Lattice, problem: Problem) -> None:
         )
     table = pd.DataFrame(rows)
     shown = table.style.format({_("Probability"): significant})
-    st.dataframe(shown, hide_index=True, height="content" if len(table) <= 8 else 320)
+    st.container(key="ctc_paths").dataframe(shown, hide_index=True, height="content" if len(table) <= 8 else 320)
     st.caption(
         _("They add up to {sum}, which is P(target) as the trellis gives it.").format(
             sum=significant(float(table[_("Probability")].sum()), 4)

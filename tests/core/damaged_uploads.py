@@ -69,7 +69,7 @@ def _window() -> Examples:
 def _classes() -> Examples:
     arrays = {"names": np.array(["a", "b"]), "counts": np.array([3, 4]), "held_out": np.float64(0.5), "base": np.array("cct")}
     arrays |= {"mean": np.zeros(6), "deviation": np.ones(6), "weights": np.ones((2, 6)), "bias": np.zeros(2)}
-    arrays |= {"centres": np.zeros((2, 6)), "reach": np.float64(1.5), "typical": np.float64(1.0)}
+    arrays |= {"taught": np.zeros((7, 6), np.float16), "reach": np.float64(1.5), "typical": np.float64(1.0)}
     return [("classes.npz", npz.to_bytes(arrays))]
 
 

@@ -18,6 +18,7 @@ from core.market.features import (
     TRANSFORM_KINDS,
     Constants,
     TransformKind,
+    about_the_mid,
     directed_inputs,
     fit_constants,
     input_names,
@@ -28,7 +29,7 @@ from core.models import tlob
 from tests.core.market.helpers import EXCERPTS, random_book, read_rows
 
 WINDOW = 24
-FREE: tuple[TransformKind, ...] = ("flow", "relative")
+FREE: tuple[TransformKind, ...] = ("flow", "drift", "relative")
 """Transforms that know no absolute price or size."""
 BOOK = random_book(200, 11)
 CONSTANTS = fit_constants(BOOK.levels, WINDOW)
@@ -47,13 +48,21 @@ def by_hand(window: NDArray[np.float64], kind: str, c: Constants) -> NDArray[np.
     out = np.empty((steps, 40))
     for t in range(steps):
         for column, name in enumerate(FEATURES):
-            value = window[t][column]
+            value, level = window[t][column], int(name[5:])
             if kind == "raw":
                 out[t, column] = (value - c.mean[column]) / c.std[column]
             elif "_V" in name:
                 out[t, column] = (math.log(value) - median) / c.size_scale
-            else:
+            elif kind == "relative":
                 out[t, column] = (value / mid[-1] - 1) * 1e4 / c.price_scale_bps if value != mid[-1] else 0.0
+            elif 3 <= level <= 6:
+                mids = mid[max(0, t - 9) : t + 1]
+                drift, threshold = (mid[t] - sum(mids) / len(mids)) / mid[-1], c.thresholds[level - 3]
+                out[t, column] = sum(math.tanh((drift + side * threshold) / (0.1 * threshold)) for side in (-1, 1)) / 2
+            else:
+                recent = window[-10:] if level == 2 else window[max(0, t - 9) : t + 1]
+                base = sum(row[column] for row in recent) / len(recent) if level <= 2 else mid[t]
+                out[t, column] = math.asinh((value - base) / mid[-1] * 1e4 / c.price_scale_bps)
     return out
 
 
@@ -91,6 +100,16 @@ def flow_by_hand(window: NDArray[np.float64], c: Constants) -> NDArray[np.float6
         for name, threshold in zip(DRIFT_COLUMNS, c.thresholds, strict=True):
             out[t, names.index(name)] = sum(math.tanh((drift + side * threshold) / (0.1 * threshold)) for side in (-1, 1)) / 2
     return out
+
+
+@pytest.mark.parametrize("kind", TRANSFORM_KINDS)
+def test_columns_about_the_mid_do_not_see_the_price_in_their_place(kind: TransformKind) -> None:
+    window = windows_of(BOOK.levels, [90], WINDOW)
+    for column in range(4, 40, 2):  # beyond the best, which make the mid
+        other = window.copy()
+        other[..., column] *= 1.001
+        blind = np.array_equal(transform(other, kind, CONSTANTS)[..., column], transform(window, kind, CONSTANTS)[..., column])
+        assert blind == (column in about_the_mid(kind)), column
 
 
 @pytest.mark.parametrize("kind", TRANSFORM_KINDS)
