@@ -540,6 +540,7 @@ def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -
         f"""() => {{
         const one = {TERMINAL};
         const status = one.store.status;
+        one.socket.onmessage = null;  // the stream would say its own state again
         const locked = {{ since: Date.UTC(2024, 0, 1, 14, 2, 3), short: "locked", text: "locked since {{time}}" }};
         const at = (minute) => Date.UTC(2024, 0, 1, 12, minute);
         const day = {{ until: at(6), runs: [[at(0), "live"], [at(2), "lagging"], [at(3), "halted"], [at(5), "asked"]] }};
