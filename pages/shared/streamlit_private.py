@@ -87,6 +87,12 @@ def held_uploads() -> dict[str, int]:
     return {tab: sum(len(one.data) for one in list(files.values())) for tab, files in list(storage.items())}
 
 
+def forget_upload(file_id: str) -> None:
+    """Remove one of this tab's uploads, as the browser does where a widget takes another file in its place."""
+    if Runtime.exists():
+        Runtime.instance().uploaded_file_mgr.remove_file(tab(), file_id)  # type: ignore[attr-defined]
+
+
 def run_again(tab: str) -> None:
     """Run a tab's page again, the one it is on, as after a change of a widget: no documented call does it from outside a run."""
     info = Runtime.instance()._session_mgr.get_active_session_info(tab) if Runtime.exists() else None

@@ -68,6 +68,8 @@ def upload_button(
     def take() -> None:
         file = state[widget]
         if file is not None and file.size <= max_upload_size * MIB:
+            if last in state:  # its widget is gone: Streamlit would keep and count the file until the tab is closed
+                streamlit_private.forget_upload(state[last].file_id)
             state[last] = file
             state[chosen] += 1
             if on_change is not None:

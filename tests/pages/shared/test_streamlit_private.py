@@ -15,6 +15,7 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.state import SafeSessionState, SessionState
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import streamlit_private
@@ -103,6 +104,10 @@ def test_sessions_uploads_and_connections_are_where_they_are_looked_for(monkeypa
 
     assert streamlit_private.expire_closed_tabs() is False, f"{BROKEN} MemorySessionStorage._cache"
     assert streamlit_private.held_uploads() == {}, f"{BROKEN} MemoryUploadedFileManager.file_storage"
+    uploads.add_file("nobody", UploadedFileRec(file_id="film", name="film.mp4", type="video/mp4", data=b"123"))
+    assert streamlit_private.held_uploads() == {"nobody": 3}
+    streamlit_private.forget_upload("film")
+    assert streamlit_private.held_uploads() == {"nobody": 0}, f"{BROKEN} MemoryUploadedFileManager.remove_file"
     assert streamlit_private.came_by("tab") == ({"host": "desk.example"}, "10.0.0.7") and streamlit_private.came_by("x") is None
     streamlit_private.run_again("tab")
     streamlit_private.run_again("another")

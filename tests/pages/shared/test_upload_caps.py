@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.service.limits import Limit
 from core.service.uploads import UploadCaps
-from pages.shared import upload_caps
+from pages.shared import streamlit_private, upload_caps
 from pages.shared.upload_caps import UploadCheck
 from tests.test_docs import ROOT
 
@@ -97,3 +97,27 @@ def two_pages() -> None:
 def test_everything_else_passes(check: UploadCheck) -> None:
     assert answer(check, method="DELETE", length="1000")[0] == 204
     assert answer(check, path="/healthz", length=None)[0] == 204
+
+
+def test_a_button_that_takes_another_file_gives_the_one_before_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file has a widget of its own, so Streamlit would hold and count every file until the tab is closed."""
+    forgotten: list[str] = []
+    monkeypatch.setattr(streamlit_private, "forget_upload", forgotten.append)
+
+    def page() -> None:
+        import streamlit as st
+
+        from pages.shared import upload_caps
+
+        file = upload_caps.upload_button("A film", key="film", max_upload_size=1)
+        st.text(file and f"{file.file_id} {file.getvalue().decode()}")
+
+    app = AppTest.from_function(page).run()
+    ids = []
+    for data in (b"one", b"two", b"three"):
+        app.file_uploader[0].set_value(("film.mp4", data, "video/mp4")).run()
+        assert not app.exception
+        name, held = app.text[0].value.split()
+        assert held == data.decode()
+        ids.append(name)
+    assert len(set(ids)) == 3 and forgotten == ids[:2]
