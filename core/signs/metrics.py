@@ -133,7 +133,7 @@ def word_errors(references: Sequence[Sentence], hypotheses: Sequence[Sentence]) 
     Raises:
         ValueError: where the two lists differ in length or are empty, or a gloss is empty or holds white space.
     """
-    _lines(references, hypotheses), _lines(hypotheses, references)
+    _check_words(references, hypotheses)
     alignments = tuple(_alignment(*pair) for pair in zip(references, hypotheses, strict=True))
     counts = Counter(step.operation for steps in alignments for step in steps)
     return WordErrors(
@@ -167,7 +167,8 @@ def bleu(references: Sequence[Sentence], hypotheses: Sequence[Sentence], *, orde
     if not 1 <= order <= MAX_ORDER:
         raise ValueError(f"BLEU counts n-grams of up to 1 to {MAX_ORDER} words, not {order}")
     library = BLEU(tokenize="none", smooth_method="none", max_ngram_order=order, force=True)
-    score = library.corpus_score(_lines(hypotheses, references), [_lines(references, hypotheses)])
+    _check_words(hypotheses, references)
+    score = library.corpus_score([*map(" ".join, hypotheses)], [[*map(" ".join, references)]])
     return BleuScore(
         score=min(1.0, score.score / 100),  # e to the mean of logarithms may end a rounding above
         matches=tuple(score.counts),
@@ -241,14 +242,17 @@ def _windows(sentence: Sentence, order: int) -> list[tuple[str, ...]]:
     return [tuple(sentence[i : i + order]) for i in range(len(sentence) - order + 1)]
 
 
-def _lines(sentences: Sequence[Sentence], others: Sequence[Sentence]) -> list[str]:
-    """One line a sentence, as the libraries take them."""
+def _check_words(sentences: Sequence[Sentence], others: Sequence[Sentence]) -> None:
+    """Refuses what cannot be compared: other numbers of sentences, and glosses of several words.
+
+    Raises:
+        ValueError: for these.
+    """
     if not sentences or len(sentences) != len(others):
         raise ValueError(f"scores compare as many sentences with as many: there are {len(sentences)} and {len(others)}")
-    broken = [word for sentence in sentences for word in sentence if word.split() != [word]]
+    broken = [word for sentence in (*sentences, *others) for word in sentence if word.split() != [word]]
     if broken:
         raise ValueError(f"a gloss is one word without white space: {broken[0]!r} is not")
-    return [" ".join(sentence) for sentence in sentences]
 
 
 @dataclass(frozen=True, kw_only=True)

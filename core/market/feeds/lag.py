@@ -17,10 +17,11 @@ LAG_BOOKS: Final = 20
 
 
 class LagMeter:
-    """Measures it book by book.
+    """Measures the lag book by book.
 
     Attributes:
-        ms: the median; negative where the venue's time is ahead. state: where it is worth a word.
+        ms: the median; negative where the venue's time is ahead.
+        state: of lagging; None where the lag is small.
     """
 
     def __init__(self) -> None:
@@ -30,15 +31,15 @@ class LagMeter:
 
     @property
     def known(self) -> bool:
-        """Tells whether a book told it."""
+        """Tells whether the lag was measured."""
         return bool(self._lags_ms)
 
     def begin_anew(self) -> None:
-        """A connection is over: the first book of the next one may have stood for long, and tells nothing."""
+        """Begin after a lost connection: the first book of the next one may have stood for long, and is not measured."""
         self._exchange_ms = 0
 
     def take(self, book: OrderBookSnapshot) -> None:
-        """The next book; one that is only confirmed again keeps its venue's time, and tells nothing either."""
+        """Measure the next book; one that is only confirmed again keeps its venue's time, and is left out."""
         before, self._exchange_ms = self._exchange_ms, book.exchange_ms
         if before not in (0, book.exchange_ms):
             self._lags_ms.append(book.received_ns / 1e6 - book.exchange_ms)
@@ -47,7 +48,7 @@ class LagMeter:
             self.ms, self.state = ms, next(iter(lag_situation(ms, since_ms)), None)
 
     def sentence(self) -> str:
-        """The lag in a sentence, where it is worth a word; else ""."""
+        """Sentence about the lag; "" where it is small."""
         if self.state is None:
             return ""
         late = N_("{state}: the venue's books come late by their own time, or one of the two clocks is wrong")
