@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from core.market.answers.naive import RunningVwap
 from core.market.answers.one_answer import AnswerScore, Shown
-from core.market.answers.predictions import predictions_table
 from core.market.answers.recalibration import AdaptiveHead
 from core.market.answers.scoreboard import (
     DAY,
@@ -491,12 +490,6 @@ class MarketSession:
         """One head's recalibration as it stands."""
         with self._lock:
             return self._board.adaptive(head)
-
-    def export(self) -> pd.DataFrame:
-        """All confirmed predictions that are kept; see `predictions_table` for the columns."""
-        with self._lock:
-            rows = self._board.log.tail()
-        return predictions_table(self.predictor.heads, rows)  # half a second of a day's, for which no step waits
 
     def freeze(self) -> FrozenWindow | None:
         """A copy of the newest whole window of confirmed rows; None where there is none since the last gap."""

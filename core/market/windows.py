@@ -1,6 +1,7 @@
-"""Windows of the book that are kept: frozen from a feed, cut from a recording, saved to a file and read again.
+"""Windows of the book that are kept: frozen from a feed, or cut from a recording.
 
-The newest few hundred frozen windows stay in memory as long as the process runs; an .npz file keeps one for good.
+The newest few hundred frozen windows stay in memory as long as the process runs; an .npz file has one with what was
+computed from it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from core.store import BoundedStore, Limit
 
 KEPT = Limit(total=256, address=128, visitor=64)
 MAX_BYTES = 64 * 2**20
-"""Unpacked size above which a file is refused; a window with all its maps takes half a megabyte."""
+"""Of all windows together; one takes 43 kilobytes."""
 
 
 class WindowError(Refusal, ValueError):
@@ -169,25 +170,3 @@ def to_npz(window: FrozenWindow, extra: Mapping[str, NDArray[Any]] | None = None
     """A window as the bytes of an .npz file, with any extra arrays (maps, attributions) beside it."""
     text = {"market": np.array(window.market), "predictor": np.array(window.predictor)}
     return npz.to_bytes({"timestamps": window.timestamps, "levels": window.levels, **text, **(extra or {})})
-
-
-def from_npz(data: bytes) -> FrozenWindow:
-    """The window of a file that `to_npz` made; other arrays in it are left alone. Nothing is unpickled.
-
-    Raises:
-        WindowError: where the bytes are no such file.
-    """
-    try:
-        loaded = npz.from_bytes(data, ("timestamps", "levels", "market", "predictor"), max_bytes=MAX_BYTES)
-        return FrozenWindow(
-            timestamps=loaded["timestamps"],
-            levels=loaded["levels"],
-            market=str(loaded["market"]),
-            predictor=str(loaded["predictor"]),
-        )
-    except WindowError:
-        raise
-    except npz.NpzError as error:
-        raise WindowError("the file is not a saved window: {reason}", reason=error) from error
-    except (ValueError, TypeError, OverflowError) as error:  # arrays of other types
-        raise WindowError("the file is not a saved window: choose an .npz file that this page has written") from error

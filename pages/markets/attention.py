@@ -142,7 +142,7 @@ def draw(source: WindowSource) -> None:
 
 
 def downloads(window: FrozenWindow, answered: WindowAnswer, source: WindowSource, explained: Explained) -> None:
-    """The window as a file that this page opens again, and a link to it."""
+    """The window with every number that was computed from it, as a file, and a link to it."""
 
     def arrays() -> bytes:
         try:
@@ -161,7 +161,7 @@ def downloads(window: FrozenWindow, answered: WindowAnswer, source: WindowSource
         )
         if source.kind == "live" and st.button(_("Freeze this window"), icon=":material/ac_unit:", key="attention_freeze"):
             attention_window.show_frozen(window)
-        note = _("Whoever has this link can open a frozen window while the app runs; the .npz file keeps it for good.")
+        note = _("Whoever has this link can open a frozen window while the app runs; the .npz file keeps its numbers.")
         controls.link_to_view(note if source.kind == "frozen" else "")
 
 

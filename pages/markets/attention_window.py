@@ -1,4 +1,4 @@
-"""Picks the window to look at: a second of a recording, the newest of a running feed, a frozen or a saved one."""
+"""Picks the window to look at: a second of a recording, the newest of a running feed, or a frozen one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from core.market.session import MarketSession
 from core.market.store import index
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
-from core.market.windows import STORE, FrozenWindow, RecordedWindows, WindowError, from_npz
+from core.market.windows import STORE, FrozenWindow, RecordedWindows, WindowError
 from pages.markets import cached_results, recorded_choice
-from pages.shared import controls, permissions, streamlit_private, upload_caps, url_state
+from pages.shared import controls, permissions, streamlit_private, url_state
 from pages.shared.kept_results import kept
 from pages.shared.language import _, duration, number
 
@@ -53,12 +53,12 @@ def pick_source() -> WindowSource | None:
     _freeze_if_asked()
     if "frozen" in st.query_params and "window" not in st.query_params:
         st.query_params["window"] = "frozen"  # a link that names no more than the window
-    kinds = {"recording": _("Recording"), "live": _("Running feed"), "frozen": _("Frozen"), "file": _("Saved")}
+    kinds = {"recording": _("Recording"), "live": _("Running feed"), "frozen": _("Frozen")}
     with st.popover(_("Window and model"), icon=":material/tune:"):
         kind = url_state.choice(st.segmented_control, _("Window from"), kinds, key="window", required=True)
         if kind != "frozen":
             url_state.remember("frozen", None)
-        picked = {"recording": _pick_recording, "live": _pick_feed, "frozen": _pick_frozen, "file": _pick_file}[kind]()
+        picked = {"recording": _pick_recording, "live": _pick_feed, "frozen": _pick_frozen}[kind]()
         model = _pick_model(picked[1] if picked else "")
     if kind != "recording":
         st.session_state[PLAYING] = False
@@ -115,7 +115,7 @@ def _pick_frozen() -> tuple[str, str] | None:
         words = _("The frozen window {id} is gone: they last as long as the app runs, of each visitor the newest {count}.")
         controls.notice("stale", words.format(id=asked, count=number(STORE.limit.visitor or STORE.limit.total)))
     if not kept:
-        controls.notice("empty", _("Nothing is frozen yet: freeze a window on the live page, or open a saved one."))
+        controls.notice("empty", _("Nothing is frozen yet: freeze a window on the live page."))
         return None
     if asked in kept and asked != state.get("attention:asked"):
         state["attention:frozen"] = asked
@@ -125,22 +125,6 @@ def _pick_frozen() -> tuple[str, str] | None:
     url_state.remember("frozen", name)
     state["attention:asked"] = name
     return name, kept[name].predictor
-
-
-def _pick_file() -> tuple[str, str] | None:
-    """An upload, which becomes a frozen window with a link."""
-    uploaded = upload_caps.file_uploader(
-        _("A window saved here before (.npz)"), type="npz", key="attention:file", max_upload_size=8
-    )
-    if uploaded is None:
-        return None
-    try:
-        window = from_npz(uploaded.getvalue())
-    except WindowError as error:
-        controls.error_box(str(error), remedy=_("Choose a file that this page has written."))
-        return None
-    show_frozen(window)
-    return None
 
 
 def show_frozen(window: FrozenWindow) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -109,28 +108,20 @@ def _screen(session: MarketSession, source: MarketSource, choices: ViewChoices, 
 
 
 def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None:
-    """Freeze the window, download the predictions, record.
+    """Freeze the window, record.
 
     Args:
         begin: makes a session of the same feed.
     """
-    with st.container(horizontal=True, vertical_alignment="center"):
-        # A link, which the browser follows by itself: after `st.switch_page` a tick of this page's fragments, still under way,
-        # would be run last and leave the other page blank.
-        st.page_link(
-            "pages/markets/attention.py",
-            label=_("Freeze this window"),
-            icon=":material/ac_unit:",
-            help=_("Opens it on the attention page."),
-            query_params={"freeze": session.feed.key},
-        )
-        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        controls.download_table(
-            _("Predictions"),
-            session.export,
-            key="predictions",
-            filename=f"tlob-{stamp}",
-        )
+    # A link, which the browser follows by itself: after `st.switch_page` a tick of this page's fragments, still under way, would
+    # be run last and leave the other page blank.
+    st.page_link(
+        "pages/markets/attention.py",
+        label=_("Freeze this window"),
+        icon=":material/ac_unit:",
+        help=_("Opens it on the attention page."),
+        query_params={"freeze": session.feed.key},
+    )
     record_switch.draw_record_switch(session, begin)
 
 

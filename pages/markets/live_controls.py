@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-import pandas as pd
 import streamlit as st
 
 from core.market.book import STEP_MS
@@ -88,7 +86,7 @@ def _pick_live() -> MarketSource | None:
             help=_("Spot like BTC/USDT, perpetual like BTC/USDT:USDT. Type to search."),
         )
     url_state.remember("sym", symbol)
-    _say_checks(exchange, entries)
+    _say_check(exchange, next((one.socket for one in entries if one.id == exchange), False))
     if problem:
         st.caption(_("{problem} Only well-known symbols are listed; any other can be typed.").format(problem=translate(problem)))
     if not symbol:
@@ -97,34 +95,24 @@ def _pick_live() -> MarketSource | None:
     return MarketSource(kind="live", name=f"{exchange}/{symbol}")
 
 
-def _say_checks(exchange: str, entries: Sequence[catalogue.ExchangeEntry]) -> None:
-    """Says how a lost update of this exchange would be noticed, and the same of all others in a table."""
-    ways = {
-        Way.NUMBERS: (_("Update numbers"), _("Noticed with the next message; rows since then do not count.")),
-        Way.CHECKSUM: (_("Checksums"), _("Noticed with the next message; rows since then do not count.")),
-        Way.WHOLE: (_("Whole books"), _("Nothing: the next message holds the whole book.")),
+def _say_check(exchange: str, streams: bool) -> None:
+    """Says how a lost update of this exchange would be noticed (docs/faults.md has all of them)."""
+    soon = _("Noticed with the next message; rows since then do not count.")
+    way, lost = {
+        Way.NUMBERS: (_("update numbers"), soon),
+        Way.CHECKSUM: (_("checksums"), soon),
+        Way.WHOLE: (_("whole books"), _("Nothing: the next message holds the whole book.")),
         Way.COMPARED: (
-            _("Comparison"),
+            _("comparison"),
             _("Noticed within seconds by the book on request, unless a later update of that level comes first."),
         ),
         Way.UNCHECKED: (
-            _("Not checked"),
+            _("not checked"),
             _("Nothing would notice it: its rows stay provisional, and are neither recorded nor scored."),
         ),
-        Way.ASKED: (_("No stream"), _("Nothing can be lost: each book is asked for.")),
-    }
-    tried = {"captured": _("messages it really sent"), "made": _("a made-up market"), "": "–"}
-    rows = []
-    for one in entries:
-        check = venue_check(one.id, streams=one.socket)
-        way, lost = ways[check.way]
-        by = {"ccxt": "ccxt", "app": _("this app"), "": "–"}[check.by]
-        rows.append({_("Exchange"): one.name, _("Checked by"): way, _("Done by"): by, _("Tried with"): tried[check.tried]})
-        rows[-1][_("A lost update")] = lost
-        if one.id == exchange:
-            st.caption(_("How its stream is checked: {way}. A lost update: {lost}").format(way=way.lower(), lost=lost))
-    if (box := controls.opened(_("How each exchange is checked"), key="checks")) is not None:
-        box.dataframe(pd.DataFrame(sorted(rows, key=lambda row: row[_("Tried with")] == "–")), hide_index=True, height=320)
+        Way.ASKED: (_("no stream"), _("Nothing can be lost: each book is asked for.")),
+    }[venue_check(exchange, streams=streams).way]
+    st.caption(_("How its stream is checked: {way}. A lost update: {lost}").format(way=way, lost=lost))
 
 
 def _symbols(exchange: str) -> tuple[list[str], str]:

@@ -1,5 +1,5 @@
 """Kinds of files that readers bring of their own, as `tests/core/damaged_files.py` damages them: others' books,
-saved windows and classes, films of other codecs, key points, checkpoints, the files of a recorded hour.
+saved classes, films of other codecs, key points, checkpoints, the files of a recorded hour.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from core.market.predictor import load_predictor
 from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
-from core.market.windows import FrozenWindow, WindowError, from_npz, to_npz
 from core.signs.tracks import POOLED, features, fit_scales, normalised, read_sentences
 from core.signs.video import VideoError, read_video
 from core.vision.own_classes import OwnClassesError, read_own_classes
@@ -56,13 +55,6 @@ def _convert(path: Path) -> None:
     found = conversion.inspect(others)
     conversion.convert(others, path.parent / "out" / "made.parquet", market=found.market or "m")
     read_rows(path.parent / "out" / "made.parquet")
-
-
-@cache
-def _window() -> Examples:
-    rows = read_rows(sorted(BOOKS.glob("*.parquet"))[0])[:16]
-    window = FrozenWindow(timestamps=rows.timestamps, levels=rows.levels, market="BTC/USDT", predictor="tlob")
-    return [("window.npz", to_npz(window))]
 
 
 @cache
@@ -154,7 +146,6 @@ UPLOADS: Final[dict[str, Kind]] = {
     "books of others": Kind(
         lambda: [(name, dict(written)[name]) for name, written in _foreign().items()], _convert, (FormatError, BookError)
     ),
-    "saved window": Kind(_window, lambda path: from_npz(path.read_bytes()), (WindowError,)),
     "own classes": Kind(_classes, lambda path: read_own_classes(path.read_bytes()), (OwnClassesError,)),
     "other films": Kind(_films, lambda path: read_video(path.read_bytes(), size=48, fps=12), (VideoError,)),
     "key points": Kind(files("tests/fixtures/signs/boston104/*"), _tracks, (ValueError,)),

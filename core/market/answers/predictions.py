@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from core.market.calibration import RuleKind
 from core.market.grid import segments
 from core.market.labels import UNKNOWN, Head, all_moves, classify, moves_after
 from core.market.predictor import MarketCard, Predictor, windows_of
-from core.models.tlob import CLASSES
 
 BATCH = 512
 
@@ -125,27 +124,6 @@ def predict_rows(
         stalled=rows.stalled[ends],
         apart=apart[ends],
     )
-
-
-def predictions_table(heads: Sequence[Head], rows: Mapping[str, NDArray[Any]] | NDArray[np.void]) -> pd.DataFrame:
-    """Predictions as a table, one row per step.
-
-    Columns: timestamp, mid, and for each head the three probabilities, the call, momentum's call and what happened (empty until
-    it is known).
-
-    Args:
-        rows: timestamp and mid (n,), probabilities (n, heads, 3), and calls, momentum and truth (n, heads), classes; UNKNOWN is
-            left empty.
-    """
-    table: dict[str, NDArray[Any]] = {"timestamp": rows["timestamp"], "mid": rows["mid"]}
-    names = np.array([*CLASSES, ""], dtype=object)  # UNKNOWN is -1: the last
-    for index, (kind, horizon) in enumerate(heads):
-        head = f"{kind}_{horizon}"
-        for k, name in enumerate(CLASSES):
-            table[f"{head}_p_{name.lower()}"] = rows["probabilities"][:, index, k]
-        for column, classes in (("call", "calls"), ("momentum", "momentum"), ("truth", "truth")):
-            table[f"{head}_{column}"] = names[rows[classes][:, index]]
-    return pd.DataFrame(table)
 
 
 @dataclass(frozen=True, kw_only=True)

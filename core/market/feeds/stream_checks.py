@@ -220,44 +220,43 @@ class VenueCheck:
     """The check of a venue's stream.
 
     Attributes:
-        by: who checks; "" for nobody. tried: with what: messages that the venue really sent, or a market made up in its protocol.
+        tried: with what: messages that the venue really sent, or a market made up in its protocol.
         spot, contract: the checks of a connection.
     """
 
     way: Way
-    by: Literal["ccxt", "app", ""]
     tried: Literal["captured", "made", ""] = ""
     spot: Callable[..., StreamCheck] = NothingToCheck
     contract: Callable[..., StreamCheck] | None = None  # as spot
 
 
 VENUES: Final[Mapping[str, VenueCheck]] = {
-    "binance": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
-    "binancecoinm": VenueCheck(Way.NUMBERS, "ccxt"),
-    "binanceus": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
-    "binanceusdm": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
-    "bitfinex": VenueCheck(Way.NUMBERS, "app", "captured", partial(BitfinexNumbers, bitfinex_numbers)),
-    "bitstamp": VenueCheck(Way.COMPARED, "app", "captured", StreamCheck),
-    "bybit": VenueCheck(Way.NUMBERS, "app", "made", partial(Numbers, bybit_numbers)),
-    "bybiteu": VenueCheck(Way.NUMBERS, "app", "", partial(Numbers, bybit_numbers)),
-    "bybitid": VenueCheck(Way.NUMBERS, "app", "", partial(Numbers, bybit_numbers)),
-    "coinbaseexchange": VenueCheck(Way.COMPARED, "app", "captured", StreamCheck),
-    "cryptocom": VenueCheck(Way.NUMBERS, "ccxt"),
-    "derive": VenueCheck(Way.UNCHECKED, "", "", StreamCheck),
-    "deribit": VenueCheck(Way.NUMBERS, "app", "captured", partial(Numbers, deribit_numbers)),
-    "gate": VenueCheck(Way.NUMBERS, "app", "", partial(Numbers, gate_numbers), NothingToCheck),
-    "gateeu": VenueCheck(Way.NUMBERS, "ccxt", "captured"),
-    "gemini": VenueCheck(Way.COMPARED, "app", "captured", StreamCheck),
-    "htx": VenueCheck(Way.NUMBERS, "ccxt", "", NothingToCheck, partial(Numbers, htx_numbers)),
-    "hyperliquid": VenueCheck(Way.WHOLE, "ccxt"),
-    "kraken": VenueCheck(Way.CHECKSUM, "app", "made", KrakenChecksum),
-    "krakenfutures": VenueCheck(Way.NUMBERS, "app", "captured", partial(Numbers, kraken_futures_numbers)),
-    "kucoin": VenueCheck(Way.WHOLE, "ccxt", "captured"),
-    "kucoinfutures": VenueCheck(Way.WHOLE, "ccxt"),
-    "myokx": VenueCheck(Way.NUMBERS, "ccxt", "", OkxChecksum),
-    "okx": VenueCheck(Way.NUMBERS, "ccxt", "captured", OkxChecksum),
-    "okxus": VenueCheck(Way.NUMBERS, "ccxt", "", OkxChecksum),
-    "upbit": VenueCheck(Way.WHOLE, "ccxt"),
+    "binance": VenueCheck(Way.NUMBERS, "captured"),
+    "binancecoinm": VenueCheck(Way.NUMBERS),
+    "binanceus": VenueCheck(Way.NUMBERS, "captured"),
+    "binanceusdm": VenueCheck(Way.NUMBERS, "captured"),
+    "bitfinex": VenueCheck(Way.NUMBERS, "captured", partial(BitfinexNumbers, bitfinex_numbers)),
+    "bitstamp": VenueCheck(Way.COMPARED, "captured", StreamCheck),
+    "bybit": VenueCheck(Way.NUMBERS, "made", partial(Numbers, bybit_numbers)),
+    "bybiteu": VenueCheck(Way.NUMBERS, "", partial(Numbers, bybit_numbers)),
+    "bybitid": VenueCheck(Way.NUMBERS, "", partial(Numbers, bybit_numbers)),
+    "coinbaseexchange": VenueCheck(Way.COMPARED, "captured", StreamCheck),
+    "cryptocom": VenueCheck(Way.NUMBERS),
+    "derive": VenueCheck(Way.UNCHECKED, "", StreamCheck),
+    "deribit": VenueCheck(Way.NUMBERS, "captured", partial(Numbers, deribit_numbers)),
+    "gate": VenueCheck(Way.NUMBERS, "", partial(Numbers, gate_numbers), NothingToCheck),
+    "gateeu": VenueCheck(Way.NUMBERS, "captured"),
+    "gemini": VenueCheck(Way.COMPARED, "captured", StreamCheck),
+    "htx": VenueCheck(Way.NUMBERS, "", NothingToCheck, partial(Numbers, htx_numbers)),
+    "hyperliquid": VenueCheck(Way.WHOLE),
+    "kraken": VenueCheck(Way.CHECKSUM, "made", KrakenChecksum),
+    "krakenfutures": VenueCheck(Way.NUMBERS, "captured", partial(Numbers, kraken_futures_numbers)),
+    "kucoin": VenueCheck(Way.WHOLE, "captured"),
+    "kucoinfutures": VenueCheck(Way.WHOLE),
+    "myokx": VenueCheck(Way.NUMBERS, "", OkxChecksum),
+    "okx": VenueCheck(Way.NUMBERS, "captured", OkxChecksum),
+    "okxus": VenueCheck(Way.NUMBERS, "", OkxChecksum),
+    "upbit": VenueCheck(Way.WHOLE),
 }
 
 

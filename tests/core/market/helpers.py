@@ -19,6 +19,7 @@ from core.market.feeds.protocol import Trade
 from core.market.feeds.trades import TradeColumns
 from core.market.labels import Head, fit_alpha, future_move
 from core.market.predictor import Predictor
+from core.market.session import MarketSession
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 
 LOB = Path(__file__).parents[2] / "fixtures" / "lob"
@@ -160,3 +161,9 @@ def naive_class(move: float, alpha: float) -> int:
     if np.isnan(move):
         return -1
     return 2 if move > alpha else 0 if move < -alpha else 1
+
+
+def confirmed(session: MarketSession) -> NDArray[np.void]:
+    """The confirmed predictions that a session keeps, a record each (`core.market.answers.scoreboard.PredictionLog`)."""
+    with session._lock:
+        return session._board.log.tail()

@@ -15,7 +15,7 @@ from core.market.feeds.protocol import BookLost, Confirmation, FeedState, Status
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
-from tests.core.market.helpers import real_rows
+from tests.core.market.helpers import confirmed, real_rows
 
 ROWS = real_rows(4)
 LIVE = StatusChange(state=FeedState.LIVE)
@@ -48,14 +48,14 @@ def test_a_row_that_nothing_has_confirmed_is_shown_and_predicted_on_but_not_scor
     view = session.view()
     assert view.provisional == len(view.timestamps)
     assert len(view.predictions) == len(view.timestamps) - predictor.window + 1
-    assert len(session.export()) == 0
+    assert len(confirmed(session)) == 0
     assert session.scores(0).resolved == 0
     assert session.freeze() is None
     feed.send(book(1))
-    wait_until(lambda: len(session.export()) > 0)
+    wait_until(lambda: len(confirmed(session)) > 0)
     later = session.view()
     assert later.provisional <= 2
-    assert len(session.export()) == len(later.predictions) - later.provisional
+    assert len(confirmed(session)) == len(later.predictions) - later.provisional
     assert later.predictions["timestamp"][: len(view.predictions)].tolist() == view.predictions["timestamp"].tolist()
     assert np.array_equal(later.predictions["probabilities"][: len(view.predictions)], view.predictions["probabilities"])
     assert session.scores(0).resolved > 0
@@ -65,14 +65,14 @@ def test_a_row_that_nothing_has_confirmed_is_shown_and_predicted_on_but_not_scor
 def test_a_tail_that_is_never_confirmed_becomes_a_gap(predictor: Predictor, loop: BackgroundLoop) -> None:
     session, feed = watching(predictor, loop, book(0, ago_s=9.0), book(1, ago_s=1.0))
     wait_until(lambda: session.view().provisional >= 3)
-    confirmed = session.export()["timestamp"].tolist()
-    assert confirmed
+    before = confirmed(session)["timestamp"].tolist()
+    assert before
     feed.send(StatusChange(state=FeedState.RECONNECTING, gap=True))
     wait_until(lambda: session.view().warm == 0)
     view = session.view()
     assert view.provisional == 0
-    assert view.predictions["timestamp"].tolist() == confirmed == session.export()["timestamp"].tolist()
-    assert view.timestamps[-1] == confirmed[-1]
+    assert view.predictions["timestamp"].tolist() == before == confirmed(session)["timestamp"].tolist()
+    assert view.timestamps[-1] == before[-1]
     feed.send(LIVE, book(2), *[book(3)])
     wait_until(lambda: session.view().provisional >= 1)
     assert session.view().warm < predictor.window  # the warm-up starts anew
@@ -81,12 +81,12 @@ def test_a_tail_that_is_never_confirmed_becomes_a_gap(predictor: Predictor, loop
 def test_books_that_may_follow_a_lost_one_are_confirmed_by_the_venue_alone(predictor: Predictor, loop: BackgroundLoop) -> None:
     session, feed = watching(predictor, loop, book(0, ago_s=9.0, confirms=False), book(1, ago_s=1.0, confirms=False))
     wait_until(lambda: len(session.view().predictions) >= 10)
-    assert len(session.export()) == 0
+    assert len(confirmed(session)) == 0
     until_ns = time.time_ns() - 2 * SECOND_NS
     feed.send(Confirmation(until_ns=until_ns))
-    wait_until(lambda: len(session.export()) > 0 and session.view().provisional >= 8)
+    wait_until(lambda: len(confirmed(session)) > 0 and session.view().provisional >= 8)
     assert session.view().provisional <= rows_since(until_ns)
-    assert session.export()["timestamp"].max() < time.time() * 1e3 - 1_900
+    assert confirmed(session)["timestamp"].max() < time.time() * 1e3 - 1_900
 
 
 def test_while_a_book_cannot_be_used_there_are_no_rows(predictor: Predictor, loop: BackgroundLoop) -> None:
@@ -137,8 +137,8 @@ def test_setting_the_clock_neither_wipes_nor_invents_rows(
         return replace(book(number), received_ns=clock.now_ns())
 
     session, feed = watching(predictor, loop, book(0, ago_s=9.0), book(1))
-    wait_until(lambda: len(session.export()) > 5 and session.scores(0).resolved > 0)
-    before, resolved = session.export()["timestamp"].tolist(), session.scores(0).resolved
+    wait_until(lambda: len(confirmed(session)) > 5 and session.scores(0).resolved > 0)
+    before, resolved = confirmed(session)["timestamp"].tolist(), session.scores(0).resolved
     set_ns = REAL_NS()
     monkeypatch.setattr(time, "time_ns", lambda: REAL_NS() + hours * 3_600 * SECOND_NS)
     steps = session.step
@@ -147,7 +147,7 @@ def test_setting_the_clock_neither_wipes_nor_invents_rows(
         time.sleep(0.3)
     wait_until(lambda: session.step >= steps + 3)
     timestamps = session.view().timestamps
-    assert session.export()["timestamp"].tolist()[: len(before)] == before
+    assert confirmed(session)["timestamp"].tolist()[: len(before)] == before
     assert session.scores(0).resolved >= resolved
     assert (np.diff(timestamps) > 0).all()
     jumped = timestamps[timestamps > before[-1] + 1_800_000]

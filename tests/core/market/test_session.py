@@ -21,7 +21,7 @@ from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, STALE_MS, MarketSession
 from core.market.session_view import Status
 from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying, wait_until
-from tests.core.market.helpers import HEADS, frame_from_rows, random_book, real_rows, with_hole, with_stall
+from tests.core.market.helpers import HEADS, confirmed, frame_from_rows, random_book, real_rows, with_hole, with_stall
 
 ROWS = real_rows(4)
 FLOAT32 = 1e-5
@@ -40,7 +40,7 @@ def expected_predictions(predictor: Predictor, rows: BookRows, ends: list[int]) 
     return predictor.predict(windows_of(rows.levels, ends, predictor.window), predictor.markets["pooled"]).probabilities
 
 
-def test_a_table_of_all_predictions_is_made_while_steps_go_on(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_a_heads_predictions_is_made_while_steps_go_on(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a day it takes half a second, for which neither a step nor another viewer waits."""
     session, make, free = finished(predictor, replaying(ROWS[:150])), pd.DataFrame, list[bool]()
 
@@ -51,7 +51,7 @@ def test_a_table_of_all_predictions_is_made_while_steps_go_on(predictor: Predict
         return make(*given)
 
     monkeypatch.setattr(pd, "DataFrame", looked_at)
-    assert len(session.export()) == 150 - predictor.window + 1 and free == [True]
+    assert len(session.table(0).rows) == 150 - predictor.window + 1 and free and all(free)
 
 
 # -- rows and predictions -------------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def test_scores_are_those_of_the_evaluation_of_the_same_rows(predictor: Predicto
         found = session.scores(head)
         for rule, one in expected.scores.items():
             assert found.session[rule].confusion.tolist() == one.confusion.tolist()
-    assert len(session.export()) == 400 - 2 * (predictor.window - 1)
+    assert len(confirmed(session)) == 400 - 2 * (predictor.window - 1)
 
 
 def test_a_recording_played_through_scores_as_its_file_does(predictor: Predictor, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_old_rows_are_let_go_and_the_rest_stays_whole(predictor: Predictor, monk
     assert np.array_equal(view.timestamps, rows.timestamps[-40:])
     assert np.array_equal(view.levels, rows.levels[-40:])
     assert view.predictions["timestamp"].tolist() == rows.timestamps[-40:].tolist()
-    assert len(session.export()) == 300 - predictor.window + 1  # the log reaches further back
+    assert len(confirmed(session)) == 300 - predictor.window + 1  # the log reaches further back
 
 
 # -- warm-up and gaps -----------------------------------------------------------------------------------------------------
@@ -399,10 +399,10 @@ def test_stopping_leaves_nothing_writing(predictor: Predictor, loop: BackgroundL
     future.cancel()
     wait_until(lambda: feed.closed == 1)
     loop.stop()
-    steps, board = session.step, session.export()
+    steps, board = session.step, confirmed(session)
     time.sleep(0.2)
     assert session.step == steps
-    assert len(session.export()) == len(board)
+    assert len(confirmed(session)) == len(board)
 
 
 def test_freezing_takes_the_newest_whole_window(predictor: Predictor) -> None:

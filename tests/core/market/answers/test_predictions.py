@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from core.market.answers.predictions import RowPredictions, predict_rows, predictions_table
+from core.market.answers.predictions import RowPredictions, predict_rows
 from core.market.answers.scoreboard import Scoreboard
 from core.market.grid import segments
 from core.market.predictor import MarketCard, Predictor
@@ -48,7 +47,7 @@ def test_every_row_equals_the_loop(predictor: Predictor, entry: MarketCard, foun
     assert place == len(found) == 400 - 3 * (predictor.window - 1)
 
 
-def test_the_table_is_that_of_the_scoreboard(predictor: Predictor, entry: MarketCard, found: RowPredictions) -> None:
+def test_every_row_is_that_of_the_scoreboard(predictor: Predictor, entry: MarketCard, found: RowPredictions) -> None:
     board = Scoreboard(predictor.heads, entry.alphas)
     for stretch in segments(ROWS.timestamps):
         board.gap()
@@ -56,8 +55,10 @@ def test_the_table_is_that_of_the_scoreboard(predictor: Predictor, entry: Market
             whole = row - stretch.start + 1 >= predictor.window
             window = ROWS.levels[None, row - predictor.window + 1 : row + 1]
             board.step(int(ROWS.timestamps[row]), float(ROWS.mid[row]), predictor.predict(window, entry) if whole else None)
-    table = predictions_table(found.heads, {**vars(found), "timestamp": found.timestamps})
-    pd.testing.assert_frame_equal(table, predictions_table(board.heads, board.log.tail(board.log.count)), atol=1e-5)
+    log = board.log.tail(board.log.count)
+    assert log["timestamp"].tolist() == found.timestamps.tolist()
+    for name in ("mid", "probabilities", "calls", "momentum", "truth"):
+        np.testing.assert_allclose(log[name], getattr(found, name), atol=1e-5)
 
 
 def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketCard) -> None:
@@ -75,4 +76,4 @@ def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketC
 
 def test_rows_too_few_for_a_window_are_no_predictions(predictor: Predictor, entry: MarketCard) -> None:
     found = predict_rows(predictor, ROWS[: predictor.window - 1], entry)
-    assert len(found) == len(predictions_table(found.heads, {**vars(found), "timestamp": found.timestamps})) == 0
+    assert len(found) == 0

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from core import scores
 from core.market.answers.naive import NAIVE
 from core.market.answers.one_answer import RowAnswers
-from core.market.answers.predictions import evaluate, predict_rows, predictions_table
+from core.market.answers.predictions import evaluate, predict_rows
 from core.market.answers.recalibration import A_THIRD, Recalibrated
 from core.market.answers.scoreboard import ROLLING, VALUED, HeadScores, PredictionLog, Scoreboard, head_scores, head_table
 from core.market.book import BookRows
@@ -212,30 +210,6 @@ def test_reliability_equals_that_of_the_resolved_log(board: Scoreboard) -> None:
             for name, values in expected.items():
                 np.testing.assert_allclose(drawn[name], values, atol=1e-9)
     assert any((known["calls"][:, h] != known["probabilities"][:, h].argmax(axis=1)).any() for h in range(len(HEADS)))
-
-
-def test_export_names_every_head(board: Scoreboard, predictor: Predictor) -> None:
-    table = pd.read_csv(io.StringIO(predictions_table(HEADS, board.log.tail(10_000)).to_csv(index=False)), keep_default_na=False)
-    expected = ["timestamp", "mid"]
-    for kind, horizon in HEADS:
-        expected += [f"{kind}_{horizon}_{what}" for what in ("p_down", "p_stationary", "p_up", "call", "momentum", "truth")]
-    assert list(table.columns) == expected
-    log = board.log.tail(10_000)
-    assert len(table) == len(log) == board.log.count
-    assert table["timestamp"].tolist() == log["timestamp"].tolist()
-    words = ["DOWN", "STATIONARY", "UP", ""]
-    assert table["forward_10_truth"].tolist() == [words[k] for k in log["truth"][:, 1]]
-    assert table["smoothed_20_call"].tolist() == [words[k] for k in log["calls"][:, 2]]
-    np.testing.assert_allclose(
-        table[["smoothed_10_p_down", "smoothed_10_p_stationary", "smoothed_10_p_up"]], log["probabilities"][:, 0], atol=1e-6
-    )
-    assert len(predictions_table(HEADS, board.log.tail(7))) == 7
-
-
-def test_an_empty_export_has_its_columns() -> None:
-    table = predictions_table([("forward", 5)], Scoreboard([("forward", 5)], [1e-4]).log.tail(10_000))
-    assert len(table) == 0
-    assert "forward_5_p_up" in table.columns
 
 
 # -- the log --------------------------------------------------------------------------------------------------------------

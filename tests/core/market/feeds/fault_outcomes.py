@@ -16,6 +16,7 @@ import numpy as np
 from core.market.book import FloatArray, OrderBookSnapshot
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import BookLost, FeedEvent, StatusChange
+from core.market.labels import UNKNOWN
 from core.market.predictor import Predictor
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
@@ -24,6 +25,7 @@ from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.delta_server import VenueServer
 from tests.core.market.feeds.venue_faults import Exchange, Fault, real_clock
+from tests.core.market.helpers import confirmed
 
 LATE_S: Final = 1.0
 """A row may show a book that was replaced so long ago, and by as long as the process was held up, for the way from the server."""
@@ -94,17 +96,17 @@ async def try_fault(
             found.live_s = None if fault.ends else seen.live(began, over)
             found.said = seen.said
             rows = seen.session.view(4_800)
-            table = seen.session.export()
+            answered = confirmed(seen.session)
         recorded = read_market(sorted(folder.rglob("rows_*.parquet"))) if any(folder.rglob("rows_*.parquet")) else None
         real_clock()
         history, late_s = server.history, LATE_S + exchange.stall_s
         kept = len(rows.timestamps) - rows.provisional
         wrong = wrong_rows(rows.timestamps[:kept], rows.levels[:kept], history, late_s)
         bad = rows.timestamps[:kept][wrong]
-        asked = table["timestamp"].to_numpy()
+        asked = answered["timestamp"]
         span = predictor.window * 250
         tainted = np.array([((bad > when - span) & (bad <= when)).any() for when in asked], dtype=bool)
-        scored = (table.filter(like="_truth") != "").any(axis=1).to_numpy(dtype=bool)
+        scored = (answered["truth"] != UNKNOWN).any(axis=1)
         found.wrong = {
             "recorded": 0 if recorded is None else int(wrong_rows(recorded.timestamps, recorded.levels, history, late_s).sum()),
             "predicted": int(tainted.sum()),
