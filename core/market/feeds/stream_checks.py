@@ -262,7 +262,7 @@ VENUES: Final[Mapping[str, VenueCheck]] = {
 
 def venue_check(exchange: str, *, streams: bool = True) -> VenueCheck:
     """The check of a venue by ccxt's id: the comparison where it is not listed, none where it does not stream books."""
-    return VENUES.get(exchange) or VenueCheck(Way.COMPARED if streams else Way.ASKED, "app", "", StreamCheck)
+    return VENUES.get(exchange) or VenueCheck(Way.COMPARED if streams else Way.ASKED, "", StreamCheck)
 
 
 def check_for(exchange: Any, symbol: str) -> StreamCheck:
