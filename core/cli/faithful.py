@@ -82,8 +82,8 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
 
 def _table(scores: dict[str, Any], path: Path) -> str:
     lines = [f"{scores['samples']} inputs; mean area under random orders {scores['chance']:.4f}"]
-    lines += [f"{'method':<12} {'most first':>10} {'least first':>11} {'below chance':>13} {'':>8} {'better':>7}"]
+    lines += [f"{'method':<12} {'area':>10} {'below chance':>13} {'':>8} {'better':>7}"]
     for name, one in scores["verdicts"].items():
-        areas = f"{one['most']:>10.4f} {one['least']:>11.4f} {one['gain']:>+13.4f} ±{one['error']:>7.4f}"
+        areas = f"{one['area']:>10.4f} {one['gain']:>+13.4f} ±{one['error']:>7.4f}"
         lines.append(f"{name:<12} {areas} {one['better']:>7.0%}")
     return "\n".join([*lines, f"wrote {path}"])

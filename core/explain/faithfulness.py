@@ -1,10 +1,9 @@
 """Deletion curves: how fast the output falls when the parts that a method calls important are deleted, compared with chance.
 
-Source: Petsiuk, Das and Saenko 2018, "RISE", section 4.2 (the deletion metric); both orders as in Samek et al. 2017,
-"Evaluating the Visualization of What a Deep Neural Network Has Learned".
+Source: Petsiuk, Das and Saenko 2018, "RISE", section 4.2 (the deletion metric).
 
-A curve starts at the output on the whole input and ends at the output on the baseline; its area is its mean height. A faithful
-method has a low area when its most important parts are deleted first, and a high one when its least important are.
+A curve starts at the output on the whole input and ends at the output on the baseline, the most important parts deleted first;
+its area is its mean height. A faithful method has a low one.
 
 Their means over a bundled sample are files that `python -m core faithful` writes and pages show.
 """
@@ -15,7 +14,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,6 @@ from core.explain.attribution import Report, ScalarFunction, unreported
 from core.explain.occlusion import BATCH, answers_without
 from core.messages import Refusal
 
-Order = Literal["most", "least"]
-ORDERS: Final[tuple[Order, ...]] = ("most", "least")
 RANDOM: Final = "random"
 POINTS: Final = 17
 """Points of a curve, from nothing deleted to everything."""
@@ -54,20 +51,15 @@ class Curves:
 
     Attributes:
         shares: (points,) share of the parts deleted, 0 to 1.
-        answers: method, or `RANDOM` -> order -> (points,); `RANDOM` has the order "most" alone.
+        answers: method, or `RANDOM` -> (points,).
     """
 
     shares: NDArray[np.float64]
-    answers: dict[str, dict[str, NDArray[np.float64]]]
+    answers: dict[str, NDArray[np.float64]]
 
-    def area(self, method: str, order: Order = "most") -> float:
+    def area(self, method: str) -> float:
         """Mean height of a curve, by trapezoids."""
-        return area(self.shares, self.answers[method][order])
-
-
-def area(shares: NDArray[np.float64], answers: NDArray[np.float64]) -> float:
-    """Area under a curve over 0 to 1, by trapezoids."""
-    return float(np.trapezoid(answers, shares))
+        return float(np.trapezoid(self.answers[method], self.shares))
 
 
 def counts_of(parts: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -85,7 +77,7 @@ def deletions(order: NDArray[np.integer], counts: NDArray[np.int64]) -> NDArray[
 def deletion_curves(
     evidence: Evidence, *, points: int = POINTS, draws: int = 3, seed: int = 0, batch: int = BATCH, report: Report = unreported
 ) -> Curves:
-    """The curves of every method, most important first and least important first, and the mean curve of random orders.
+    """The curve of every method, and the mean curve of random orders.
 
     Args:
         draws: number of random orders.
@@ -95,27 +87,20 @@ def deletion_curves(
     """
     count = int(evidence.parts.max()) + 1
     shares = np.linspace(0.0, 1.0, points)
-    counts = counts_of(count, shares)
-    orders: dict[tuple[str, str], NDArray[np.int64]] = {}
+    orders = []
     for method, importance in evidence.importance.items():
         if importance.shape != (count,) or not np.isfinite(importance).all():
             raise ValueError(f"the method {method!r} must give a number for each of {count} parts, not {importance.shape}")
-        falling = np.argsort(-importance, kind="stable")
-        orders[method, "most"], orders[method, "least"] = falling, falling[::-1]
+        orders.append(np.argsort(-importance, kind="stable"))
     random = np.random.default_rng(seed)
-    for draw in range(draws):
-        orders[RANDOM, str(draw)] = random.permutation(count)
-    hidden = np.concatenate([deletions(order, counts) for order in orders.values()])
+    orders += [random.permutation(count) for _ in range(draws)]
+    hidden = np.concatenate([deletions(order, counts_of(count, shares)) for order in orders])
     whole, back = np.unique(hidden, axis=0, return_inverse=True)  # all orders share their first and last point
     given = evidence.function, evidence.inputs, evidence.baseline, evidence.parts
     answers = answers_without(*given, whole, batch=batch, report=report)
-    curves: dict[str, dict[str, NDArray[np.float64]]] = {}
-    for (method, order), values in zip(orders, answers[back.reshape(-1)].reshape(len(orders), -1), strict=True):
-        curves.setdefault(method, {})[order] = values
-    drawn = curves.pop(RANDOM, {})
-    if drawn:
-        curves[RANDOM] = {"most": np.mean(list(drawn.values()), axis=0)}
-    return Curves(shares=shares, answers=curves)
+    curves = answers[back.reshape(-1)].reshape(len(orders), -1)
+    methods = dict(zip(evidence.importance, curves, strict=False))
+    return Curves(shares=shares, answers=methods | {RANDOM: curves[len(methods) :].mean(axis=0)})
 
 
 def mean_of(curves: Sequence[Curves]) -> Curves:
@@ -126,14 +111,8 @@ def mean_of(curves: Sequence[Curves]) -> Curves:
     """
     if not curves or any(not np.array_equal(one.shares, curves[0].shares) for one in curves):
         raise ValueError("a mean needs one curve or more, all over the same shares of deleted parts")
-    first = curves[0]
-    return Curves(
-        shares=first.shares,
-        answers={
-            method: {order: np.mean([one.answers[method][order] for one in curves], axis=0) for order in orders}
-            for method, orders in first.answers.items()
-        },
-    )
+    answers = {method: np.mean([one.answers[method] for one in curves], axis=0) for method in curves[0].answers}
+    return Curves(shares=curves[0].shares, answers=answers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,13 +120,12 @@ class FaithfulnessVerdict:
     """A method's areas over a sample, compared with random orders.
 
     Attributes:
-        most, least: mean area with the most, the least important parts deleted first.
-        gain: area of the random orders less `most`, mean over the sample; above 0 the method is better than chance.
+        area: mean area under its curves.
+        gain: area of the random orders less its own, mean over the sample; above 0 the method is better than chance.
         error: standard error of `gain`. better: share of the inputs with a gain above 0.
     """
 
-    most: float
-    least: float
+    area: float
     gain: float
     error: float
     better: float
@@ -164,12 +142,11 @@ def verdicts(curves: Sequence[Curves]) -> dict[str, FaithfulnessVerdict]:
     chance = np.array([one.area(RANDOM) for one in curves])
     by_method = {}
     for method in (name for name in curves[0].answers if name != RANDOM):
-        most, least = (np.array([one.area(method, order) for one in curves]) for order in ORDERS)
-        gain = chance - most
+        areas = np.array([one.area(method) for one in curves])
+        gain = chance - areas
         error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else float("nan")
         by_method[method] = FaithfulnessVerdict(
-            most=float(most.mean()),
-            least=float(least.mean()),
+            area=float(areas.mean()),
             gain=float(gain.mean()),
             error=error,
             better=float((gain > 0).mean()),
@@ -187,7 +164,7 @@ def to_dict(curves: Sequence[Curves]) -> dict[str, object]:
     return {
         "samples": len(curves),
         "shares": short(whole.shares),
-        "answers": {method: {order: short(one) for order, one in orders.items()} for method, orders in whole.answers.items()},
+        "answers": {method: short(one) for method, one in whole.answers.items()},
         "chance": float(f"{np.mean([one.area(RANDOM) for one in curves]):.5g}"),
         "verdicts": {
             method: {key: float(f"{value:.5g}") for key, value in vars(one).items()} for method, one in verdicts(curves).items()
@@ -251,10 +228,7 @@ def read(checkpoint: str, *, folder: Path = FOLDER) -> Finding | None:
         return None
     try:
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        answers = {
-            method: {order: np.array(one, dtype=np.float64) for order, one in orders.items()}
-            for method, orders in values["answers"].items()
-        }
+        answers = {method: np.array(one, dtype=np.float64) for method, one in values["answers"].items()}
         return Finding(
             checkpoint=str(values["checkpoint"]),
             weights_sha256=str(values["weights_sha256"]),

@@ -1,23 +1,21 @@
-"""Importance of an image's patches for one class by each method, as `core.explain.faithfulness` tests it; its file and sample."""
+"""Importance of an image's patches for one class by each method, as `core.explain.faithfulness` tests it, and its sample."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core import npz
 from core.device import falls_back
 from core.explain.attribution import Report, ScalarFunction, class_probability, unreported
 from core.explain.erasing import Needed, needed
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import BATCH, occlusion, without
-from core.explain.rollout import rollout
 from core.models.cct import CCT
 from core.models.vit import CLASSES
 from core.vision.analysis import PictureAnalysis, TokenShares, analyse
@@ -141,39 +139,6 @@ def _without(analysis: PictureAnalysis, hidden: Hidden) -> Tensor:
     inputs = analysis.classifier.normalise(analysis.image[None])[0]
     numbers = patch_numbers(analysis.classifier).to(inputs.device)
     return without(inputs, background(analysis.classifier, inputs), numbers, hidden)
-
-
-def to_npz(
-    analysis: PictureAnalysis,
-    importance: Mapping[str, NDArray[np.floating]],
-    label: int,
-    *,
-    hidden: Hidden | None = None,
-    answer: Probabilities | None = None,
-) -> bytes:
-    """The numbers that a page shows for one image as a file of named arrays (.npz), which numpy opens without this app.
-
-    Its arrays: "image" uint8 (28, 28), or (side, side, 3) in colour; "probabilities" (10,) of "classes", that of none of them
-    taken out; "layer 1" and so on, (heads, n, n), with n = 1 + patches tokens, 0 being the class token; "rollout" (n, n);
-    "importance attention" and so on, (patches,), for the class "explained"; and where patches are hidden "hidden" (patches,) and
-    "probabilities hidden" (10,).
-
-    Args:
-        importance: method -> (patches,). label: the class that the importance is about.
-        hidden: (patches,) which patches are hidden. answer: (classes,) probabilities with these hidden.
-    """
-    arrays: dict[str, Any] = {
-        "image": analysis.image,
-        "probabilities": analysis.shares,
-        "classes": np.array(analysis.classifier.class_names),
-        "explained": np.array(analysis.classifier.class_names[label]),
-        **analysis.maps,
-        "rollout": rollout(list(analysis.maps.values())),
-    }
-    arrays |= {f"importance {method}": values for method, values in importance.items()}
-    if hidden is not None and answer is not None:
-        arrays |= {"hidden": hidden, "probabilities hidden": answer}
-    return npz.to_bytes(arrays)
 
 
 # -- all bundled pictures ---------------------------------------------------------------------------------------------------

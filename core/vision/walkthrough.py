@@ -1,69 +1,65 @@
-"""The forward pass of the ViT for one image with every intermediate result, for the page "Patches to tokens".
+"""The forward pass of the ViT for one image with every intermediate result, for "Patches to tokens" on the page Garments.
 
-Each array comes from the model's own modules, called one after the other as vit-report section 1 lists them, so that the last
-one is what the model's forward pass returns (a test holds the two equal).
+Each array is what one of the model's own modules took in or gave out in that pass.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from core.models.vit import ViT
-from core.nn import EncoderLayer
 
 Array = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LayerWalk:
-    """One encoder layer; n tokens, d channels, h heads of d_k channels.
-
-    Attributes:
-        entered: (n, d). heads: (h, n, d_k), attention weights times values. attended: (n, d), the heads through W_O.
-        normed: (n, d), LayerNorm(entered + attended). forwarded: (n, d), FFN(normed).
-        left: (n, d), LayerNorm(normed + forwarded).
-    """
-
-    entered: Array
-    heads: Array
-    attended: Array
-    normed: Array
-    forwarded: Array
-    left: Array
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ViTWalkthrough:
-    """All intermediate results of one forward pass.
+    """All intermediate results of one forward pass; d channels, h heads.
 
     Attributes:
-        patches: (patches, p^2), normalised grey levels; of a CCT (patches, channels), what its convolutions make of each.
-        weight: (d, p^2) or (d, channels), bias: (d,), of the embedding. embedded: (patches, d), patches weight^T + bias.
-        convolutional: whether the patches' numbers come from convolutions.
+        given, taken: what each module gave out and took in, by its name in the network ("layers.0.norm1"), without the batch.
+        weight: (d, p^2) or (d, channels), bias: (d,), of the embedding.
         class_token: (d,). positions: (1 + patches, d), already scaled.
         tokens: (1 + patches, d), the class token before the embedded patches, positions added.
-        layers: one entry per layer.
-        logits: (classes,). probabilities: (classes,), softmax of logits / temperature. temperature: the calibration's.
+        temperature: divides the logits before the softmax.
     """
 
-    patches: Array
+    given: dict[str, Array]
+    taken: dict[str, Array]
     weight: Array
     bias: Array
-    embedded: Array
-    convolutional: bool
     class_token: Array
     positions: Array
     tokens: Array
-    layers: tuple[LayerWalk, ...]
-    logits: Array
-    probabilities: Array
     temperature: float
+
+    @property
+    def patches(self) -> Array:
+        """(patches, p^2), normalised grey levels; of a CCT (patches, channels), what its convolutions make of each."""
+        return self.taken["embedding"]
+
+    @property
+    def embedded(self) -> Array:
+        """(patches, d), patches weight^T + bias."""
+        return self.given["embedding"]
+
+    @property
+    def logits(self) -> Array:
+        """(classes,)."""
+        return self.given["head"]
+
+    @property
+    def scaled(self) -> NDArray[np.float64]:
+        """(classes,): exp((logits - the largest) / temperature), whose sum divides them in the softmax."""
+        logits = self.logits.astype(np.float64)
+        return np.asarray(np.exp((logits - logits.max()) / self.temperature))
 
     def content(self, token: int) -> Array:
         """(d,): a token before its position is added; token 0 is the class token."""
@@ -73,11 +69,15 @@ class ViTWalkthrough:
         """The term of each of a patch's numbers, (p^2,) or (channels,), in one channel of its embedding: their sum plus bias."""
         return self.patches[patch] * self.weight[channel]
 
-    def stations(self, token: int, layer: int) -> dict[str, Array]:
-        """A token's vectors through one layer, in order, by the names of `LayerWalk`, each (d,)."""
-        one = self.layers[layer]
-        names = ("entered", "attended", "normed", "forwarded", "left")
-        return {name: getattr(one, name)[token] for name in names}
+    def mixed(self, token: int, layer: int, head: int, heads: int) -> Array:
+        """(d / h,): the values that one head mixed for a token."""
+        return self.taken[f"layers.{layer}.attention.out"][token].reshape(heads, -1)[head]
+
+    def stations(self, token: int, layer: int) -> Array:
+        """(5, d): a token that enters a layer, what attention adds, LayerNorm, what the feed-forward network adds, LayerNorm."""
+        entered = self.given[f"layers.{layer - 1}.norm2"] if layer else self.tokens
+        steps = [self.given[f"layers.{layer}.{name}"] for name in ("attention.out", "norm1", "feed_forward", "norm2")]
+        return np.stack([one[token] for one in (entered, *steps)])
 
 
 @torch.no_grad()
@@ -85,8 +85,7 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
     """Every step for one image.
 
     Args:
-        model: in evaluation mode.
-        image: (1, colours, side, side), in the units the model reads.
+        model: in evaluation mode. image: (1, colours, side, side), in the units the model reads.
         temperature: divides the logits before the softmax.
 
     Raises:
@@ -94,29 +93,29 @@ def walk(model: ViT, image: Tensor, *, temperature: float = 1.0) -> ViTWalkthrou
     """
     if len(image) != 1:
         raise ValueError(f"walk takes one image at a time, not {len(image)}")
-    patches = model.patches(image)
-    embedded = model.embedding(patches)
-    together = torch.cat([model.class_token, embedded], dim=1)
-    tokens = model.positions(together)
-    layers: list[LayerWalk] = []
-    x = tokens
-    for layer in model.layers:
-        assert isinstance(layer, EncoderLayer)
-        x, kept = _layer(layer, x)
-        layers.append(kept)
-    logits = model.head(x[:, 0])
+    given: dict[str, Array] = {}
+    taken: dict[str, Array] = {}
+
+    def keep(name: str, _module: nn.Module, inputs: tuple[Tensor, ...], output: Any) -> None:
+        if isinstance(output, Tensor):
+            taken[name], given[name] = _array(inputs[0]), _array(output)
+
+    handles = [one.register_forward_hook(partial(keep, name)) for name, one in model.named_modules()]
+    try:
+        tokens = model.tokens(image)
+        encoded, _maps = model.encode(tokens)
+        model.head(encoded[:, 0])
+    finally:
+        for handle in handles:
+            handle.remove()
     return ViTWalkthrough(
-        patches=_array(patches),
+        given=given,
+        taken=taken,
         weight=_array(model.embedding.weight[None]),
         bias=_array(model.embedding.bias[None]),
-        embedded=_array(embedded),
-        convolutional=model.convolutional,
         class_token=_array(model.class_token)[0],
         positions=_array(model.positions.encoding[None]),
         tokens=_array(tokens),
-        layers=tuple(layers),
-        logits=_array(logits),
-        probabilities=_array((logits.double() / temperature).softmax(dim=-1)),
         temperature=temperature,
     )
 
@@ -129,28 +128,6 @@ def tiles(image: NDArray[np.uint8], patch: int) -> NDArray[np.uint8]:
     return cut.swapaxes(1, 2).reshape(-1, patch, patch, *colours)  # -> (patches, pixel row, pixel column)
 
 
-def softmax_table(scores: Array) -> tuple[Array, Array, float]:
-    """A softmax in its three steps: (n,) -> exp(score - largest), the weights, and the sum that divides."""
-    powers = np.exp(scores.astype(np.float64) - float(scores.max()))
-    total = float(powers.sum())
-    return powers.astype(np.float32), (powers / total).astype(np.float32), total
-
-
-def _layer(layer: EncoderLayer, x: Tensor) -> tuple[Tensor, LayerWalk]:
-    attention = layer.attention
-    q, k, v = (attention.split_heads(linear(x)) for linear in (attention.q, attention.k, attention.v))
-    heads = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(dim=-1) @ v
-    attended = attention.out(heads.transpose(1, 2).flatten(2))  # (1, h, n, d_k) -> (1, n, h, d_k) -> (1, n, d)
-    normed = layer.norm1(x + attended)
-    forwarded = layer.feed_forward(normed)
-    left = layer.norm2(normed + forwarded)
-    steps = {
-        "entered": x, "heads": heads, "attended": attended, "normed": normed, "forwarded": forwarded, "left": left,
-    }  # fmt: skip
-    return left, LayerWalk(**{name: _array(step) for name, step in steps.items()})
-
-
 def _array(batch: Tensor) -> Array:
     """The only member of a batch of one."""
-    single = batch.reshape(batch.shape[1:])
-    return np.asarray(single.detach().float().cpu().numpy())
+    return np.asarray(batch.detach()[0].float().cpu().numpy())

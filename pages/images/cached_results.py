@@ -17,7 +17,7 @@ from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
 from core.vision import evidence as evidences
-from core.vision import photograph_scores, walkthrough
+from core.vision import walkthrough
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
@@ -28,7 +28,6 @@ from core.vision.preprocessing import Recipe
 from core.vision.uprightness import prepare_upright
 from core.vision.walkthrough import ViTWalkthrough
 from pages.shared.kept_results import Hashes, kept
-from pages.shared.load_ahead import load_ahead
 
 ROLLOUT: Final = "rollout"
 EVIDENCE_SHARE: Final = 0.7
@@ -134,19 +133,6 @@ def gallery_picture(item: int) -> Picture:
 def photograph_pictures() -> list[Picture]:
     """The bundled photographs."""
     return [decode(one.data, name=one.kind) for one in photograph_gallery()]
-
-
-@kept(4, HASHES)
-def photograph_hits(classifier: Classifier) -> list[bool]:
-    """Tells whether each bundled photograph is answered rightly (D30)."""
-    answers = [photograph_scores.answered(lambda _picture: classifier, row) for row in photograph_gallery()]
-    return [one.right for one in answers]
-
-
-def photograph_hits_if_known(classifier: Classifier) -> list[bool] | None:
-    """`photograph_hits`, which takes some seconds; None until a thread has them."""
-    load_ahead(lambda _key: photograph_hits(classifier), [classifier.fingerprint])
-    return photograph_hits.find(classifier)
 
 
 @kept(8, HASHES)

@@ -10,7 +10,7 @@ from core.explain import faithfulness
 from core.explain.faithfulness import FindingError
 from core.explain.scene import AttentionScene, LayerMaps, PictureStage
 from core.vision.analysis import CLASS_TOKEN, PictureAnalysis
-from core.vision.evidence import mask_of, shares_of, to_npz
+from core.vision.evidence import shares_of
 from core.vision.preprocessing import PreparedPicture
 from pages.images import cached_results, fool_it, picture_source, preparation, ranking_panel, tokens
 from pages.images.model_choice import model_line, pick_classifier, show_if_possible
@@ -64,7 +64,7 @@ def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionS
     )
 
 
-def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
+def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture, hidden: list[int]) -> None:
     """Views of what lies behind the answer, one at a time."""
     views = {
         "ranking": _("All ten kinds"),
@@ -74,11 +74,10 @@ def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPi
         "reading": _("How to read this page"),
     }
     view = url_state.choice(st.segmented_control, _("Below"), views, key=fool_it.INSIDE, required=True)
-    hidden: frozenset[int] = frozenset()
     if view == "ranking":
         ranking_panel.draw_ranking(analysis, chosen, prepared)
     elif view == "hide":
-        hidden = fool_it.draw_fooling(analysis)
+        fool_it.draw_fooling(analysis, hidden)
     elif view == "tokens":
         tokens.draw_steps(analysis.classifier, prepared.image)
     elif view == "truth":
@@ -91,29 +90,7 @@ def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPi
     else:
         for text in ("classify_weights", "garment_attention_reading", "classify_reading"):
             st.markdown(prose(text))
-    _take_away(analysis, hidden)
-
-
-def _take_away(analysis: PictureAnalysis, hidden: frozenset[int]) -> None:
-    """The picture and all arrays as a file, and a link to the view."""
-    label = analysis.likeliest
-
-    def arrays() -> bytes:
-        importance = cached_results.evidence(analysis, label).importance
-        if not hidden:
-            return to_npz(analysis, importance, label)
-        mask = mask_of(hidden, analysis.grid**2)
-        return to_npz(analysis, importance, label, hidden=mask, answer=cached_results.hidden_answer(analysis, hidden))
-
-    with st.container(horizontal=True, vertical_alignment="center"):
-        controls.download_bytes(
-            _("Picture and all arrays (.npz)"),
-            arrays,
-            key="vit_npz",
-            filename="garment-attention.npz",
-            mime="application/octet-stream",
-        )
-        picture_source.link_to_view()
+    picture_source.link_to_view()
 
 
 def body() -> None:
@@ -141,10 +118,10 @@ def body() -> None:
     recipe = preparation.linked(classifier.manner)
     prepared = cached_results.prepare(classifier, chosen.picture, recipe)
     analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
+    hidden = fool_it.hidden_now(analysis)
     if not prepared.empty:
         with answer:
             ranking_panel.headline(analysis, chosen)
-        hidden = sorted(fool_it.hidden_now(analysis))
         attention_view(scene_of(analysis, prepared), key="light", erased=hidden, on_erase=fool_it.rub_out)
     ranking_panel.warnings(analysis, prepared)
     model_line(classifier, chosen.picture)
@@ -154,7 +131,7 @@ def body() -> None:
     if prepared.empty:
         picture_source.link_to_view()
     else:
-        below(chosen, analysis, prepared)
+        below(chosen, analysis, prepared, hidden)
 
 
 show_if_possible(body)

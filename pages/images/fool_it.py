@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final
 
 import streamlit as st
@@ -23,10 +24,11 @@ INSIDE: Final = "inside"
 HEIGHT: Final = 400
 
 
-def hidden_now(analysis: PictureAnalysis) -> frozenset[int]:
-    """Numbers from 1 of the patches that are rubbed out, before the view below is drawn; none where another view is."""
-    codes = url_state.upcoming(HIDE, many=True) if url_state.upcoming(INSIDE) == "hide" else []
-    return frozenset(patch for patch in range(1, analysis.grid**2 + 1) if str(patch) in codes)
+def hidden_now(analysis: PictureAnalysis) -> list[int]:
+    """Numbers from 1 of the patches that are rubbed out; none where another view is, or of another picture."""
+    picture = f"{analysis.classifier.fingerprint} {hashlib.sha256(analysis.image.tobytes()).hexdigest()}"
+    patches = erased.rubbed_out(HIDE, analysis.grid**2 + 1, of=picture)
+    return [patch for patch in patches if patch] if url_state.upcoming(INSIDE) == "hide" else []
 
 
 def rub_out(patches: list[int]) -> None:
@@ -35,24 +37,19 @@ def rub_out(patches: list[int]) -> None:
     st.session_state[INSIDE] = "hide"
 
 
-def draw_fooling(analysis: PictureAnalysis) -> frozenset[int]:
-    """The view; the hidden patches' numbers from 1."""
-    numbers = {str(i): number(i) for i in range(1, analysis.grid**2 + 1)}
+def draw_fooling(analysis: PictureAnalysis, numbers: list[int]) -> None:
+    """The view, with the patches of these numbers, from 1, rubbed out."""
     said = st.container()
     middle, right = st.columns([3, 2], gap="medium")
-    with right:
-        score = st.container()
-        with st.expander(_("By their numbers"), icon=":material/tag:"):
-            codes = url_state.several(_("Patches rubbed out"), numbers, key=HIDE, placeholder=_("None"))
-            st.caption(_instead(analysis.classifier))
-    hidden = frozenset(map(int, codes))
+    score = right.container()
+    hidden = frozenset(numbers)
     after = cached_results.hidden_answer(analysis, hidden) if hidden else analysis.shares
     said.markdown(_change(analysis, hidden, after))
     with middle:
         names = [*(_(name) for name in analysis.classifier.class_names), _("None of these")]
         before, left_over = with_none(analysis.shares), with_none(after)
         live_plot(
-            figures.ranking_change_figure(names, before, left_over, write=percent, height=HEIGHT),
+            figures.ranking_figure(names, before, after=left_over, write=percent, height=HEIGHT),
             key="fool_ranking",
             height=HEIGHT,
             filename="ranking-hidden",
@@ -64,13 +61,13 @@ def draw_fooling(analysis: PictureAnalysis) -> frozenset[int]:
             needed = cached_results.needed(analysis, report=report)
         with score:
             _score(analysis, hidden, after, needed)
+        st.caption(_instead(analysis.classifier))
     st.caption(
         _(
             "This is the deletion curve as a game: a map that is right about what matters needs few patches. Such pictures were "
             "never seen in training, so the holes themselves may change an answer too: rubbing out at random shows how much."
         )
     )
-    return hidden
 
 
 def _score(analysis: PictureAnalysis, hidden: frozenset[int], after: Probabilities, needed: Needed) -> None:

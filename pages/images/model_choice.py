@@ -93,7 +93,7 @@ def model_line(classifier: Classifier, picture: Picture) -> None:
             answer=_(second.class_names[analysis.likeliest]),
             share=percent(float(analysis.shares[analysis.likeliest])),
         )
-        seen = figures.data_url(figures.picture_png(prepared.image, side=SEEN))
+        seen = figures.data_url(figures.fitted_png(prepared.image, side=SEEN))
         alt = _("As the model sees it")
         sentence += f" {words[:1].upper()}{words[1:]} ![{alt}]({seen})"
     st.caption(sentence)

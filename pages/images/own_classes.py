@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import streamlit as st
 
-from core.figures import pictures as figures
 from core.lecture.notebooks import notebook
 from core.vision.classifier import Classifier
 from core.vision.own_classes import (
@@ -24,9 +23,8 @@ from core.vision.own_classes import (
     teach,
 )
 from core.vision.pictures import Bytes
-from pages.images import cached_results, camera_switch, live_camera, picture_source, sample_pictures, sheet
+from pages.images import cached_results, camera_switch, live_camera, picture_source, sample_pictures
 from pages.images.model_choice import show_if_possible
-from pages.images.sheet import COLUMNS
 from pages.shared import controls, upload_caps
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, ngettext, number, percent, prose
@@ -44,7 +42,7 @@ MAX_PICTURES: Final = 80
 """Of a class; each stays in the session as the model reads it."""
 LARGEST_MB: Final = 30
 THUMBNAIL: Final = 40
-"""Side of a picture on a class's sheet, pixels."""
+"""Width of a picture of a class, pixels."""
 
 
 def class_names() -> list[str]:
@@ -80,7 +78,7 @@ def image_of(classifier: Classifier, data: bytes, title: str) -> Bytes | None:
 
 
 def show_class(classifier: Classifier, row: int, name: str) -> None:
-    """A class's files, and its pictures on a sheet: a click takes one out."""
+    """A class's files, and its pictures."""
     seen: set[str] = st.session_state.setdefault("own:seen", set())
     pictures = pictures_of(row)  # here, as a press stops the run at any look at the session: also between the two lines below
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -94,19 +92,11 @@ def show_class(classifier: Classifier, row: int, name: str) -> None:
                 seen.add(file.file_id)
                 add(classifier, pictures, file.getvalue(), file.name)
         sentence = ngettext("{count} picture", "{count} pictures", len(pictures)).format(count=number(len(pictures)))
-        st.caption(f"**{name}**: {sentence}" + (" · " + _("press one to take it out") if pictures else ""), width="content")
+        st.caption(f"**{name}**: {sentence}", width="content")
+        if pictures:
+            st.button(_("Take them out"), key=f"own_empty_{row}", type="tertiary", on_click=pictures.clear)
     if pictures:
-        height = 8 + THUMBNAIL * -(-len(pictures) // COLUMNS)
-        figure = figures.photographs_figure(pictures, [None] * len(pictures), columns=COLUMNS, side=THUMBNAIL, height=height)
-        sheet.draw_sheet(
-            figure,
-            key=f"own_sheet_{row}",
-            alt=_("The pictures of “{name}”; a click takes one out.").format(name=name),
-            count=len(pictures),
-            side=THUMBNAIL,
-            height=height,
-            on_pick=pictures.__delitem__,
-        )
+        st.image(pictures, width=THUMBNAIL, alt=[name] * len(pictures))
 
 
 def with_camera(classifier: Classifier, names: list[str], head: OwnClasses | None) -> None:

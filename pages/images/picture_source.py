@@ -12,23 +12,18 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import front
-from core.figures import pictures as figures
 from core.messages import translate
 from core.models.vit import CLASSES
 from core.vision.classifier import DEFAULT, PHOTOGRAPHS
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import STORE, Picture, PictureError
-from pages.images import cached_results, live_camera, preparation, sample_pictures, sheet
-from pages.images.sheet import COLUMNS
+from pages.images import cached_results, live_camera, preparation, sample_pictures
 from pages.shared import brought, controls, permissions, upload_caps, url_state
 from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, number
 
 LARGEST_MB: Final = 30
-PHOTO_SIDE, TEST_SIDE = 64, 34
-"""Side of a photograph and of a test image on their sheets, pixels."""
-PHOTO_SHEET_HEIGHT: Final = 185
 MAX_PASTED: Final = 6_000_000
 """Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends from the clipboard."""
 OWN, REFUSED, GIVEN = "classify:own", "classify:refused", "classify:given"
@@ -56,19 +51,20 @@ class ChosenPicture:
 def samples(room: DeltaGenerator) -> None:
     """Three pictures to press: two photographs, and a test image as the report's ViT reads them."""
     state = st.session_state
-
-    def use(kind: str, item: int) -> None:
-        state["from"], state[PARAMETERS[kind]] = kind, str(item)
-        _forget_box()
-
     kind = str(state.get("from"))
     with room:
         sample_pictures.buttons(
             SAMPLES,
             key="garments_sample",
-            on_press=use,
+            on_press=_use_sample,
             chosen=(kind, int(state.get(PARAMETERS[kind], -1))) if kind in PARAMETERS else None,
         )
+
+
+def _use_sample(kind: str, item: int) -> None:
+    """Ask about a bundled picture."""
+    st.session_state["from"], st.session_state[PARAMETERS[kind]] = kind, str(item)
+    _forget_box()
 
 
 def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> ChosenPicture | None:
@@ -117,70 +113,42 @@ def pick(own: DeltaGenerator, paste: DeltaGenerator, stage: DeltaGenerator) -> C
     return _pick_test_image() if kind == "gallery" else _pick_photograph()
 
 
-# -- the gallery ------------------------------------------------------------------------------------------------------------
+# -- bundled pictures -------------------------------------------------------------------------------------------------------
 
 
 def _pick_test_image() -> ChosenPicture:
     images, classes, rows = gallery()
     labels = classes.tolist()
-    by_class = [[i for i, label in enumerate(labels) if label == one] for one in range(len(CLASSES))]
-    order = [group[row] for row in range(min(map(len, by_class))) for group in by_class]
-    names = {
-        str(i): _("{garment}, test image {number}").format(garment=_(CLASSES[labels[i]]), number=rows[i])
-        for i in sorted(order, key=lambda i: (labels[i], i))
-    }
-    above = st.container()  # the sheet over its list: as wide as there is room
-    item = int(url_state.choice(st.selectbox, _("Test image (or click one)"), names, key="item", default=min(names, key=int)))
-    st.caption(_("The first six test images of each class, a class a column. No model was trained on them or chosen by them."))
-    with above:
-        figure = figures.photographs_figure(
-            list(images[order]), [None] * len(order), columns=COLUMNS, side=TEST_SIDE, chosen=order.index(item), height=250
-        )
-        sheet.draw_sheet(
-            figure,
-            key="classify_gallery",
-            alt=_("The bundled test images; a click chooses one."),
-            count=len(order),
-            side=TEST_SIDE,
-            height=250,
-            on_pick=lambda place: st.session_state.update(item=str(order[place])),
-        )
+    by_class = sorted(range(len(images)), key=lambda i: (labels[i], i))
+    names = {str(i): _("{garment}, test image {number}").format(garment=_(CLASSES[labels[i]]), number=rows[i]) for i in by_class}
+    item = _pick_from_sheet("gallery", names, default=min(names, key=int))
+    st.caption(_("The first six test images of each class. No model was trained on them or chosen by them."))
     return ChosenPicture(picture=cached_results.gallery_picture(item), name=names[str(item)], truth=CLASSES[labels[item]])
 
 
 def _pick_photograph() -> ChosenPicture:
-    """One of the bundled photographs, from a sheet that shows which of them the default model answers rightly."""
-    photographs, pictures = photograph_gallery(), cached_results.photograph_pictures()
-    rows = len(pictures) // COLUMNS
-    order = [column * rows + row for row in range(rows) for column in range(COLUMNS)]
-    names = {str(i): f"{_(KINDS[one.kind])} {i % rows + 1}" for i, one in enumerate(photographs)}
-    hits = cached_results.photograph_hits_if_known(cached_results.photograph_classifier())
-    default = str(front.answers()["photograph"]["photo"])  # that of the front page
-    above = st.container()
-    item = int(url_state.choice(st.selectbox, _("Photograph (or click one)"), names, key="photo", default=default))
+    photographs = photograph_gallery()
+    kinds = [one.kind for one in photographs]
+    names = {str(i): f"{_(KINDS[kind])} {1 + i - kinds.index(kind)}" for i, kind in enumerate(kinds)}
+    item = _pick_from_sheet("photos", names, default=str(front.answers()["photograph"]["photo"]))  # that of the front page
     st.caption(_("The first three of each kind among photographs that no model was trained on."))
-    if hits is not None:
-        sentence = _("{hits} of {count} are answered rightly (blue frames).")
-        st.caption(sentence.format(hits=number(sum(hits)), count=number(len(hits))))
-    with above:
-        figure = figures.photographs_figure(
-            [pictures[i].rgb for i in order],
-            [hits[i] if hits is not None else None for i in order],
-            columns=COLUMNS,
-            side=PHOTO_SIDE,
-            chosen=order.index(item),
-            height=PHOTO_SHEET_HEIGHT,
-        )
-        sheet.draw_sheet(
-            figure,
-            key="classify_photographs",
-            count=len(order),
-            side=PHOTO_SIDE,
-            height=PHOTO_SHEET_HEIGHT,
-            alt=_("The bundled photographs, those with blue frames answered rightly; a click chooses one."),
-            on_pick=lambda place: st.session_state.update(photo=str(order[place])),
-        )
-    return ChosenPicture(picture=pictures[item], name=names[str(item)], truth=photographs[item].name)
+    picture = cached_results.photograph_pictures()[item]
+    return ChosenPicture(picture=picture, name=names[str(item)], truth=photographs[item].name)
+
+
+def _pick_from_sheet(kind: str, names: dict[str, str], *, default: str) -> int:
+    """The place of a bundled picture, each of which is a button."""
+
+    def sheet(_label: str, places: list[str], *, key: str, **_more: object) -> str:
+        chosen = str(st.session_state[key])
+        with st.container(horizontal=True, key="classify_sheet"):
+            all_of_them = [(kind, int(place)) for place in places]
+            sample_pictures.buttons(
+                all_of_them, key=f"classify_{kind}", chosen=(kind, int(chosen)), on_press=_use_sample, named=False
+            )
+        return chosen
+
+    return int(url_state.choice(sheet, "", names, key=PARAMETERS[kind], default=default))
 
 
 def link_to_view() -> None:
@@ -217,7 +185,7 @@ def _take(paste: DeltaGenerator) -> None:
         try:
             kept = _keep(brought.picture(data, name))
         except PictureError as error:
-            refused = _told(name, error)
+            refused = refusal_of(name, error)
     state[OWN] = kept
     url_state.remember(SET, kept)
     state.pop(REFUSED, None)
@@ -231,11 +199,12 @@ def decoded(data: bytes, name: str) -> Picture | None:
     try:
         return brought.picture(data, name)
     except PictureError as error:
-        controls.error_box(_told(name, error))
+        controls.error_box(refusal_of(name, error))
         return None
 
 
-def _told(name: str, error: PictureError) -> str:
+def refusal_of(name: str, error: PictureError) -> str:
+    """A sentence that names the file and says why it cannot be read."""
     return _("{file}: {why}.").format(file=name, why=translate(str(error)))
 
 
@@ -284,7 +253,8 @@ def _keep(picture: Picture) -> str:
 
 def _own_picture() -> ChosenPicture | None:
     """The picture of the link, which is that given last where the page wrote it."""
-    key = st.session_state[OWN] = st.query_params.get(SET, st.session_state.get(OWN))
+    given = st.query_params.get(SET, st.session_state.get(OWN)) or ""
+    key = st.session_state[OWN] = given.partition(",")[0] or None  # links of before named several pictures
     url_state.remember(SET, key)
     picture = STORE.find(key) if key else None
     if key and picture is None:

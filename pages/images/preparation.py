@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -42,6 +43,26 @@ def choose(**choices: str | None) -> None:
     for name, value in choices.items():
         st.session_state[f"{name}:kept"] = value
         url_state.remember(name, value)
+
+
+def choose_box(*edges: float) -> None:
+    """Read the part of the picture between these edges, in the order of `EDGES`."""
+    choose(crop="box", **{name: str(round(edge)) for name, edge in zip(EDGES, edges, strict=True)})
+
+
+def box_sliders(box: Sequence[int]) -> None:
+    """Two sliders, which move the edges of the box that is read, in the order of `EDGES`."""
+    state = st.session_state
+    left, top, right, bottom = box
+    state["box_across"], state["box_down"] = (left, right), (top, bottom)
+
+    def move() -> None:
+        (left, right), (top, bottom) = state["box_across"], state["box_down"]
+        choose_box(left, top, right, bottom)
+
+    across, down = st.columns(2)
+    across.slider(_("From left to right"), 0, 100, key="box_across", format="%d %%", on_change=move)
+    down.slider(_("From top to bottom"), 0, 100, key="box_down", format="%d %%", on_change=move)
 
 
 def line(prepared: PreparedPicture) -> None:

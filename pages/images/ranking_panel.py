@@ -7,8 +7,9 @@ import streamlit as st
 from core.figures import pictures as figures
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
+from core.vision.marked_answer import percent_edges
 from core.vision.preprocessing import SIDE, PreparedPicture
-from pages.images import picture_box, preparation
+from pages.images import preparation
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls
 from pages.shared.language import _, number, percent
@@ -37,42 +38,41 @@ def draw_ranking(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: Pre
 
 
 def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
-    """The picture with the box that is read, and a way from one of its garments to another."""
+    """The picture with the box that is read, a way from one of its garments to another, and the edges of the box."""
     upright = prepared.step("turn").image
     height, width = upright.shape[:2]
-    shown = figures.fitted_png(upright, side=round(max(height, width) * min(HEIGHT / height, WIDTH / width)))
-    if max(upright.shape[:2]) <= SIDE:
-        st.image(shown, alt=_("The picture as it was given, without its border."))
+    side = round(max(height, width) * min(HEIGHT / height, WIDTH / width))
+    if max(height, width) <= SIDE:
+        st.image(figures.fitted_png(upright, side=side), alt=_("The picture as it was given, without its border."))
         return
-    left, top, right, bottom = prepared.box
-    box = {
-        "left": round(100 * left / width),
-        "top": round(100 * top / height),
-        "right": round(100 * right / width),
-        "bottom": round(100 * bottom / height),
-    }
+    box = [round(edge) for edge in percent_edges(prepared.box, (width, height))]
     names = [_(name) for name in analysis.classifier.class_names]
-    others = [
-        dict(zip(preparation.EDGES, one.edges, strict=True)) | {"label": f"{place} {names[one.label]}"}
+    others = {
+        f"{place} {names[one.label]}": one.edges
         for place, one in enumerate(prepared.garments, 1)
-        if any(abs(edge - box[side]) > 1 for side, edge in zip(preparation.EDGES, one.edges, strict=True))
-    ]
-    picture_box.draw_picture_box(
-        shown,
-        box,
-        others,
-        key="classify_box",
-        label=_("{picture}, with the box that is read; drag it, or move it by the arrow keys.").format(picture=chosen.name),
-    )
-    caption = _("Drag a box around the garment.")
+        if any(abs(mine - its) > 1 for mine, its in zip(box, one.edges, strict=True))
+    }
+    shown = figures.framed_png(upright, [box, *others.values()], side=side)
+    st.image(shown, alt=_("{picture}, with the box that is read.").format(picture=chosen.name))
+    caption = []
     if others:
         count = number(len(prepared.garments))
-        caption = _("{count} garments, the largest first: press another, or drag a box around one.").format(count=count)
+        caption.append(_("{count} garments, the largest first: press another.").format(count=count))
     if analysis.classifier.manner == "photograph":
-        caption += " " + _("It learnt from garments that lie or hang; how often it is right on worn ones is not measured.")
-    st.caption(caption)
-    if st.query_params.get("crop") == "box":
-        st.button(_("Without a box"), key="classify_no_box", icon=":material/crop_free:", on_click=picture_box.drop)
+        caption.append(_("It learnt from garments that lie or hang; how often it is right on worn ones is not measured."))
+    st.caption(" ".join(caption))
+    with st.container(horizontal=True):
+        for label, edges in others.items():
+            st.button(label, key=f"classify_garment_{label[0]}", on_click=preparation.choose_box, args=edges)
+        if st.query_params.get("crop") == "box":
+            st.button(
+                _("Without a box"),
+                key="classify_no_box",
+                icon=":material/crop_free:",
+                on_click=preparation.choose,
+                kwargs=preparation.NO_BOX,
+            )
+    preparation.box_sliders(box)
 
 
 def warnings(analysis: PictureAnalysis, prepared: PreparedPicture) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.explain import faithfulness
 from core.explain.attribution import Report
-from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Finding, FindingError, Order
+from core.explain.faithfulness import RANDOM, Curves, FaithfulnessVerdict, Finding, FindingError
 from core.figures import faithfulness as figures
-from pages.shared import controls, url_state
+from pages.shared import controls
 from pages.shared.language import _, number, percent, prose
 from pages.shared.live_plot import live_plot
 
@@ -40,8 +40,6 @@ def draw_faithfulness(model: str, *, checkpoint: dict[str, Any], here: Callable[
     """
     st.markdown(prose("truth"))
     st.markdown(prose(f"truth_{model}"))
-    orders = {"most": _("Most important first"), "least": _("Least important first")}
-    order = cast(Order, url_state.choice(st.segmented_control, _("Delete"), orders, key="delete", required=True))
     names = method_names() | {RANDOM: _("By chance")}
     left, right = st.columns(2)
     with left:
@@ -49,19 +47,16 @@ def draw_faithfulness(model: str, *, checkpoint: dict[str, Any], here: Callable[
         with st.spinner(_("Deleting one part after another…"), show_time=True), controls.progress("") as report:
             mine = here(report)
         if mine is not None:
-            _curves(mine, names, order=order, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
-            st.caption(_areas(mine, order))
+            _curves(mine, names, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
+            st.caption(_areas(mine))
     with right:
         finding = _finding(checkpoint)
         if finding is not None:
             st.markdown(_("**Mean of {count} bundled inputs**").format(count=number(finding.samples)))
-            _curves(
-                finding.curves, names, order=order, unit=unit, key="truth_sample", alt=_("Mean deletion curves of the sample.")
-            )
+            _curves(finding.curves, names, unit=unit, key="truth_sample", alt=_("Mean deletion curves of the sample."))
             st.caption(_("Measured by `{command}`.").format(command=finding.command))
     if finding is not None:
         _verdict(finding)
-    _take_away(mine, finding)
 
 
 def _finding(card: dict[str, Any]) -> Finding | None:
@@ -92,9 +87,9 @@ def _finding(card: dict[str, Any]) -> Finding | None:
     return finding
 
 
-def _curves(curves: Curves, names: dict[str, str], *, order: Order, unit: str, key: str, alt: str) -> None:
+def _curves(curves: Curves, names: dict[str, str], *, unit: str, key: str, alt: str) -> None:
     live_plot(
-        figures.curves_figure(curves, names, order=order, parts=unit, keep=f"{key}:{order}"),
+        figures.curves_figure(curves, names, parts=unit, keep=key),
         key=key,
         height=360,
         filename=key.replace("_", "-"),
@@ -102,16 +97,10 @@ def _curves(curves: Curves, names: dict[str, str], *, order: Order, unit: str, k
     )
 
 
-def _areas(curves: Curves, order: Order) -> str:
+def _areas(curves: Curves) -> str:
     names = method_names()
-    ranked = sorted(
-        (method for method in curves.answers if method in names),
-        key=lambda method: curves.area(method, order),
-        reverse=order == "least",
-    )
-    areas = ", ".join(
-        _("{method} {area}").format(method=names[method], area=number(curves.area(method, order), 3)) for method in ranked
-    )
+    ranked = sorted((method for method in curves.answers if method in names), key=curves.area)
+    areas = ", ".join(_("{method} {area}").format(method=names[method], area=number(curves.area(method), 3)) for method in ranked)
     return _("Area under each curve, the best method first: {areas}; by chance {chance}.").format(
         areas=areas, chance=number(curves.area(RANDOM), 3)
     )
@@ -120,22 +109,11 @@ def _areas(curves: Curves, order: Order) -> str:
 def _verdict(finding: Finding) -> None:
     names = method_names()
     st.header(_("What the curves say"), anchor=False)
-    left, right = st.columns(2, vertical_alignment="center")
-    with left:
-        live_plot(
-            figures.verdicts_figure(finding.verdicts, names),
-            key="truth_verdicts",
-            height=260,
-            filename="truth-verdicts",
-            alt=_("How far below chance each method's curve runs, with two standard errors."),
-        )
-    with right:
-        st.markdown(_about_attention(finding.verdicts))
+    st.markdown(_about_attention(finding.verdicts))
     rows = [
         {
             _("Method"): names[method],
-            _("Area, most important first"): number(one.most, 3),
-            _("Area, least important first"): number(one.least, 3),
+            _("Area under the curve"): number(one.area, 3),
             _("Below chance"): _("{gain} ± {error}").format(gain=number(one.gain, 3), error=number(one.error, 3)),
             _("Better than chance"): percent(one.better),
         }
@@ -180,18 +158,3 @@ def _about_attention(verdicts: dict[str, FaithfulnessVerdict]) -> str:
 def _beside_chance(gain: float) -> str:
     words = _("{area} below chance") if gain >= 0 else _("{area} above chance")
     return words.format(area=number(abs(gain), 3))
-
-
-def _take_away(mine: Curves | None, finding: Finding | None) -> None:
-    def table() -> pd.DataFrame:
-        rows = []
-        for where, curves in (("this input", mine), ("sample", finding.curves if finding else None)):
-            for method, orders in (curves.answers if curves else {}).items():
-                for order, answers in orders.items():
-                    rows += [
-                        {"curves": where, "method": method, "first": order, "deleted": share, "probability": answer}
-                        for share, answer in zip(curves.shares if curves else (), answers, strict=True)
-                    ]
-        return pd.DataFrame(rows)
-
-    controls.download_table(_("Deletion curves"), table, key="truth_table", filename="deletion-curves", formats=("csv",))

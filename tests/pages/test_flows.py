@@ -58,7 +58,6 @@ def holds(title: str, calls: list[str], *, most: int) -> None:
 
 def test_a_photograph_to_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(st, "page_link", lambda page, **told: None)  # a page that runs alone knows of no other one
-    monkeypatch.setattr(cached_results, "photograph_hits_if_known", lambda classifier: None)  # the gallery's, some seconds
     forget_all()
     with entered() as calls:
         open_page(ROOT / "pages/images/classify.py")

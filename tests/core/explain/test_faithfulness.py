@@ -15,7 +15,6 @@ from core.explain.faithfulness import (
     Curves,
     Evidence,
     FindingError,
-    area,
     counts_of,
     deletion_curves,
     deletions,
@@ -37,10 +36,8 @@ def linear(importance: dict[str, NDArray[np.float64]]) -> Evidence:
 def test_the_curve_of_a_sum_is_what_is_left_of_it() -> None:
     found = deletion_curves(linear({"true": WEIGHT.numpy()}), points=5)
     np.testing.assert_allclose(found.shares, [0, 0.25, 0.5, 0.75, 1])
-    np.testing.assert_allclose(found.answers["true"]["most"], [1, 0.6, 0.3, 0.1, 0], atol=1e-12)
-    np.testing.assert_allclose(found.answers["true"]["least"], [1, 0.9, 0.7, 0.4, 0], atol=1e-12)
+    np.testing.assert_allclose(found.answers["true"], [1, 0.6, 0.3, 0.1, 0], atol=1e-12)
     assert found.area("true") == pytest.approx(0.25 * (0.5 + 0.6 + 0.3 + 0.1))
-    assert found.area("true", "least") == pytest.approx(0.25 * (0.5 + 0.9 + 0.7 + 0.4))
 
 
 def test_no_order_beats_the_true_one_and_its_reverse_is_the_worst() -> None:
@@ -50,9 +47,9 @@ def test_no_order_beats_the_true_one_and_its_reverse_is_the_worst() -> None:
     areas = {name: found.area(name) for name in methods}
     assert areas["true"] == pytest.approx(min(areas.values()))
     assert areas["false"] == pytest.approx(max(areas.values()))
-    np.testing.assert_allclose(found.answers["true"]["most"], found.answers["false"]["least"])
+    np.testing.assert_allclose(found.answers["false"], [1, 0.9, 0.7, 0.4, 0], atol=1e-12)
     # By chance every part goes first as often as any other: what is left falls evenly.
-    np.testing.assert_allclose(found.answers[RANDOM]["most"], np.linspace(1, 0, 5), atol=0.03)
+    np.testing.assert_allclose(found.answers[RANDOM], np.linspace(1, 0, 5), atol=0.03)
 
 
 def test_parts_go_in_the_order_given() -> None:
@@ -76,18 +73,17 @@ def test_a_method_must_speak_of_every_part() -> None:
 
 def test_area_is_numpys_trapezoid() -> None:
     x, y = np.linspace(0, 1, 9), np.random.default_rng(1).random(9)
-    assert area(x, y) == pytest.approx(sum((y[i] + y[i + 1]) / 2 * (x[i + 1] - x[i]) for i in range(8)))
+    by_hand = sum((y[i] + y[i + 1]) / 2 * (x[i + 1] - x[i]) for i in range(8))
+    assert Curves(shares=x, answers={"a": y}).area("a") == pytest.approx(by_hand)
 
 
 def curves(height: float, chance: float = 0.5) -> Curves:
-    flat = {"most": np.full(3, height), "least": np.full(3, 1 - height)}
-    return Curves(shares=np.linspace(0, 1, 3), answers={"a": flat, RANDOM: {"most": np.full(3, chance)}})
+    return Curves(shares=np.linspace(0, 1, 3), answers={"a": np.full(3, height), RANDOM: np.full(3, chance)})
 
 
 def test_verdicts_by_hand() -> None:
     one = verdicts([curves(0.2), curves(0.6), curves(0.1)])["a"]
-    assert one.most == pytest.approx(0.3)
-    assert one.least == pytest.approx(0.7)
+    assert one.area == pytest.approx(0.3)
     assert one.gain == pytest.approx(0.2)
     assert one.error == pytest.approx(np.std([0.3, -0.1, 0.4], ddof=1) / 3**0.5)
     assert one.better == pytest.approx(2 / 3)
@@ -95,7 +91,7 @@ def test_verdicts_by_hand() -> None:
 
 def test_the_mean_is_of_like_curves() -> None:
     whole = mean_of([curves(0.2), curves(0.6)])
-    np.testing.assert_allclose(whole.answers["a"]["most"], 0.4)
+    np.testing.assert_allclose(whole.answers["a"], 0.4)
     other = Curves(shares=np.linspace(0, 1, 5), answers={})
     for wrong in ([], [curves(0.2), other]):
         with pytest.raises(ValueError, match="mean needs"):
@@ -108,7 +104,7 @@ def test_findings_there_and_back(tmp_path: Path) -> None:
     back = faithfulness.read("one", folder=tmp_path)
     assert back is not None
     assert (back.checkpoint, back.weights_sha256, back.samples, back.chance) == ("one", "abc", 2, 0.5)
-    np.testing.assert_allclose(back.curves.answers["a"]["most"], mean_of(sample).answers["a"]["most"])
+    np.testing.assert_allclose(back.curves.answers["a"], mean_of(sample).answers["a"])
     assert back.verdicts["a"].gain == pytest.approx(verdicts(sample)["a"].gain)
     assert back.best == max(back.verdicts, key=lambda method: back.verdicts[method].gain)
     assert {faithfulness.read(f"iiga_{name}").best for name in ("hands", "digits", "asl")} == {"gradients"}  # docs/results.md

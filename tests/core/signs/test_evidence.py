@@ -101,7 +101,7 @@ def test_every_method_says_something_of_every_frame(tiny, name):
     hidden[6] = found.baseline[6]
     assert found.importance["occlusion"][6] == pytest.approx(probability - found.function(hidden[None]).item(), abs=1e-6)
     curves = deletion_curves(found, points=4)
-    assert curves.answers["occlusion"]["most"][0] == pytest.approx(probability, rel=1e-4)
+    assert curves.answers["occlusion"][0] == pytest.approx(probability, rel=1e-4)
     for wrong in ({"frame": 9, "label": 1}, {"frame": -1, "label": 1}, {"frame": 0, "label": 999}):
         with pytest.raises(ValueError, match="there is no"):
             evidence(recogniser, clip, **wrong)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +26,6 @@ from core.vision.evidence import (
     mask_of,
     patch_numbers,
     shares_of,
-    to_npz,
 )
 from core.vision.gallery import gallery
 from tests.core.vision import tiny_vit
@@ -161,24 +159,6 @@ def test_occlusion_is_what_hiding_each_patch_costs(classifier: Classifier) -> No
 def test_every_pixel_belongs_to_the_patch_it_lies_in(classifier: Classifier) -> None:
     numbers = patch_numbers(classifier)[0].numpy()
     assert numbers[0, 3] == 0 and numbers[0, 4] == 1 and numbers[4, 0] == 7 and numbers[27, 27] == 48
-
-
-def test_the_file_holds_what_the_page_shows(classifier: Classifier) -> None:
-    reading = analyse(classifier, gallery()[0][4].copy())
-    importance = evidence(reading, reading.likeliest).importance
-    hidden = mask_of({5}, 49)
-    data = to_npz(reading, importance, reading.likeliest, hidden=hidden, answer=hidden_answer(reading, hidden))
-    arrays: Any
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        np.testing.assert_array_equal(arrays["image"], reading.image)
-        np.testing.assert_array_equal(arrays["layer 2"], reading.maps["layer 2"])
-        np.testing.assert_allclose(arrays["rollout"][0, 1:], reading.rollout().patches.ravel())
-        np.testing.assert_array_equal(arrays["probabilities"], reading.shares)
-        assert str(arrays["explained"]) == classifier.class_names[reading.likeliest]
-        assert {f"importance {method}" for method in METHODS} <= set(arrays.files)
-        assert arrays["hidden"].sum() == 1 and arrays["probabilities hidden"].shape == (10,)
-    with np.load(io.BytesIO(to_npz(reading, importance, 0)), allow_pickle=False) as arrays:
-        assert "hidden" not in arrays.files
 
 
 def test_evidence_tells_how_far_it_is_and_can_be_stopped() -> None:

@@ -23,10 +23,11 @@ from core.models.vit import CLASSES
 from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.gallery import gallery, photograph_gallery
+from core.vision.photograph_scores import answered
 from core.vision.photographs import KINDS
 from core.vision.pictures import MAX_PIXELS, STORE, Picture, PictureError, decode, png
 from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
-from pages.images import cached_results, picture_source
+from pages.images import picture_source
 from pages.shared import brought, language
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
@@ -90,7 +91,7 @@ def test_a_changed_card_is_read_anew(monkeypatch: pytest.MonkeyPatch, models: Pa
 def test_it_opens_on_the_first_test_image(models: Path) -> None:
     app = opened()
     reading = analyse(load_classifier(folder=models), IMAGES[0].copy())
-    assert app.selectbox(key="item").value == "0"
+    assert app.session_state["item"] == "0"
     assert app.header[0].value.startswith(CLASSES[reading.likeliest])
     assert f"{reading.shares[reading.likeliest]:.1%}" in app.header[0].value
     assert not app.query_params
@@ -100,12 +101,12 @@ def test_the_link_opens_the_same_view(models: Path) -> None:
     query = {"item": "7", "inside": "truth", "crop": "box", "left": "25"}
     app = opened(**query)
     assert app.query_params == query
-    assert (app.selectbox(key="item").value, app.segmented_control(key="inside").value) == ("7", "truth")
+    assert (app.session_state["item"], app.segmented_control(key="inside").value) == ("7", "truth")
 
 
 def test_nonsense_in_the_link_opens_with_the_defaults(models: Path) -> None:
     app = opened(item="999", inside="closely", light="9.9.9", crop="?", left="much")
-    assert app.selectbox(key="item").value == "0" and app.segmented_control(key="inside").value == "ranking"
+    assert app.session_state["item"] == "0" and app.segmented_control(key="inside").value == "ranking"
 
 
 def test_one_line_says_what_was_done_and_a_box_changes_what_is_read(models: Path) -> None:
@@ -119,6 +120,8 @@ def test_one_line_says_what_was_done_and_a_box_changes_what_is_read(models: Path
     image = prepare(decode(shop_picture(0)), Recipe(crop="box", left=40, right=90)).image
     likeliest = analyse(load_classifier(folder=models), image)
     assert f"{likeliest.shares[likeliest.likeliest]:.1%}" in boxed.header[0].value
+    boxed.slider(key="box_across").set_value((20, 80)).run()
+    assert (boxed.query_params["left"], boxed.query_params["right"], boxed.query_params["crop"]) == ("20", "80", "box")
     boxed.button(key="classify_no_box").click().run()
     assert not {"crop", "left", "right"} & boxed.query_params.keys()
     narrow = opened(**{"from": "upload", "set": picture, "crop": "box", "left": "90", "right": "40"})
@@ -244,6 +247,9 @@ def test_what_is_measured_of_the_threshold_is_said(models: Path, tmp_path: Path,
 def test_a_link_whose_picture_is_gone_says_so(models: Path) -> None:
     app = opened(**{"from": "upload", "set": "0123456789ab"})
     assert "The picture of this link is gone" in words(app) and "No picture is chosen yet" in words(app)
+    picture = STORE.keep(decode(shop_picture(3), name="first.png"))
+    app = opened(**{"from": "upload", "set": f"{picture},0123456789ab"})  # as links named several pictures once
+    assert "first.png" in words(app) and app.query_params["set"] == picture
 
 
 def test_what_is_strange_to_the_model_is_not_called_a_garment(models: Path) -> None:
@@ -266,6 +272,10 @@ def test_a_camera_is_offered(models: Path) -> None:
     assert app.header[0].value
     app.button(key="garments_camera").click().run()
     assert not app.header and "set" not in app.query_params
+    app.button(key="garments_sample_2").click().run()
+    assert app.query_params["item"] == "55"
+    app.button(key="classify_gallery_3").click().run()
+    assert app.query_params["item"] == str(np.flatnonzero(LABELS == 0)[3])
     app.button(key="garments_sample_2").click().run()
     assert app.header[0].value and app.query_params["item"] == "55"
 
@@ -352,7 +362,7 @@ def test_a_photograph_of_the_sheet_is_answered_and_marked_right_or_wrong(two_mod
     image = prepare(decode(row.data), PHOTOGRAPH, side=128).image
     expected = analyse(load_classifier("cct", folder=two_models), image)
     app = opened()  # on a photograph, where there is a model of photographs
-    assert app.segmented_control(key="from").value == "photos" and app.selectbox(key="photo").value == "4"
+    assert app.segmented_control(key="from").value == "photos" and app.session_state["photo"] == "4"
     verdict = "as labelled" if NAMES[expected.likeliest] == row.name else "wrong: it is labelled Long sleeve"
     assert verdict in words(app) and NAMES[expected.likeliest] in app.header[0].value
     app.selectbox(key="vit").set_value("vit").run()
@@ -374,7 +384,7 @@ def test_each_of_several_pictures_is_answered_by_the_model_for_it(two_models: Pa
 def test_shoes_are_shoes() -> None:
     """They were sandals, boots too, before photographs had kinds of their own."""
     shoes = [i for i, one in enumerate(photograph_gallery()) if one.kind == "shoes"]
-    hits = cached_results.photograph_hits(load_classifier("cct"))
+    hits = [answered(lambda _picture: load_classifier("cct"), row).right for row in photograph_gallery()]
     assert all(hits[i] for i in shoes) and sum(hits) >= 24
     app = opened(**{"from": "photos", "photo": str(shoes[0])})
     assert app.header[0].value.startswith("Shoes ") and "as labelled" in words(app)

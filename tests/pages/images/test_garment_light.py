@@ -134,9 +134,7 @@ def test_what_changes_is_what_the_classifier_says_of_the_painted_image(classifie
 
 def test_hidden_patches_live_in_the_link(models: Path) -> None:
     app = opened(inside="hide", hide="13.12.20")
-    assert app.multiselect(key="hide").value == ["12", "13", "20"] and app.query_params["hide"] == "12.13.20"
-    app.multiselect(key="hide").set_value(["12"])
-    assert ran(app).query_params["hide"] == "12"
+    assert app.query_params["hide"] == "12.13.20" and "With 3 patches rubbed out" in words(app)
     app.button(key="hide_back").click()
     assert "hide" not in ran(app).query_params and "Rub out patches until it says something else" in words(app)
 
@@ -144,7 +142,7 @@ def test_hidden_patches_live_in_the_link(models: Path) -> None:
 @pytest.mark.parametrize("value", ["", "50", "0.-1", "a.b", "1e3", "12..x.\u0663.7", "9" * 400])
 def test_a_bad_list_of_patches_is_read_as_far_as_it_goes(models: Path, value: str) -> None:
     app = opened(inside="hide", hide=value)
-    assert app.multiselect(key="hide").value == (["7", "12"] if value.startswith("12") else [])
+    assert app.query_params.get("hide") == ("7.12" if value.startswith("12") else "0" if value == "0.-1" else None)
 
 
 def test_what_occlusion_needs_is_shown_by_a_button(classifier: Classifier) -> None:

@@ -17,7 +17,7 @@ from core.vision import own_classes
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.own_classes import as_read, read_own_classes
 from core.vision.pictures import Bytes, Picture, decode, png
-from pages.images import live_camera, picture_box
+from pages.images import live_camera
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
 
@@ -87,6 +87,13 @@ def test_it_opens_on_two_classes_taught_with_bundled_photographs() -> None:
     assert "Unlike anything you taught me" in [one.value for one in app.header], "shoes are worn at neither place"
 
 
+def test_the_pictures_of_a_class_are_taken_out_together() -> None:
+    app = taught()
+    app.button(key="own_empty_0").click().run()
+    assert not app.exception and app.session_state["own:pictures:0"] == [] and len(app.session_state["own:pictures:1"]) == 6
+    assert app.button(key="own_teach").disabled
+
+
 def test_bad_files_get_a_sentence_and_leave_nothing_stale() -> None:
     app = taught()
     app.file_uploader(key="own:saved").set_value(("own.npz", b"nothing", "application/octet-stream")).run()
@@ -144,19 +151,3 @@ def test_the_notebook_answers_as_the_page_does(tmp_path: Path, monkeypatch: pyte
     exec(head.to_code("cct"), told)
     classifier = load_classifier("cct")
     np.testing.assert_allclose(told["probabilities"], head.answer(classifier, as_read(classifier, decode(data, name=name)))[0])
-
-
-def test_a_box_from_the_browser_becomes_the_crop_and_nonsense_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen: list[dict[str, str]] = []
-    monkeypatch.setattr(picture_box, "choose", lambda **choices: chosen.append(choices))
-    for box in (
-        None,
-        3,
-        {},
-        {"left": "x", "top": 0, "right": 50, "bottom": 50},
-        {"left": 60, "top": 0, "right": 50, "bottom": 50},
-    ):
-        picture_box._take(box)
-        assert not chosen
-    picture_box._take({"left": 10, "top": 20.4, "right": 90, "bottom": 80})
-    assert chosen == [{"crop": "box", "left": "10", "top": "20", "right": "90", "bottom": "80"}]
