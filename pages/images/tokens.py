@@ -21,6 +21,9 @@ from pages.shared import url_state
 from pages.shared.language import _, number, percent
 from pages.shared.live_plot import static_plot
 
+SMALL = 16
+"""Numbers of a patch up to which three grids of them stand beside each other."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
@@ -103,7 +106,7 @@ def embedding(place: Place) -> None:
         rf"e_{{{channel + 1}}} = {tex(total, 4)} {'+' if bias >= 0 else '-'} {tex(abs(bias), 4)} = {tex(whole, 4)}",
     )
     for cell, name, values, key in zip(
-        st.columns(3),
+        st.columns(3) if len(pieces) <= SMALL else [st.container(), st.container(), st.container()],
         (_("The patch, x"), _("The channel's weights, W"), _("Products, to be summed")),
         (walk.patches[patch], walk.weight[channel], pieces),
         ("tokens_x", "tokens_w", "tokens_wx"),
@@ -193,11 +196,11 @@ def classes(place: Place) -> None:
             share=percent(share),
         ),
     )
-    for key, name, values in (
-        ("tokens_logits", _("Logits, l"), walk.logits),
-        ("tokens_probabilities", _("Probabilities, p"), scaled / total),
+    for key, name, values, digits in (
+        ("tokens_logits", _("Logits, l"), walk.logits, 2),
+        ("tokens_probabilities", _("Probabilities, p"), scaled / total, 4),
     ):
-        _show(Matrix(values=values[None], name=name, rows=[""], columns=names), key)
+        _show(Matrix(values=values[None], name=name, rows=[""], columns=names, digits=digits), key)
 
 
 def _grid(values: Any, name: str) -> Matrix:
@@ -209,7 +212,7 @@ def _grid(values: Any, name: str) -> Matrix:
 def _show(matrix: Matrix, key: str) -> None:
     """A table, or a heat map of what has more columns."""
     if matrix.values.shape[1] > MAX_COLUMNS:
-        static_plot(matrix_figure(matrix), key=key, alt=matrix.name)
+        static_plot(matrix_figure(matrix, height=110 + 6 * len(matrix.values)), key=key, alt=matrix.name)
     else:
         st.html(matrix_html(matrix, key=key, alt=matrix.name, write=lambda value, digits: number(value, digits)))
 

@@ -13,7 +13,6 @@ from types import FrameType
 import pytest
 import streamlit as st
 
-from pages.images import cached_results
 from pages.shared.kept_results import forget_all
 from tests.pages.open_page import open_page, ran
 
