@@ -647,8 +647,7 @@ class Terminal {
     fill(this.side.querySelector(".score"), lines);
     const trades = { fee: number(this.config.fee, 1), count: number(score?.trades ?? 0), result: score ? this.worth(score) : "–" };
     put(worth, score && Number.isFinite(score.result) ? fillIn(labels.worth, trades) : fillIn(labels.worthNone, trades));
-    const apart = score?.apart ? fillIn(labels.apart, { count: number(score.apart), share: this.format.percent(score.apartAccuracy) }) : "";
-    put(this.side.querySelector(".since"), [this.since(score), apart].filter(Boolean).join(" "));
+    put(this.side.querySelector(".since"), this.since(score));
   }
 
   // Whether the outcomes so far tell the answers from the rule, and when they would at these rates.

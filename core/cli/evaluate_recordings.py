@@ -182,7 +182,7 @@ def _answer(
 
 def _recording(day: ScoredDay) -> dict[str, Any]:
     """One scored recording as JSON's object."""
-    timestamps, apart = day.table.column("timestamp"), day.apart
+    timestamps = day.table.column("timestamp")
     return {
         "recording": day.recording,
         "market": day.market,
@@ -191,7 +191,7 @@ def _recording(day: ScoredDay) -> dict[str, Any]:
         "alpha": day.alpha,
         "first_ms": int(timestamps[0]),
         "last_ms": int(timestamps[-1]),
-        "stalled": {"samples": apart.samples, "accuracy": round(apart.summary()["accuracy"], 4) if apart.samples else None},
+        "stalled": day.stalled,
         **day.about,
     }
 
@@ -229,7 +229,7 @@ def table(answer: dict[str, Any]) -> str:
     for one in answer["recordings"]:
         lines += _adaptive_lines(one)
     lines += [f"left out {name}: {why}" for name, why in answer["skipped"].items()]
-    return "\n".join([*lines, *worse_than_nothing(answer), *apart_lines(answer)])
+    return "\n".join([*lines, *worse_than_nothing(answer), *stalled_lines(answer)])
 
 
 def score_lines(scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -246,13 +246,12 @@ def score_lines(scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def apart_lines(answer: Mapping[str, Any]) -> list[str]:
-    """A sentence on each recording whose book stood still for minutes: what was predicted then is scored apart."""
+def stalled_lines(answer: Mapping[str, Any]) -> list[str]:
+    """A sentence on each recording whose book stood still for minutes: what was predicted then is not scored."""
     return [
-        f"  {one['recording']}: {one['stalled']['samples']:,} rows of a book that had not changed for {STALLED_MS // 1000} s are "
-        f"scored apart, accuracy {one['stalled']['accuracy']:.4f}"
+        f"  {one['recording']}: {one['stalled']:,} rows of a book that had not changed for {STALLED_MS // 1000} s are not scored"
         for one in answer["recordings"]
-        if one["stalled"]["samples"]
+        if one["stalled"]
     ]
 
 

@@ -22,7 +22,7 @@ MAX_CARRY_MS: Final = 10_000
 """Longest that any book is carried: four times the silence after which a venue is asked for its book."""
 
 STALLED_MS: Final = 120_000
-"""A book that has not changed for so long is stalled: a quiet market, or a venue that stopped. It is scored apart (D32)."""
+"""A book that has not changed for so long is stalled: a quiet market, or a venue that stopped. It is not scored (D32)."""
 
 
 def on_grid(timestamps: NDArray[np.int64]) -> bool:

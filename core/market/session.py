@@ -470,21 +470,22 @@ class MarketSession:
         with self._lock:
             return self._board.answers.score(head)
 
-    def table(self, head: int, count: int = DAY) -> Table:
-        """One head's table of the last `count` predictions, a day's at most."""
+    def predictions(self, count: int = DAY) -> NDArray[np.void]:
+        """A copy of the last `count` confirmed predictions, a day's at most; see `PredictionLog`."""
         with self._lock:
-            rows = self._board.log.tail(count)
-        return head_table(self.predictor.heads[head], head, rows)  # a second of a day's, for which no step waits
+            return self._board.log.tail(count)
+
+    def table(self, head: int, count: int = DAY) -> Table:
+        """One head's table of the last `count` predictions: a second's work for a day's, for which no step waits."""
+        return head_table(self.predictor.heads[head], head, self.predictions(count))
 
     def traded_calls(self, head: int) -> pd.DataFrame:
         """The calls of a day at most that a taker would have traded on; see `core.market.answers.scoreboard.traded_calls`."""
-        with self._lock:
-            rows = self._board.log.tail()
-        return traded_calls(rows, head, self.predictor.heads[head][1])
+        return traded_calls(self.predictions(), head, self.predictor.heads[head][1])
 
     def scores(self, head: int) -> HeadScores:
         """One head's scores."""
-        return head_scores(self.table(head), self._board.apart[head].copy())
+        return head_scores(self.table(head))
 
     def adaptive(self, head: int) -> AdaptiveHead:
         """One head's recalibration as it stands."""

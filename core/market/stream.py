@@ -44,7 +44,7 @@ ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
 PARTS: Final = {"probabilities": 3, "calls": 1, "leans": 1, "truth": 1}
 SCORES: Final = (
     "outcomes", "independent", "sinceMs", "matthews", "right", "best", "bestMatthews", "bestRight", "bestCall", "decidesMs",
-    "logLoss", "frequenciesLogLoss", "trades", "result", "reach", "apart", "apartAccuracy", "down", "stationary", "up",
+    "logLoss", "frequenciesLogLoss", "trades", "result", "reach", "down", "stationary", "up",
 )  # fmt: skip
 TRADE: Final = ("time", "price", "size", "side")
 BREAK: Final = ("from", "until")
@@ -125,7 +125,7 @@ def score_rows(board: Scoreboard, written: NDArray[np.floating] | None) -> Float
     that it got right and what it calls now. Then the milliseconds of outcomes until the two are told apart (0 where they are);
     log-loss beside that of the frequencies. Then a taker's trades by their calls, the mean result in basis points after the
     spread and before fees, and half of its 95 % interval. A score of fewer than ten outcomes, or trades, that do not overlap is
-    NaN (D39). Then predictions from a stalled book, and the share of them that came true.
+    NaN (D39).
 
     Args:
         written: (heads, 3) the newest row's probabilities as TLOB wrote them, which come last; None where it has none.
@@ -143,14 +143,11 @@ def score_rows(board: Scoreboard, written: NDArray[np.floating] | None) -> Float
     judged[counts[:, 1] < FEWEST] = np.nan
     taken = board.taker_results()
     taken[taken[:, 0] < FEWEST, 1:] = np.nan
-    apart = board.apart
     return np.column_stack(
         [
             counts,
             judged,
             taken,
-            apart.sum(axis=(-2, -1)),
-            scores.accuracy(apart),
             np.full((len(of_heads), 3), np.nan) if written is None else written,
         ]
     )

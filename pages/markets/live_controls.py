@@ -88,7 +88,7 @@ def _pick_live() -> MarketSource | None:
     url_state.remember("sym", symbol)
     _say_check(exchange, next((one.socket for one in entries if one.id == exchange), False))
     if problem:
-        st.caption(_("{problem} Only well-known symbols are listed; any other can be typed.").format(problem=translate(problem)))
+        st.caption(_("{problem} A symbol can be typed.").format(problem=translate(problem)))
     if not symbol:
         controls.notice("empty", _("Choose or type a symbol to watch."))
         return None
@@ -116,7 +116,7 @@ def _say_check(exchange: str, streams: bool) -> None:
 
 
 def _symbols(exchange: str) -> tuple[list[str], str]:
-    """Symbols to offer, and a sentence where they are only the well-known ones. Asked for once a visit."""
+    """Symbols to offer, or a sentence where the exchange does not list them. Asked for once a visit."""
     key = f"live:symbols:{exchange}"
     if key not in st.session_state:
         with st.spinner(_("Asking the exchange which markets it has…"), show_time=True):
@@ -125,8 +125,8 @@ def _symbols(exchange: str) -> tuple[list[str], str]:
                 symbols, problem = asked.result(timeout=MAX_PATIENCE_S), ""
             except (catalogue.CatalogueUnavailable, TimeoutError) as error:
                 asked.cancel()
-                symbols, problem = catalogue.common_markets(exchange), str(error)
-        st.session_state[key] = ([one.symbol for one in symbols], problem)
+                symbols, problem = [], str(error)
+        st.session_state[key] = symbols, problem
     return cast("tuple[list[str], str]", st.session_state[key])
 
 

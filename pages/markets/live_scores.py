@@ -49,14 +49,12 @@ def draw_scores(session: MarketSession, choices: ViewChoices, zone: str = "UTC")
             "{count} predictions scored since {time}. Momentum says where the mid stands against its own last ten steps; the "
             "distance to the VWAP, where it stands against the mean traded price of a minute. "
             "A third each, and how often each class came so far or lately (half of the weight on the last four minutes), "
-            "know nothing of the book. Predictions across a gap are not scored."
+            "know nothing of the book. Predictions across a gap, or from a book that stood still for two minutes, are not scored."
         ).format(
             count=number(head_scores.resolved),
             time=moment(datetime.fromtimestamp(head_scores.since_ms / 1e3, UTC), zone=zone),
         )
     )
-    if apart := int(head_scores.apart.sum()):
-        st.caption(apart_sentence(apart, float(scores.accuracy(head_scores.apart))))
     _reliability(mine)
 
 
@@ -79,13 +77,6 @@ def _reliability(mine: Scores) -> None:
         _("Expected calibration error (likeliest class, 15 bins) {error}; mean gap of the calls {gap}").format(
             error=percent(mine.ece), gap=percent(mine.call_gap)
         )
-    )
-
-
-def apart_sentence(samples: int, accuracy: float) -> str:
-    """Says what was predicted from a book that had stood still for minutes."""
-    return _("Scored apart: {count} calls while the book stood still for over 2 min, {share} of which came true.").format(
-        count=number(samples), share=percent(accuracy)
     )
 
 

@@ -25,7 +25,6 @@ from core.service.access import Action, NotAllowed
 from core.service.runs import SCORING
 from pages.markets import cached_results, recorded_choice
 from pages.markets.live_controls import horizon_name
-from pages.markets.live_scores import apart_sentence
 from pages.shared import controls, permissions, url_state
 from pages.shared.language import _, duration, moment, number, percent, prose
 from pages.shared.live_plot import live_plot
@@ -121,8 +120,9 @@ def results(answer: dict[str, Any]) -> None:
     for name, why in answer["skipped"].items():
         st.caption(f":material/warning: {name}: {controls.as_sentence(translate(why))}")
     for one in answer["recordings"]:
-        if one["stalled"]["samples"]:
-            st.caption(f"{one['recording']}: {apart_sentence(one['stalled']['samples'], one['stalled']['accuracy'])}")
+        if one["stalled"]:
+            sentence = _("{recording}: {count} rows of a book that had not changed for two minutes are not scored.")
+            st.caption(sentence.format(recording=one["recording"], count=number(one["stalled"])))
     _journals(answer["recordings"])
     if any(one["part"] == "test" for one in answer["recordings"]):
         st.caption(_("A recording that a checkpoint was trained on is scored on its last fifth alone."))

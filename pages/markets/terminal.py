@@ -325,7 +325,6 @@ def _call_labels(horizon: str) -> dict[str, Any]:
         "worthNone": _(
             "What a call is worth, after the spread and two fees of {fee} bps, begins with ten trades: {count} so far."
         ),
-        "apart": _("Scored apart: {count} calls while the book stood still for over 2 min, {share} of which came true."),
         "since": _("Scored since {time}."),
         "sinceWithout": _("Scored since {time}, without the time from {from} to {to}."),
     }

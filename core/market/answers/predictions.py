@@ -16,7 +16,7 @@ from core.market.answers.value import call_value
 from core.market.book import BookError, BookRows, FloatArray
 from core.market.calibration import RuleKind
 from core.market.grid import segments
-from core.market.labels import UNKNOWN, Head, all_moves, classify, moves_after
+from core.market.labels import Head, classify, moves_after
 from core.market.predictor import MarketCard, Predictor, windows_of
 
 BATCH = 512
@@ -31,8 +31,7 @@ class RowPredictions:
         mid, spread: (n,) quote currency.
         probabilities: (n, heads, 3). calls, momentum: (n, heads) classes called by TLOB and by the momentum rule.
         truth: (n, heads) what happened, UNKNOWN where the horizon reaches past the end or over a gap, and at stalled rows.
-        stalled: (n,) rows of a stalled book (`core.market.grid.stalled`). apart: (n, heads) what happened after these, UNKNOWN at
-            all others.
+        stalled: (n,) rows of a stalled book (`core.market.grid.stalled`).
     """
 
     heads: tuple[Head, ...]
@@ -45,7 +44,6 @@ class RowPredictions:
     momentum: NDArray[np.int64]
     truth: NDArray[np.int64]
     stalled: NDArray[np.bool_]
-    apart: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -61,25 +59,11 @@ class RowPredictions:
         """The checkpoint's answers alone."""
         return Answered(calls=self.calls[:, head], probabilities=self.probabilities[:, head])
 
-    def score_apart(self, head: int) -> Scores:
-        """Scores at rows of a stalled book."""
-        there = self.apart[:, head] != UNKNOWN
-        return Scores.of(self.apart[there, head], self.answers(head)[there])
-
 
 def outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
     """Outcomes after every row, (n, heads): UNKNOWN where `moves_after` is not known."""
     moves = [moves_after(rows, head) for head in heads]
     return np.stack([classify(move, alpha) for move, alpha in zip(moves, market.alphas, strict=True)], axis=1)
-
-
-def stalled_outcomes(rows: BookRows, heads: Sequence[Head], market: MarketCard) -> NDArray[np.int64]:
-    """Outcomes after every row of a stalled book, (n, heads): UNKNOWN at all other rows, and where it is not known."""
-    apart = np.full((len(rows), len(heads)), UNKNOWN)
-    if rows.stalled.any():
-        every_row = [classify(all_moves(rows, head), alpha) for head, alpha in zip(heads, market.alphas, strict=True)]
-        apart[rows.stalled] = np.stack(every_row, axis=1)[rows.stalled]
-    return apart
 
 
 def predict_rows(
@@ -110,7 +94,6 @@ def predict_rows(
         if progress is not None:
             progress(min(start + batch, len(ends)), len(ends))
     truth = outcomes(rows, predictor.heads, market)
-    apart = stalled_outcomes(rows, predictor.heads, market)
     return RowPredictions(
         heads=predictor.heads,
         rows=ends,
@@ -122,7 +105,6 @@ def predict_rows(
         momentum=momentum,
         truth=truth[ends],
         stalled=rows.stalled[ends],
-        apart=apart[ends],
     )
 
 
@@ -132,13 +114,12 @@ class HeadResult:
 
     Attributes:
         call: how TLOB's calls were made (D25); naive rules keep their plain form.
-        scores: of "tlob" and every naive rule. apart: of TLOB at rows of a stalled book, which nothing else here counts.
+        scores: of "tlob" and every naive rule.
     """
 
     head: Head
     call: RuleKind
     scores: dict[str, Scores]
-    apart: Scores
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, rounded to four decimals."""
@@ -213,7 +194,6 @@ def score_head(predicted: RowPredictions, market: MarketCard, head: int) -> Head
         head=predicted.heads[head],
         call=market.rules[head].kind,
         scores=predicted.of_head(head).score(),
-        apart=predicted.score_apart(head),
     )
 
 

@@ -132,7 +132,7 @@ class ScoredDay:
     Attributes:
         recording: its name. market: the entry of the first checkpoint's card.
         part: "all", or "test" where a checkpoint was trained on it. alpha: of the label, a fraction of the price.
-        apart: the first checkpoint's scores at rows of a stalled book, which are not among these.
+        stalled: rows of a stalled book (D32), which are not among these.
         about: more of the first checkpoint, as JSON's object (docs/evaluate_json.md, `recordings`).
         table: with `second` from the recording's first row, and `volatility`, the standard deviation of the mid's last steps
             before the row, basis points.
@@ -142,7 +142,7 @@ class ScoredDay:
     market: str
     part: str
     alpha: float
-    apart: Scores
+    stalled: int
     about: dict[str, Any]
     table: Table
 
@@ -220,7 +220,7 @@ def score_day(
         market=entry.name,
         part="test" if seen else "all",
         alpha=alpha,
-        apart=predicted.score_apart(index),
+        stalled=int(predicted.stalled.sum()),
         about=about,
         table=table,
     )

@@ -45,7 +45,6 @@ class HeadScores:
             of them, milliseconds since the epoch, 0 before it.
         session: of TLOB and every rule, over all of them; of the distance to the VWAP where there were trades. rolling: over the
             last `ROLLING`.
-        apart: of TLOB at stalled rows, which nothing else here counts: confusion matrix (3, 3).
     """
 
     resolved: int
@@ -53,7 +52,6 @@ class HeadScores:
     since_ms: int
     session: dict[str, Scores]
     rolling: dict[str, Scores]
-    apart: NDArray[np.int64]
 
 
 class PredictionLog:
@@ -144,8 +142,8 @@ def head_table(head: Head, index: int, rows: NDArray[np.void]) -> Table:
     return Table(head=head, rows=pd.DataFrame({**columns, "truth": truth}), answers=answers)
 
 
-def head_scores(table: Table, apart: NDArray[np.int64]) -> HeadScores:
-    """Scores over a table of a log's rows, beside TLOB's confusion matrix (3, 3) at stalled rows."""
+def head_scores(table: Table) -> HeadScores:
+    """Scores over a table of a log's rows."""
     known = table[table.truth != UNKNOWN]
     times = known.column("timestamp")
     return HeadScores(
@@ -154,7 +152,6 @@ def head_scores(table: Table, apart: NDArray[np.int64]) -> HeadScores:
         since_ms=int(times[0]) if len(known) else 0,
         session=known.score(),
         rolling=known[-ROLLING:].score(),
-        apart=apart,
     )
 
 
@@ -195,14 +192,12 @@ class Scoreboard:
         kept: predictions in the log.
 
     Attributes:
-        apart: (heads, 3, 3) TLOB's confusion matrices at stalled rows.
         answers: the one answer of each head, and its score.
     """
 
     def __init__(self, heads: Sequence[Head], alphas: Sequence[float], *, own_thresholds: bool = False, kept: int = DAY) -> None:
         self.heads, self.alphas = tuple(heads), tuple(alphas)
         self.log = PredictionLog(len(self.heads), kept)
-        self.apart = np.zeros((len(self.heads), 3, 3), dtype=np.int64)
         self._adaptive = [
             AdaptiveHead(horizon, alpha, own_threshold=own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
             for i, ((_, horizon), alpha) in enumerate(zip(self.heads, self.alphas, strict=True))
@@ -235,7 +230,7 @@ class Scoreboard:
 
         Args:
             mid, spread: of the row, quote currency. stalled: whether its book has stood still for too long
-                (`core.market.grid.stalled`): what is predicted from it is scored apart, and nothing is learnt from it.
+                (`core.market.grid.stalled`): what is predicted from it is not scored, and nothing is learnt from it.
             shown: the row as it was shown already, where it was.
 
         Returns:
@@ -264,10 +259,7 @@ class Scoreboard:
                 continue
             move = float(future_move(mids[-horizon - smoothing_steps(horizon) :], horizon, kind)[-1 - horizon])
             truth, then = int(classify(np.array(move), alpha)), self.log[number]
-            if truth == UNKNOWN:
-                continue
-            if then["stalled"]:
-                self.apart[index, truth, then["calls"][index]] += 1
+            if truth == UNKNOWN or then["stalled"]:
                 continue
             then["truth"][index] = truth
             if (earlier := self._made[-horizon]) is not None:

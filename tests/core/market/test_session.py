@@ -419,7 +419,7 @@ def test_heads_keep_their_order(predictor: Predictor) -> None:
     assert predictor.heads == HEADS
 
 
-def test_a_market_that_stands_still_is_named_and_scored_apart(predictor: Predictor, loop: BackgroundLoop) -> None:
+def test_a_market_that_stands_still_is_named_and_not_scored(predictor: Predictor, loop: BackgroundLoop) -> None:
     """As of a venue that stopped, whose book on request stands still too: each row is confirmed, and none tells anything."""
     quiet = with_stall(ROWS[:130], 99, 1_200)
     feed = ScriptedFeed(replaying(quiet[:1_200]))
@@ -430,7 +430,6 @@ def test_a_market_that_stands_still_is_named_and_scored_apart(predictor: Predict
     scored = session.scores(0)
     whole = evaluate(predictor, quiet[:1_200], session.entry)[0]
     assert scored.session["tlob"].confusion.tolist() == whole.scores["tlob"].confusion.tolist()
-    assert scored.apart.sum() == whole.apart.samples > 500
     feed.send(*books(quiet[1_200:]))
     wait_until(lambda: session.step == len(quiet))
     assert session.view().status is Status.REPLAYING

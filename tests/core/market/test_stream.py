@@ -178,7 +178,6 @@ def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop:
         apart = known["timestamp"] - known["timestamp"][0]
         assert (named["outcomes"], named["sinceMs"]) == (len(known), known["timestamp"][0])
         assert named["independent"] == apart[-1] // (250 * horizon) + 1  # no row is missing
-        assert named["apart"] == 0 and np.isnan(named["apartAccuracy"])  # the book never stood still for minutes
         calls = dict(zip(answers["timestamp"].tolist(), answers["answered"][:, head].tolist(), strict=True))
         *trades, reach = naive_trades(rows, calls, horizon)
         np.testing.assert_allclose([named["trades"], named["result"]], trades, atol=1e-9)

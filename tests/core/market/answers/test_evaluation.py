@@ -121,7 +121,7 @@ def test_what_is_asked_of_a_file_too_short_is_refused(predictor: Predictor, entr
     assert evaluate(predictor, rows, entry, first=379)[2].scores["tlob"].samples == 1
 
 
-def test_a_book_that_stands_still_for_minutes_is_scored_apart(predictor: Predictor, entry: MarketCard) -> None:
+def test_a_book_that_stands_still_for_minutes_is_not_scored(predictor: Predictor, entry: MarketCard) -> None:
     """Ten minutes in which nothing happens would make any forecaster of STATIONARY look good."""
     quiet = with_stall(real_rows(1), 200, 2_400)
     windows = np.lib.stride_tricks.sliding_window_view(quiet.levels, predictor.window, axis=0).transpose(0, 2, 1)
@@ -129,19 +129,17 @@ def test_a_book_that_stands_still_for_minutes_is_scored_apart(predictor: Predict
     calls = np.concatenate([predictor.predict(part, entry).calls for part in parts])
     for head, (kind, horizon) in enumerate(HEADS):
         (result,) = evaluate(predictor, quiet, entry, heads=[head])
-        truth, called, apart = [], [], []
+        truth, called, stalled = [], [], 0
         for row in range(predictor.window - 1, len(quiet)):
             label = naive_class(naive_label(quiet.mid, row, horizon, kind), entry.alphas[head])
             if label == -1:
                 continue
             call = int(calls[row - predictor.window + 1, head])
             if 200 + 480 <= row <= 200 + 2_400:  # nothing has changed for two minutes
-                apart.append(call == label)
+                stalled += 1
             else:
                 truth.append(label)
                 called.append(call)
         assert result.scores["tlob"].confusion.tolist() == confusion_matrix(truth, called, labels=[0, 1, 2]).tolist()
-        assert result.apart.samples == len(apart)
-        assert result.apart.summary()["accuracy"] == pytest.approx(np.mean(apart))
-        assert len(apart) > 1_900
+        assert stalled > 1_900
         assert np.isnan(moves_after(quiet, HEADS[head])[680:2_601]).all()  # nor is anything learnt from it

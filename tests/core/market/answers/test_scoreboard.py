@@ -57,7 +57,7 @@ def played(predictor: Predictor, entry: MarketCard, rows: BookRows) -> Scoreboar
 
 
 def scored(board: Scoreboard, head: int) -> HeadScores:
-    return head_scores(head_table(board.heads[head], head, board.log.tail()), board.apart[head])
+    return head_scores(head_table(board.heads[head], head, board.log.tail()))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketC
     assert (found.session["tlob"].confusion.sum(axis=0) > 0).sum() >= 2  # the calls vary: the comparison has something to compare
 
 
-def test_a_stall_is_counted_apart_as_in_the_whole_file(predictor: Predictor, entry: MarketCard) -> None:
+def test_a_stall_is_left_out_as_in_the_whole_file(predictor: Predictor, entry: MarketCard) -> None:
     quiet = with_stall(real_rows(1), 200, 1_200)
     live = played(predictor, entry, quiet)
     for head, expected in enumerate(evaluate(predictor, quiet, entry)):
@@ -89,8 +89,6 @@ def test_a_stall_is_counted_apart_as_in_the_whole_file(predictor: Predictor, ent
             assert found.session[rule].confusion.tolist() == expected.scores[rule].confusion.tolist()
         for rule, one in found.session.items():
             assert one.log_loss == pytest.approx(expected.scores[rule].log_loss, abs=1e-5, nan_ok=True)
-        assert found.apart.sum() == expected.apart.samples > 600
-        assert np.trace(found.apart) / found.apart.sum() == pytest.approx(expected.apart.summary()["accuracy"])
         assert live.adaptive(head).resolved == found.resolved  # nothing is learnt from it either
         mine = head_table(HEADS[head], head, live.log.tail()).call_rows("tlob", "momentum")
         rows, whole = mine, predict_rows(predictor, quiet, entry).of_head(head).call_rows("tlob", "momentum")

@@ -11,7 +11,7 @@ import ccxt.async_support
 import pytest
 
 from core.market.feeds import catalogue
-from core.market.feeds.catalogue import COMMON, CatalogueUnavailable, ListedMarket, common_markets, exchanges, markets
+from core.market.feeds.catalogue import CatalogueUnavailable, exchanges, markets
 from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.venues import make_exchange
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
@@ -22,7 +22,6 @@ def test_exchanges_with_an_order_book_are_listed_by_name() -> None:
     assert len(found) > 90
     assert found["binance"].name == "Binance"
     assert found["binance"].socket
-    assert found["binance"].trades
     assert not found["bitflyer"].socket
     names = [entry.name.lower() for entry in exchanges()]
     assert names == sorted(names)
@@ -54,7 +53,7 @@ def test_first_visitors_who_come_together_list_the_exchanges_once(monkeypatch: p
 
 
 def test_markets_of_an_exchange_come_spot_first() -> None:
-    async def scenario() -> list[ListedMarket]:
+    async def scenario() -> list[str]:
         async with BinanceServer(fixture("spot_ethusdt_20240808")) as server:
 
             def configure(exchange: Any) -> None:
@@ -63,12 +62,7 @@ def test_markets_of_an_exchange_come_spot_first() -> None:
 
             return await markets("binance", configure=configure)
 
-    assert asyncio.run(scenario()) == [
-        ListedMarket(symbol="BTC/USDT", kind="spot"),
-        ListedMarket(symbol="ETH/USDT", kind="spot"),
-        ListedMarket(symbol="BTC/USDT:USDT", kind="swap"),
-        ListedMarket(symbol="ETH/USDT:USDT", kind="swap"),
-    ]
+    assert asyncio.run(scenario()) == ["BTC/USDT", "ETH/USDT", "BTC/USDT:USDT", "ETH/USDT:USDT"]
 
 
 def test_an_exchange_that_does_not_answer_is_said_not_to() -> None:
@@ -83,13 +77,3 @@ def test_an_exchange_that_does_not_answer_is_said_not_to() -> None:
 def test_an_exchange_that_does_not_exist_is_named() -> None:
     with pytest.raises(FeedFailed, match="there is no exchange 'binanze'"):
         asyncio.run(markets("binanze"))
-
-
-def test_common_markets_belong_to_exchanges_there_are() -> None:
-    ids = {entry.id for entry in exchanges()}
-    assert set(COMMON) <= ids
-    assert ListedMarket(symbol="NEXO/USDT", kind="spot") in common_markets("binance")
-    assert ListedMarket(symbol="BTC/USDT:USDT", kind="swap") in common_markets("bybit")
-    assert common_markets("zaif") == []
-    for symbols in COMMON.values():
-        assert len(set(symbols)) == len(symbols)
