@@ -82,16 +82,6 @@ class Signal:
     sizes: NDArray[np.float64]
     apart: float
 
-    @property
-    def kept(self) -> float:
-        """The last size over the first."""
-        return float(self.sizes[-1] / self.sizes[0])
-
-    @property
-    def gain(self) -> float:
-        """Factor by which the close inputs are farther apart at the end."""
-        return self.apart / APART
-
 
 def signal(scheme: Scheme, activation: str, *, layers: int = 12, width: int = 128) -> Signal:
     """The sizes of 64 random inputs' activations layer by layer, and what becomes of a small difference."""

@@ -75,11 +75,6 @@ def compare(before: Array, after: Array) -> Moved:
     return Moved(before=before, after=after, cells=cells)
 
 
-def stacked(*states: Array) -> Array:
-    """States (time, units) as rows, a row a unit, those of each under the one before."""
-    return np.concatenate([one.T for one in states])
-
-
 def rectangles(cells: NDArray[np.bool_]) -> tuple[Rectangle, ...]:
     """True cells as rectangles: runs within a row, joined with the same run in the rows below.
 

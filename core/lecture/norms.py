@@ -90,15 +90,6 @@ def example_batch(*, level: float = 3.0) -> Tensor:
     return torch.tensor(centre + size * wave)
 
 
-def spread_by_group(x: Tensor) -> dict[str, tuple[float, float]]:
-    """Largest |mean| and largest |standard deviation - 1| over each norm's groups; a norm brings both near 0 for its own."""
-    spreads: dict[str, tuple[float, float]] = {}
-    for name, over in OVER.items():
-        mean, variance = moments(x, over)
-        spreads[name] = float(mean.abs().max()), float((variance.sqrt() - 1).abs().max())
-    return spreads
-
-
 def dropout(x: Tensor, rate: float, draws: Tensor) -> Tensor:
     """x / p where a draw is under p = 1 - rate, else 0 (vit-report section 3.5, iiga-equations section 16.3).
 
@@ -128,21 +119,8 @@ DEPTHS: Final = (2, 4, 8, 12, 16)
 DRAWS: Final = 10
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stack:
-    """A stack of encoder layers at initialisation.
-
-    Attributes:
-        last: norm of the loss's gradient by the last layer's parameters.
-        activations: (layers + 1,) root mean square of each layer's input, and of the last layer's output.
-    """
-
-    last: float
-    activations: NDArray[np.float64]
-
-
-def new_stack(layers: int, *, pre_norm: bool, width: int = 32, heads: int = 4, tokens: int = 12, seed: int = 0) -> Stack:
-    """A newly initialised stack of encoder layers, post-norm or pre-norm.
+def last_gradient(layers: int, *, pre_norm: bool, width: int = 32, heads: int = 4, tokens: int = 12, seed: int = 0) -> float:
+    """Norm of the loss's gradient by the last layer's parameters, in a newly initialised stack of encoder layers.
 
     Post-norm is LayerNorm(x + Sublayer(x)) (vit-report 2.5, iiga-equations 9.1, D15), pre-norm x + Sublayer(LayerNorm(x))
     (iiga-equations section 7); linear layers start as Xavier's (section 16.2). The loss is the mean square of a random
@@ -159,24 +137,17 @@ def new_stack(layers: int, *, pre_norm: bool, width: int = 32, heads: int = 4, t
                     torch.nn.init.zeros_(module.bias)
         x = torch.randn(8, tokens, width)
         read = torch.randn(width, 10) / width**0.5
-    sizes = [_size(x)]
     for layer in stack[:-1]:
         x = layer(x)[0].detach()  # the layers before have no part in the last one's gradient
-        sizes.append(_size(x))
     x = stack[-1](x)[0]
-    sizes.append(_size(x))
     x = layer_norm(x) if pre_norm else x
     gradients = torch.autograd.grad((x @ read).square().mean(), list(stack[-1].parameters()))
-    return Stack(last=float(torch.stack([one.norm() for one in gradients]).norm()), activations=np.array(sizes))
-
-
-def _size(x: torch.Tensor) -> float:
-    return float(x.detach().square().mean().sqrt())
+    return float(torch.stack([one.norm() for one in gradients]).norm())
 
 
 def last_gradients(*, pre_norm: bool) -> NDArray[np.float64]:
-    """`Stack.last` of each draw, from 1 on, at each of `DEPTHS`: (draws, depths)."""
-    return np.array([[new_stack(n, pre_norm=pre_norm, seed=1 + draw).last for n in DEPTHS] for draw in range(DRAWS)])
+    """`last_gradient` of each draw, from 1 on, at each of `DEPTHS`: (draws, depths)."""
+    return np.array([[last_gradient(n, pre_norm=pre_norm, seed=1 + draw) for n in DEPTHS] for draw in range(DRAWS)])
 
 
 Array = NDArray[np.float64]
@@ -211,13 +182,12 @@ class NormExample:
     """A batch (samples, steps, channels) before and after a norm.
 
     Attributes:
-        gap: largest difference from PyTorch's layer. spread: `norms.spread_by_group` of the normalised batch.
+        gap: largest difference from PyTorch's layer.
     """
 
     before: Array
     after: Array
     gap: float
-    spread: dict[str, tuple[float, float]]
 
 
 def normalise_example(norm: Norm, *, level: float) -> NormExample:
@@ -225,7 +195,7 @@ def normalise_example(norm: Norm, *, level: float) -> NormExample:
     x = example_batch(level=level)
     y = normalise(x, norm)
     gap = float((y - _pytorch(x, norm)).abs().max())
-    return NormExample(before=x.numpy(), after=y.numpy(), gap=gap, spread=spread_by_group(y))
+    return NormExample(before=x.numpy(), after=y.numpy(), gap=gap)
 
 
 @torch.no_grad()
@@ -279,17 +249,16 @@ def normalised_entry(x: float, mean: float, variance: float, *other: float) -> f
 
 @dataclass(frozen=True, kw_only=True)
 class DropoutExample:
-    """A matrix before and after dropout, the entries kept (1 or 0), and the means of many draws, of this expected deviation."""
+    """A matrix before and after dropout, the entries kept (1 or 0), and the means of many draws."""
 
     before: Array
     after: Array
     kept: Array
     means: Array
-    expected: float
 
 
-def dropout_example(rate: float, *, seed: int = 0, values: int = 64) -> DropoutExample:
-    """Dropout of a (5, 8) matrix, and the means of 400 draws over `values` ones."""
+def dropout_example(rate: float, *, seed: int = 0) -> DropoutExample:
+    """Dropout of a (5, 8) matrix, and the means of 400 draws over 64 ones."""
     generator = torch.Generator().manual_seed(1_000 + seed)
     x = torch.randn(5, 8, generator=torch.Generator().manual_seed(7), dtype=torch.float64).mul(10).round().div(10)
     draws = torch.rand(5, 8, generator=generator, dtype=torch.float64)
@@ -298,8 +267,7 @@ def dropout_example(rate: float, *, seed: int = 0, values: int = 64) -> DropoutE
         before=x.numpy(),
         after=y.numpy(),
         kept=kept.double().numpy(),
-        means=dropout_means(rate, values=values, seed=seed),
-        expected=float((rate / (1 - rate) / values) ** 0.5),
+        means=dropout_means(rate, seed=seed),
     )
 
 
@@ -307,13 +275,6 @@ def all_curves() -> tuple[Array, dict[str, tuple[Array, Array]]]:
     """An axis from -4 to 8 and every activation with its derivative over it."""
     x = np.linspace(-4, 8, 241)
     return x, {name: activations.curves(name, x) for name in activations.ACTIVATIONS}
-
-
-def gelu_gaps() -> tuple[Array, Array, Array]:
-    """An axis, GELU exact less tanh form, and the same of their derivatives."""
-    x = np.linspace(-5, 5, 201)
-    exact, tanh = (activations.curves(name, x) for name in ("gelu", "gelu_tanh"))
-    return x, exact[0] - tanh[0], exact[1] - tanh[1]
 
 
 def softmax_pair(shift: float) -> tuple[Array, Array, Array]:

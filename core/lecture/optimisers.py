@@ -95,7 +95,7 @@ def clip_by_norm(gradient: Array, largest: float) -> Array:
     return gradient * min(1.0, largest / norm) if norm else gradient
 
 
-SurfaceName = Literal["bowl", "rosenbrock", "saddle", "himmelblau"]
+SurfaceName = Literal["bowl", "rosenbrock", "saddle"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,17 +147,6 @@ def _saddle_gradient(p: Array) -> Array:
     return _pairs(p, 2 * p[..., 0], -2 * p[..., 1] + p[..., 1] ** 3)
 
 
-def _himmelblau(p: Array) -> Array:
-    x, y = p[..., 0], p[..., 1]
-    return (x**2 + y - 11) ** 2 + (x + y**2 - 7) ** 2
-
-
-def _himmelblau_gradient(p: Array) -> Array:
-    x, y = p[..., 0], p[..., 1]
-    a, b = x**2 + y - 11, x + y**2 - 7
-    return _pairs(p, 4 * x * a + 2 * b, 2 * a + 4 * y * b)
-
-
 SURFACES: Final[Mapping[SurfaceName, Surface]] = {
     "bowl": Surface(
         value=_bowl, gradient=_bowl_gradient, start=(-4.0, 1.5), window=(-5, 5, -2, 2), minima=((0.0, 0.0),)
@@ -169,13 +158,8 @@ SURFACES: Final[Mapping[SurfaceName, Surface]] = {
         value=_saddle, gradient=_saddle_gradient, start=(-1.5, 0.01), window=(-2, 2, -2.4, 2.4),
         minima=((0.0, 2**0.5), (0.0, -(2**0.5))),
     ),
-    "himmelblau": Surface(
-        value=_himmelblau, gradient=_himmelblau_gradient, start=(0.0, 0.0), window=(-5, 5, -5, 5),
-        minima=((3.0, 2.0), (-2.805118086952745, 3.131312518250573), (-3.779310253377747, -3.283185991286170),
-                (3.584428340330492, -1.848126526964404)),
-    ),
 }  # fmt: skip
-"""A long bowl, Rosenbrock's valley, a saddle between two minima, and Himmelblau's four minima."""
+"""A long bowl, Rosenbrock's valley, and a saddle between two minima."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,9 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.checkpoints import FOLDER, load, read_card
-from core.models import MODELS
-from core.models.tlob import TLOB
+from core.checkpoints import FOLDER, CheckpointError, load
 from core.models.vit import ViT
 from core.nn import sinusoidal_encoding
 
@@ -31,18 +29,17 @@ def encoding(length: int, width: int, *, base: float = 10_000.0, scale: float = 
     return np.asarray(found.numpy(), dtype=np.float64)
 
 
-def frequencies(width: int, *, base: float = 10_000.0, doubled_exponent: bool = False) -> Array:
-    """base^(-2i/width) of each pair of channels, radians a position, (ceil(width / 2),); the doubled exponent has 4i (D11).
+def frequencies(width: int, *, base: float = 10_000.0) -> Array:
+    """base^(-2i/width) of each pair of channels, radians a position, (ceil(width / 2),).
 
-    As base^(-4i/width) = (base^2)^(-2i/width), the doubled listing is the standard form with the base squared.
+    The report's listing has 4i (D11): as base^(-4i/width) = (base^2)^(-2i/width), it is the standard form with the base squared.
     """
-    even = np.arange(0, width, 2)
-    return np.asarray(float(base) ** (-even * (2.0 if doubled_exponent else 1.0) / width))
+    return np.asarray(float(base) ** (-np.arange(0, width, 2) / width))
 
 
-def wavelengths(width: int, *, base: float = 10_000.0, doubled_exponent: bool = False) -> Array:
+def wavelengths(width: int, *, base: float = 10_000.0) -> Array:
     """Period of each pair of channels in positions: 2 pi / frequency, (ceil(width / 2),)."""
-    return 2 * math.pi / frequencies(width, base=base, doubled_exponent=doubled_exponent)
+    return 2 * math.pi / frequencies(width, base=base)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +47,10 @@ class EncodingEntry:
     """One pair of entries of the encoding, with the numbers in between.
 
     Attributes:
-        exponent: 2i / width, or 4i / width for the doubled listing. wavelength: positions.
-        angle: radians. sine, cosine: PE(pos, 2i) and PE(pos, 2i + 1), scale included.
+        frequency: radians a position. wavelength: positions. angle: radians.
+        sine, cosine: PE(pos, 2i) and PE(pos, 2i + 1).
     """
 
-    exponent: float
     frequency: float
     wavelength: float
     angle: float
@@ -62,26 +58,17 @@ class EncodingEntry:
     cosine: float
 
 
-def entry(
-    pos: float, pair: int, width: int, *, base: float = 10_000.0, scale: float = 1.0, doubled_exponent: bool = False
-) -> EncodingEntry:
+def entry(pos: float, pair: int, width: int, *, base: float = 10_000.0) -> EncodingEntry:
     """PE(pos, 2i) and PE(pos, 2i + 1) for i = pair (iiga-equations section 4.1)."""
-    exponent = 2 * pair * (2.0 if doubled_exponent else 1.0) / width
-    frequency = float(base) ** -exponent
+    frequency = float(base) ** (-2 * pair / width)
     angle = pos * frequency
-    return EncodingEntry(
-        exponent=exponent,
-        frequency=frequency,
-        wavelength=2 * math.pi / frequency,
-        angle=angle,
-        sine=scale * math.sin(angle),
-        cosine=scale * math.cos(angle),
-    )
+    sine, cosine = wave_pair(angle)
+    return EncodingEntry(frequency=frequency, wavelength=2 * math.pi / frequency, angle=angle, sine=sine, cosine=cosine)
 
 
-def wave_pair(angle: float, scale: float) -> tuple[float, float]:
-    """scale * sin(angle) and scale * cos(angle): a pair of entries of the encoding."""
-    return scale * math.sin(angle), scale * math.cos(angle)
+def wave_pair(angle: float) -> tuple[float, float]:
+    """sin(angle) and cos(angle): a pair of entries of the encoding."""
+    return math.sin(angle), math.cos(angle)
 
 
 def turned_pair(*values: float) -> Array:
@@ -100,17 +87,17 @@ def dot_products(matrix: Array) -> Array:
     return np.asarray(matrix @ matrix.T)
 
 
-def dot_product_by_shift(shifts: NDArray[Any], width: int, *, base: float = 10_000.0, scale: float = 1.0) -> Array:
-    """scale^2 * sum_i cos(shift * frequency_i): the dot product of any two positions `shift` apart.
+def dot_product_by_shift(shifts: NDArray[Any], width: int, *, base: float = 10_000.0) -> Array:
+    """sum_i cos(shift * frequency_i): the dot product of any two positions `shift` apart.
 
     Holds for an even width, because sin a sin b + cos a cos b = cos(a - b).
     """
-    return np.asarray(scale**2 * np.cos(np.asarray(shifts)[:, None] * frequencies(width, base=base)[None, :]).sum(axis=1))
+    return np.asarray(np.cos(np.asarray(shifts)[:, None] * frequencies(width, base=base)[None, :]).sum(axis=1))
 
 
-def dot_product_from(pos: int, length: int, width: int, *, base: float = 10_000.0, scale: float = 1.0) -> Array:
+def dot_product_from(pos: int, length: int, width: int, *, base: float = 10_000.0) -> Array:
     """`dot_product_by_shift` of one position with each of `length` positions, (length,)."""
-    return dot_product_by_shift(np.arange(length) - pos, width, base=base, scale=scale)
+    return dot_product_by_shift(np.arange(length) - pos, width, base=base)
 
 
 def root_mean_square(matrix: Array) -> float:
@@ -135,7 +122,7 @@ def rotation_block(frequency: float, shift: float) -> Array:
     return np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
 
 
-def rotation(width: int, shift: float, *, base: float = 10_000.0, doubled_exponent: bool = False) -> Array:
+def rotation(width: int, shift: float, *, base: float = 10_000.0) -> Array:
     """M with PE(pos + shift) = M PE(pos) for every pos: a rotation a pair of channels, (width, width).
 
     Raises:
@@ -144,7 +131,7 @@ def rotation(width: int, shift: float, *, base: float = 10_000.0, doubled_expone
     if width % 2:
         raise ValueError(f"a width of {width} leaves a sine without its cosine: take an even one")
     whole = np.zeros((width, width))
-    for pair, frequency in enumerate(frequencies(width, base=base, doubled_exponent=doubled_exponent)):
+    for pair, frequency in enumerate(frequencies(width, base=base)):
         whole[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = rotation_block(float(frequency), shift)
     return whole
 
@@ -185,20 +172,6 @@ def apply_shift(encoded: Array, shift: int, matrix: Array) -> Shift:
     )
 
 
-def fitted_shift(encoded: Array, shift: int) -> Shift:
-    """The shift matrix with the least squared residual, for learned encodings.
-
-    With as many channels as pairs of positions it fits any encoding, and a small residual then says nothing.
-
-    Raises:
-        ValueError: as `apply_shift`.
-    """
-    if not 0 < shift < len(encoded):
-        return apply_shift(encoded, shift, np.eye(encoded.shape[1]))
-    solved = np.linalg.lstsq(encoded[:-shift], encoded[shift:], rcond=None)[0]
-    return apply_shift(encoded, shift, np.asarray(solved.T))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Balance:
     """The size of positions beside that of the content they are added to.
@@ -225,52 +198,20 @@ def balance(content: Array, positions: Array) -> Balance:
     )
 
 
-def random_embeddings(length: int, width: int) -> Array:
-    """(length, width) from N(0, 1), as `nn.Embedding` initialises them."""
-    return np.asarray(np.random.default_rng(0).normal(size=(length, width)))
-
-
-@torch.inference_mode()
-def tlob_content(model: TLOB, inputs: Tensor) -> Array:
-    """A TLOB's content without positions: one window (1, steps, features) after BiN and embedding, (steps, width)."""
-    return np.asarray(model.embedding(model.bin_norm(inputs.transpose(1, 2)).transpose(1, 2))[0].double().cpu().numpy())
-
-
 @torch.inference_mode()
 def vit_content(model: ViT, inputs: Tensor) -> Array:
     """A ViT's content without positions: class token and patches of one image (1, 1, side, side), (1 + patches, width)."""
     return np.asarray((model.tokens(inputs)[0] - model.positions.encoding).double().cpu().numpy())
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShippedPositions:
-    """The positions of a bundled checkpoint.
-
-    Attributes:
-        kind: "learned" or "sinusoidal". matrix: (length, width), scale included.
-        scale: the factor on sinusoidal positions; 1 for learned ones.
-    """
-
-    name: str
-    kind: str
-    matrix: Array
-    scale: float
-
-
-def shipped(name: str, *, folder: Path = FOLDER) -> ShippedPositions:
-    """The positions of a bundled checkpoint: TLOB's as trained, the ViT's from its configuration.
+def learned_positions(name: str, *, folder: Path = FOLDER) -> Array:
+    """(length, width): the positions of a bundled checkpoint, as they were trained.
 
     Raises:
-        CheckpointError: where the checkpoint is missing or damaged. ValueError: where it is of another model.
+        CheckpointError: where the checkpoint is missing or damaged, or its positions are not learned.
     """
-    card = read_card(name, folder=folder)
-    config = card["config"]
-    if MODELS.input_of(card["model"]) == "picture":
-        length, scale = (config["side"] // config["patch"]) ** 2 + 1, float(config["position_scale"])
-        return ShippedPositions(name=name, kind="sinusoidal", matrix=encoding(length, config["width"], scale=scale), scale=scale)
-    if card["model"] != "tlob":
-        raise ValueError(f"the checkpoint {name!r} is no TLOB or ViT: its positions are not known here")
-    if config["positions"] == "sinusoidal":
-        return ShippedPositions(name=name, kind="sinusoidal", matrix=encoding(config["steps"], config["width"]), scale=1.0)
-    learned = next(value for key, value in load(name, folder=folder).weights.items() if key.endswith("positions.encoding"))
-    return ShippedPositions(name=name, kind="learned", matrix=np.asarray(learned[0].numpy(), dtype=np.float64), scale=1.0)
+    weights = load(name, folder=folder).weights
+    encoding = next((value for key, value in weights.items() if key.endswith("positions.encoding")), None)
+    if encoding is None:
+        raise CheckpointError("the positions of the checkpoint {name!r} are not learned", name=name)
+    return np.asarray(encoding[0].numpy(), dtype=np.float64)

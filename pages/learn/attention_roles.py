@@ -8,8 +8,6 @@ from core.figures.learn.attention_steps import grouped_bars
 from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens
 from core.lecture import roles as lecture
-from core.lecture.claims import attention as said
-from core.lecture.claims import sentences_of
 from core.lecture.positions import cosines
 from core.lecture.worked import Worked
 from core.words.bundled import WORDS, embedded_words
@@ -85,7 +83,7 @@ def roles(role: lecture.Role, word: int, factor: float) -> PartView:
             check(untouched, weight_moved == 0) if role == "v" else None,
         ],
         asked=lambda: (_("the largest change of a weight"), weight_moved),
-        notes=[passage("attention_steps", f"role_{role}"), *sentences_of(said.roles(study, role, factor))],
+        notes=[passage("attention_steps", f"role_{role}")],
     )
 
 

@@ -14,8 +14,6 @@ from core.figures.learn.attention_steps import row_bars
 from core.figures.matrix import Matrix
 from core.lecture import attention_steps, tokens
 from core.lecture.attention_steps import Mask, Steps, concatenate_heads
-from core.lecture.claims import attention as said
-from core.lecture.claims import sentences_of
 from core.lecture.moved import Moved
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat
@@ -25,11 +23,10 @@ from core.lecture.worked import Worked
 from pages.learn import attention_roles, frame, matrix_editor
 from pages.learn.attention_roles import SENTENCE, WIDTH
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
-from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, written
 from pages.learn.what_moved import Followed
 from pages.shared import url_state
 from pages.shared.language import _, number, percent, significant
-from pages.shared.stat_strip import Stat
 
 TEMPERATURES: Final = ("0.05", "0.1", "0.2", "0.5", "0.7", "1", "1.5", "2", "5", "10", "50")
 KEYS: Final = {"X": "x", "W_Q": "wq", "W_K": "wk", "W_V": "wv", "W_O": "wo"}
@@ -102,12 +99,6 @@ class Attended:
     def key(self) -> int:
         """The key with the largest weight of the query."""
         return strongest(self.steps.weights[self.of, self.query], 1)[0][0]
-
-    @property
-    def firsts(self) -> list[int]:
-        """That key, and all whose weights are equal to its weight."""
-        row = self.steps.weights[self.of, self.query]
-        return [place for place, weight in enumerate(row) if row[self.key] - weight < said.TIED]
 
     def followed(self, view: str, values: Any, *, keys: bool = False) -> Followed:
         """A head's matrix with one row per token."""
@@ -220,17 +211,10 @@ def by_key(it: Attended, values: Any, name: str, key: str, **more: Any) -> Item:
     return matrix(it, values, name, key, columns=it.names, x_title=_("Key"), y_title=_("Query"), **more)
 
 
-def weight_bars(it: Attended, key: str, moved: Moved | None = None) -> Item:
+def weight_bars(it: Attended, key: str) -> Item:
     """The weights of the query."""
-    i = it.query
-    before = moved.before[i] if moved and i in moved.rows else None
-    bars = row_bars(
-        it.steps.weights[it.of, i],
-        it.names,
-        y_title=_("Weight"),
-        even=attention_steps.even_weights(it.steps.mask[i]),
-        before=before,
-    )
+    even = attention_steps.even_weights(it.steps.mask[it.query])
+    bars = row_bars(it.steps.weights[it.of, it.query], it.names, y_title=_("Weight"), even=even)
     return plot(bars, key, _("Weights of the chosen query, one bar per key."))
 
 
@@ -296,7 +280,6 @@ def scores(it: Attended) -> PartView:
                 by_key(it, steps.scaled[head], _("QKᵀ / (τ √d_k)"), "scaled", of=it.operands),
                 by_key(it, steps.masked[head], _("masked"), "masked", moved=moved, of=it.operands),
             ),
-            summary(it),
         ],
         followed=it.followed("scores", steps.masked[head], keys=True),
         asked=lambda: (_("the largest score of “{word}”").format(word=it.names[i]), float(steps.masked[head, i].max())),
@@ -338,11 +321,10 @@ def softmax(it: Attended) -> PartView:
                     **MAP,
                 ),
                 [
-                    weight_bars(it, "steps_row", moved),
+                    weight_bars(it, "steps_row"),
                     plot(entropies, "steps_entropy", _("Entropy of each query's weights; the chosen query is orange.")),
                 ],
             ],
-            summary(it),
         ],
         followed=it.followed("weights", weights, keys=True),
         asked=lambda: (_("the largest weight of “{word}”").format(word=it.names[i]), float(weights[i].max())),
@@ -375,7 +357,6 @@ def weighted(it: Attended) -> PartView:
                 parts,
                 matrix(it, z, _("Z, one row per query"), "mixed", moved=moved, of=it.operands),
             ],
-            summary(it),
         ],
         followed=it.followed("outputs", z),
         asked=lambda: (_("the first number of Z of “{word}”").format(word=it.names[i]), float(z[i][0])),
@@ -415,21 +396,9 @@ def multi_head(it: Attended) -> PartView:
                 matrix(it, steps.output, _("O = Z W_O, the output"), "output", of=it.weights | {"joined": steps.joined}),
             ],
             check(agree, off < 1e-9),
-            summary(it),
         ],
         asked=lambda: (_("the number of attention weights in all"), float(steps.weights.size)),
         notebook_values=lambda: it.notebook_values(concat=steps.joined[i], output=steps.output[i]),
-    )
-
-
-def summary(it: Attended) -> Item:
-    """The query, the key it looks at most, and its entropy."""
-    entropy = _("{value} nats").format(value=significant(abs(it.steps.entropy[it.of, it.query])))
-    return stats(
-        Stat(name=_("Query"), value=it.names[it.query]),
-        Stat(name=_("Looks most at"), value=", ".join(it.names[one] for one in it.firsts)),
-        Stat(name=_("Entropy"), value=entropy),
-        Stat(name=_("Head"), value=f"{it.of + 1} / {it.heads}"),
     )
 
 
@@ -450,15 +419,8 @@ def part(code: str, title: str, first: str) -> Part:
 
     def view(**values: Any) -> PartView:
         it = Attended(**values)
-        shown, reading = VIEWS[code](it), said.Reading(steps=it.steps, names=it.names, head=it.of, query=it.query)
-        return replace(
-            shown,
-            notes=[
-                *([] if code == "heads" else [passage("attention_steps", code)]),
-                *([about_the_head()] if it.draw == TRAINED else []),
-                *(sentences_of(said.CLAIMS[code](reading)) if code in said.CLAIMS else []),
-            ],
-        )
+        notes = [passage("attention_steps", code), *([about_the_head()] if it.draw == TRAINED else [])]
+        return replace(VIEWS[code](it), notes=notes)
 
     offered = partial(dials, draws=code != "heads")
     return Part(code, title, offered, view, first=first, below=editors if code == "project" else None)

@@ -14,8 +14,6 @@ from core.figures.learn.backprop import plain
 from core.figures.matrix import Matrix, largest_size
 from core.lecture import backprop
 from core.lecture.backprop import Example, Part
-from core.lecture.claims import backprop as said
-from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed, dot, flat, total
 from core.lecture.worked import Worked
@@ -164,7 +162,7 @@ def view(part: Part, name: str, first: float, rows: int, causal: bool = False, o
     return PartView(
         equation=(entry, under_a_loss(example)) if part == "softmax" and not causal else entry,
         figure=[[plot(matrix, key, alt.format(name=matrix.name)) for key, matrix in drawn.items()]],
-        notes=[passage("backprop", part), *(sentences_of(said.CLAIMS[part](example)) if part in said.CLAIMS else [])],
+        notes=[passage("backprop", part)],
         more=[
             slopes and plot(slopes, "bp_slopes", _("GELU's derivative, the report's form of it, and the difference.")),
             check(differ.format(gap=written(gap, -1), count=number(len(example.written))), gap < 1e-10),

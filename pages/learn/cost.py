@@ -10,8 +10,6 @@ import streamlit as st
 
 from core.figures.learn import cost as figures
 from core.lecture import cost, cost_count, cost_growth
-from core.lecture.claims import cost as said
-from core.lecture.claims import sentences_of
 from core.lecture.cost import Kind
 from core.lecture.cost_count import Setup
 from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS
@@ -207,9 +205,14 @@ def growth(t: int, d: int, n: int) -> PartView:
                 "cost_growth",
                 _("Multiply-adds of scores, projections and feed-forward network along T, and where the lines cross."),
             ),
+            stats(
+                Stat(name=_("Scores"), value=percent(one.scores / one.macs)),
+                Stat(name=_("Projections"), value=percent(one.projections / one.macs)),
+                Stat(name=_("Feed-forward"), value=percent(one.feed_forward / one.macs)),
+            ),
             check(counted.format(counted=number(one.counted), formula=number(one.macs)), one.counted == one.macs),
         ],
-        notes=[passage("cost", "growth"), *sentences_of(said.growth(one))],
+        notes=[passage("cost", "growth")],
         asked=lambda: (_("the share of the scores in the multiply-adds"), one.scores / one.macs),
         notebook_values=lambda: {
             "T": t,

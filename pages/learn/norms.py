@@ -8,15 +8,13 @@ import streamlit as st
 
 from core.figures.learn import norms as figures
 from core.lecture import activations, initialisation, norms
-from core.lecture.claims import norms as said
-from core.lecture.claims import sentences_of
 from core.lecture.initialisation import Scheme
 from core.lecture.norms import Norm
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
 from core.lecture.worked import Worked
 from pages.learn.frame import choice, passage, slider, tex, tex_row
-from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, check, plot, render, written
+from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, caption, check, plot, render, written
 from pages.learn.what_moved import Followed
 from pages.shared.language import _, ngettext, number, percent, significant
 
@@ -45,8 +43,8 @@ ACTIVATION_FORMULAS: Final = {
 }
 
 _example = st.cache_data(show_spinner=False, max_entries=256)(norms.normalise_example)
-_stack = st.cache_data(show_spinner=False, max_entries=256)(norms.new_stack)
-_last = st.cache_data(show_spinner=False)(norms.last_gradients)
+_last = st.cache_data(show_spinner=False, max_entries=256)(norms.last_gradient)
+_every = st.cache_data(show_spinner=False)(norms.last_gradients)
 
 
 def norm_names() -> dict[str, str]:
@@ -86,12 +84,6 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
     place = {"sample": sample - 1, "step": time - 1, "channel": channel - 1}
     cell = norms.example_cell(norm, level=level, **place)
     alt = _("Sample {n} before and after the norm; cells that share a mean and variance are outlined.")
-    groups = {
-        "layer": _("one moment<br>of a sample<br>(LayerNorm)"),
-        "batch": _("one channel<br>of the batch<br>(BatchNorm)"),
-        "instance": _("one channel<br>of a sample<br>(InstanceNorm)"),
-    }
-    spread = figures.spread_figure([(groups[kind], *off) for kind, off in example.spread.items()])
 
     def one(n: int, moved: Any = None) -> list[Drawn]:
         cells = moved.rectangles if moved and n == sample else ()
@@ -102,28 +94,21 @@ def normalisation(norm: Norm, level: float, sample: int, time: int, channel: int
         return [[one(n + 1, moved) for n in range(len(example.before))]]
 
     channels = [_("channel {n}").format(n=n + 1) for n in range(example.after.shape[2])]
-    means = [example.spread[kind][0] for kind in groups]
     return PartView(
         equation=_normalised(norm, cell, (sample, time, channel)),
         figure=figure,
         followed=Followed(name=f"sample {sample}", values=example.after[sample - 1].T, rows=channels),
         compared=one(sample),
-        notes=[passage("norms", "norms"), *sentences_of(said.norms(example))],
+        notes=[passage("norms", "norms")],
         more=[
-            plot(
-                spread,
-                "norm_spread",
-                _("How far means are from 0 and standard deviations from 1 after the norm, for each kind of group."),
-            ),
             check(
                 _("The formula and PyTorch's layer differ by {gap} at most.").format(gap=written(example.gap, -1)),
                 example.gap < 1e-9,
-            ),
+            )
         ],
         asked=lambda: (_("the normalised number"), cell.y),
         notebook_values=lambda: (
-            {"X": example.before, "NORM": norm, "AT": list(place.values())}
-            | on_screen({"x": cell.x, "y": cell.y, "largest means": means})
+            {"X": example.before, "NORM": norm, "AT": list(place.values())} | on_screen({"x": cell.x, "y": cell.y})
         ),
     )
 
@@ -135,7 +120,6 @@ def activation(at: float, name: str) -> PartView:
     gap = max(abs(value - comparison["torch"]), abs(slope - comparison["autograd"]))
     labelled = {names[code]: pair for code, pair in curves.items()}
     drawn = figures.activation_figure(x, labelled, chosen=names[name], at=at, value=value, slope=slope)
-    far = _("How far the tanh form of GELU and its derivative are from the exact ones.")
     f, derivative = ACTIVATION_FORMULAS[name]
     agree = _("The formula and PyTorch differ by {gap} at most, in value and derivative.").format(gap=written(gap, -1))
     return PartView(
@@ -145,10 +129,7 @@ def activation(at: float, name: str) -> PartView:
         ),
         figure=[plot(drawn, "activation", _("The activation, its tangent at the chosen point, and below its derivative."))],
         notes=[passage("norms", "activations")],
-        more=[
-            check(agree, gap < 1e-9),
-            *([plot(figures.gelu_gap_figure(*norms.gelu_gaps()), "gelu_gap", far)] if "gelu" in name else []),
-        ],
+        more=[check(agree, gap < 1e-9)],
         asked=lambda: (_("the slope at x"), slope),
         notebook_values=lambda: {"NAME": name, "AT": at} | on_screen({"value": value, "derivative": slope}, 5),
     )
@@ -169,7 +150,7 @@ def softmax(shift: float) -> PartView:
         ),
         figure=[plot(figures.softmax_figure(x, safe, plain), "stable_softmax", alt)],
         followed=Followed(name="stable softmax", values=safe[:, None], rows=scores, columns=[_("weight")]),
-        notes=[*sentences_of(said.softmax(x, plain)), passage("norms", "softmax")],
+        notes=[passage("norms", "softmax")],
         more=[check(verdict, not broken)],
         asked=lambda: (_("the largest weight of the stable softmax"), float(safe.max())),
         notebook_values=lambda: {"SCORES": x} | on_screen({"softmax": safe, "overflows": float(broken)}, 4),
@@ -181,8 +162,9 @@ def dropout(rate: float, draw: int) -> PartView:
     example = norms.dropout_example(rate, seed=draw)
     before, after = figures.dropout_matrices(example.before, example.after)
     x, y, mean = float(example.before[0, 0]), float(example.after[0, 0]), float(example.means.mean())
-    means = figures.sums_figure(example.means, expected=example.expected)
-    noise = _("Over 400 draws the mean is {mean}: dropping adds noise, and no shift.").format(mean=number(mean, 3))
+    noise = _("Over 400 draws the mean of 64 ones is {mean}, its spread {spread}: dropping adds noise, and no shift.").format(
+        mean=number(mean, 3), spread=number(float(example.means.std()), 3)
+    )
     return PartView(
         equation=Worked(
             r"y_{ij} = \begin{cases} x_{ij} / p & r_{ij} < p \\ 0 & \text{else} \end{cases}\qquad p = 1 - \text{rate}",
@@ -195,11 +177,8 @@ def dropout(rate: float, draw: int) -> PartView:
                 plot(after, "dropout_after", _("The matrix after dropout: some entries are zero, the others larger.")),
             ]
         ],
-        notes=[passage("norms", "dropout"), *sentences_of(said.dropout(example))],
-        more=[
-            plot(means, "dropout_means", _("The mean of 64 ones after dropout, over 400 draws, around 1.")),
-            check(noise, abs(mean - 1) < 0.05),
-        ],
+        notes=[passage("norms", "dropout")],
+        more=[check(noise, abs(mean - 1) < 0.05)],
         asked=lambda: (_("the spread of the mean over many draws"), float(example.means.std())),
         notebook_values=lambda: (
             {"X": example.before, "KEPT": example.kept.astype(int), "RATE": rate}
@@ -210,27 +189,23 @@ def dropout(rate: float, draw: int) -> PartView:
 
 def depth(layers: int) -> PartView:
     """Gradient of the last layer at initialisation against the number of layers, post-norm and pre-norm (Xiong et al. 2020)."""
-    post, pre = (_stack(layers, pre_norm=pre_norm, seed=SEED) for pre_norm in (False, True))
-    draws = tuple(_last(pre_norm=pre_norm) for pre_norm in (False, True))
-    means = tuple(one.mean(axis=0) for one in draws)
-    title = _("Gradient norm of the last layer")
-    own = (draws[0][SEED - 1], draws[1][SEED - 1])
-    gradients = figures.depth_figure(*means, title=title, layers=norms.DEPTHS, own=own, at=(layers, post.last, pre.last))
-    size = _("Root mean square of the activations")
-    sizes = figures.depth_figure(post.activations, pre.activations, title=size, layers=range(layers + 1))
+    post, pre = (_last(layers, pre_norm=pre_norm, seed=SEED) for pre_norm in (False, True))
+    draws = [_every(pre_norm=pre_norm) for pre_norm in (False, True)]
+    gradients = figures.depth_figure(
+        [one.mean(axis=0) for one in draws], [one[SEED - 1] for one in draws], layers=norms.DEPTHS, at=(layers, post, pre)
+    )
     return PartView(
         equation=Worked(
             r"\begin{aligned} \text{post: } & x_{l+1} = \mathrm{LayerNorm}(x_l + \mathrm{Sublayer}(x_l)) \\"
             r"\text{pre: } & x_{l+1} = x_l + \mathrm{Sublayer}(\mathrm{LayerNorm}(x_l)) \end{aligned}",
-            rf"\begin{{aligned}} \|\nabla^{{\text{{post}}}}_{{{layers}}}\| &= {tex(post.last)} \\"
-            rf"\|\nabla^{{\text{{pre}}}}_{{{layers}}}\| &= {tex(pre.last)} \end{{aligned}}",
+            rf"\begin{{aligned}} \|\nabla^{{\text{{post}}}}_{{{layers}}}\| &= {tex(post)} \\"
+            rf"\|\nabla^{{\text{{pre}}}}_{{{layers}}}\| &= {tex(pre)} \end{{aligned}}",
             _("the last of {layers} layers, in this draw").format(layers=number(layers)),
         ),
         figure=[plot(gradients, "depth_gradients", _("Norm of the last layer's gradient by the number of layers, both norms."))],
-        notes=[*sentences_of(said.depth(post, pre, means)), passage("norms", "depth")],
-        more=[plot(sizes, "depth_activations", _("Size of the activations by layer, post-norm against pre-norm."))],
-        asked=lambda: (_("the last layer's gradient in post-norm"), post.last),
-        notebook_values=lambda: {"LAYERS": layers, "SEED": SEED} | on_screen({"post-norm": post.last, "pre-norm": pre.last}),
+        notes=[passage("norms", "depth")],
+        asked=lambda: (_("the last layer's gradient in post-norm"), post),
+        notebook_values=lambda: {"LAYERS": layers, "SEED": SEED} | on_screen({"post-norm": post, "pre-norm": pre}),
     )
 
 
@@ -261,6 +236,9 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
         "width 128; after {layers} layers the root mean square is {value}",
         layers,
     )
+    apart = _("Two inputs {before} apart end {after} apart.").format(
+        before=significant(initialisation.APART), after=significant(signals[scheme].apart)
+    )
     shown = {"std of a weight": std, "first": sizes[0], "last over first": sizes[-1] / sizes[0]}
     return PartView(
         equation=Worked(
@@ -269,7 +247,8 @@ def initial(scheme: Scheme, activation: str, layers: int) -> PartView:
             note.format(layers=number(layers), value=significant(sizes[-1])),
         ),
         figure=[plot(drawn, "signal", _("Size of the activations by layer for six ways of drawing the weights."))],
-        notes=[passage("norms", "init"), *sentences_of(said.init(signals[scheme]))],
+        notes=[passage("norms", "init")],
+        more=[caption(apart)],
         asked=lambda: (_("the size of the last layer's activations"), sizes[-1]),
         notebook_values=lambda: {"SCHEME": scheme, "ACTIVATION": activation, "LAYERS": layers, **on_screen(shown)},
     )

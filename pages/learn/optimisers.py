@@ -9,8 +9,6 @@ import streamlit as st
 
 from core.figures.learn import optimisers as figures
 from core.lecture import optimisers
-from core.lecture.claims import optimisers as said
-from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen, rounded
 from core.lecture.optimisers import OptimiserName, OptimiserWalk, SurfaceName, constant
 from core.lecture.shown_digits import digits_needed, flat
@@ -73,7 +71,6 @@ def surface_names() -> dict[str, str]:
         "bowl": _("A long bowl"),
         "rosenbrock": _("Rosenbrock's valley"),
         "saddle": _("A saddle"),
-        "himmelblau": _("Himmelblau's four minima"),
     }
 
 
@@ -115,13 +112,12 @@ def on_surface(step: int, rate: float, surface: SurfaceName, decay: float, clip:
     adam_now = optimisers.adam_step(surface, adam, step, rate=constant(rate), decay=decay, clip=clip)
     own = decay if adam == "adamw" else 0.0
     equations = [adam_worked(step, adam_now, names[adam], own), *([] if clip is None else [clip_worked(step, adam_now, clip)])]
-    said_of = [*sentences_of(said.surface(given, walks, decay)), *sentences_of(said.clipping(walks["sgd"], clip))]
     stopped = caption(_("Diverged at this rate and stopped: {names}.").format(names=diverged))
     walked = {"SURFACE": surface, "NAME": adam, "RATE": rate, "DECAY": own, "LARGEST": clip or 0.0, "STEPS": step}
     return PartView(
         equation=equations,
         figure=[plot(drawn, "surface_plot", _("Level lines of the loss, and the path of each optimiser up to this step."))],
-        notes=[passage("optimisers", "surface"), *said_of],
+        notes=[passage("optimisers", "surface")],
         more=[stopped if diverged else None, plot(losses, "surface_losses", _("Loss by step for each optimiser."))],
         asked=lambda: (_("the loss of {name} at this step").format(name=names[adam]), float(walks[adam].losses[: step + 1][-1])),
         notebook_values=lambda: (

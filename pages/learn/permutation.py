@@ -12,8 +12,6 @@ import streamlit as st
 from core.figures.learn.attention_steps import grouped_bars
 from core.figures.matrix import Matrix
 from core.lecture import attention_steps, permutation, tokens
-from core.lecture.claims import permutation as said
-from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen
 from core.lecture.permutation import Causal, Shuffle
 from core.lecture.tokens import MAX_TOKENS, TokenError
@@ -206,7 +204,7 @@ def rows(it: Shuffled) -> PartView:
         matrix(shuffle.off, "Z' − PZ", "off", names, channels, top=top, of=shuffle.operands),
     ]
     numbers = {"first row of PZ": shuffle.moved[0], "first row of Z'": shuffle.after.joined[0], "largest |Z' - PZ|": shuffle.rows}
-    return replace(shown(it, equation, [figure], numbers), notes=sentences_of(said.rows(shuffle)), compared=pair)
+    return replace(shown(it, equation, [figure], numbers), compared=pair)
 
 
 def maps(it: Shuffled) -> PartView:
@@ -227,7 +225,7 @@ def maps(it: Shuffled) -> PartView:
         matrix(after, "A'", "map_after", names, names, signed=False, top=1.0, of=shuffle.operands),
     ]
     numbers = {"first row of PAP^T": turned[0], "first row of A'": after[0], "largest |A' - PAP^T|": shuffle.maps}
-    return replace(shown(it, equation, [figure], numbers), notes=sentences_of(said.maps(shuffle)))
+    return shown(it, equation, [figure], numbers)
 
 
 def pool(it: Shuffled) -> PartView:
@@ -244,7 +242,7 @@ def pool(it: Shuffled) -> PartView:
     bars = grouped_bars({_("in order"): before, _("shuffled"): after}, x_title=_("Channel"), y_title=_("Mean output"))
     alt = _("The mean of the outputs in each channel, before and after the shuffle.")
     numbers = {"mean of Z": before, "mean of Z'": after}
-    return replace(shown(it, equation, [plot(bars, "permutation_pool", alt)], numbers), notes=sentences_of(said.pool(shuffle)))
+    return shown(it, equation, [plot(bars, "permutation_pool", alt)], numbers)
 
 
 def settings(it: Shuffled) -> PartView:
@@ -272,7 +270,6 @@ def settings(it: Shuffled) -> PartView:
     return PartView(
         equation=equation,
         figure=[table(lines, "permutation")],
-        notes=sentences_of(said.table(compared)),
         notebook_values=lambda: it.notebook_values(numbers),
     )
 
@@ -291,6 +288,7 @@ def part(code: str, title: str) -> Part:
         return replace(
             VIEWS[code](it),
             asked=lambda: (_("the largest |Z' − PZ|"), it.result.rows),
+            notes=[frame.passage("permutation", code)],
         )
 
     return Part(code, title, offered, view, first="order")

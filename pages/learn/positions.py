@@ -10,19 +10,14 @@ from typing import Any, Final
 
 import streamlit as st
 
-from core.checkpoints import CheckpointError, names
+from core.checkpoints import CheckpointError
 from core.figures.learn import positions as figures
 from core.figures.matrix import Matrix
 from core.lecture import positions
-from core.lecture.claims import positions as said
-from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen
-from core.lecture.positions import EncodingEntry, ShippedPositions
+from core.lecture.positions import EncodingEntry
 from core.lecture.shown_digits import digits_needed, flat
 from core.lecture.worked import Worked
-from core.market.book import read_rows
-from core.market.predictor import load_predictor
-from core.market.store.index import recordings
 from pages.learn import frame
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, written
@@ -35,8 +30,6 @@ WIDTHS: Final = (4, 8, 16, 32, 64, 128)
 BASES: Final = (10, 100, 1_000, 10_000, 100_000)
 LENGTH: Final = 64
 WIDTH: Final = 32
-PASSAGES: Final = ("matrix_learned", "waves", "similarity", "similarity_learned", "rotation", "rotation_learned", "scale")
-"""Names of the passages for a part in each of its states."""
 OMEGA: Final = r"\omega_i = \mathrm{base}^{-2i/D}"
 """The pace of a pair of channels, radians a position."""
 
@@ -46,9 +39,9 @@ class Encoding:
     """An encoding and where it is read; the fields are the dials, of which each part has some.
 
     Attributes:
-        pe: "sinusoidal" or the name of a checkpoint. doubled: the report's listing, with 4i in the exponent (D11).
-        n, d: length and channels. pos, i, k: position, pair of channels, shift.
-        s: scale. of: content that positions are added to.
+        pe: "sinusoidal", or "tlob" for the learned positions of the shipped TLOB.
+        doubled: the report's listing, with 4i in the exponent (D11).
+        n, d: length and channels. pos, i, k: position, pair of channels, shift. s: scale.
     """
 
     pe: str = "sinusoidal"
@@ -60,36 +53,23 @@ class Encoding:
     i: int = 2
     k: int = 0
     s: float = 1.0
-    of: str = "tlob"
 
-    @cached_property
-    def shipped(self) -> ShippedPositions | None:
-        """Positions of the checkpoint."""
-        return None if self.pe == "sinusoidal" else positions.shipped(self.pe)
+    @property
+    def learned(self) -> bool:
+        """Tells whether the positions were trained."""
+        return self.pe != "sinusoidal"
 
     @cached_property
     def matrix(self) -> Any:
         """(length, width)."""
-        return (
-            self.shipped.matrix
-            if self.shipped
-            else positions.encoding(self.n, self.d, base=float(self.base), doubled_exponent=self.doubled)
-        )
+        if self.learned:
+            return positions.learned_positions(self.pe)
+        return positions.encoding(self.n, self.d, base=float(self.base), doubled_exponent=self.doubled)
 
     @property
     def size(self) -> tuple[int, int]:
         """Positions and channels."""
         return self.matrix.shape[0], self.matrix.shape[1]
-
-    @property
-    def scale(self) -> float:
-        """Factor on the encoding."""
-        return self.shipped.scale if self.shipped else self.s
-
-    @property
-    def sinusoidal(self) -> bool:
-        """Tells whether the encoding follows the sinusoidal formula."""
-        return self.shipped is None or self.shipped.kind == "sinusoidal"
 
     @property
     def at(self) -> int:
@@ -119,25 +99,18 @@ class Encoding:
     @cached_property
     def entry(self) -> EncodingEntry:
         """The chosen pair of entries at the chosen position, with the numbers in between."""
-        return positions.entry(self.at, self.pair, self.size[1], base=self.squared, scale=self.scale)
-
-    @property
-    def claimed(self) -> tuple[Any, float | None]:
-        """Encoding that the claims are about, and the formula's base."""
-        return self.matrix, self.squared if self.sinusoidal else None
+        return positions.entry(self.at, self.pair, self.size[1], base=self.squared)
 
     def notebook_values(self, shown: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Values for a part's notebook."""
-        values = {"LENGTH": self.size[0], "WIDTH": self.size[1], "BASE": self.squared, "SCALE": self.scale}
+        values = {"LENGTH": self.size[0], "WIDTH": self.size[1], "BASE": self.squared, "SCALE": self.s}
         values |= {"POS": self.at, "PAIR": self.pair, "SHIFT": self.shift}
-        return values | ({} if self.sinusoidal else {"LEARNED": self.matrix}) | more | on_screen(shown)
+        return values | ({"LEARNED": self.matrix} if self.learned else {}) | more | on_screen(shown)
 
 
 def kind() -> dict[str, Any]:
     """The choice between the formula and the positions of a shipped model, between figure and dials."""
     kinds = {"sinusoidal": _("Sinusoidal"), "tlob": _("TLOB's, learned")}
-    if names("vit"):
-        kinds["vit"] = _("ViT's, sinusoidal × 0.1")
     plain: dict[str, Any] = {"label_visibility": "collapsed", "required": True}
     with frame.controls_block("kind"):
         return {"pe": url_state.choice(st.segmented_control, _("Encoding"), kinds, key="pe", **plain)}
@@ -145,10 +118,10 @@ def kind() -> dict[str, Any]:
 
 def dials(part: str, pe: str = "sinusoidal") -> dict[str, Dial]:
     """The dials of a part by their URL parameter."""
-    shipped = None if pe == "sinusoidal" else positions.shipped(pe)
+    learned = positions.learned_positions(pe) if pe != "sinusoidal" else None
 
     def shape(values: Mapping[str, Any]) -> tuple[int, int]:
-        return shipped.matrix.shape if shipped else (values["n"], values["d"])
+        return (values["n"], values["d"]) if learned is None else learned.shape
 
     def bounded(label: str, key: str, low: int, default: int, high: Callable[[Mapping[str, Any]], int]) -> Dial:
         def draw(values: Mapping[str, Any]) -> int:
@@ -161,10 +134,6 @@ def dials(part: str, pe: str = "sinusoidal") -> dict[str, Dial]:
         options = frame.whole_numbers(*values)
         return frame.choice(label, options, key=key, default=str(default), widget=st.select_slider, value=int)
 
-    contents = {"tlob": _("A book window, as TLOB embeds it")}
-    if names("vit"):
-        contents["vit"] = _("A garment, as the ViT embeds it")
-    contents["drawn"] = _("Drawn from N(0, 1), as embeddings start")
     offered = {
         "n": frame.slider(_("Length"), 8, 256, key="n", default=LENGTH),
         "d": stops(_("Channels d"), "d", WIDTHS, WIDTH),
@@ -175,15 +144,14 @@ def dials(part: str, pe: str = "sinusoidal") -> dict[str, Dial]:
         # the shifted position is in the matrix, too
         "pos": bounded(_("Position"), "pos", 0, 5, lambda values: shape(values)[0] - 1 - values.get("k", 0)),
         "s": frame.slider(_("Scale s"), 0.0, 2.0, key="s", default=0.1, step=0.05),
-        "of": frame.choice(_("Added to"), contents, key="of", widget=st.radio),
     }
-    size = () if shipped else ("n", "d", "base")
+    size = ("n", "d", "base") if learned is None else ()
     codes = {
-        "matrix": (*size, *(() if shipped else ("doubled",)), "pos", "i"),
+        "matrix": (*size, "doubled", "pos", "i") if learned is None else ("pos", "i"),
         "waves": (*size, "i"),
         "similarity": (*size, "pos"),
         "rotation": (*size, "k", "i", "pos"),
-        "scale": ("s", "of"),
+        "scale": ("s",),
     }
     return {code: offered[code] for code in codes[part]}
 
@@ -203,18 +171,17 @@ def heat(values: Any, name: str, key: str, alt: str, *, row: int | None = None, 
 
 def matrix(it: Encoding) -> PartView:
     """The whole encoding, and one entry of it calculated."""
-    if it.sinusoidal:
-        one, s, pair = it.entry, tex(it.scale, 1) + r"\," if it.scale != 1 else "", 2 * it.pair
-        digits = digits_needed(positions.wave_pair, one.angle, it.scale, result=4)
+    if not it.learned:
+        one, pair = it.entry, 2 * it.pair
+        digits = digits_needed(positions.wave_pair, one.angle, result=4)
         power, twice = ("2(2i)", r"2 \cdot ") if it.doubled else ("2i", "")
         angle = rf"\frac{{pos}}{{\mathrm{{base}}^{{{power}/D}}}}"
         equation = Worked(
-            (r"\text{listing: }" if it.doubled else "")
-            + rf"PE_{{pos,2i}} = {'s' if s else ''}\sin{angle} \qquad PE_{{pos,2i+1}} = {'s' if s else ''}\cos{angle}",
-            rf"\begin{{aligned}} PE_{{{it.at},{pair}}} &= {s}\sin\frac{{{it.at}}}"
+            (r"\text{listing: }" if it.doubled else "") + rf"PE_{{pos,2i}} = \sin{angle} \qquad PE_{{pos,2i+1}} = \cos{angle}",
+            rf"\begin{{aligned}} PE_{{{it.at},{pair}}} &= \sin\frac{{{it.at}}}"
             rf"{{{tex(it.base, 0)}^{{{twice}{pair}/{it.size[1]}}}}} "
-            rf"= {s}\sin {tex(one.angle, digits)} = {tex(one.sine, 4)} \\ "
-            rf"PE_{{{it.at},{pair + 1}}} &= {s}\cos {tex(one.angle, digits)} = {tex(one.cosine, 4)} \end{{aligned}}",
+            rf"= \sin {tex(one.angle, digits)} = {tex(one.sine, 4)} \\ "
+            rf"PE_{{{it.at},{pair + 1}}} &= \cos {tex(one.angle, digits)} = {tex(one.cosine, 4)} \end{{aligned}}",
             _("Angles in radians; channels are counted from 0."),
         )
     else:
@@ -235,7 +202,6 @@ def matrix(it: Encoding) -> PartView:
     return PartView(
         equation=equation,
         figure=[heat(it.matrix, _("PE"), "pe_matrix", alt, row=it.at, height=456), strip],
-        notes=sentences_of(said.matrix(*it.claimed) | (said.listing(float(it.base)) if it.doubled else {})),
         asked=lambda: (_("the number of channels that hardly change"), positions.still_channels(it.matrix)),
         followed=Followed(name="encoding", values=it.matrix, rows=rows),
         notebook_values=lambda: it.notebook_values(shown),
@@ -245,23 +211,17 @@ def matrix(it: Encoding) -> PartView:
 def waves(it: Encoding) -> PartView:
     """A pair and its neighbours along the positions."""
     one, pair = it.entry, 2 * it.pair
-    if it.sinusoidal:
-        equation = Worked(
+    drawn = figures.waves_figure(it.matrix, [channel for channel in (pair, pair + 1, pair + 2) if channel < it.size[1]])
+    return PartView(
+        equation=Worked(
             rf"{OMEGA}, \qquad \Lambda_i = \frac{{2\pi}}{{\omega_i}}",
             rf"\omega_{{{it.pair}}} = {tex(it.base, 0)}^{{-{pair}/{it.size[1]}}} = {tex(one.frequency, 5)}, "
             rf"\qquad \Lambda_{{{it.pair}}} = {tex(one.wavelength, 1)}",
             _("Wavelength in positions; the sequence has {number} of them.").format(number=it.size[0]),
-        )
-    else:
-        equation = Worked(r"PE_{pos,j}, \quad j = 2i,\ 2i+1", rf"j = {pair},\ {pair + 1}")
-    drawn = figures.waves_figure(it.matrix, [channel for channel in (pair, pair + 1, pair + 2) if channel < it.size[1]])
-    shown = {"omega": one.frequency, "wavelength": one.wavelength} if it.sinusoidal else {"wave": it.matrix[:12, pair]}
-    return PartView(
-        equation=equation,
+        ),
         figure=[plot(drawn, "pe_waves", _("Three channels of the encoding along the positions."))],
         asked=lambda: (_("the length of this pair's wave"), one.wavelength),
-        notes=sentences_of(said.waves(*it.claimed, it.pair)),
-        notebook_values=lambda: it.notebook_values(shown),
+        notebook_values=lambda: it.notebook_values({"omega": one.frequency, "wavelength": one.wavelength}),
     )
 
 
@@ -270,18 +230,17 @@ def similarity(it: Encoding) -> PartView:
     products, apart = positions.dot_products(it.matrix), positions.distances(it.matrix)
     at, other = it.at, it.other
     square: dict[str, Any] = {"x_title": _("Position"), "row": at}
-    scale = "s^2" if it.scale != 1 else ""
-    cosines = rf"PE_{{pos}} \cdot PE_{{pos'}} = {scale}\sum_i \cos\big((pos-pos')\,\omega_i\big), \quad {OMEGA}"
+    cosines = rf"PE_{{pos}} \cdot PE_{{pos'}} = \sum_i \cos\big((pos-pos')\,\omega_i\big), \quad {OMEGA}"
     alt = _("{what} of every two positions, a heatmap.")
     lines = [(_("dot product with position {number}").format(number=at), products[at])]
-    if it.sinusoidal:
-        sums = positions.dot_product_from(at, *it.size, base=float(it.base), scale=it.scale)
+    if not it.learned:
+        sums = positions.dot_product_from(at, *it.size, base=float(it.base))
         lines.append((_("the sum of cosines"), sums))
     curve = figures.from_one_figure(lines, at=at, y_title=_("Dot product"))
     dot, distance = _("Dot product"), _("Distance")
     return PartView(
         equation=Worked(
-            cosines if it.sinusoidal else r"PE_{pos} \cdot PE_{pos'} = \sum_j PE_{pos,j} PE_{pos',j}",
+            r"PE_{pos} \cdot PE_{pos'} = \sum_j PE_{pos,j} PE_{pos',j}" if it.learned else cosines,
             rf"PE_{{{at}}} \cdot PE_{{{other}}} = {tex(products[at, other], 3)}, \qquad "
             rf"\lVert PE_{{{at}}} - PE_{{{other}}} \rVert = {tex(apart[at, other], 3)}",
         ),
@@ -293,7 +252,6 @@ def similarity(it: Encoding) -> PartView:
             plot(curve, "pe_curve", _("The dot product of one position with all others.")),
         ],
         asked=lambda: (_("the dot product of the two positions"), float(products[at, other])),
-        notes=sentences_of(said.similarity(*it.claimed, it.at)),
         notebook_values=lambda: it.notebook_values({"dot": products[at, other], "distance": apart[at, other]}, OTHER=other),
     )
 
@@ -301,78 +259,42 @@ def similarity(it: Encoding) -> PartView:
 def rotation(it: Encoding) -> PartView:
     """PE(pos + k) = M PE(pos): the block with numbers, its residual, and the rotation on a circle."""
     k, at, both = it.shift, it.at, slice(2 * it.pair, 2 * it.pair + 2)
-    if it.sinusoidal:
-        moved = positions.apply_shift(it.matrix, k, positions.rotation(it.size[1], k, base=float(it.base)))
-        equation, verdict = turned_pair(it, moved)
-    else:
-        moved = positions.fitted_shift(it.matrix, k)
-        equation = Worked(
-            r"M = \arg\min_M \sum_{pos} \lVert PE_{pos+k} - M\,PE_{pos} \rVert^2",
-            rf"\frac{{\lVert PE_{{+{k}}} - M\,PE \rVert}}{{\lVert PE_{{+{k}}} \rVert}} = {tex(moved.share, 3)}",
-        )
-        left = _(
-            "The best matrix for a shift of {shift} leaves {share} of the learned encoding unexplained: it is no rotation."
-        ).format(shift=k, share=percent(moved.share))
-        verdict = check(left, False)
-    turned = moved.turned(it.matrix, at)[both]
+    moved = positions.apply_shift(it.matrix, k, positions.rotation(it.size[1], k, base=float(it.base)))
+    turned, here, there = moved.turned(it.matrix, at)[both], it.matrix[at, both], it.matrix[at + k, both]
+    block = moved.matrix[both, both]
+    digits = digits_needed(positions.turned_pair, *flat(block, here), result=3)
+    column, result = tex_matrix([[value] for value in here], digits), tex_matrix([[value] for value in turned], 3)
+    note = ngettext(
+        "Pair {pair} of position {first}, turned by {shift} step. Position {second} itself has {sine} and {cosine}.",
+        "Pair {pair} of position {first}, turned by {shift} steps. Position {second} itself has {sine} and {cosine}.",
+        k,
+    )
+    rounding = _("Largest residual over all positions and channels: {value}, which is rounding error.")
     circle = figures.turn_figure(it.matrix[:, both], at=at, shift=k, turned=turned)
-    alt = _("The matrix that shifts positions: blocks of two along its diagonal where it is a rotation.")
+    alt = _("The matrix that shifts positions: blocks of two along its diagonal, each a rotation.")
     return PartView(
-        equation=equation,
+        equation=Worked(
+            r"\begin{bmatrix} PE_{pos+k,2i} \\ PE_{pos+k,2i+1} \end{bmatrix} = \begin{bmatrix} \cos k\omega_i & "
+            r"\sin k\omega_i \\ -\sin k\omega_i & \cos k\omega_i \end{bmatrix} "
+            rf"\begin{{bmatrix}} PE_{{pos,2i}} \\ PE_{{pos,2i+1}} \end{{bmatrix}}, \quad {OMEGA}",
+            rf"{tex_matrix(block, digits)} {column} = {result}",
+            note.format(first=at, shift=k, second=at + k, pair=it.pair, sine=number(there[0], 3), cosine=number(there[1], 3)),
+        ),
         figure=[
-            verdict,
+            check(rounding.format(value=written(moved.largest, -1)), moved.largest < 1e-5),
             [
                 plot(circle, "pe_turn", _("One pair of channels on a circle: a position, and where the matrix turns it.")),
                 heat(moved.matrix, _("M for k = {number}").format(number=k), "pe_rotation", alt, y_title=_("Channel")),
             ],
         ],
         asked=lambda: (_("the first number of the pair after its turn"), float(turned[0])),
-        notes=sentences_of(said.rotation(moved)),
         notebook_values=lambda: it.notebook_values({"turned": turned, "share": moved.share}),
     )
 
 
-def turned_pair(it: Encoding, moved: positions.Shift) -> tuple[Worked, Item]:
-    """One pair of a position turned, with its numbers, and whether the rotation is exact."""
-    both = slice(2 * it.pair, 2 * it.pair + 2)
-    block, here, there = moved.matrix[both, both], it.matrix[it.at, both], it.matrix[it.at + it.shift, both]
-    digits = digits_needed(positions.turned_pair, *flat(block, here), result=3)
-    column = tex_matrix([[value] for value in here], digits)
-    result = tex_matrix([[value] for value in moved.turned(it.matrix, it.at)[both]], 3)
-    note = ngettext(
-        "Pair {pair} of position {first}, turned by {shift} step. Position {second} itself has {sine} and {cosine}.",
-        "Pair {pair} of position {first}, turned by {shift} steps. Position {second} itself has {sine} and {cosine}.",
-        it.shift,
-    )
-    rounding = _("Largest residual over all positions and channels: {value}, which is rounding error.")
-    return Worked(
-        r"\begin{bmatrix} PE_{pos+k,2i} \\ PE_{pos+k,2i+1} \end{bmatrix} = \begin{bmatrix} \cos k\omega_i & \sin k\omega_i \\ "
-        r"-\sin k\omega_i & \cos k\omega_i \end{bmatrix} \begin{bmatrix} PE_{pos,2i} \\ PE_{pos,2i+1} \end{bmatrix}"
-        rf", \quad {OMEGA}",
-        rf"{tex_matrix(block, digits)} {column} = {result}",
-        note.format(
-            first=it.at,
-            shift=it.shift,
-            second=it.at + it.shift,
-            pair=it.pair,
-            sine=number(there[0], 3),
-            cosine=number(there[1], 3),
-        ),
-    ), check(rounding.format(value=written(moved.largest, -1)), moved.largest < 1e-5)
-
-
 @st.cache_data(show_spinner=False)
-def _tlob_content() -> tuple[Any, str]:
-    """The first whole window of the first recording as the shipped TLOB embeds it, and the recording's symbol."""
-    predictor, recording = load_predictor(), recordings()[0]
-    window = read_rows(recording.path).levels[: predictor.window]
-    market = predictor.market(recording.name)
-    return positions.tlob_content(predictor.model, predictor.inputs(window[None], market)), recording.market
-
-
-@st.cache_data(show_spinner=False)
-def _vit_content() -> Any:
-    """The first bundled garment as the shipped ViT embeds it, the class token first."""
+def _garment() -> Any:
+    """The first bundled garment as the shipped ViT embeds it, the class token first: (tokens, width)."""
     from core.vision.classifier import load_classifier  # only where it is asked for
     from core.vision.gallery import gallery
 
@@ -380,25 +302,11 @@ def _vit_content() -> Any:
     return positions.vit_content(classifier.model, classifier.normalise(gallery()[0][:1]))
 
 
-def content_of(code: str) -> tuple[Any, str]:
-    """The rows that positions are added to, and where they are from."""
-    if code == "tlob":
-        content, market = _tlob_content()
-        source = _("Content: the first window of {market}, after BiN and embedding of the shipped TLOB.").format(market=market)
-        return content, source
-    if code == "vit":
-        source = _(
-            "Content: the first bundled garment as the shipped ViT embeds it, class token first; it was trained with s = 0.1."
-        )
-        return _vit_content(), source
-    source = _("Content: numbers from N(0, 1), as `nn.Embedding` starts; nothing here was trained.")
-    return positions.random_embeddings(LENGTH, WIDTH), source
-
-
 def scale(it: Encoding) -> PartView:
     """X + s PE: the size of the position beside that of the content."""
-    content, source = content_of(it.of)
-    places = positions.encoding(*content.shape, scale=it.scale)
+    content = _garment()
+    source = _("Content: the first bundled garment as the shipped ViT embeds it, class token first; it was trained with s = 0.1.")
+    places = positions.encoding(*content.shape, scale=it.s)
     balance = positions.balance(content, places)
     top, bottom = positions.root_mean_square(places), positions.root_mean_square(content)
     digits = digits_needed(truediv, top, bottom, result=3)
@@ -407,7 +315,7 @@ def scale(it: Encoding) -> PartView:
     return PartView(
         equation=Worked(
             r"X_{pe} = X + s \cdot PE, \qquad \frac{\mathrm{rms}(s\,PE)}{\mathrm{rms}(X)}",
-            rf"s = {tex(it.scale, 2)}: \quad \frac{{{tex(top, digits)}}}{{{tex(bottom, digits)}}} = {tex(balance.ratio, 3)}",
+            rf"s = {tex(it.s, 2)}: \quad \frac{{{tex(top, digits)}}}{{{tex(bottom, digits)}}} = {tex(balance.ratio, 3)}",
             _("Root mean squares over all positions and channels."),
         ),
         figure=[[
@@ -422,7 +330,6 @@ def scale(it: Encoding) -> PartView:
             ),
         ]],
         asked=lambda: (_("the size of the encoding beside that of the content"), balance.ratio),
-        notes=sentences_of(said.scale(positions.balance(content, 0 * places), balance)),
         notebook_values=lambda: it.notebook_values({"ratio": balance.ratio}, **given),
     )  # fmt: skip
 
@@ -431,15 +338,13 @@ VIEWS: Final = {"matrix": matrix, "waves": waves, "similarity": similarity, "rot
 
 
 def part(code: str, title: str, first: str) -> Part:
-    """One part: its view with the diagram, the question and the passage that all parts have."""
+    """One part: its view, and the passage that all parts have."""
 
     def view(**values: Any) -> PartView:
         it = Encoding(**values)
-        shown, general = VIEWS[code](it), code if it.sinusoidal else f"{code}_learned"
-        notes = [*([passage("positions", general)] if general in PASSAGES else []), *shown.notes]
-        return replace(shown, notes=notes)
+        return replace(VIEWS[code](it), notes=[passage("positions", f"{code}_learned" if it.learned else code)])
 
-    above = kind if code in ("matrix", "waves", "similarity", "rotation") else dict
+    above = kind if code in ("matrix", "similarity") else dict
     return Part(code, title, lambda **pe: dials(code, **pe), view, first=first, above=above)
 
 

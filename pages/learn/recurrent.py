@@ -11,11 +11,8 @@ from typing import Any, Final
 import streamlit as st
 
 from core.figures.learn import recurrent as figures
-from core.figures.learn.recurrent import Band
+from core.figures.learn.recurrent import UnitLine
 from core.lecture import recurrence
-from core.lecture.claims import recurrent as said
-from core.lecture.claims import sentences_of
-from core.lecture.moved import stacked
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
@@ -113,24 +110,19 @@ class Unrolled:
         """Values for a part's notebook."""
         return {"X": self.x, **weights, **({"STEP": self.t, "UNIT": self.k} if read else {}), **on_screen(shown)}
 
-    def followed(self, cell: str, values: Any, extra: Sequence[str] = ()) -> Followed:
-        """A cell's states: a row a unit, a column a step."""
+    def followed(self, cell: str, h: Any) -> Followed:
+        """A cell's states (time, units): a row a unit, a column a step."""
         units = [_("unit {n}").format(n=index + 1) for index in range(recurrence.HIDDEN)]
         steps = [_("step {n}").format(n=index + 1) for index in range(len(self.steps))]
-        return Followed(name=f"{cell} states", values=values, rows=[*units, *extra], columns=steps)
+        return Followed(name=f"{cell} states", values=h.T, rows=units, columns=steps)
 
-    def left(self, cell: str) -> Item:
-        """The curve that is forgotten: what a change of the first input leaves in the state."""
+    def curves(self, cell: str, lines: Sequence[UnitLine], alt: str) -> list[Item]:
+        """What a change of the first input leaves in the state, and beside it the unit that is read, through time."""
         left = recurrence.left_of_first(self.x, self.rnn, self.lstm)
         drawn = figures.left_figure(*left, chosen=cell, x_title=self.title)
-        alt = _("How much of a change of the first input is left in the state, step by step, of an RNN and an LSTM.")
-        return plot(drawn, f"{cell.lower()}_left", alt)
-
-    def states(self, cell: str, bands: list[Band], alt: str) -> Item:
-        """Input and states through time; the step and the unit that are read are marked."""
-        bands = [Band(name=_("x, the input"), values=self.x), *bands]
-        drawn = figures.states_figure(bands, steps=self.steps, at=self.t, unit=self.k, x_title=self.title)
-        return plot(drawn, f"{cell}_states", alt)
+        told = _("How much of a change of the first input is left in the state, step by step, of an RNN and an LSTM.")
+        unit = figures.unit_figure(lines, at=self.t, x_title=self.title)
+        return [[plot(drawn, f"{cell.lower()}_left", told), plot(unit, f"{cell.lower()}_unit", alt)]]
 
 
 def dials(part: str) -> dict[str, Dial]:
@@ -185,10 +177,7 @@ def rnn(it: Unrolled) -> PartView:
     run, t, k = recurrence.run_rnn(it.x, it.rnn), it.t, it.k
     terms = recurrence.rnn_terms(it.x, run, it.rnn, step=t, unit=k)
     inward, back, bias = (tex(term, digits_needed(recurrence.rnn_entry, *terms)) for term in terms)
-
-    line = figures.line_figure(run.y[:, 0], at=t, x_title=_("Step"), y_title=_("Output y"))
-    bands = [Band(name=_("h, the hidden state"), values=run.h)]
-    alt = _("The input and the hidden state through time, a row a unit.")
+    lines = [UnitLine(_("h, the hidden state"), run.h[:, k]), UnitLine(_("y, the output"), run.y[:, 0])]
     return PartView(
         equation=Worked(
             r"\begin{aligned} h_t &= \tanh(W_{hx} x_t + W_{hh} h_{t-1} + b_h) \\ y_t &= W_{hy} h_t + b_y \end{aligned}",
@@ -196,14 +185,9 @@ def rnn(it: Unrolled) -> PartView:
             rf"= {tex(run.h[t, k])} \\ y_{{{t + 1}}} &= {tex(run.y[t, 0])} \end{{aligned}}",
             it.note,
         ),
-        figure=[it.left("RNN")],
-        followed=it.followed("rnn", stacked(run.h, run.y[:, :1]), [_("output y")]),
-        more=[
-            it.states("rnn", bands, alt),
-            plot(line, "rnn_output", _("The output through time.")),
-            agreement("torch.nn.RNN", recurrence.rnn_deviation(it.x, it.rnn)),
-        ],
-        notes=sentences_of(said.rnn(run.h, it.rnn["W_hh"])),
+        figure=it.curves("RNN", lines, _("One unit's state and the output through time.")),
+        followed=it.followed("rnn", run.h),
+        more=[agreement("torch.nn.RNN", recurrence.rnn_deviation(it.x, it.rnn))],
         notebook_values=lambda: it.notebook_values(it.rnn, {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}),
     )
 
@@ -217,23 +201,14 @@ def lstm(it: Unrolled) -> PartView:
     digits = digits_needed(recurrence.lstm_cell, f, before, i, candidate, result=of_cell)
     f_, i_, candidate_, before_ = (tex(value, digits) for value in (f, i, candidate, before))
     o_, c_ = (tex(value, of_cell) for value in (o, c))
-    bands = [
-        Band(name=_("f, forget"), values=run.f, gate=True),
-        Band(name=_("i, input"), values=run.i, gate=True),
-        Band(name=_("o, output"), values=run.o, gate=True),
-        Band(name=_("c̃, candidate"), values=run.candidate),
-        Band(name=_("c, cell: the long memory"), values=run.c),
-        Band(name=_("h, state: the short memory"), values=run.h),
+    lines = [
+        UnitLine(_("f, forget"), run.f[:, k], gate=True),
+        UnitLine(_("i, input"), run.i[:, k], gate=True),
+        UnitLine(_("o, output"), run.o[:, k], gate=True),
+        UnitLine(_("c̃, candidate"), run.candidate[:, k]),
+        UnitLine(_("c, cell: the long memory"), run.c[:, k]),
+        UnitLine(_("h, state: the short memory"), run.h[:, k]),
     ]
-
-    def figure(moved: Any) -> list[Item]:
-        short = [replace(band, name=band.name.split(",")[0]) for band in bands]
-        ghost = moved.before[k] if moved and k in moved.rows else None
-        unit = figures.unit_figure(short, unit=k, at=t, x_title=_("Step"), before=ghost)
-        own = plot(unit, "lstm_unit", _("One unit's gates, candidate, cell and state through time."))
-        return [[it.left("LSTM"), own]]
-
-    alt = _("Input, gates, candidate, cell and state through time, a row a unit.")
     kinds = {name: {gate: it.lstm[f"{kind}_{gate}"] for gate in "fico"} for name, kind in (("W", "W"), ("U", "U"), ("B", "b"))}
     shown = {"f": f, "i": i, "o": o, "candidate": candidate, "c": c, "h": h}
     return PartView(
@@ -247,10 +222,9 @@ def lstm(it: Unrolled) -> PartView:
             rf"o_t &= {o_} \\ h_t &= {o_} \cdot \tanh({c_}) = {tex(h)} \end{{aligned}}",
             it.note,
         ),
-        figure=figure,
-        followed=it.followed("lstm", stacked(run.h)),
-        more=[it.states("lstm", bands, alt), agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
-        notes=sentences_of(said.lstm(k + 1, run.f[:, k], run.i[:, k])),
+        figure=it.curves("LSTM", lines, _("One unit's gates, candidate, cell and state through time.")),
+        followed=it.followed("lstm", run.h),
+        more=[agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
         notebook_values=lambda: it.notebook_values(kinds, shown),
     )
 
@@ -298,7 +272,6 @@ def gradient(it: Unrolled) -> PartView:
             ),
         ),
         figure=[plot(lines, "recurrent_gradients", alt), stats(*reaches)],
-        notes=sentences_of(said.gradient(back)),
         notebook_values=notebook_values,
     )
 
@@ -330,7 +303,7 @@ def part(code: str, title: str, first: str) -> Part:
             back = recurrence.gradients_through_time(it.x, it.rnn, it.lstm)
             return _("the number of steps that the gradient reaches back"), back.steps_remembered(cell)
 
-        return replace(shown, notes=[passage("recurrent", code), *shown.notes], asked=asked)
+        return replace(shown, notes=[passage("recurrent", code)], asked=asked)
 
     below = None if code == "gradient" else lambda **values: editor(code, values)
     return Part(code, title, lambda: dials(code), view, first=first, below=below)

@@ -14,8 +14,6 @@ from core.device import use_one_thread
 from core.figures.learn import transformer as figures
 from core.figures.matrix import matrix_figure
 from core.lecture import dates
-from core.lecture.claims import sentences_of
-from core.lecture.claims import transformer as said
 from core.lecture.date_reader import DateReader, DateReading, ReadingError
 from core.lecture.decoding import inside_decoder_layer, inside_encoder_layer, sublayer_ratios
 from core.lecture.notebooks import on_screen
@@ -236,7 +234,6 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
     chances = reading.trace.probabilities[step]
     maps = figures.decoding_maps(cross, of("decoder"), source=source, target=characters, step=step)
     seen, past_map = (matrix_figure(one, bar=False, keep=kind) for one, kind in zip(maps, ("decoding", "causal"), strict=True))
-    looking = said.decode(cross, step, figures.visible(source), reading.answer)
     following = figures.next_figure(chances, dates.SYMBOLS, chosen=reading.trace.symbols[step])
     read_ = figures.reading_figure(cross[step], relevance(reading.text, step), source)
     alt = _("Attention of this symbol over the text, and gradient times input of each character.")
@@ -262,7 +259,7 @@ def decode(text: str, symbol: int, layer: int, head: str) -> PartView:
             unknown(reading),
             markdown(so_far),
         ],
-        notes=[passage("transformer", "decode"), *sentences_of(looking)],
+        notes=[passage("transformer", "decode")],
         more=[
             [
                 plot(following, "next_symbols", _("The likeliest next symbols and their probabilities."), height=330),

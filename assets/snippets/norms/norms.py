@@ -19,6 +19,4 @@ elif NORM == "bin":
 else:
     y = standardise(X, OVER[NORM])
 
-# %% How far the means of each group are from 0 after the norm.
-off = [np.abs(y.mean(axis=axes)).max() for axes in OVER.values()]
-found = {"x": X[tuple(AT)], "y": y[tuple(AT)], "largest means": off}
+found = {"x": X[tuple(AT)], "y": y[tuple(AT)]}

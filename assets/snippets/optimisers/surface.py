@@ -1,7 +1,7 @@
 # Adam on a surface with numpy alone.
 import numpy as np
 
-SURFACE = "rosenbrock"  # bowl, rosenbrock, saddle or himmelblau
+SURFACE = "rosenbrock"  # bowl, rosenbrock or saddle
 NAME = "adam"  # adam, adam_plain (no bias correction) or adamw
 RATE = 0.03
 DECAY = 0.0  # adamw's
@@ -14,7 +14,6 @@ GRADIENTS = {
     "bowl": lambda x, y: [x, 20 * y],
     "rosenbrock": lambda x, y: [-2 * (1 - x) - 400 * x * (y - x**2), 200 * (y - x**2)],
     "saddle": lambda x, y: [2 * x, -2 * y + y**3],
-    "himmelblau": lambda x, y: [4 * x * (x**2 + y - 11) + 2 * (x + y**2 - 7), 2 * (x**2 + y - 11) + 4 * y * (x + y**2 - 7)],
 }
 
 # %% The walk.

@@ -1,11 +1,8 @@
-# %% M with PE(pos + SHIFT) = M PE(pos): a rotation a pair of channels, or the best matrix by least squares.
-if LEARNED is None:
-    M = np.zeros((WIDTH, WIDTH))
-    for i, omega in enumerate(BASE ** (-np.arange(0, WIDTH, 2) / WIDTH)):
-        c, s = np.cos(SHIFT * omega), np.sin(SHIFT * omega)
-        M[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[c, s], [-s, c]]
-else:
-    M = np.linalg.lstsq(PE[:-SHIFT], PE[SHIFT:], rcond=None)[0].T
+# %% M with PE(pos + SHIFT) = M PE(pos): a rotation a pair of channels.
+M = np.zeros((WIDTH, WIDTH))
+for i, omega in enumerate(BASE ** (-np.arange(0, WIDTH, 2) / WIDTH)):
+    c, s = np.cos(SHIFT * omega), np.sin(SHIFT * omega)
+    M[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[c, s], [-s, c]]
 left_over = PE[SHIFT:] - PE[:-SHIFT] @ M.T
 
 # %% The pair on display, turned, and what the matrix leaves over.

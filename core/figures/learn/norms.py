@@ -47,28 +47,6 @@ def sample_matrices(
     ]
 
 
-def spread_figure(groups: Sequence[tuple[str, float, float]]) -> go.Figure:
-    """For each kind of group: largest |mean| and largest |standard deviation - 1|.
-
-    Args:
-        groups: name of a kind of group, and the two numbers.
-    """
-    names = [name for name, _mean, _off in groups]
-    traces = [
-        bars(names, [row[1] for row in groups], _("largest |mean|"), BLUE, hover="%{y:.3~g}"),
-        bars(names, [row[2] for row in groups], _("largest |standard deviation - 1|"), ORANGE, hover="%{y:.3~g}"),
-    ]
-    return chart(
-        traces,
-        y_title=_("Distance from 0 and 1"),
-        keep="spread",
-        hover="x unified",
-        height=280,
-        y={"rangemode": "tozero"},
-        barmode="group",
-    )
-
-
 def activation_figure(
     x: NDArray[np.floating],
     curves: Mapping[str, tuple[NDArray[np.floating], NDArray[np.floating]]],
@@ -116,20 +94,6 @@ def activation_figure(
     )
 
 
-def gelu_gap_figure(x: NDArray[np.floating], value: NDArray[np.floating], slope: NDArray[np.floating]) -> go.Figure:
-    """Exact GELU less its tanh form, and the same for their derivatives."""
-    traces = [
-        line(x, data, name, colour, width=2, hover="%{x:.2f}: %{y:.3~g}<extra></extra>")
-        for data, name, colour in (
-            (value, _("GELU exact - tanh"), BLUE),
-            (slope, _("derivative exact - derivative of tanh form"), ORANGE),
-        )
-    ]
-    return chart(
-        traces, x_title="x", y_title=_("Difference"), keep="gelu", height=280, y={"zeroline": True, "exponentformat": "power"}
-    )
-
-
 def dropout_matrices(before: NDArray[np.floating], after: NDArray[np.floating]) -> tuple[Matrix, Matrix]:
     """A matrix before, and after dropout, on one scale."""
     top = float(np.abs(after).max()) or 1.0
@@ -140,58 +104,41 @@ def dropout_matrices(before: NDArray[np.floating], after: NDArray[np.floating]) 
     return left, right
 
 
-def sums_figure(means: NDArray[np.floating], *, expected: float) -> go.Figure:
-    """Histogram of the mean of many ones after dropout, against the theory's standard deviation around 1.
-
-    Args:
-        expected: standard deviation, sqrt(rate / (1 - rate) / values).
-    """
-    counts, edges = np.histogram(means, 31, (0.0, 2.0))
-    middle = (edges[1:] + edges[:-1]) / 2
-    traces: list[dict[str, Any]] = [bars(middle, counts, _("draws"), BLUE, hover="%{x:.2f}: %{y}<extra></extra>")]
-    if expected > 0:
-        density = np.exp(-0.5 * ((middle - 1) / expected) ** 2) / expected / np.sqrt(2 * np.pi)
-        curve = len(means) * (edges[1] - edges[0]) * density
-        traces.append(line(middle, curve, _("normal curve by theory"), ORANGE, width=2, hover=""))
-    return chart(traces, x_title=_("Mean of 64 ones after dropout"), y_title=_("Draws"), keep="sums", height=300, bargap=0.05)
-
-
 def depth_figure(
-    post: NDArray[np.floating],
-    pre: NDArray[np.floating],
+    means: Sequence[NDArray[np.floating]],
+    own: Sequence[NDArray[np.floating]],
     *,
-    title: str,
     layers: Sequence[int],
-    own: tuple[NDArray[np.floating], NDArray[np.floating]] | None = None,
-    at: tuple[int, float, float] | None = None,
+    at: tuple[int, float, float],
 ) -> go.Figure:
-    """One number by layer, or by the number of layers, post-norm against pre-norm.
+    """Gradient norm of the last layer by the number of layers, post-norm and pre-norm.
 
     Args:
-        title: of the value axis. own: the same of the one draw that is read, thin. at: its number of layers, and both numbers.
+        means: over all draws, of both. own: of the one draw that is read, thin. at: its number of layers, and both numbers.
     """
+    count, *read = at
     kinds = (
-        (post, _("post-norm: LayerNorm(x + Sublayer(x))"), BLUE, "circle"),
-        (pre, _("pre-norm: x + Sublayer(LayerNorm(x))"), ORANGE, "diamond"),
+        (_("post-norm: LayerNorm(x + Sublayer(x))"), BLUE, "circle"),
+        (_("pre-norm: x + Sublayer(LayerNorm(x))"), ORANGE, "diamond"),
     )
-    traces = [
-        line(list(layers), values, name, colour, width=2, hover="%{y:.3~g}", mode="lines+markers",
-             marker={"symbol": symbol, "size": 9})
-        for values, name, colour, symbol in kinds
-    ]  # fmt: skip
-    for values, (_values, _name, colour, _symbol) in zip(own or (), kinds, strict=False):
-        traces.append(
-            line(list(layers), values, _("this draw"), colour, width=1, dash="dot", hover="%{y:.3~g}", showlegend=False)
-        )
-    if at is not None:
-        count, *read = at
+    traces = []
+    for (name, colour, symbol), mean, draw, value in zip(kinds, means, own, read, strict=True):
         traces += [
-            marks([count], [value], _("this draw"), colour, symbol=symbol + "-open", size=13, hover="%{y:.3~g}")
-            for value, (_values, _name, colour, symbol) in zip(read, kinds, strict=True)
-        ]
-    across = _("Layer") if own is None else _("Layers of the stack")
-    return chart(traces, x_title=across, y_title=title, keep=f"depth-{title}", hover="x unified", height=330,
-                 x={"dtick": 1 if len(layers) <= 14 else 2}, y={"rangemode": "tozero"})  # fmt: skip
+            line(list(layers), mean, name, colour, width=2, hover="%{y:.3~g}", mode="lines+markers",
+                 marker={"symbol": symbol, "size": 9}),
+            line(list(layers), draw, _("this draw"), colour, width=1, dash="dot", hover="%{y:.3~g}", showlegend=False),
+            marks([count], [value], _("this draw"), colour, symbol=symbol + "-open", size=13, hover="%{y:.3~g}"),
+        ]  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Layers of the stack"),
+        y_title=_("Gradient norm of the last layer"),
+        keep="depth",
+        hover="x unified",
+        height=330,
+        x={"dtick": 2},
+        y={"rangemode": "tozero"},
+    )
 
 
 def softmax_figure(x: NDArray[np.floating], safe: NDArray[np.floating], plain: NDArray[np.floating]) -> go.Figure:

@@ -1,31 +1,26 @@
-"""Figures of the lesson on recurrent cells: states, gates and gradients through time, and the cells' diagrams."""
+"""Figures of the lesson on recurrent cells: what is left of a change, one unit, and gradients through time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from core.figures.style import BLUE, BROWN, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL, VIOLET, base_layout, figure_of
-from core.figures.traces import chart, heat, line, upright
+from core.figures.style import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET
+from core.figures.traces import chart, line, upright
 from core.lecture.recurrence import Array
 from core.messages import translate as _
 
-SIDES: Final = {"l": 52, "r": 76, "t": 28, "b": 8}
-"""Margins, in pixels, of figures that stand one under another: their steps lie under each other."""
-BAND_PX: Final = 96
-FRAME_PX: Final = 90
 
-
-@dataclass(frozen=True, kw_only=True)
-class Band:
-    """One quantity through time.
+@dataclass(frozen=True)
+class UnitLine:
+    """One number of a unit through time.
 
     Attributes:
-        name: as on the page. values: (time, units).
+        name: as on the page. values: (time,).
         gate: between 0 and 1; else of either sign.
     """
 
@@ -34,84 +29,25 @@ class Band:
     gate: bool = False
 
 
-def states_figure(bands: Sequence[Band], *, steps: Sequence[str], at: int, unit: int | None = None, x_title: str) -> go.Figure:
-    """Heatmaps one under another over the same steps, one row per unit and a colour bar for each.
-
-    Args:
-        steps: names of the steps, for the axis and for hovering. at: the step that is marked.
-        unit: row outlined in every band that has that many units.
-    """
-    height, gap = 1 / (len(bands) + 0.28 * (len(bands) - 1)), 0.28
-    layout = base_layout(height=FRAME_PX + BAND_PX * len(bands), keep="states", legend=False) | {"annotations": [], "shapes": []}
-    layout["margin"] = SIDES
-    traces: list[dict[str, Any]] = []
-    for number, band in enumerate(bands):
-        suffix = str(number + 1) if number else ""
-        top = 1 - number * (1 + gap) * height
-        domain = [max(0.0, top - height), top]
-        end = 1.0 if band.gate else float(np.abs(band.values).max()) or 1.0
-        units = band.values.shape[1]
-        traces.append(
-            heat(band.values.T, SEQUENTIAL if band.gate else DIVERGING, 0.0 if band.gate else -end, end, name=band.name,
-                 bar={"len": height, "y": (domain[0] + domain[1]) / 2, "nticks": 3},
-                 hover=_("step %{x} (%{customdata}), unit %{y}: %{z:.3~g}") + "<extra></extra>",
-                 customdata=[list(steps)] * units, y=list(range(1, units + 1)), xaxis="x", yaxis=f"y{suffix}")
-        )  # fmt: skip
-        layout[f"yaxis{suffix}"] = {
-            "domain": domain,
-            "autorange": "reversed",
-            "showgrid": False,
-            "nticks": 4,
-            "automargin": False,
-            "dtick": max(1, units // 3),
-        }
-        layout["annotations"].append(
-            {"text": f"<b>{band.name}</b>", "xref": "x domain", "yref": f"y{suffix} domain", "x": 0, "y": 1, "xanchor": "left",
-             "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
-        )  # fmt: skip
-        if unit is not None and unit < units > 1:
-            layout["shapes"].append(
-                {"type": "rect", "xref": "x domain", "x0": 0, "x1": 1, "yref": f"y{suffix}", "y0": unit + 0.5, "y1": unit + 1.5,
-                 "line": {"color": GREY, "width": 1.5}}
-            )  # fmt: skip
-    count = len(steps)
-    every = max(1, -(-count // (30 if max(map(len, steps)) == 1 else 12)))  # as many as a phone's width holds apart
-    layout["xaxis"] = {
-        "title": {"text": x_title},
-        "anchor": f"y{len(bands) if len(bands) > 1 else ''}",
-        "showgrid": False,
-        "tickmode": "array",
-        "tickvals": list(range(0, count, every)),
-        "ticktext": list(steps[::every]),
-        "tickangle": 0,
-    }
-    layout["shapes"].append(upright(at, ORANGE))
-    return figure_of(traces, layout)
-
-
-def unit_figure(lines: Sequence[Band], *, unit: int, at: int, x_title: str, before: Array | None = None) -> go.Figure:
-    """One unit through time: its gates above on a scale from 0 to 1, its states below.
-
-    Args:
-        before: (time,) its state before a change of a dial, drawn faded.
-    """
+def unit_figure(lines: Sequence[UnitLine], *, at: int, x_title: str) -> go.Figure:
+    """One unit through time: its gates, where it has any, above on a scale from 0 to 1, its states below."""
     colours, dashes = (ORANGE, GREEN, VIOLET, BROWN, BLUE, GREY), ("dot", "dash", "solid")
+    gated = any(one.gate for one in lines)
     traces: list[dict[str, Any]] = [
-        line(np.arange(1, len(band.values) + 1), band.values[:, unit], band.name, colours[number % len(colours)], width=2,
-             dash="solid" if band.gate else dashes[number % 3], hover="%{y:.3f}", yaxis="y" if band.gate else "y2")
-        for number, band in enumerate(lines)
+        line(np.arange(1, len(one.values) + 1), one.values, one.name, colours[number % len(colours)], width=2,
+             dash="solid" if one.gate else dashes[number % 3], hover="%{y:.3f}", yaxis="y" if one.gate else "y2")
+        for number, one in enumerate(lines)
     ]  # fmt: skip
-    if before is not None:
-        traces.append(_faded(before) | {"yaxis": "y2"})
+    gates = {"yaxis": {"title": {"text": _("Gate")}, "domain": [0.55, 1], "range": [0, 1]}} if gated else {}
     return chart(
         traces,
         height=470,
         hover="x unified",
         keep="unit",
         xaxis={"title": {"text": x_title}, "anchor": "y2"},
-        yaxis={"title": {"text": _("Gate")}, "domain": [0.55, 1], "range": [0, 1]},
-        yaxis2={"title": {"text": _("State")}, "domain": [0, 0.47]},
+        yaxis2={"title": {"text": _("State")}, "domain": [0, 0.47 if gated else 1]},
         shapes=[upright(at + 1, ORANGE)],
+        **gates,
     )
 
 
@@ -131,26 +67,6 @@ def left_figure(rnn: Array, lstm: Array, *, chosen: str, x_title: str) -> go.Fig
         keep="left",
         y={"rangemode": "tozero", "tickformat": ".0%"},
     )
-
-
-def line_figure(values: Array, *, at: int, x_title: str, y_title: str) -> go.Figure:
-    """One number per step."""
-    trace = line(
-        np.arange(1, len(values) + 1),
-        values,
-        colour=BLUE,
-        width=2,
-        hover="%{x}: %{y:.3f}<extra></extra>",
-        mode="lines+markers",
-        marker={"size": 4},
-    )
-    return chart([trace], x_title=x_title, y_title=y_title, height=220, keep=y_title, legend=False,
-                 y={"automargin": False}, shapes=[upright(at + 1, ORANGE)], margin=SIDES)  # fmt: skip
-
-
-def _faded(values: Array) -> dict[str, Any]:
-    """A line as it was before a change."""
-    return line(np.arange(1, len(values) + 1), values, _("before"), GREY, width=5, hover="%{y:.3f}", opacity=0.4)
 
 
 def gradients_figure(*, rnn: Array, lstm: Array, attention: Array, forget: Array, x_title: str) -> go.Figure:

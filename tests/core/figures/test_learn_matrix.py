@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pytest
 
 from core.figures.learn import attention_steps, positions, recurrent
-from core.figures.learn.recurrent import Band
+from core.figures.learn.recurrent import UnitLine
 from core.figures.matrix import Matrix, colour, largest_size, matrix_figure, matrix_html
 
 VALUES = np.array([[1.0, -2.5, -np.inf], [0.0, 0.25, 0.004]])
@@ -88,19 +87,12 @@ def test_the_turn_ends_where_the_matrix_says() -> None:
     assert (turned.x[1], turned.y[1]) == (wanted.x[0], wanted.y[0]) == (1, 0)
 
 
-def test_states_stand_one_under_another() -> None:
-    rng = np.random.default_rng(0)
-    bands = [Band(name="x", values=rng.normal(size=(7, 1))), Band(name="f", values=rng.uniform(size=(7, 3)), gate=True)]
-    figure = recurrent.states_figure(bands, steps=list("abcdefg"), at=2, unit=1, x_title="Letter")
-    first, second = figure.data
-    np.testing.assert_array_equal(second.z, bands[1].values.T)
-    assert (second.zmin, second.zmax) == (0, 1) and first.zmin == -first.zmax
-    assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
-    assert figure.layout.yaxis2.domain[0] == pytest.approx(0, abs=1e-9)
-    lines = recurrent.unit_figure(bands[1:] * 2, unit=2, at=2, x_title="Step")
-    assert list(lines.data[0].y) == list(bands[1].values[:, 2]) and lines.layout.yaxis.range == (0, 1)
-    line = recurrent.line_figure(np.arange(3.0), at=0, x_title="x", y_title="y")
-    assert (list(line.data[0].x), list(line.data[0].y), line.layout.shapes[0].x0) == ([1, 2, 3], [0, 1, 2], 1)
+def test_gates_stand_above_states() -> None:
+    gate, state = UnitLine("f", np.array([0.1, 0.9]), gate=True), UnitLine("c", np.array([-2.0, 3.0]))
+    both, alone = (recurrent.unit_figure(lines, at=0, x_title="Step") for lines in ([gate, state], [state]))
+    assert [list(one.y) for one in both.data] == [[0.1, 0.9], [-2, 3]] and both.layout.yaxis.range == (0, 1)
+    assert both.layout.yaxis.domain[0] > both.layout.yaxis2.domain[1] and alone.layout.yaxis2.domain == (0, 1)
+    assert list(both.data[0].x) == [1, 2] and both.layout.shapes[0].x0 == 1
 
 
 def test_gradients_that_underflow_are_left_out() -> None:

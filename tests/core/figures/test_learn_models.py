@@ -32,7 +32,6 @@ def test_the_likeliest_symbols_come_first() -> None:
 
 
 def every_figure() -> list[go.Figure]:
-    study, drop = norms.normalise_example("bin", level=3.0), norms.dropout_example(0.3)
     x, curves = norms.all_curves()
     surface = optimisers.SURFACES["bowl"]
     rate = optimisers.constant(0.1)
@@ -40,11 +39,8 @@ def every_figure() -> list[go.Figure]:
     names = {name: name for name in optimisers.OPTIMISERS}
     rates = optimisers.rates(total=10, peak=1.0, warmup=2, floor=0.1, factor=0.5, every=3)
     return [
-        norm_figures.spread_figure([(name, *found) for name, found in study.spread.items()]),
         norm_figures.activation_figure(x, curves, chosen="gelu", at=1.0, value=0.84, slope=1.08),
-        norm_figures.gelu_gap_figure(*norms.gelu_gaps()),
-        norm_figures.sums_figure(drop.means, expected=drop.expected),
-        norm_figures.depth_figure(np.ones(3), np.arange(1.0, 4.0), title="t", layers=range(3)),
+        norm_figures.depth_figure([np.ones(3), np.arange(1.0, 4.0)], [np.ones(3)] * 2, layers=range(3), at=(2, 1.0, 2.0)),
         norm_figures.softmax_figure(*norms.softmax_pair(100.0)),
         optimiser_figures.surface_figure(
             *optimisers.height_map(surface, points=9), {n: w.points for n, w in walks.items()}, names=names,

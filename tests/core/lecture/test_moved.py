@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.lecture import attention_steps, tokens
-from core.lecture.moved import compare, rectangles, stacked, trend
+from core.lecture.moved import compare, rectangles, trend
 
 
 def test_only_what_differs_moved() -> None:
@@ -44,10 +44,6 @@ def test_rectangles_cover_each_true_cell_once() -> None:
             covered[top : bottom + 1, left : right + 1] += 1
         assert (covered == cells).all()
     assert rectangles(np.ones((7, 9), dtype=bool)) == ((0, 6, 0, 8),)
-
-
-def test_states_are_stacked_a_row_a_unit() -> None:
-    assert stacked(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0], [6.0]])).tolist() == [[1, 3], [2, 4], [5, 6]]
 
 
 def test_other_shapes_are_refused() -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 
 from core import checkpoints
 from core.lecture import positions
 from core.lecture.positions import encoding
-from core.models.tlob import TLOB, TLOBConfig
 from core.models.vit import ViT, ViTConfig
 from core.nn import SinusoidalPositions
 
@@ -44,17 +42,14 @@ def test_the_doubled_exponent_is_the_base_squared() -> None:
 def test_wavelengths_come_round() -> None:
     lengths = positions.wavelengths(WIDTH, base=100.0)
     assert lengths[0] == pytest.approx(2 * math.pi) and lengths[4] == pytest.approx(2 * math.pi * 100**0.5)
-    np.testing.assert_allclose(
-        positions.frequencies(WIDTH, doubled_exponent=True), positions.frequencies(WIDTH, base=1e8), rtol=1e-12
-    )
 
 
 def test_dot_products_depend_on_the_shift_alone() -> None:
-    products = positions.dot_products(encoding(40, WIDTH, base=300.0, scale=0.5))
-    by_shift = positions.dot_product_by_shift(np.arange(40), WIDTH, base=300.0, scale=0.5)
+    products = positions.dot_products(encoding(40, WIDTH, base=300.0))
+    by_shift = positions.dot_product_by_shift(np.arange(40), WIDTH, base=300.0)
     i, j = np.indices((40, 40))
     np.testing.assert_allclose(products, by_shift[np.abs(i - j)], atol=1e-5)
-    assert by_shift[0] == pytest.approx(0.25 * WIDTH / 2)
+    assert by_shift[0] == pytest.approx(WIDTH / 2)
 
 
 def test_distances_and_cosines() -> None:
@@ -70,43 +65,30 @@ def test_distances_and_cosines() -> None:
 
 
 @pytest.mark.parametrize("shift", [1, 7])
-@pytest.mark.parametrize("doubled", [False, True])
-def test_a_shift_is_a_rotation(shift: int, doubled: bool) -> None:
-    turn = positions.rotation(WIDTH, shift, doubled_exponent=doubled)
+def test_a_shift_is_a_rotation(shift: int) -> None:
+    turn = positions.rotation(WIDTH, shift)
     np.testing.assert_allclose(turn @ turn.T, np.eye(WIDTH), atol=1e-12)
     assert np.linalg.det(turn) == pytest.approx(1)
-    found = positions.apply_shift(encoding(50, WIDTH, doubled_exponent=doubled), shift, turn)
+    found = positions.apply_shift(encoding(50, WIDTH), shift, turn)
     assert found.largest < 1e-6 and found.share < 1e-6
-    np.testing.assert_allclose(
-        np.linalg.matrix_power(positions.rotation(WIDTH, 1, doubled_exponent=doubled), shift), turn, atol=1e-12
-    )
+    np.testing.assert_allclose(np.linalg.matrix_power(positions.rotation(WIDTH, 1), shift), turn, atol=1e-12)
 
 
 def test_a_quarter_turn() -> None:
     np.testing.assert_allclose(positions.rotation_block(math.pi / 2, 1), [[0, 1], [-1, 0]], atol=1e-15)
 
 
-def test_a_fitted_shift_finds_the_rotation_and_leaves_noise() -> None:
-    assert positions.fitted_shift(encoding(64, 8, base=30.0), 3).share < 1e-4
-    noise = np.random.default_rng(0).normal(size=(400, 8))
-    assert positions.fitted_shift(noise, 3).share > 0.95
-
-
-@pytest.mark.parametrize(("doubled", "exponent"), [(False, 0.5), (True, 1.0)])
-def test_an_entry_is_the_closed_form(doubled: bool, exponent: float) -> None:
-    at = positions.entry(3, 2, 8, scale=2.0, doubled_exponent=doubled)
-    frequency = 10_000**-exponent
-    assert (at.exponent, at.frequency, at.angle) == pytest.approx((exponent, frequency, 3 * frequency))
-    assert (at.wavelength, at.sine, at.cosine) == pytest.approx(
-        (2 * math.pi / frequency, 2 * math.sin(3 * frequency), 2 * math.cos(3 * frequency))
-    )
+def test_an_entry_is_the_closed_form() -> None:
+    at = positions.entry(3, 2, 8)
+    assert (at.frequency, at.angle, at.wavelength) == pytest.approx((0.01, 0.03, 2 * math.pi / 0.01))
+    assert (at.sine, at.cosine) == pytest.approx((math.sin(0.03), math.cos(0.03)))
     assert positions.turned_pair(0, -1, 1, 0, 3, 4).tolist() == [-4, 3]  # a quarter turn
 
 
 @pytest.mark.parametrize("shift", [0, 10, 11])
 def test_impossible_shifts_are_refused(shift: int) -> None:
     with pytest.raises(ValueError, match="leaves no pair among 10 positions: take one from 1 to 9"):
-        positions.fitted_shift(encoding(10, 4), shift)
+        positions.apply_shift(encoding(10, 4), shift, positions.rotation(4, shift))
     with pytest.raises(ValueError, match="without its cosine"):
         positions.rotation(5, 1)
 
@@ -137,29 +119,13 @@ def test_balance() -> None:
     np.testing.assert_allclose(found.cosines, 1.0)
 
 
-def test_what_a_tlob_adds_positions_to() -> None:
-    torch.manual_seed(0)
-    model = TLOB(TLOBConfig(steps=6, features=4, width=4, pairs=1)).eval()
-    inputs, seen = torch.randn(1, 6, 4), []
-    model.positions.register_forward_pre_hook(lambda _module, arguments: seen.append(arguments[0]))
-    model(inputs)
-    np.testing.assert_allclose(positions.tlob_content(model, inputs), seen[0][0].detach(), atol=1e-6)
-
-
-def test_shipped_positions_are_the_checkpoints() -> None:
-    found = positions.shipped("tlob")
-    assert found.kind == "learned" and found.matrix.shape == (128, 40)
-    assert 0 < positions.fitted_shift(found.matrix, 1).share < 1
-
-
-def test_a_vits_positions_come_from_its_card(tmp_path: Path) -> None:
-    model = ViT(ViTConfig(side=12, patch=4, width=16, heads=2, layers=1, hidden=8))
-    card = {"model": "vit", "config": asdict(model.config)}
-    card |= dict.fromkeys(("data", "split", "seed", "command", "versions"), "") | {"metrics": {}}
-    checkpoints.save("vit", model, card, folder=tmp_path)
-    found = positions.shipped("vit", folder=tmp_path)
-    assert found.kind == "sinusoidal" and found.scale == model.config.position_scale
-    np.testing.assert_allclose(found.matrix, model.positions.encoding, atol=1e-7)
+def test_learned_positions_are_the_checkpoints() -> None:
+    with safe_open(checkpoints.FOLDER / "tlob.safetensors", framework="np") as file:
+        (wanted,) = (file.get_tensor(name) for name in file.keys() if name.endswith("positions.encoding"))  # noqa: SIM118
+    found = positions.learned_positions("tlob")
+    assert found.shape == (128, 40) and (found == wanted[0]).all()
+    with pytest.raises(checkpoints.CheckpointError, match="the positions of the checkpoint 'vit' are not learned"):
+        positions.learned_positions("vit")
 
 
 def test_what_a_vit_adds_positions_to() -> None:

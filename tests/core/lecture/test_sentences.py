@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import product
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional as F
 
-from core.lecture import decoding, gradients, norms, optimisers, recurrence
+from core.lecture import backprop, decoding, gradients, norms, optimisers, recurrence
+from core.lecture.backprop import Part
 from core.lecture.date_reader import DateReader
 
 TEXT = Path(__file__).resolve().parents[3] / "assets" / "text" / "en"
@@ -62,6 +67,12 @@ def test_how_gradients_fall_at_the_pages_opening() -> None:
     assert 0.5 < back.attention[:half].mean() / back.attention[half:-1].mean() < 2
 
 
+def test_adamw_without_decay_is_adam() -> None:
+    for surface in optimisers.SURFACES.values():
+        walks = optimisers.surface_walks(surface, steps=400, rate=lambda _step: 0.03, decay=0.0)
+        assert (walks["adam"].points == walks["adamw"].points).all()
+
+
 def test_adamw_arrives_sooner_in_the_bowl_and_beside_the_minimum_elsewhere() -> None:
     for name, surface in optimisers.SURFACES.items():
         ends = {
@@ -101,3 +112,48 @@ def test_dropouts_p_is_the_probability_of_keeping_here_and_of_dropping_in_pytorc
     theirs = torch.nn.Dropout(0.3)(torch.ones(1000, dtype=torch.float64))
     torch.testing.assert_close(theirs.max(), ours.max())
     assert "PyTorch's `nn.Dropout(p)`, p is the probability of dropping" in passage("norms", "dropout")
+
+
+def examples(part: Part) -> Any:
+    """A part's example at the ends of its dials."""
+    for first, rows, causal in product((0.5, -3.0, 3.0), (4, 2, 6), (False, True)):
+        state = {"first": first, "rows": rows, "causal": causal}
+        yield state, backprop.example(part, seed=1, **state)
+
+
+def weights_of(q: Any, k: Any, *, causal: bool) -> Any:
+    """Entry by entry."""
+    rows = []
+    for i, row in enumerate(q):
+        raised = [math.exp(row @ key / math.sqrt(len(row))) if j <= i or not causal else 0.0 for j, key in enumerate(k)]
+        rows.append([one / sum(raised) for one in raised])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("part", get_args(Part))
+def test_what_the_passages_say_holds_at_every_end_of_the_dials(part: Part) -> None:
+    for state, one in examples(part):
+        by, up = one.autograd, one.inputs["upstream"]
+        if part in ("softmax", "layer_norm"):
+            rows = by["S" if part == "softmax" else "x"]
+            np.testing.assert_allclose(rows.sum(axis=1), 0, atol=1e-9 * max(1, np.abs(rows).max()), err_msg=str(state))
+        if part == "linear":
+            tokens = [np.outer(x, g) for x, g in zip(one.inputs["x"], up, strict=True)]
+            np.testing.assert_allclose(by["W"], sum(tokens), atol=1e-12)
+            np.testing.assert_allclose(by["b"][0], sum(up), atol=1e-12)
+            np.testing.assert_allclose(by["x"], sum(np.outer(up[:, n], one.inputs["W"][:, n]) for n in range(4)), atol=1e-12)
+        if part == "attention":
+            weights = weights_of(one.inputs["Q"], one.inputs["K"], causal=state["causal"])
+            np.testing.assert_allclose(by["V"][-1], weights[-1, -1] * up[-1] if state["causal"] else weights[:, -1] @ up)
+            assert (one.inner["dS"][weights == 0] == 0).all()
+        if part == "multi_head":
+            np.testing.assert_allclose(by["b_k"], 0, atol=1e-12, err_msg=str(state))
+
+
+def test_the_reports_gelu_is_off_by_less_than_a_thousandth_and_most_around_two() -> None:
+    x = torch.linspace(-4, 4, 8001, dtype=torch.float64, requires_grad=True)
+    slope = torch.autograd.grad(F.gelu(x, approximate="tanh").sum(), x)[0]
+    normal = torch.distributions.Normal(0.0, 1.0)
+    at = x.detach()
+    gap = (slope - normal.cdf(at) - at * normal.log_prob(at).exp()).abs()
+    assert gap.max() < 1e-3 and float(at[gap.argmax()].abs()) == pytest.approx(2, abs=0.1)

@@ -1,4 +1,4 @@
-"""States in which a page once said something that its figure did not show; in both languages, as a link opens them."""
+"""States in which a page once said something that its figure did not show."""
 
 from __future__ import annotations
 
@@ -12,41 +12,6 @@ from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, ran, words
 
 LEARN = ROOT / "pages" / "learn"
-
-
-def said(page: str, **query: str) -> str:
-    """What the page says there is to see: the text of its box, without its name."""
-    (box,) = open_page(LEARN / f"{page}.py", **query).info
-    assert box.value.startswith({"en": "**What to look for:** ", "es": "**En qué fijarse:** "}[query["lang"]])
-    return str(box.value.partition(":** ")[2])
-
-
-@pytest.mark.parametrize(
-    ("page", "query", "english", "spanish"),
-    [
-        ("permutation", {"part": "rows", "places": "true"}, "Z' is not PZ", "Z' no es PZ"),
-        ("permutation", {"part": "pool", "causal": "fixed"}, "it depends on the order", "depende del orden"),
-        ("permutation", {"part": "table", "order": "1,2,3,4,5"}, "P is the identity", "P es la identidad"),
-        ("positions", {"part": "matrix", "doubled": "true", "base": "10"}, "100 instead of 10", "100 en vez de 10"),
-        ("positions", {"part": "matrix", "d": "8", "base": "100"}, "All 8 channels change", "Los 8 canales cambian"),
-        ("positions", {"part": "waves", "pe": "tlob"}, "Learned channels are no waves", "no son ondas"),
-        ("norms", {"part": "init", "init_act": "tanh", "scheme": "normal"}, "passes no signal on", "no transmite la señal"),
-        ("optimisers", {"part": "clipping"}, "SGD's was above that in", "la de SGD"),
-        ("norms", {"part": "norms", "norm": "none"}, "samples' means still lie", "las muestras aún distan"),
-        ("norms", {"part": "softmax", "soft_shift": "0"}, "fits into float32, and the plain form", "cabe en float32, y la forma"),
-        ("attention_steps", {"part": "roles", "role": "k"}, "in 6 of 6 columns", "en 6 de 6 columnas"),
-        ("recurrent", {"part": "gradient", "rho": "4", "fb": "-4"}, "steps the RNN's line", "pasos la línea de la RNN"),
-        ("recurrent", {"part": "rnn", "rho": "0"}, "All recurrent weights are 0", "Todos los pesos recurrentes son 0"),
-        ("recurrent", {"part": "lstm", "fb": "-4"}, "the first step the forget gates leave", "compuertas de olvido dejan"),
-        ("backprop", {"part": "attention", "bp_causal": "true"}, "here 6, have no gradient", "aquí 6, no tienen gradiente"),
-        ("backprop", {"part": "ffn", "bp_first": "-3"}, "are under 0.05 in size", "menores que 0,05 en magnitud"),
-        ("transformer", {"part": "decode", "date": "1979"}, "most at characters", "miran más a los caracteres"),
-        ("attention_steps", {"part": "softmax", "t": "0.05", "words": "a b a"}, "ln 2 = 0.693", "ln 2 = 0,693"),
-    ],
-)  # fmt: skip
-def test_what_is_said_is_of_this_state(page: str, query: dict[str, str], english: str, spanish: str) -> None:
-    assert english in said(page, lang="en", **query)
-    assert spanish in said(page, lang="es", **query)
 
 
 @pytest.mark.parametrize("code", ["en", "es"])

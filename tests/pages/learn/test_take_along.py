@@ -23,12 +23,12 @@ PAGES = {path.parent.name for path in TEMPLATES}
 STATES = {
     ("attention_steps", "softmax"): {"wq": "0.1_1.5", "mask": "causal", "t": "0.2", "q": "2", "heads": "2", "head": "1"},
     ("permutation", "maps"): {"causal": "permuted", "places": "true", "heads": "2"},
-    ("positions", "rotation"): {"pe": "tlob", "k": "5"},
+    ("positions", "similarity"): {"pe": "tlob"},
     ("recurrent", "lstm"): {"seq": "letters", "fb": "-1", "step": "4"},
     ("norms", "norms"): {"norm": "bin", "norm_sample": "3"},
     ("norms", "softmax"): {"soft_shift": "100"},
     ("backprop", "attention"): {"bp_rows": "3", "bp_first": "-2", "bp_causal": "true"},
-    ("optimisers", "surface"): {"surface": "himmelblau", "whose": "adamw", "walk_step": "25", "clip": "3"},
+    ("optimisers", "surface"): {"surface": "saddle", "whose": "adamw", "walk_step": "25", "clip": "3"},
     ("transformer", "layer"): {"tf_side": "decoder", "tf_place": "2"},
 }
 """Views that are opened away from their first state: URL parameters by page and part."""
