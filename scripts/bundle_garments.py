@@ -1,8 +1,8 @@
 """Bundle test images: `python -m scripts.bundle_garments --data DIR_WITH_IDX_FILES [--photographs validation.parquet]`.
 
-Writes the gallery, the first six images of each class in the order of the test set, whatever a model answers, and the worst
-mistakes that the shipped models' cards list; the first 400 training images of each class to train on; of a file of photographs,
-the first three of each of the ten kinds; and the features of other things, which classes of one's own are told apart from
+Writes the gallery, the first six images of each class in the order of the test set, whatever a model answers; the first 400
+training images of each class to train on; of a file of photographs, the first three of each of the ten kinds; and the features of
+other things, which classes of one's own are told apart from
 (`--others negatives.parquet`): of two pictures of every second kind, so that the other kinds can measure what that is worth, and
 of three more photographs of each kind of garment.
 """
@@ -18,10 +18,9 @@ import numpy as np
 import pandas as pd
 from safetensors.numpy import save_file
 
-from core import checkpoints
 from core.vision.classifier import PHOTOGRAPHS as CCT
-from core.vision.classifier import classifier_names, load_classifier
-from core.vision.gallery import FILE, MISTAKES, PHOTOGRAPHS
+from core.vision.classifier import load_classifier
+from core.vision.gallery import FILE, PHOTOGRAPHS
 from core.vision.idx import IdxPart, Labels, read_part
 from core.vision.own_classes import BACKGROUND, as_read, base_of
 from core.vision.photographs import COLUMNS, KINDS
@@ -35,7 +34,7 @@ TO_TRAIN = Path(__file__).parents[1] / "assets" / "pictures" / "fashion-mnist-fe
 
 
 def main() -> None:
-    """Write the gallery and the mistakes."""
+    """Write the gallery and what else is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--photographs", type=Path, help="Parquet file of photographs that no model was trained on")
@@ -45,8 +44,6 @@ def main() -> None:
     rows = np.sort(np.concatenate([np.flatnonzero(part.labels == label)[:EACH] for label in range(10)]))
     _write(FILE, part, rows)
     _write_idx(TO_TRAIN, read_part(o.data, "train"), EACH_TO_TRAIN)
-    cards = [checkpoints.read_card(name) for name in classifier_names()]
-    _write(MISTAKES, part, np.unique([one["index"] for card in cards for one in card.get("mistakes", [])]).astype(np.int64))
     if o.photographs:
         table = pd.read_parquet(o.photographs, columns=list(COLUMNS))
         by_kind = [table[table["kind"].str.lower() == kind] for kind in KINDS]

@@ -1,74 +1,59 @@
-"""Figures of training runs: accuracies are shares of one, losses nats."""
+"""Figures of training runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL
-from core.figures.traces import Trace, across, chart, heat, line, upright
+from core.figures.traces import across, chart, heat, line, upright
 from core.messages import translate as _
 from core.runs.history import Run
 
-Series = tuple[str, NDArray[np.int64], NDArray[np.float64], str, str]
-"""Name, epochs, values, colour, dash."""
+Curve = Literal["accuracy", "loss", "gap", "rate"]
 
 
-def accuracy_figure(run: Run, report: Run | None = None) -> go.Figure:
-    """Training and held-out accuracy by epoch, beside the report's."""
-    lines: list[Series] = [
-        (_("Training images"), run.epoch, run.train_accuracy, BLUE, "dot"),
-        (_("Validation images"), run.epoch, run.held_out_accuracy, BLUE, "solid"),
-    ]
-    if report is not None:
-        lines += [
-            (_("Report: training"), report.epoch, report.train_accuracy, ORANGE, "dot"),
-            (_("Report: test"), report.epoch, report.held_out_accuracy, ORANGE, "solid"),
-        ]
-    return _lines(lines, run, y_title=_("Accuracy"), keep="accuracy", hover=".2%", y={"tickformat": ".0%"})
+def curve_figure(curve: Curve, run: Run, report: Run) -> go.Figure:
+    """One curve of a run by epoch, and the report's beside it where it gives one.
 
-
-def loss_figure(run: Run, report: Run | None = None) -> go.Figure:
-    """Label-smoothed cross-entropy less the least it can be, so that 0 is a perfect answer under any smoothing."""
-    lines: list[Series] = [
-        (_("Training images"), run.epoch, run.train_loss, BLUE, "dot"),
-        (_("Validation images"), run.epoch, run.held_out_loss, BLUE, "solid"),
-    ]
-    if report is not None:
-        lines.append((_("Report: training"), report.epoch, report.train_loss, ORANGE, "dot"))
-    return _lines(lines, run, y_title=_("Loss above its floor (nats)"), keep="loss", hover=".4f", y={"rangemode": "tozero"})
-
-
-def rate_figure(run: Run) -> go.Figure:
-    """Learning rate at the end of each epoch."""
-    lines: list[Series] = [(_("Learning rate"), run.epoch, run.rate, BLUE, "solid")]
-    y = {"exponentformat": "power", "rangemode": "tozero"}
-    return _lines(lines, run, y_title=_("Learning rate"), keep="rate", hover=".2e", y=y, legend=False)
-
-
-def gap_figure(run: Run, report: Run | None = None) -> go.Figure:
-    """Training less held-out accuracy, in percentage points: the generalisation gap."""
-    lines: list[Series] = [(_("Training - validation"), run.epoch, 100 * run.gap, BLUE, "solid")]
-    if report is not None:
-        lines.append((_("Report: training - test"), report.epoch, 100 * report.gap, ORANGE, "solid"))
-    zero = across(0, GREY, dash="dot")
-    return _lines(lines, run, zero, y_title=_("Gap (percentage points)"), keep="gap", hover=".2f")
-
-
-def _lines(lines: Sequence[Series], run: Run, *shapes: Trace, hover: str, **layout: Any) -> go.Figure:
-    traces = [
-        line(epochs[known], values[known], name, colour, dash=dash, width=2, hover=f"%{{y:{hover}}}",
-             mode="lines+markers" if known.sum() < 3 else "lines")
-        for name, epochs, values, colour, dash in lines
-        for known in [np.isfinite(values)]
-        if known.any()
-    ]  # fmt: skip
+    Losses stand above their floor, so that 0 is a perfect answer under any smoothing; the gap is training less held-out accuracy.
+    """
+    accuracy, loss = ["train_accuracy", "held_out_accuracy"], ["train_loss", "held_out_loss"]
+    held_out = [(_("Training images"), _("Report: training"), "dot"), (_("Validation images"), _("Report: test"), "solid")]
+    gap = [(_("Training - validation"), _("Report: training - test"), "solid")]
+    points = {"y_title": _("Gap (percentage points)"), "y": {"tickformat": ".1%"}, "shapes": [across(0, GREY, dash="dot")]}
+    rate = {"y_title": _("Learning rate"), "y": {"exponentformat": "power", "rangemode": "tozero"}, "legend": False}
+    kinds: dict[Curve, tuple[list[str], list[tuple[str, str, str]], str, dict[str, Any]]] = {
+        "accuracy": (accuracy, held_out, ".2%", {"y_title": _("Accuracy"), "y": {"tickformat": ".0%"}}),
+        "loss": (loss, held_out, ".4f", {"y_title": _("Loss above its floor (nats)"), "y": {"rangemode": "tozero"}}),
+        "gap": (["gap"], gap, ".2%", points),
+        "rate": (["rate"], [(_("Learning rate"), "", "solid")], ".2e", rate),
+    }
+    columns, names, hover, layout = kinds[curve]
+    drawn: list[dict[str, Any]] = []
+    for place, (source, colour) in enumerate(((run, BLUE), (report, ORANGE))):
+        for column, series in zip(columns, names, strict=True):
+            known = source.epochs.dropna(subset=[column])
+            if len(known):
+                drawn.append(
+                    line(
+                        known["epoch"].to_numpy(),
+                        known[column].to_numpy(),
+                        series[place],
+                        colour,
+                        dash=series[2],
+                        width=2,
+                        hover=f"%{{y:{hover}}}",
+                        mode="lines+markers" if len(known) < 3 else "lines",
+                    )
+                )
     stages = [upright(first - 0.5, GREY, 1, dash="dash") for first in run.stages]
-    return chart(traces, x_title=_("Epoch"), hover="x unified", shapes=[*stages, *shapes], **layout)
+    shapes = [*stages, *layout.pop("shapes", [])]
+    return chart(drawn, x_title=_("Epoch"), hover="x unified", keep=curve, shapes=shapes, **layout)
 
 
 def confusion_figure(confusion: NDArray[np.integer], names: Sequence[str]) -> go.Figure:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -21,41 +21,33 @@ REPORT = Path(__file__).resolve().parents[2] / "assets" / "pictures" / "garments
 REPORT_SMOOTHING = 0.1
 REPORT_RATES = (4e-6, 1.7e-6)
 """Peak and last learning rate that the report's text gives; its table prints them as 0.0000 (D12)."""
+COLUMNS: Final = ("train_accuracy", "held_out_accuracy", "train_loss", "held_out_loss", "rate", "seconds")
+"""Of an epoch: accuracies from 0 to 1, cross-entropy with label smoothing less its floor in nats, the learning rate at its end,
+and its duration. Held out are validation images here, test images in the report."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The epochs of one run, first to last; every array is (epochs,).
+    """The epochs of one run.
 
     Attributes:
-        epoch: from 1.
-        train_accuracy, held_out_accuracy: from 0 to 1; held out are validation images here, test images in the report.
-        train_loss, held_out_loss: cross-entropy with label smoothing less `floor`, nats; all NaN where never measured.
-        rate: learning rate at the epoch's end; NaN where not given.
-        seconds: duration of the epoch.
+        epochs: a row an epoch: `epoch` from 1, `COLUMNS`, NaN where not given, and `gap`, training less held-out accuracy.
         floor: the least the smoothed loss can be, which was taken off.
         stages: first epoch of each stage after the first, where a run continued from another.
     """
 
-    epoch: NDArray[np.int64]
-    train_accuracy: NDArray[np.float64]
-    held_out_accuracy: NDArray[np.float64]
-    train_loss: NDArray[np.float64]
-    held_out_loss: NDArray[np.float64]
-    rate: NDArray[np.float64]
-    seconds: NDArray[np.float64]
+    epochs: pd.DataFrame
     floor: float
     stages: tuple[int, ...] = ()
 
-    @property
-    def gap(self) -> NDArray[np.float64]:
-        """Training less held-out accuracy."""
-        return self.train_accuracy - self.held_out_accuracy
-
-    def table(self) -> pd.DataFrame:
-        """One row per epoch, for a download."""
-        columns = ("epoch", "train_accuracy", "held_out_accuracy", "train_loss", "held_out_loss", "rate", "seconds")
-        return pd.DataFrame({name: getattr(self, name) for name in columns})
+    @classmethod
+    def of(cls, table: pd.DataFrame, floor: float, stages: tuple[int, ...] = ()) -> Run:
+        """A run from the columns that a table has; its losses hold the floor."""
+        epochs = table.reindex(columns=list(COLUMNS)).astype(np.float64)
+        epochs[["train_loss", "held_out_loss"]] -= floor
+        epochs["gap"] = epochs["train_accuracy"] - epochs["held_out_accuracy"]
+        epochs.insert(0, "epoch", np.arange(1, len(epochs) + 1))
+        return cls(epochs=epochs, floor=floor, stages=stages)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,16 +68,6 @@ class PartScores:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mistake:
-    """A wrong answer on a test image: its row in the test file, the true and the given class, the confidence."""
-
-    index: int
-    label: int
-    answer: int
-    confidence: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class TrainingRecord:
     """Facts of a ViT's training, from its card.
 
@@ -102,7 +84,6 @@ class TrainingRecord:
     class_names: tuple[str, ...]
     temperature: float
     parts: dict[str, PartScores]
-    mistakes: tuple[Mistake, ...]
     photographs: PhotographScores | None
     teacher_accuracy: float | None
 
@@ -124,7 +105,6 @@ def read_record(card: dict[str, Any]) -> TrainingRecord:
             class_names=tuple(map(str, card["classes"])),
             temperature=float(card["calibration"]["temperature"]),
             parts={name: _part_scores(metrics[name], classes) for name in ("test", "validation") if name in metrics},
-            mistakes=tuple(_mistake(row, classes) for row in card.get("mistakes", [])),
             photographs=PhotographScores.from_dict(metrics["photographs"]) if "photographs" in metrics else None,
             teacher_accuracy=float(teacher["validation_accuracy"]) if teacher else None,
         )
@@ -141,56 +121,29 @@ def smoothing_floor(smoothing: float, classes: int) -> float:
 
 
 def run_from_card(card: dict[str, Any]) -> Run:
-    """The epochs in a ViT's card, after those of the runs it started from.
+    """The epochs in a ViT's card, after those of the runs it started from; an epoch 0 after others begins a new stage.
 
     Raises:
         CheckpointError: where the card's history is missing or malformed.
     """
     with checkpoints.entries(card, "ViT"):
-        history: list[dict[str, float]] = []
+        rows: list[dict[str, float]] = []
         stage: dict[str, Any] | None = card
         while stage:
-            history = [*stage["history"], *history]
+            rows = [*stage["history"], *rows]
             stage = stage.get("started_from")
-        return run_from_history(history, smoothing=float(card["training"]["smoothing"]), classes=len(card["classes"]))
-
-
-def run_from_history(history: list[dict[str, float]], *, smoothing: float, classes: int) -> Run:
-    """A run from the rows that `core.training.loop` writes; an epoch 0 after others begins a new stage."""
-
-    def column(key: str) -> NDArray[np.float64]:
-        return np.array([row.get(key, math.nan) for row in history], dtype=np.float64)
-
-    floor = smoothing_floor(smoothing, classes)
-    return Run(
-        epoch=np.arange(1, len(history) + 1),
-        train_accuracy=column("train_accuracy"),
-        held_out_accuracy=column("validation_accuracy"),
-        train_loss=column("train_loss") - floor,
-        held_out_loss=column("validation_loss") - floor,
-        rate=column("rate"),
-        seconds=column("seconds"),
-        floor=floor,
-        stages=tuple(i + 1 for i, row in enumerate(history) if i and row["epoch"] == 0),
-    )
+        stages = tuple(i + 1 for i, row in enumerate(rows) if i and row["epoch"] == 0)
+        names = {"validation_accuracy": "held_out_accuracy", "validation_loss": "held_out_loss"}
+        table = pd.DataFrame([dict(row) for row in rows]).rename(columns=names)
+        return Run.of(table, smoothing_floor(float(card["training"]["smoothing"]), len(card["classes"])), stages)
 
 
 @cache
 def report_run() -> Run:
     """The report's 25 epochs. Its loss is the training one; its rates are known only at the peak and at the end."""
-    table = pd.read_csv(REPORT)
-    floor = smoothing_floor(REPORT_SMOOTHING, 10)
-    unknown = np.full(len(table), math.nan)
-    return Run(
-        epoch=table["epoch"].to_numpy(np.int64),
-        train_accuracy=table["train_accuracy"].to_numpy(np.float64) / 100,
-        held_out_accuracy=table["test_accuracy"].to_numpy(np.float64) / 100,
-        train_loss=table["loss"].to_numpy(np.float64) - floor,
-        held_out_loss=unknown,
-        rate=unknown,
-        seconds=table["seconds"].to_numpy(np.float64),
-        floor=floor,
-    )
+    table = pd.read_csv(REPORT).rename(columns={"test_accuracy": "held_out_accuracy", "loss": "train_loss"})
+    table[["train_accuracy", "held_out_accuracy"]] /= 100
+    return Run.of(table, smoothing_floor(REPORT_SMOOTHING, 10))
 
 
 def _part_scores(scores: dict[str, Any], classes: int) -> PartScores:
@@ -208,12 +161,3 @@ def _part_scores(scores: dict[str, Any], classes: int) -> PartScores:
         confusion=confusion,
         reliability=reliability,
     )
-
-
-def _mistake(row: dict[str, Any], classes: int) -> Mistake:
-    mistake = Mistake(
-        index=int(row["index"]), label=int(row["label"]), answer=int(row["called"]), confidence=float(row["confidence"])
-    )
-    if not (0 <= mistake.label < classes and 0 <= mistake.answer < classes):
-        raise ValueError(compose("a mistake in it names a class that it does not have"))
-    return mistake

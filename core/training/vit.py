@@ -312,18 +312,6 @@ def scores(probabilities: Floats, labels: Labels) -> dict[str, Any]:
     }
 
 
-def worst_mistakes(classifier: Classifier, part: IdxPart, count: int = 24) -> list[dict[str, Any]]:
-    """The wrong answers given with the most confidence, worst first: row of the part, truth, answer, confidence."""
-    probabilities = classifier.probabilities(classifier.enlarged(part.images))
-    called, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)
-    wrong = called != part.labels
-    worst = np.argsort(np.where(wrong, confidence, -1.0))[::-1][: min(count, int(wrong.sum()))]
-    return [
-        {"index": int(i), "label": int(part.labels[i]), "called": int(called[i]), "confidence": round(float(confidence[i]), 4)}
-        for i in worst
-    ]
-
-
 KNOWN_SHARE = 0.99
 """Share of the validation images that must count as garments: what the strangeness threshold is set by."""
 KNOWN = 20_000
@@ -394,7 +382,6 @@ def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loo
     def test(checkpoint: checkpoints.Checkpoint) -> dict[str, Any]:
         part, classifier = read_part(data, "t10k"), Classifier(checkpoint)
         card["data"] += checkpoints.describe_files(file_paths(data, "t10k"))
-        card["mistakes"] = worst_mistakes(classifier, part)
         return {"test": evaluate(classifier, part)}
 
     return save(run, model, card, test)

@@ -21,7 +21,6 @@ from core.vision.photographs import Photograph, photographs
 
 FILE = Path(__file__).resolve().parents[2] / "assets" / "pictures" / "garments" / "gallery.parquet"
 PHOTOGRAPHS = FILE.with_name("photographs.parquet")
-MISTAKES = FILE.with_name("mistakes.parquet")
 
 
 @cache
@@ -37,20 +36,3 @@ def gallery() -> tuple[Images, Labels, NDArray[np.int64]]:
 def photograph_gallery() -> tuple[Photograph, ...]:
     """The bundled photographs, those of a kind beside each other."""
     return tuple(photographs(PHOTOGRAPHS))
-
-
-def enlarged(image: NDArray[np.uint8], times: int = 4) -> NDArray[np.uint8]:
-    """An image with every pixel repeated along both axes, so that a browser shows squares and not a blur."""
-    return image.repeat(times, axis=-2).repeat(times, axis=-1)
-
-
-@cache
-def mistake_images() -> dict[int, Images]:
-    """Images (28, 28) of the shipped checkpoints' worst mistakes, by their row of the test set; empty where none are bundled."""
-    if not MISTAKES.exists():
-        return {}
-    table = pq.read_table(MISTAKES)
-    return {
-        index: np.frombuffer(pixels, np.uint8).reshape(28, 28)
-        for index, pixels in zip(table["index"].to_pylist(), table["pixels"].to_pylist(), strict=True)
-    }

@@ -1,4 +1,4 @@
-"""The training run of the shipped ViT beside the report's: curves, scores, mistakes."""
+"""The training run of the shipped ViT beside the report's: curves and scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from core.figures.market import reliability_figure
 from core.runs import history
 from core.runs.history import TrainingRecord
 from core.vision.classifier import DEFAULT, classifier_names
-from core.vision.gallery import enlarged, mistake_images
 from pages.images.model_choice import no_model
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose, scientific, significant
@@ -23,7 +22,7 @@ HEIGHT = 320
 def header(record: TrainingRecord) -> None:
     """The run's scores and size."""
     test, validation = record.parts.get("test"), record.parts.get("validation")
-    report = history.report_run()
+    report = history.report_run().epochs
     stats = []
     if test:
         images = _("{n} images, not used to choose anything").format(n=number(test.samples or 0))
@@ -44,39 +43,30 @@ def header(record: TrainingRecord) -> None:
         stats.append(Stat(name=_("Validation accuracy"), value=percent(validation.accuracy, 2), note=note))
     stats += [
         Stat(name=_("Parameters"), value=number(record.parameters)),
-        Stat(name=_("Epochs"), value=number(len(record.run.epoch))),
+        Stat(name=_("Epochs"), value=number(len(record.run.epochs))),
         Stat(
             name=_("Report: test accuracy"),
-            value=percent(float(report.held_out_accuracy[-1]), 2),
-            note=_("after {n} epochs").format(n=number(len(report.epoch))),
+            value=percent(float(report["held_out_accuracy"].iloc[-1]), 2),
+            note=_("after {n} epochs").format(n=number(len(report))),
         ),
     ]
     stat_strip(stats)
 
 
 def curves(record: TrainingRecord) -> None:
-    """Accuracy, loss, gap and learning rate by epoch."""
+    """Accuracy, loss, gap and learning rate by epoch, beside the report's."""
     run = record.run
-    beside = st.toggle(_("Beside the report's 25 epochs"), value=True, key="report", bind="query-params")
-    report = history.report_run() if beside else None
-    plots = {
-        "accuracy": (
-            _("Accuracy"),
-            figures.accuracy_figure(run, report),
-            _("Accuracy on training and validation images by epoch, and the report's."),
-        ),
-        "loss": (_("Loss"), figures.loss_figure(run, report), _("Cross-entropy with label smoothing less its floor, by epoch.")),
-        "gap": (
-            _("Gap between training and held-out images"),
-            figures.gap_figure(run, report),
-            _("Training accuracy less validation accuracy by epoch, in percentage points."),
-        ),
-        "rate": (_("Learning rate"), figures.rate_figure(run), _("The learning rate at the end of each epoch.")),
+    plots: dict[figures.Curve, tuple[str, str]] = {
+        "accuracy": (_("Accuracy"), _("Accuracy on training and validation images by epoch, and the report's.")),
+        "loss": (_("Loss"), _("Cross-entropy with label smoothing less its floor, by epoch.")),
+        "gap": (_("Gap between training and held-out images"), _("Training accuracy less validation accuracy by epoch.")),
+        "rate": (_("Learning rate"), _("The learning rate at the end of each epoch.")),
     }
-    for column, (key, (title, figure, alt)) in zip(2 * st.columns(2), plots.items(), strict=True):
+    for column, (curve, (title, alt)) in zip(2 * st.columns(2), plots.items(), strict=True):
         with column:
             st.header(title, anchor=False)
-            static_plot(figure, key=f"training_{key}", height=HEIGHT, alt=alt)
+            figure = figures.curve_figure(curve, run, history.report_run())
+            static_plot(figure, key=f"training_{curve}", height=HEIGHT, alt=alt)
     st.caption(
         _(
             "The loss is shown above its floor of {floor} nats: under label smoothing even a perfect answer costs that much. "
@@ -95,16 +85,14 @@ def curves(record: TrainingRecord) -> None:
                 "rising."
             ).format(share=percent(record.teacher_accuracy, 1))
         )
-    controls.download_table(_("Epochs"), run.table, key="training_epochs", filename="vit-epochs")
+    controls.download_table(_("Epochs"), lambda: run.epochs, key="training_epochs", filename="vit-epochs")
 
 
 def errors(record: TrainingRecord) -> None:
     """Confusion matrix and reliability, on the test images where they were read, or on the validation images."""
-    labels = {"test": _("Test images"), "validation": _("Validation images")}
-    parts = {name: label for name, label in labels.items() if name in record.parts}
-    if not parts:
+    scores = record.parts.get("test", record.parts.get("validation"))
+    if scores is None:
         return
-    scores = record.parts[url_state.choice(st.segmented_control, _("Images"), parts, key="part", required=True)]
     names = [_(name) for name in record.class_names]
     left, right = st.columns([3, 2])
     with left:
@@ -130,32 +118,6 @@ def errors(record: TrainingRecord) -> None:
         )
 
 
-def mistakes(record: TrainingRecord) -> None:
-    """The wrong answers given with the most confidence."""
-    pictures = mistake_images()
-    shown = [mistake for mistake in record.mistakes if mistake.index in pictures]
-    st.header(_("Its worst mistakes"), anchor=False)
-    if not shown:
-        controls.notice("empty", _("This checkpoint's card names no mistakes: they are found when the test images are read."))
-        return
-    st.markdown(
-        _(
-            "The test images it answered wrongly with the most confidence. Some labels are themselves open to doubt: "
-            "judge for yourself."
-        )
-    )
-    with st.container(horizontal=True):
-        for mistake in shown:
-            label, answer = (_(record.class_names[number]) for number in (mistake.label, mistake.answer))
-            with st.container(width=132):
-                st.image(enlarged(pictures[mistake.index]), width=112, alt=label)
-                st.caption(
-                    _("**{called}** {sure}  \nlabel: {label}  \ntest image {index}").format(
-                        called=answer, sure=percent(mistake.confidence, 0), label=label, index=mistake.index
-                    )
-                )
-
-
 controls.page_header(_("Training run"), prose("garment_training_lead"))
 try:
     names = classifier_names(checkpoints.FOLDER)
@@ -173,7 +135,6 @@ except checkpoints.CheckpointError as error:
 header(record)
 curves(record)
 errors(record)
-mistakes(record)
 controls.link_to_view()
 with st.expander(_("How it was trained, and how to read this page"), icon=":material/menu_book:"):
     st.markdown(prose("garment_training"))

@@ -1,8 +1,6 @@
-"""The page of the shipped training run in a browser: curves, and a link to what was chosen."""
+"""The page of the shipped training run in a browser: curves and errors."""
 
 from __future__ import annotations
-
-import re
 
 from playwright.sync_api import expect
 
@@ -12,14 +10,9 @@ from tests.browser.server import AppServer
 PATIENCE_MS = 120_000
 
 
-def test_the_shipped_run_and_a_link_to_its_errors(new_page: NewPage, app: AppServer) -> None:
+def test_the_shipped_run_is_drawn(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/garment-training")
     for plot in ("accuracy", "loss", "gap", "rate", "confusion", "reliability"):
         page.locator(f".st-key-training_{plot}").scroll_into_view_if_needed(timeout=PATIENCE_MS)
         page.wait_for_selector(f".st-key-training_{plot} .live-plot[data-updates]", timeout=PATIENCE_MS)
     expect(page.get_by_text("89.58%")).to_be_visible(timeout=PATIENCE_MS)
-    page.get_by_text("Beside the report's 25 epochs").click()
-    page.wait_for_url(re.compile("report=false"), timeout=PATIENCE_MS)
-    page.reload()
-    toggle = page.get_by_role("switch", name="Beside the report's 25 epochs")
-    expect(toggle).not_to_be_checked(timeout=PATIENCE_MS)

@@ -109,7 +109,7 @@ def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:
     expect(grey).to_have_text([str(level) for level in gallery()[0][3][12:16, 8:12].ravel()], timeout=PATIENCE_MS)
     page.get_by_text("2. Embedding").first.click()
     page.wait_for_url(re.compile("stage=embedding"), timeout=PATIENCE_MS)
-    drawn(page, ".st-key-tokens_embedded")
+    drawn(page, ".st-key-tokens_embedded .live-plot")
 
 
 def until_kept(page: Page, count: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core import checkpoints
-from core.runs.history import read_record, report_run, run_from_card, run_from_history
+from core.runs.history import read_record, report_run, run_from_card
 
 ROW = {
     "epoch": 0,
@@ -22,13 +22,14 @@ ROW = {
 
 
 def test_the_reports_table_is_whole() -> None:
-    run = report_run()
-    assert run.epoch.tolist() == list(range(1, 26))
-    assert run.held_out_accuracy[-1] == pytest.approx(0.8958)  # section 6: 89.58 % on test, 91.09 % on training images
-    assert run.train_accuracy[-1] == pytest.approx(0.9109, abs=5e-5)
-    assert run.gap[-1] == pytest.approx(0.0151, abs=5e-5)  # 1.51 points, says the text
-    assert run.train_loss[-1] == pytest.approx(0.6948 - 0.50026, abs=1e-4)
-    assert run.train_loss.min() > 0
+    run = report_run().epochs
+    assert run["epoch"].tolist() == list(range(1, 26))
+    last = run.iloc[-1]
+    assert last["held_out_accuracy"] == pytest.approx(0.8958)  # section 6: 89.58 % on test, 91.09 % on training images
+    assert last["train_accuracy"] == pytest.approx(0.9109, abs=5e-5)
+    assert last["gap"] == pytest.approx(0.0151, abs=5e-5)  # 1.51 points, says the text
+    assert last["train_loss"] == pytest.approx(0.6948 - 0.50026, abs=1e-4)
+    assert run["train_loss"].min() > 0 and run[["rate", "held_out_loss"]].isna().all().all()
 
 
 def test_stages_follow_each_other() -> None:
@@ -41,18 +42,18 @@ def test_stages_follow_each_other() -> None:
         "started_from": {"history": history[:2]},
     }
     run = run_from_card(staged)
-    assert run.epoch.tolist() == [1, 2, 3, 4, 5]
+    assert run.epochs["epoch"].tolist() == [1, 2, 3, 4, 5]
     assert run.stages == (3,)
     assert run.floor == 0
-    np.testing.assert_allclose(run.gap, 0.1)
-    assert run.table().shape == (5, 7)
+    np.testing.assert_allclose(run.epochs["gap"], 0.1)
+    assert run.epochs.shape == (5, 8)
     alone = run_from_card(staged | {"started_from": None})
     assert alone.stages == ()
 
 
 def test_what_a_history_lacks_is_not_a_number() -> None:
-    run = run_from_history([{"epoch": 0, "train_accuracy": 0.5}], smoothing=0.1, classes=10)
-    assert np.isnan(run.held_out_accuracy).all()
+    run = run_from_card(card(history=[{"epoch": 0, "train_accuracy": 0.5}]))
+    assert run.epochs["held_out_accuracy"].isna().all() and run.epochs["train_accuracy"].tolist() == [0.5]
 
 
 def card(**changes: Any) -> dict[str, Any]:
@@ -74,7 +75,6 @@ def card(**changes: Any) -> dict[str, Any]:
         "training": {"smoothing": 0.1},
         "history": [ROW],
         "metrics": {"test": scores, "validation": {**scores, "samples": 4}},
-        "mistakes": [{"index": 3, "label": 0, "called": 1, "confidence": 0.9}],
         **changes,
     }
 
@@ -85,8 +85,8 @@ def test_a_card_becomes_a_record() -> None:
     test = record.parts["test"]
     assert test.confusion.sum() == test.samples == 8
     assert np.isnan(test.reliability["confidence"][0]) and test.reliability["count"].tolist() == [0, 8]
-    assert (record.mistakes[0].index, record.mistakes[0].answer, record.teacher_accuracy) == (3, 1, 0.9)
-    assert record.photographs is None and record.run.epoch.tolist() == [1]
+    assert record.teacher_accuracy == 0.9
+    assert record.photographs is None and record.run.epochs["epoch"].tolist() == [1]
 
 
 def test_the_shipped_card_is_a_record() -> None:
@@ -112,8 +112,6 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
         {"metrics": {"test": {**card()["metrics"]["test"], "reliability": {"confidence": [], "accuracy": [1], "count": []}}}},
         "shape",
     ),
-    ({"mistakes": [3]}, "another type"),
-    ({"mistakes": [{"index": 3, "label": 0, "called": 7, "confidence": 0.9}]}, "a class that it does not have"),
     ({"started_from": {"history": None}}, "another type"),
     ({"teacher": "he"}, "another type"),
 ]

@@ -240,7 +240,7 @@ def test_the_command_trains_and_its_card_answers_photographs(tmp_path: Path, cap
     card = json.loads((tmp_path / "second.json").read_text())
     assert card["started_from"]["metrics"] and str(tmp_path) not in json.dumps(card)
     assert card["photographs"] == {"trained_on": 10, "validated_on": 10, "other_things": 0, "other_things_held_out": 0}
-    assert card["metrics"]["photographs"]["samples"] == 10 and len(read_record(card).run.epoch) == 2
+    assert card["metrics"]["photographs"]["samples"] == 10 and len(read_record(card).run.epochs) == 2
     capsys.readouterr()
     scored = ["evaluate", "vit", "--data", str(photos), "--folder", str(tmp_path), "--checkpoint", "second", "--json"]
     assert main([*scored, "--split", "validation"]) == 0

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 
 from core.models.vit import CLASSES
-from core.vision.gallery import enlarged, gallery, mistake_images, photograph_gallery
+from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import decode
 
@@ -26,17 +26,6 @@ def test_the_gallery_is_the_first_six_of_each_class() -> None:
 
 FIRST = "ffc7351ed0f8bae542820866086177fa4e0b366b97bf9d998dffdb8dbe138787"
 """SHA-256 of the test set's first image, an ankle boot: bytes 16 to 800 of the official file."""
-
-
-def test_enlarging_repeats_pixels() -> None:
-    image = np.array([[1, 2], [3, 4]], np.uint8)
-    np.testing.assert_array_equal(enlarged(image, 3), np.kron(image, np.ones((3, 3), np.uint8)))
-
-
-def test_mistakes_are_images_of_the_test_set() -> None:
-    for index, image in mistake_images().items():
-        assert 0 <= index < 10_000
-        assert image.shape == (28, 28)
 
 
 def test_the_photographs_are_three_of_each_kind_in_the_order_of_the_decision() -> None:
