@@ -1,4 +1,4 @@
-// A lesson's block diagram as the page sends it (pages/learn/diagram.py): a block opens its part, or leads to a place of the page.
+// A lesson's block diagram as the page sends it (pages/learn/diagram.py): a block opens its part.
 
 export function receive({ data, parentElement }) {
   let figure = parentElement.querySelector(".lesson-diagram");
@@ -18,7 +18,5 @@ function open(event) {
   const link = event.target.closest("a");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return; // a link like any other: a new tab
   event.preventDefault();
-  const { part, at } = link.dataset;
-  if (part.startsWith("#")) document.querySelector(`.st-key-${part.slice(1)}`)?.scrollIntoView({ block: "center" });
-  else document.querySelectorAll(".st-key-part button")[at]?.click();
+  document.querySelectorAll(".st-key-part button")[link.dataset.at]?.click();
 }

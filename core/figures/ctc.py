@@ -1,4 +1,4 @@
-"""Figures of CTC, frames to the right, from 1: what each says, the trellis, the gradient, the diagram (iiga-equations 11)."""
+"""The trellis of CTC, frames to the right, from 1 (iiga-equations 11)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, DIVERGING, GREEN, GREY, ORANGE, SEQUENTIAL
-from core.figures.traces import Trace, cell_text, chart, heat, line, marks
+from core.figures.style import BLUE, GREEN, GREY, ORANGE, SEQUENTIAL
+from core.figures.traces import Trace, chart, line, marks
 from core.messages import translate as _
 from core.signs.ctc import Lattice, lattice, sources_of
 from core.signs.ctc_lab import Quantity
@@ -19,48 +19,6 @@ READABLE = 120
 """Most cells that still carry their numbers."""
 ROW_PX = 34
 """Height of a state or a label, pixels."""
-
-
-def frames_figure(probabilities: NDArray[np.float64], names: Sequence[str], *, keep: str = "frames") -> go.Figure:
-    """Draws the labels of each frame: (T, V) probabilities, labels down, frames across."""
-    return _table(probabilities, names, colours=SEQUENTIAL, title=_("Probability"), ends=(0, 1), form=".3~f", keep=keep)
-
-
-def gradient_figure(gradient: NDArray[np.float64], names: Sequence[str]) -> go.Figure:
-    """dLoss / dLogits (T, V): orange falls and blue rises with the logit; a step of descent goes the other way."""
-    end = float(np.nanmax(np.abs(gradient), initial=0.0)) or 1.0
-    return _table(gradient, names, colours=DIVERGING, title=_("Gradient"), ends=(-end, end), form="+.2f", keep="gradient")
-
-
-def _table(
-    values: NDArray[np.float64],
-    names: Sequence[str],
-    *,
-    colours: Any,
-    title: str,
-    ends: tuple[float, float],
-    form: str,
-    keep: str,
-) -> go.Figure:
-    steps, labels = values.shape
-    few = values.size <= READABLE  # a heat map's own text ignores the page behind cells that let it through
-    hover = _("frame {frame}, {label}: {value}").format(frame="%{x}", label="%{customdata}", value="%{z:.4~g}")
-    cells = heat(
-        np.asarray(values.T, dtype=np.float32), colours, *ends, bar={"title": {"text": title, "side": "right"}},
-        hover=hover + "<extra></extra>", x=np.arange(1, steps + 1), y=np.arange(labels), xgap=1, ygap=1,
-        texttemplate=f"%{{z:{form}}}" if few and colours is not DIVERGING else None,
-        customdata=np.repeat(np.asarray(names)[:, None], steps, axis=1).tolist(),
-    )  # fmt: skip
-    return chart(
-        [cells, *([cell_text(values.T, form, first=1)] if few and colours is DIVERGING else [])],
-        x_title=_("Frame"),
-        y_title=_("Label"),
-        keep=keep,
-        legend=False,
-        height=90 + ROW_PX * labels,
-        x={"showgrid": False, "range": [0.5, steps + 0.5], "dtick": 1 if steps <= 24 else None},
-        y={"autorange": "reversed", "tickvals": list(range(labels)), "ticktext": list(names), "showgrid": False},
-    )
 
 
 def trellis_figure(

@@ -110,6 +110,9 @@ ORIGINS: Final[Mapping[str, Origin]] = {
     "permutation_map": _from("softmax", "S ij, S i:", "nb-softmax", _ATTEND, "softmax(dim=-1)"),
     "permutation_map_after": _from("softmax", "S' ij, S' i:", "nb-softmax", _ATTEND, "softmax(dim=-1)"),
     "bp_linear_x": _from("dot", "∇y i:, W j:", "vit-ffn-backward", f"{_GRADIENT}:linear_gradient"),
+    "ctc_gradient": _from(
+        "minus", "P=frames ij, P(·|y)=posteriors ij", "ctc-gradient", "core.signs.ctc:Lattice.gradient", "- self"
+    ),
     "bp_linear_W": _from("dot", "x :i, ∇y :j", "vit-ffn-backward", f"{_GRADIENT}:linear_gradient"),
 }
 """By the matrix's key on the page."""

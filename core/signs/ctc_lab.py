@@ -1,4 +1,4 @@
-"""Probabilities for the CTC lab: generated, reduced from a clip's to a target's labels, or changed by the reader.
+"""Probabilities for the CTC lab: generated, or reduced from a clip's to a target's labels.
 
 CTC's loss looks at the blank and at the labels of the target only. A lab's columns are therefore the blank, the target's
 labels in order of first occurrence, and all other labels together, which loses nothing.
@@ -6,8 +6,7 @@ labels in order of first occurrence, and all other labels together, which loses 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal
@@ -32,9 +31,6 @@ MIN_RANDOM: Final = 0.002
 """Least probability that is drawn, before rows are brought to a sum of 1."""
 MAX_LABELS: Final = 12
 MAX_FRAMES: Final = 40
-_WEIGHT: Final = re.compile(r"[0-9]{0,9}[.,]?[0-9]{1,18}")
-_CELL: Final = re.compile(r"([1-9][0-9]{0,3})\.([1-9][0-9]{0,3})-([0-9]{1,18}(?:\.[0-9]{0,18})?(?:e[-+]?[0-9]{1,2})?)")
-"""A changed cell in a link: frame, column and weight."""
 OTHER: Final = "…"
 """Name of the column that sums all labels outside the target."""
 
@@ -144,24 +140,11 @@ def of_clip(log_probabilities: NDArray[np.floating], names: Sequence[str], targe
     )
 
 
-def changed(problem: Problem, cells: Mapping[tuple[int, int], float]) -> Problem:
-    """With some cells (frame, column) set to other weights, each row brought back to a sum of 1.
-
-    Raises:
-        ValueError: for a weight that is negative or no number, or a row without any weight.
-    """
-    weights = problem.probabilities.copy()
-    for (t, column), weight in cells.items():
-        if t < weights.shape[0] and column < weights.shape[1]:
-            weights[t, column] = weight
-    return Problem(names=problem.names, target=problem.target, probabilities=normalised(weights))
-
-
 def normalised(weights: NDArray[np.floating]) -> Array:
     """Rows of weights, 0 or more, brought to a sum of 1.
 
     Raises:
-        ValueError: as `changed`.
+        ValueError: for a weight that is negative or no number, or a row without any weight.
     """
     table = np.asarray(weights, dtype=np.float64)
     bad = np.argwhere(~np.isfinite(table) | (table < 0))
@@ -192,12 +175,6 @@ def rounded_rows(probabilities: Array, digits: int = 3) -> Array:
     order = np.argsort(whole - scaled, axis=1, kind="stable")  # the largest remainder first
     rank = np.argsort(order, axis=1, kind="stable")
     return np.asarray((whole + (rank < np.round(missing))) / units)
-
-
-def weight_of(text: str) -> float | None:
-    """The weight that a reader typed, with a decimal point or comma; None for anything else."""
-    match = _WEIGHT.fullmatch(text.strip())
-    return float(text.strip().replace(",", ".")) if match else None
 
 
 def alpha_terms(lattice: Lattice, t: int, s: int) -> list[Term]:
@@ -236,25 +213,6 @@ def collapsed(path: Sequence[str]) -> tuple[list[str], list[str]]:
 def probability(log_probability: float) -> float:
     """e to the power of a logarithm."""
     return float(np.exp(log_probability))
-
-
-def encode_cells(cells: Mapping[tuple[int, int], float]) -> str:
-    """Changed cells as text for a link: frames and columns from 1, `3.2-0.5` each.
-
-    >>> encode_cells({(2, 1): 0.5})
-    '3.2-0.5'
-    """
-    return "_".join(f"{t + 1}.{column + 1}-{weight:.6g}" for (t, column), weight in sorted(cells.items()))
-
-
-def decode_cells(text: str) -> dict[tuple[int, int], float]:
-    """The reverse of `encode_cells`; parts of another form are left out.
-
-    >>> decode_cells("3.2-0.5_0.1-1_3.2-inf")
-    {(2, 1): 0.5}
-    """
-    matches = (_CELL.fullmatch(part) for part in text.split("_"))
-    return {(int(match[1]) - 1, int(match[2]) - 1): float(match[3]) for match in matches if match}
 
 
 def _aligned(labels: tuple[int, ...], frames: int, *, held: bool) -> list[int]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq, Levenshtein
 from sacrebleu.metrics.bleu import BLEU
 
+from core.messages import BadValue
 from core.signs.edits import Edit, Operation
 
 Sentence = Sequence[str]
@@ -133,7 +134,7 @@ def word_errors(references: Sequence[Sentence], hypotheses: Sequence[Sentence]) 
     Raises:
         ValueError: where the two lists differ in length or are empty, or a gloss is empty or holds white space.
     """
-    _check_words(references, hypotheses)
+    check_pairs(references, hypotheses)
     alignments = tuple(_alignment(*pair) for pair in zip(references, hypotheses, strict=True))
     counts = Counter(step.operation for steps in alignments for step in steps)
     return WordErrors(
@@ -167,7 +168,7 @@ def bleu(references: Sequence[Sentence], hypotheses: Sequence[Sentence], *, orde
     if not 1 <= order <= MAX_ORDER:
         raise ValueError(f"BLEU counts n-grams of up to 1 to {MAX_ORDER} words, not {order}")
     library = BLEU(tokenize="none", smooth_method="none", max_ngram_order=order, force=True)
-    _check_words(hypotheses, references)
+    check_pairs(references, hypotheses)
     score = library.corpus_score([*map(" ".join, hypotheses)], [[*map(" ".join, references)]])
     return BleuScore(
         score=min(1.0, score.score / 100),  # e to the mean of logarithms may end a rounding above
@@ -242,17 +243,21 @@ def _windows(sentence: Sentence, order: int) -> list[tuple[str, ...]]:
     return [tuple(sentence[i : i + order]) for i in range(len(sentence) - order + 1)]
 
 
-def _check_words(sentences: Sequence[Sentence], others: Sequence[Sentence]) -> None:
+def check_pairs(references: Sequence[Sentence], hypotheses: Sequence[Sentence]) -> None:
     """Refuses what cannot be compared: other numbers of sentences, and glosses of several words.
 
     Raises:
-        ValueError: for these.
+        BadValue: for these.
     """
-    if not sentences or len(sentences) != len(others):
-        raise ValueError(f"scores compare as many sentences with as many: there are {len(sentences)} and {len(others)}")
-    broken = [word for sentence in (*sentences, *others) for word in sentence if word.split() != [word]]
+    if not references or len(references) != len(hypotheses):
+        raise BadValue(
+            "The reference has {references} sentences and the hypothesis {hypotheses}: write one sentence per line in both.",
+            references=len(references),
+            hypotheses=len(hypotheses),
+        )
+    broken = [word for sentence in (*references, *hypotheses) for word in sentence if word.split() != [word]]
     if broken:
-        raise ValueError(f"a gloss is one word without white space: {broken[0]!r} is not")
+        raise BadValue("a gloss is one word without white space: {word!r} is not", word=broken[0])
 
 
 @dataclass(frozen=True, kw_only=True)

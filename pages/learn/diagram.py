@@ -1,7 +1,7 @@
 """The block diagram of a lesson: a prepared drawing whose blocks open the page's parts (assets/scripts/diagram.js).
 
 A file of `assets/diagrams` holds two drawings, of which the style sheet shows the one that fits. `data-part` of a block is the
-code of a part, or `#` and the key of an element of the page. A part may have a file of its own (`recurrent_rnn`).
+code of a part. A part may have a file of its own (`recurrent_rnn`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def drawing(name: str, _language: str) -> str:
     return re.sub(r">([^<>\n]+)<", lambda found: f">{_(found[1]) if found[1] in words else found[1]}<", text)
 
 
-def draw(name: str, part: str = "", parts: Sequence[str] = ()) -> None:
+def draw(name: str, part: str, parts: Sequence[str]) -> None:
     """Draw a diagram here.
 
     Args:
@@ -63,8 +63,6 @@ def draw(name: str, part: str = "", parts: Sequence[str] = ()) -> None:
 
     def link(found: re.Match[str]) -> str:
         code = found[1]
-        if code.startswith("#"):
-            return f'<a data-part="{code}" href="{code}"'
         here = ' aria-current="true"' if code == part else ""
         return f'<a data-part="{code}" data-at="{parts.index(code)}" href="?{escape(urlencode(query | {"part": code}))}"{here}'
 

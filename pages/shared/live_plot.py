@@ -88,17 +88,16 @@ def static_plot(
     *,
     key: str,
     alt: str,
-    filename: str | None = None,
     height: int | None = None,
-    proportion: float | None = None,
+    **more: Any,
 ) -> None:
     """Draw a figure that changes only with the page's choices, with the same look and downloads as a live one.
 
     Args:
-        height: pixels; the figure's own, else 360, where None. proportion: see `live_plot`.
+        height: pixels; the figure's own, else 360, where None. more: for `live_plot`.
     """
     given = figure.layout.height if isinstance(figure, go.Figure) else figure.get("layout", {}).get("height")
-    live_plot(figure, key=key, height=height or int(given or 360), alt=alt, filename=filename, proportion=proportion)
+    live_plot(figure, key=key, height=height or int(given or 360), alt=alt, **more)
 
 
 @cache

@@ -75,8 +75,8 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("learn/backprop.py", "Learn", N_("Backpropagation"), "undo", "backprop", "learn"),
     PageEntry("learn/optimisers.py", "Learn", N_("Optimisers and schedules"), "trending_down", "optimisers", "learn"),
     PageEntry("learn/cost.py", "Learn", N_("Cost"), "speed", "cost", "learn"),
-    PageEntry("signs/ctc.py", "Learn", N_("CTC lab"), "timeline", "ctc", "learn"),
-    PageEntry("signs/metrics.py", "Learn", N_("Metrics lab"), "rule", "metrics", "learn"),
+    PageEntry("learn/ctc.py", "Learn", N_("CTC lab"), "timeline", "ctc", "learn"),
+    PageEntry("learn/metrics.py", "Learn", N_("Metrics lab"), "rule", "metrics", "learn"),
     PageEntry("learn/equations.py", "Learn", N_("Equation index"), "function", "equations"),
     PageEntry("system/status.py", "System", N_("System"), "monitor_heart", "system"),
 )

@@ -41,7 +41,7 @@ STATES = {
     "attention-steps": ("?part=heads&heads=2", '[data-key="steps_output"]'),
     "backprop": ("?part=layer&lang=es", '[data-key="bp_layer_x"]'),
     "ctc": ("?target=A+A+B&length=7", ".st-key-ctc_trellis .live-plot"),
-    "metrics": ("?lang=es", ".st-key-metrics_lcs .live-plot"),
+    "metrics": ("?lang=es", ".st-key-metrics_table .live-plot"),
     "norms": ("?lang=es", '[data-key="norm_batch_0_0"]'),
     "optimisers": ("", ".st-key-surface_plot .live-plot"),
     "recognise": ("?input=tracks&lang=es&sview=time", ".st-key-signs_clip .live-plot"),

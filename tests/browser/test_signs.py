@@ -28,14 +28,16 @@ def test_a_click_on_the_trellis_shows_its_step(new_page: NewPage, app: AppServer
     )
     plot.hover(position={"x": x - 3, "y": y})
     plot.click(position={"x": x, "y": y})
-    page.wait_for_url(re.compile(r"cell=5\.4"), timeout=PATIENCE_MS)
+    page.wait_for_url(re.compile(r"at=5.*state=4|state=4.*at=5"), timeout=PATIENCE_MS)
 
 
-def test_an_example_moves_the_lab_and_the_link_opens_it_again(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/ctc")
-    page.get_by_role("button", name="One frame too few").click()
+def test_a_target_moves_the_lab_and_the_link_opens_it_again(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/ctc?length=3")
+    field = page.get_by_label("Target: labels apart by spaces")
+    field.fill("A A B")
+    field.press("Enter")
     expect(page.get_by_text("3 frames cannot hold this target")).to_be_visible(timeout=PATIENCE_MS)
-    page.wait_for_url(re.compile("length=3"), timeout=PATIENCE_MS)
+    page.wait_for_url(re.compile("target=A"), timeout=PATIENCE_MS)
     other = new_page(app, page.url.removeprefix(app.url))
     expect(other.get_by_text("3 frames cannot hold this target")).to_be_visible(timeout=PATIENCE_MS)
     assert stat(other, "Loss") == "∞"

@@ -84,16 +84,6 @@ def test_every_trellis_can_be_drawn(quantity, target, frames):
     travels(ctc_figures.trellis_figure(problem.lattice(), problem.names, quantity=quantity))
 
 
-def test_tables_of_frames_and_gradients():
-    problem = ctc_lab.made(["A", "B"], 5, "random")
-    found = problem.lattice()
-    figure = ctc_figures.frames_figure(problem.probabilities, problem.names)
-    np.testing.assert_allclose(figure.data[0].z, problem.probabilities.T, atol=1e-6)
-    gradient = ctc_figures.gradient_figure(found.gradient, problem.names).data[0]
-    assert gradient.zmin == -gradient.zmax == pytest.approx(-np.abs(found.gradient).max())
-    travels(figure)
-
-
 def test_a_table_is_filled_entry_by_entry():
     reference, hypothesis = ["A", "B", "C"], ["A", "C"]
     table = edit_table(reference, hypothesis)

@@ -153,7 +153,7 @@ def test_empty_sides_are_defined():
 
 
 def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(ValueError, match="1 and 2"):
+    with pytest.raises(ValueError, match="1 sentences and the hypothesis 2"):
         metrics.word_errors([["A"]], [["A"], ["B"]])
     with pytest.raises(ValueError, match="without white space: 'A B'"):
         metrics.bleu([["A B"]], [["A"]])

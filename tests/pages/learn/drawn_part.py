@@ -31,6 +31,7 @@ State = dict[str, Any]
 SENTENCES = ["a b a", "a", "uno dos tres cuatro cinco seis siete ocho"]
 TEXTS: dict[str, list[str]] = {
     "words": SENTENCES, "said": SENTENCES, "text": ["aa", "abcdefghijklmnopqrstuvwxyz"], "date": ["May 3 1979", "1", "???"],
+    "target": ["", "A", "A A B"], "path": ["", "X - X"], "signed": ["1 0"], "ref": ["", "A B"], "hyp": ["", "B A"],
 }  # fmt: skip
 """Other texts than those that the dials open with."""
 WITHOUT_WIDGET: dict[str, dict[str, list[Any]]] = {"permutation": {"order": ["", "5,4,3,2,1", "2,1,3,4,5"]}}
@@ -59,16 +60,14 @@ class DrawnPart:
 
 @cache
 def pages() -> dict[str, LessonPage]:
-    """The lessons that are data, by their pages' addresses."""
+    """The lessons, by their pages' addresses."""
     files = {entry.url: ROOT / entry.file for entry in ENTRIES}
     found: dict[str, LessonPage] = {}
     for url in dict.fromkeys(one.url for one in LESSONS):
         made: list[LessonPage] = []
         with patch.object(lesson_page, "render", made.append):
-            if files[url].parent.name == "learn":
-                runpy.run_path(str(files[url]))
-        if made:
-            found[url] = made[0]
+            runpy.run_path(str(files[url]))
+        found[url] = made[0]
     return found
 
 

@@ -29,9 +29,9 @@ from pages.shared.kept_results import forget_all
 from pages.shared.navigation import ROOT
 from tests.core.signs.tiny import save_tiny
 from tests.core.signs.video_files import film, grey, sound
+from tests.pages.learn.test_labs import stats, text
 from tests.pages.open_page import open_page
 from tests.pages.scenes import scene_of
-from tests.pages.signs.test_labs import stats, text
 
 opened = partial(open_page, ROOT / "pages" / "signs" / "recognise.py")
 
@@ -251,10 +251,7 @@ def test_a_picture_is_a_clip_that_holds_it():
 
 
 def test_the_lab_takes_a_clips_probabilities():
-    app = AppTest.from_file(str(ROOT / "pages" / "signs" / "ctc.py"), default_timeout=120)
-    app.query_params.update({"probs": "clip", "signs": "tracks"})
-    app.run()
-    assert not app.exception
+    app = open_page(ROOT / "pages" / "learn" / "ctc.py", fill="tracks")
     first = track_samples()[0]
     assert stats(app)["Labels U"] == str(len(first.glosses))
     app.text_input(key="signed").set_value("NO-SUCH-GLOSS").run()

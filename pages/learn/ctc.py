@@ -1,0 +1,450 @@
+"""CTC: a target, probabilities frame by frame, and everything that follows from them: trellis, paths, gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, cast
+
+import streamlit as st
+
+from core.figures import ctc as figures
+from core.figures.matrix import Matrix
+from core.lecture.notebooks import on_screen
+from core.lecture.shown_digits import significant_needed
+from core.lecture.worked import Worked
+from core.messages import Refusal
+from core.signs import ctc, ctc_lab
+from core.signs.ctc import Lattice
+from core.signs.ctc_lab import Fill, Problem
+from core.signs.recogniser import Recogniser
+from core.signs.vocabulary import BLANK_NAME
+from pages.learn import frame, matrix_editor
+from pages.learn.frame import Dial, passage
+from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
+from pages.shared import url_state
+from pages.shared.language import _, ngettext, number, percent, significant
+from pages.shared.live_plot import Point
+from pages.shared.stat_strip import Stat
+from pages.signs import cached_results, clip_source
+
+PATHS_LISTED: Final = 500
+FACTORS: Final = 12
+"""Frames up to which the likeliest path's product is written out."""
+BACKWARD: Final = r"\overleftarrow{\alpha}"
+"""The document's β, a letter that names a norm's shift in the lecture."""
+GIVEN: Final = "P(·|y)"
+"""Name of the labels' probabilities given the target."""
+SIGNED, CELLS, FRAME, STATE = "signed", "cells", "at", "state"
+
+
+@dataclass(frozen=True)
+class ProbabilitySource:
+    """Probabilities built around the target in a way of `kind`, or those of a shipped model for a clip."""
+
+    kind: str
+    clip: cached_results.Clip | None = None
+
+    @property
+    def reader(self) -> Recogniser:
+        """The shipped model of such clips."""
+        return cached_results.shipped(cached_results.model_names(self.kind)[0])
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The reader's target and probabilities, by the values of the dials."""
+
+    source: ProbabilitySource
+    dials: Mapping[str, Any]
+
+    @property
+    def target(self) -> list[str]:
+        """Its labels."""
+        return str(self.dials["target"]).split()
+
+    @cached_property
+    def generated(self) -> Problem:
+        """Probabilities before any edit."""
+        return ctc_lab.made(self.target, self.dials["length"], cast(Fill, self.source.kind))
+
+    @cached_property
+    def problem(self) -> Problem:
+        """Target and probabilities, edits included."""
+        if self.source.clip is None:
+            edited = matrix_editor.edited(self.generated.probabilities, key=CELLS)
+            return replace(self.generated, probabilities=ctc_lab.normalised(edited))
+        read = cached_results.read(self.source.reader, self.source.clip)
+        return ctc_lab.of_clip(read.log_probabilities, self.source.reader.vocabulary.names, self.target)
+
+    @property
+    def skip(self) -> bool:
+        """Whether a blank between two different labels may be left out."""
+        return not self.dials["noskip"]
+
+    @property
+    def frames(self) -> int:
+        """T."""
+        return len(self.problem.probabilities)
+
+    @property
+    def needed(self) -> int:
+        """The fewest frames that hold the target."""
+        return ctc.frames_needed(self.problem.target, skip=self.skip)
+
+    @cached_property
+    def count(self) -> int:
+        """Number of valid paths."""
+        return ctc.count_paths(self.problem.target, self.frames, skip=self.skip)
+
+    @cached_property
+    def lattice(self) -> Lattice | None:
+        """Forward and backward; None where the frames are too few."""
+        return self.problem.lattice(skip=self.skip) if self.frames >= self.needed else None
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """The frame and the state that are read, from 0."""
+        return min(self.dials[FRAME], self.frames) - 1, min(self.dials[STATE], 2 * len(self.problem.target))
+
+    def table(self, values: Any, name: str, key: str, alt: str, **more: Any) -> Drawn:
+        """A number for each label and frame: labels down, frames across."""
+        return plot(
+            Matrix(values=values.T, name=name, rows=self.problem.names, x_title=_("Frame"), digits=3, **more),
+            key,
+            alt,
+        )
+
+    def probabilities(self) -> Drawn:
+        """What each frame says."""
+        alt = _("The probability of each label in each frame.")
+        return self.table(self.problem.probabilities, "P", "ctc_frames", alt, signed=False, top=1.0)
+
+    def strip(self) -> Item:
+        """Lengths, paths and loss."""
+        shown = [
+            Stat(name=_("Labels U"), value=number(len(self.problem.target))),
+            Stat(name=_("Repeats r"), value=number(ctc.repeats(self.problem.target))),
+            Stat(
+                name=_("Frames needed"),
+                value=number(self.needed),
+                note=_("U + r") if self.skip else _("2U − 1, without the skip"),
+                tone="bad" if self.lattice is None else "plain",
+            ),
+            Stat(name=_("Frames T"), value=number(self.frames)),
+            Stat(name=_("Valid paths"), value=number(self.count)),
+        ]
+        if self.lattice is None:
+            return stats(*shown, Stat(name=_("Loss"), value="∞", note=_("there is no path"), tone="bad"))
+        shown += [
+            Stat(name=_("P(target)"), value=significant(ctc_lab.probability(self.lattice.log_probability), 4)),
+            Stat(name=_("Loss"), value=_nats(self.lattice.loss), note=_("nats, −ln P(target)")),
+        ]
+        if not self.skip:
+            told = _("all states of the last frame: paths that never finish count too")
+            unfinished = _nats(-self.lattice.unfinished_log_probability)
+            shown.append(Stat(name=_("Loss as section 11.7 sums"), value=unfinished, note=told, tone="warning"))
+        return stats(*shown)
+
+
+def _nats(value: float) -> str:
+    return "∞" if value == float("inf") else number(value, 4)
+
+
+def source() -> dict[str, ProbabilitySource]:
+    """Asks for the source of the probabilities."""
+    kinds = {
+        "follow": _("Follow the target"),
+        "peaks": _("Peaks among blanks"),
+        "even": _("All alike"),
+        "random": _("Random"),
+        "frames": _("A film of digits, read by a model"),
+        "tracks": _("An ASL sentence, read by a model"),
+    }
+    kind = url_state.choice(st.segmented_control, _("Probabilities"), kinds, key="fill", required=True)
+    it = ProbabilitySource(kind)
+    if kind in ("frames", "tracks"):
+        it = replace(it, clip=clip_source.bundled(kind, it.reader, on_change=_forget_signed))
+    return {"source": it}
+
+
+def _forget_signed() -> None:
+    """Another clip starts with its own sentence as target."""
+    for key in (SIGNED, f"{SIGNED}:kept"):
+        st.session_state.pop(key, None)
+
+
+def dials(source: ProbabilitySource) -> dict[str, Dial]:
+    """Those of all parts."""
+
+    def target(_values: Mapping[str, Any]) -> str:
+        if source.clip is None:
+            return url_state.text(_("Target: labels apart by spaces"), key="target", default="A B")
+        signed = " ".join(source.clip.glosses or ())
+        return url_state.text(_("Target: glosses apart by spaces"), key=SIGNED, default=signed)
+
+    length = {"length": frame.slider(_("Frames T"), 1, ctc_lab.MAX_FRAMES, key="length", default=6)}
+    document = _("The document's recursion (section 11.7), without the skip")
+    return {
+        "target": Dial(_("Target"), target),
+        **(length if source.clip is None else {}),
+        "noskip": frame.switch(document, key="noskip", short=_("Without the skip")),
+    }
+
+
+def trellis_dials(source: ProbabilitySource) -> dict[str, Dial]:
+    """Those, the quantity, and the cell that is read."""
+    quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward, the document's β")}
+    end = ctc_lab.MAX_FRAMES if source.clip is None else max(2, len(source.clip.seconds))
+    return dials(source) | {
+        "show": replace(frame.choice(_("Shown"), quantities, key="show"), reads=True, elsewhere=None),
+        FRAME: frame.slider(_("Frame to read"), 1, end, key=FRAME, default=2, reads=True, short=_("Frame")),
+        STATE: frame.slider(_("State to read"), 0, 2 * ctc_lab.MAX_LABELS, key=STATE, default=1, reads=True, short=_("State")),
+    }
+
+
+def editor(source: ProbabilitySource, **values: Any) -> None:
+    """The built probabilities, to edit."""
+    if source.clip is not None:
+        return
+    generated = Lab(source, values).generated
+    with frame.controls_block("cells"), st.expander(_("Edit a probability"), icon=":material/edit:"):
+        st.caption(_("Change any number: its row is brought back to a sum of 1."))
+        rows = [str(t + 1) for t in range(values["length"])]
+        matrix_editor.editor(generated.probabilities, key=CELLS, label="P", rows=rows, columns=generated.names, digits=3)
+
+
+def too_short(it: Lab) -> str:
+    """Tells why a target has no path."""
+    sentence = ngettext(
+        "No path exists: {frames} frame cannot hold this target, which needs {needed}.",
+        "No path exists: {frames} frames cannot hold this target, which needs {needed}.",
+        it.frames,
+    ).format(frames=number(it.frames), needed=number(it.needed))
+    if not it.skip:
+        return f"{sentence} " + _("Without the skip every blank between two labels takes a frame as well.")
+    repeats = ctc.repeats(it.problem.target)
+    why = ngettext(
+        "Each label takes a frame, and {repeats} repeat takes a blank before it, or the two would collapse into one.",
+        "Each label takes a frame, and each of {repeats} repeats a blank before it, or the two would collapse into one.",
+        repeats,
+    ).format(repeats=number(repeats))
+    return f"{sentence} {why}"
+
+
+def trellis(it: Lab, lattice: Lattice) -> PartView:
+    """All paths at once: forward, backward, and their product."""
+    quantity, names = it.dials["show"], it.problem.names
+    best = ctc.best_path(lattice)
+
+    def read(point: Point) -> None:
+        if isinstance(point.x, int | float) and isinstance(point.y, int | float):
+            st.session_state.update({FRAME: int(point.x), STATE: int(point.y)})
+
+    drawn = figures.trellis_figure(lattice, names, quantity=quantity, best=best.states, selected=it.cell)
+    alt = _("The trellis: frames across, states of the extended target down, the likeliest path drawn thick.")
+    possible = lattice.loss != float("inf")
+    share = percent(ctc_lab.probability(best.log_probability - lattice.log_probability)) if possible else "–"
+    states = " ".join(f"`{names[label]}`" for label in ctc.extended(it.problem.target))
+    path = " ".join(f"`{names[label]}`" for label in best.labels)
+    return PartView(
+        equation={"alpha": forward, "beta": backward, "gamma": posterior}[quantity](lattice, names, *it.cell),
+        figure=[
+            plot(drawn, "ctc_trellis", alt, filename="ctc-trellis", on_click=read),
+            caption(_("Click a state to see how its number is computed. Faint states lie on no valid path.")),
+            it.strip(),
+            markdown(_("Extended with blanks: {sequence}").format(sequence=states)),
+            markdown(_("Likeliest path: {path}, which is {share} of P(target).").format(path=path, share=share)),
+        ],
+        more=[it.probabilities()],
+        notebook_values=lambda: {
+            "P": it.problem.probabilities,
+            "TARGET": list(it.problem.target),
+            "SKIP": it.skip,
+            **on_screen({"loss": lattice.loss}, 4),
+        },
+    )
+
+
+def _emitted(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> str:
+    name = names[lattice.states[s]]
+    shown = r"\varnothing" if name == BLANK_NAME else rf"\text{{{name}}}"
+    frame_name = _("frame")
+    return rf"P({shown} \mid \text{{{frame_name} {t + 1}}})"
+
+
+def _tex(value: float, digits: int = 3) -> str:
+    return significant(value, digits).replace(",", "{,}")
+
+
+def _aligned(*lines: str) -> str:
+    """Short lines one under the other, for narrow screens."""
+    return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
+
+
+def forward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked:
+    """α of a frame and a state, from those a step before."""
+    left, result = rf"\alpha({t + 1}, {s})", _tex(ctc_lab.probability(float(lattice.alpha[t, s])))
+    terms, emitted = ctc_lab.alpha_terms(lattice, t, s), _emitted(lattice, names, t, s)
+    if not terms:
+        return Worked(f"{left} = {emitted if s < 2 else 0}", f"{left} = {result}", _("A path starts in state 0 or 1."))
+    values, emission = [one.value for one in terms], ctc_lab.emission(lattice, t, s)
+    digits = significant_needed(lambda *given: sum(given[:-1]) * given[-1], *values, emission)
+    letters = " + ".join(rf"\alpha({t}, {term.state})" for term in terms)
+    added = " + ".join(_tex(one, digits) for one in values)
+    return Worked(
+        _aligned(rf"{left} &= ({letters})", rf"&\quad \cdot {emitted}"),
+        _aligned(rf"{left} &= ({added}) \cdot {_tex(emission, digits)}", f"&= {result}"),
+    )
+
+
+def backward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked:
+    """The document's β of a frame and a state, from those a step later."""
+    left, result = rf"{BACKWARD}({t + 1}, {s})", _tex(ctc_lab.probability(float(lattice.beta[t, s])))
+    terms = ctc_lab.beta_terms(lattice, t, s)
+    if not terms:
+        return Worked(f"{left} = {result}", "", _("A path ends in one of the last two states."))
+    values = [each for one in terms for each in (one.value, one.emission)]
+    digits = significant_needed(lambda *given: sum(a * b for a, b in zip(given[::2], given[1::2], strict=True)), *values)
+    first, *others = (rf"{BACKWARD}({t + 2}, {one.state}) \cdot {_emitted(lattice, names, t + 1, one.state)}" for one in terms)
+    products = " + ".join(rf"{_tex(one.value, digits)} \cdot {_tex(one.emission, digits)}" for one in terms)
+    return Worked(
+        _aligned(f"{left} &= {first}", *(rf"&\quad + {one}" for one in others)),
+        _aligned(f"{left} &= {products}", f"&= {result}"),
+    )
+
+
+def posterior(lattice: Lattice, _names: tuple[str, ...], t: int, s: int) -> Worked:
+    """Probability of a state at a frame, given the target."""
+    numbers = (lattice.alpha[t, s], lattice.beta[t, s], lattice.log_probability)
+    alpha, beta, whole = (ctc_lab.probability(float(one)) for one in numbers)
+    state = _("state")
+    left = rf"P(\text{{{state} {s}}} \mid y)"
+    formula = rf"{left} = \frac{{\alpha({t + 1}, {s}) \cdot {BACKWARD}({t + 1}, {s})}}{{P(y)}}"
+    if not whole:
+        return Worked(formula, rf"{left} = \text{{–}}", "P(y) = 0")
+    digits = significant_needed(lambda a, b, p: a * b / p, alpha, beta, whole)
+    a, b, p = (_tex(one, digits) for one in (alpha, beta, whole))
+    return Worked(formula, rf"{left} = \frac{{{a} \cdot {b}}}{{{p}}} = {_tex(float(lattice.posteriors[t, s]))}")
+
+
+def paths(it: Lab, lattice: Lattice) -> PartView:
+    """Every valid path, and what a path collapses to."""
+    names = it.problem.names
+    listed = ctc.valid_paths(lattice, most=PATHS_LISTED) if it.count <= PATHS_LISTED else []
+    rows = []
+    for path in listed:
+        labels = [names[label] for label in path.labels]
+        merged, sentence = ctc_lab.collapsed(labels)
+        rows.append(
+            {
+                _("Path"): " ".join(labels),
+                _("Repeats merged"): " ".join(merged),
+                _("Blanks removed"): " ".join(sentence),
+                _("Probability"): significant(ctc_lab.probability(path.log_probability), 4),
+            }
+        )
+    there = _("There are {count} paths: up to {most} are listed. The trellis sums them all.")
+    summed = sum(ctc_lab.probability(path.log_probability) for path in listed)
+    total = ctc_lab.probability(lattice.log_probability)
+    adds_up = _("They add up to {sum}, which is P(target) as the trellis gives it.").format(sum=significant(summed, 4))
+    return PartView(
+        equation=likeliest(lattice),
+        figure=[
+            table(rows, height="content" if len(rows) <= 8 else 320)
+            if rows
+            else caption(there.format(count=number(it.count), most=number(PATHS_LISTED))),
+            *([check(adds_up, abs(summed - total) <= 1e-9 * total)] if rows else []),
+            it.strip(),
+        ],
+        more=[collapse(it.dials["path"])],
+    )
+
+
+def likeliest(lattice: Lattice) -> Worked:
+    """A target's probability is the sum over its paths; the likeliest one's product."""
+    best = ctc.best_path(lattice)
+    factors = [ctc_lab.probability(float(row[label])) for row, label in zip(lattice.log_probabilities, best.labels, strict=True)]
+    whole = ctc_lab.probability(best.log_probability)
+    product = f"= {_tex(whole)}"
+    if len(factors) <= FACTORS:
+        digits = significant_needed(lambda *given: math.prod(given), *factors)
+        product = "= " + r" \cdot ".join(_tex(one, digits) for one in factors) + f" {product}"
+    name = _("likeliest path")
+    return Worked(
+        r"P(y) = \sum_{\text{paths of } y} \; \prod_t P(\text{label} \mid t)",
+        rf"P(\text{{{name}}}) {product}",
+    )
+
+
+def collapse(text: str) -> Item:
+    """A typed path after both steps."""
+    names = [BLANK_NAME if word in {"-", "_", "ε"} else word for word in text.split()]
+    merged, sentence = (" ".join(f"`{name}`" for name in step) or "–" for step in ctc_lab.collapsed(names))
+    told = _("Repeats merged: {merged} · blanks removed: {sentence}").format(merged=merged, sentence=sentence)
+    return markdown(f"**{_('A path of your own')}.** {told}")
+
+
+def gradient(it: Lab, lattice: Lattice) -> PartView:
+    """The loss's slope: what the model said, less what the target would have wanted."""
+    if lattice.loss == float("inf"):
+        return PartView(
+            figure=[check(_("Every path has a frame that rules it out: the loss is infinite and has no gradient."), False)],
+            more=[it.probabilities()],
+        )
+    said, wanted = it.problem.probabilities, lattice.label_posteriors
+    of = {"frames": said.T, "posteriors": wanted.T}
+    alt = _("The loss's gradient for each frame and label, orange where it is negative.")
+    slope = it.table(lattice.gradient, f"P − {GIVEN}", "ctc_gradient", alt, of=of)
+    alt = _("How likely each label is in each frame, given the target.")
+    posteriors = it.table(wanted, GIVEN, "ctc_posteriors", alt, signed=False, top=1.0)
+    formula = r"\frac{\partial \mathcal{L}}{\partial \text{logit}} = P(\text{label} \mid t) - P(\text{label} \mid t, y)"
+    return PartView(
+        equation=Worked(formula, ""),
+        figure=[slope, it.strip()],
+        more=[[it.probabilities(), posteriors]],
+    )
+
+
+def part(code: str, title: str, offered: Callable[..., Mapping[str, Dial]], view: Callable[[Lab, Lattice], PartView]) -> Part:
+    """One part: its view, or why there is none, with the passage and the question that all parts have."""
+
+    def shown(source: ProbabilitySource, **values: Any) -> PartView:
+        it = Lab(source, values)
+        drawn = PartView(figure=[it.probabilities(), check(too_short(it), False), it.strip()])
+        if it.lattice is not None:
+            drawn = view(it, it.lattice)
+        return replace(
+            drawn,
+            notes=[passage("ctc", code)],
+            asked=lambda: (_("the number of valid paths of the target"), float(it.count)),
+        )
+
+    return Part(code, title, offered, shown, above=source, below=editor)
+
+
+def paths_dials(source: ProbabilitySource) -> dict[str, Dial]:
+    """Those of all parts, and a path to collapse."""
+    label = _("Collapse a path of your own: labels apart by spaces, - for the blank")
+
+    def path(_values: Mapping[str, Any]) -> str:
+        return st.text_input(label, "H H ε O O L A", key="path", bind="query-params")
+
+    return dials(source) | {"path": Dial(_("A path of your own"), path, reads=True)}
+
+
+render(
+    LessonPage(
+        "ctc",
+        _("CTC lab"),
+        [
+            part("trellis", _("Trellis"), trellis_dials, trellis),
+            part("paths", _("All valid paths"), paths_dials, paths),
+            part("gradient", _("Gradient"), dials, gradient),
+        ],
+        _("iiga-equations sections 10.2 and 11; Graves et al. 2006; D17, D18, D19"),
+        {Refusal: ("", "")},
+    )
+)

@@ -1,0 +1,282 @@
+"""Metrics: references and hypotheses, one sentence per line, and every count behind WER, BLEU and ROUGE-L."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import streamlit as st
+
+from core.figures import metrics as figures
+from core.lecture.claims import metrics as said
+from core.lecture.claims import sentences_of
+from core.lecture.notebooks import on_screen
+from core.lecture.shown_digits import significant_needed
+from core.lecture.worked import Worked
+from core.messages import Message, Refusal
+from core.signs import metrics
+from core.signs.edits import edit_table
+from core.signs.metrics import Sentence
+from pages.learn.frame import Dial, Elsewhere, choice, passage
+from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, markdown, plot, render, stats, table
+from pages.shared import url_state
+from pages.shared.language import N_, _, number, percent, significant
+from pages.shared.stat_strip import Stat
+from pages.signs.alignment import alignment_table, error_stats
+
+EXAMPLES: Final[dict[str, tuple[str, str]]] = {
+    N_("One of each error"): ("JOHN GIVE GIRL BOX YESTERDAY IX MOTHER", "JOHN BUY GIRL YESTERDAY IX NEW MOTHER"),
+    N_("Order matters"): ("MARY VEGETABLE KNOW IX LIKE CORN", "LIKE CORN IX KNOW MARY VEGETABLE"),
+    N_("Too short"): ("JOHN IX GIVE MAN IX NEW COAT", "JOHN GIVE COAT"),
+    N_("Repeated words"): ("BOOK BOOK WHERE", "BOOK BOOK BOOK WHERE"),
+    N_("Nothing recognised"): ("1 0 7", ""),
+}
+MAX_WORDS: Final = 30
+"""Longest sentence whose tables are drawn."""
+AREA: Final[dict[str, Any]] = {"widget": st.text_area, "height": "content", "max_chars": 4_000}
+"""Fields whose text a link can carry."""
+REFERENCE, HYPOTHESIS, LINE = "ref", "hyp", "line"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The reader's sentences, and the pair whose tables are shown.
+
+    Attributes:
+        references, hypotheses: the words of each line. place: of the pair, from 0.
+    """
+
+    references: list[Sentence]
+    hypotheses: list[Sentence]
+    place: int
+
+    @property
+    def pair(self) -> tuple[Sentence, Sentence]:
+        """Reference and hypothesis of the tables."""
+        return self.references[self.place], self.hypotheses[self.place]
+
+    @property
+    def too_long(self) -> str:
+        """Says that the pair is too long for a table; empty where it is not."""
+        longest = max(map(len, self.pair))
+        told = _("A sentence has {count} words: its tables are drawn up to {most}.")
+        return told.format(count=number(longest), most=number(MAX_WORDS)) if longest > MAX_WORDS else ""
+
+
+def examples() -> dict[str, Any]:
+    """Buttons that put an example into both fields."""
+    with st.container(horizontal=True):
+        for name, (reference, hypothesis) in EXAMPLES.items():
+            taken = {REFERENCE: reference, HYPOTHESIS: hypothesis}
+            st.button(_(name), key=f"metrics:{name}", on_click=st.session_state.update, args=(taken,))
+    return {}
+
+
+def dials() -> dict[str, Dial]:
+    """Those of all parts: both texts, and of several lines the one whose tables are shown."""
+    reference, hypothesis = next(iter(EXAMPLES.values()))
+
+    def shorter(text: str) -> Elsewhere:
+        kept = " ".join(text.split(" ")[:-1])
+        return Elsewhere(kept, {HYPOTHESIS: kept})
+
+    texts = {
+        "reference": Dial(
+            _("Reference"),
+            lambda _values: url_state.text(_("Reference: what was signed"), key=REFERENCE, default=reference, **AREA),
+        ),
+        "hypothesis": Dial(
+            _("Hypothesis"),
+            lambda _values: url_state.text(_("Hypothesis: what was recognised"), key=HYPOTHESIS, default=hypothesis, **AREA),
+            elsewhere=shorter,
+        ),
+    }
+    lines = len(metrics.sentences(url_state.upcoming(REFERENCE) or reference))
+    if lines < 2:
+        return texts
+    label = _("Sentence that the tables show")
+    line = Dial(_("Sentence"), lambda _values: url_state.slider(label, 1, lines, key=LINE, default=1), reads=True)
+    return texts | {LINE: line}
+
+
+def edit_dials() -> dict[str, Dial]:
+    """Those, and how much of Levenshtein's table is filled."""
+
+    def left(values: Mapping[str, Any]) -> int:
+        reference, hypothesis = texts_of(values).pair
+        entries = (len(reference) + 1) * (len(hypothesis) + 1)
+        return url_state.slider(_("Entries still to fill"), 0, max(1, entries - 1), key="left", default=0)
+
+    return dials() | {"left": Dial(_("Entries still to fill"), left, reads=True)}
+
+
+def bleu_dials() -> dict[str, Dial]:
+    """Those, and the longest n-gram."""
+    orders = {str(order): f"BLEU-{order}" for order in range(1, metrics.MAX_ORDER + 1)}
+    return dials() | {"order": choice(_("n-grams up to"), orders, key="ngrams", default="4", value=int)}
+
+
+def texts_of(values: Mapping[str, Any]) -> Texts:
+    """The sentences by the values of the dials.
+
+    Raises:
+        BadValue: where one side has more sentences than the other.
+    """
+    references, hypotheses = (metrics.sentences(values[side]) for side in ("reference", "hypothesis"))
+    metrics.check_pairs(references, hypotheses)
+    return Texts(references, hypotheses, min(values.get(LINE, 1), len(references)) - 1)
+
+
+def edits(it: Texts, left: int) -> PartView:
+    """Word error rate, by Levenshtein's table entry by entry."""
+    errors = metrics.word_errors(it.references, it.hypotheses)
+    steps, counts = errors.alignments[it.place], (errors.substitutions, errors.deletions, errors.insertions)
+    added = " + ".join(map(str, counts))
+    worked = Worked(
+        r"\text{WER} = \frac{\text{S} + \text{D} + \text{I}}{\text{N}}",
+        rf"\frac{{{added}}}{{{errors.words}}} = {_tex(errors.rate)}" if errors.words and errors.rate is not None else "",
+        "" if errors.rate is not None else _("Without words in the reference the rate divides by zero: it is undefined."),
+    )
+    aligned = partial(alignment_table, steps, *it.pair)
+    drawn: list[Item] = [caption(it.too_long), aligned]
+    notes: list[str | Message] = []
+    if not it.too_long:
+        values = edit_table(*it.pair)
+        filled = max(1, values.size - left)
+        path = figures.alignment_path(steps) if filled == values.size else []
+        alt = _("Levenshtein's table: the fewest edits between the beginnings of both sentences.")
+        figure = figures.table_figure(values, *it.pair, filled=filled, path=path)
+        last = aligned if filled == values.size else caption(_("The alignment appears when the table is full."))
+        drawn = [[plot(figure, "metrics_table", alt, filename="levenshtein"), last]]
+        cell = metrics.edit_cell(values, *it.pair, filled - 1)
+        entry = _("**Entry ({row}, {column}) = {value}.**").format(row=cell.row, column=cell.column, value=cell.value)
+        notes = [entry, *sentences_of(said.entry(cell, *it.pair))]
+    return PartView(
+        equation=worked,
+        figure=[*drawn, stats(*error_stats(errors))],
+        notes=[*notes, passage("metrics", "edits")],
+        asked=None if errors.rate is None else lambda: (_("the word error rate"), float(errors.rate or 0)),
+        notebook_values=lambda: {
+            "REFERENCES": [list(one) for one in it.references],
+            "HYPOTHESES": [list(one) for one in it.hypotheses],
+            **on_screen({"rate": float("nan") if errors.rate is None else errors.rate}, 4),
+        },
+    )
+
+
+def bleu(it: Texts, order: int) -> PartView:
+    """BLEU with all its counts."""
+    score = metrics.bleu(it.references, it.hypotheses, order=order)
+    counts = {
+        _("n"): range(1, order + 1),
+        _("Matches"): score.matches,
+        _("In the hypothesis"): score.totals,
+        _("Precision"): [percent(precision, 2) for precision in score.precisions],
+    }
+    grams = [
+        {
+            _("n"): n,
+            _("n-gram"): " ".join(gram.words),
+            _("In the hypothesis"): gram.hypothesis,
+            _("In the reference"): gram.reference,
+            _("Matches"): gram.matches,
+        }
+        for n in range(1, order + 1)
+        for gram in metrics.ngrams(*it.pair, n)
+    ]
+    digits = significant_needed(lambda bp, *given: bp * math.prod(given) ** (1 / order), score.brevity, *score.precisions)
+    product = r" \cdot ".join(_tex(precision, digits) for precision in score.precisions)
+    root = f"({product})^{{1/{order}}}" if order > 1 else product
+    return PartView(
+        equation=Worked(
+            rf"\text{{BLEU}} = \text{{BP}} \cdot \Bigl(\prod \text{{precision}}\Bigr)^{{1/{order}}}",
+            rf"{_tex(score.brevity, digits)} \cdot {root} = {_tex(score.score)}",
+        ),
+        figure=[
+            [table(counts), table(grams, height="content" if len(grams) <= 8 else 320)] if grams else table(counts),
+            stats(
+                Stat(name=f"BLEU-{order}", value=percent(score.score, 2)),
+                Stat(name=_("Brevity penalty"), value=number(score.brevity, 4), note=_("min(1, exp(1 − r/c))")),
+                Stat(name=_("Reference length r"), value=number(score.reference_length)),
+                Stat(name=_("Hypothesis length c"), value=number(score.hypothesis_length)),
+            ),
+        ],
+        notes=[*sentences_of(said.zero(score, len(it.pair[1]))), passage("metrics", "bleu")],
+        asked=lambda: (f"BLEU-{order}", score.score),
+    )
+
+
+def rouge(it: Texts) -> PartView:
+    """ROUGE-L, by the table of the longest common subsequence."""
+    score, common = metrics.rouge_l(*it.pair), metrics.common_words(*it.pair)
+    digits = significant_needed(lambda r, p: 2 * r * p / (r + p), score.recall, score.precision) if score.common else 3
+    r, p = (_tex(one, digits) for one in (score.recall, score.precision))
+    drawn: Item = caption(it.too_long)
+    if not it.too_long:
+        alt = _("Table of the longest common subsequence of the beginnings of both sentences.")
+        path = [(i + 1, j + 1) for i, j in common]
+        figure = figures.table_figure(metrics.lcs_table(*it.pair), *it.pair, path=path, keep="lcs")
+        drawn = plot(figure, "metrics_lcs", alt, filename="lcs")
+    mean = _("Mean F of {count} sentences: {mean}. Below, sentence {place}.").format(
+        count=number(len(it.references)),
+        mean=percent(metrics.corpus_rouge_l(it.references, it.hypotheses), 2),
+        place=number(it.place + 1),
+    )
+    sides = zip((_("Reference"), _("Hypothesis")), it.pair, zip(*common, strict=True) if common else ((), ()), strict=True)
+    return PartView(
+        equation=Worked(
+            r"\text{F} = \frac{2\,\text{R}\,\text{P}}{\text{R} + \text{P}}",
+            rf"\frac{{2 \cdot {r} \cdot {p}}}{{{r} + {p}}} = {_tex(score.f)}" if score.common else "",
+        ),
+        figure=[
+            drawn,
+            *([caption(mean)] if len(it.references) > 1 else []),
+            stats(
+                Stat(name="ROUGE-L F", value=percent(score.f, 2), note="2RP / (R + P)"),
+                Stat(name=_("Common subsequence"), value=number(score.common)),
+                Stat(name=_("Recall R"), value=percent(score.recall, 2), note=f"{score.common} / {score.reference_length}"),
+                Stat(
+                    name=_("Precision P"), value=percent(score.precision, 2), note=f"{score.common} / {score.hypothesis_length}"
+                ),
+            ),
+            *(markdown(f"{name}: {_marked(words, kept)}") for name, words, kept in sides),
+            caption(_("Bold: a longest common subsequence, the same words in the same order, gaps allowed.")),
+        ],
+        notes=[passage("metrics", "rouge")],
+        asked=lambda: ("ROUGE-L F", score.f),
+    )
+
+
+def _marked(words: Sentence, kept: Sequence[int]) -> str:
+    return " ".join(f"**{word}**" if place in kept else f":gray[{word}]" for place, word in enumerate(words)) or "–"
+
+
+def _tex(value: float | None, digits: int = 3) -> str:
+    return significant(value or 0.0, digits).replace(",", "{,}")
+
+
+def part(code: str, title: str, offered: Callable[[], Mapping[str, Dial]], view: Callable[..., PartView]) -> Part:
+    """One part: its view of the sentences; `view` takes the other dials' values."""
+
+    def shown(reference: str, hypothesis: str, line: int = 1, **others: Any) -> PartView:
+        return view(texts_of({"reference": reference, "hypothesis": hypothesis, LINE: line}), **others)
+
+    return Part(code, title, offered, shown, first="hypothesis", above=examples)
+
+
+render(
+    LessonPage(
+        "metrics",
+        _("Metrics lab"),
+        [
+            part("edits", _("Word error rate"), edit_dials, edits),
+            part("bleu", "BLEU", bleu_dials, bleu),
+            part("rouge", "ROUGE-L", dials, rouge),
+        ],
+        _("iiga-equations section 12; D20a"),
+        {Refusal: ("", "")},
+    )
+)
