@@ -16,7 +16,6 @@ from core.explain.erasing import Needed, needed
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import BATCH, occlusion, without
-from core.models.cct import CCT
 from core.models.vit import CLASSES
 from core.vision.analysis import PictureAnalysis, TokenShares, analyse
 from core.vision.classifier import Classifier
@@ -68,17 +67,7 @@ def _given(analysis: PictureAnalysis, label: int) -> tuple[ScalarFunction, Tenso
 def losses_without(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> NDArray[np.float64]:
     """(patches,): what a class's probability loses without each patch alone, the evidence by occlusion."""
     function, inputs, behind, parts = _given(analysis, label)
-    model = analysis.classifier.model
-    if not isinstance(model, CCT):
-        return occlusion(function, inputs, behind, parts, batch=min(BATCH, analysis.classifier.batch), report=report)
-    read = class_probability(model.head, label=label, temperature=analysis.classifier.temperature)
-    left = []
-    with torch.no_grad():
-        whole = float(function(inputs[None]))
-        for row, features in enumerate(model.features_without(inputs, behind)):
-            report(row / analysis.grid)
-            left.append(read(features).double().cpu().numpy())
-    return whole - np.concatenate(left)
+    return occlusion(function, inputs, behind, parts, batch=min(BATCH, analysis.classifier.batch), report=report)
 
 
 @falls_back
