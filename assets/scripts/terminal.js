@@ -254,9 +254,9 @@ class Terminal {
   }
 
   receive(buffer) {
-    const anew = this.store.take((this.frame = data.decode(buffer, this.config.schema)));
+    const anew = this.store.addFrame((this.frame = data.decode(buffer, this.config.schema)));
     if (anew) [this.book, this.earlier] = [new Book(), new EarlierBook()];
-    for (const { bands } of this.frame.rows) if (bands) this.book.take(bands);
+    for (const { bands } of this.frame.rows) if (bands) this.book.apply(bands);
     if (anew && this.frame.kind !== 1) this.chart.follow = true; // a jump clears the view
     this.chart.tick = (this.tick = this.store.tick * this.grouping());
     this.format.setTick(this.store.tick);

@@ -60,7 +60,7 @@ export class MarketData {
   }
 
   // Take a frame in; true where it replaced what was there (a jump, a loop, or the first one).
-  take(frame) {
+  addFrame(frame) {
     const newest = this.rows.at(-1)?.time ?? -Infinity;
     const anew = frame.kind === SNAPSHOT || (frame.rows.length > 0 && frame.rows[0].time <= newest);
     if (anew) this.clear();

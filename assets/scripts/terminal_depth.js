@@ -14,7 +14,7 @@ export class Book {
     this.sizes = new Map();
   }
 
-  take({ low, high, whole, keys, sizes }) {
+  apply({ low, high, whole, keys, sizes }) {
     if (whole) this.sizes.clear();
     keys.forEach((key, i) => (sizes[i] > 0 ? this.sizes.set(key, sizes[i]) : this.sizes.delete(key)));
     [this.low, this.high] = [low, high];
@@ -27,7 +27,7 @@ export class EarlierBook extends Book {
     const until = store.newest.time - before;
     for (let i = this.row ? store.indexOf(this.row.time + 1) : 0; store.rows[i]?.time <= until; i++) {
       this.row = store.rows[i];
-      if (this.row.bands) this.take(this.row.bands);
+      if (this.row.bands) this.apply(this.row.bands);
     }
     return this.row && this.row.time >= store.rows[store.stretch].time ? this : null;
   }
@@ -78,7 +78,7 @@ export class DepthPicture {
     let start = first;
     while (start > 0 && !store.slots[start].bands?.whole) start -= 1;
     this.book = new Book();
-    for (; start < first; start++) if (store.slots[start].bands) this.book.take(store.slots[start].bands);
+    for (; start < first; start++) if (store.slots[start].bands) this.book.apply(store.slots[start].bands);
   }
 
   // Columns before `from` make room for new ones.
@@ -95,7 +95,7 @@ export class DepthPicture {
     const { fine, coarse } = store;
     const column = this.values.subarray(x * height, (x + 1) * height);
     if (!slot.levels) return column.fill(NO_ROW);
-    if (slot.bands) this.book.take(slot.bands);
+    if (slot.bands) this.book.apply(slot.bands);
     const row = (price) => Math.min(height, Math.max(0, top - Math.round(price / unit)));
     // Each side by itself: in a row at the touch both may rest, and the larger one is drawn.
     this.sides = this.sides?.[0].length === height ? this.sides.map((side) => side.fill(0)) : [new Float32Array(height), new Float32Array(height)];

@@ -84,7 +84,7 @@ class Caller:
 
     def answers(self, batch: Sequence[FeedEvent]) -> Iterator[Answer | None]:
         """For each event the prediction there: at a row that ends a whole window."""
-        lengths, windows = self._window.take(batch)
+        lengths, windows = self._window.slide(batch)
         predictions = self._predictor.predict(np.stack(windows), self._entry) if windows else None
         which = iter(range(len(windows)))
         for event, length in zip(batch, lengths, strict=True):

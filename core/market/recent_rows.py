@@ -82,7 +82,7 @@ class RunningWindow:
         self._rows.clear()
         self._length = 0
 
-    def take(self, batch: Sequence[FeedEvent]) -> tuple[list[int], list[FloatArray]]:
+    def slide(self, batch: Sequence[FeedEvent]) -> tuple[list[int], list[FloatArray]]:
         """Take a batch in.
 
         Returns:

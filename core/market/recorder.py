@@ -102,8 +102,8 @@ async def _follow(feed: Feed, grid: Grid, recorder: EventRecorder) -> None:
     events: AsyncIterator[FeedEvent] = feed.events()
     async with aclosing(events):  # type: ignore[type-var]  # feeds are async generators
         async for event in events:
-            for item in grid.take(event):
-                recorder.take(item)
+            for item in grid.on_event(event):
+                recorder.on_event(item)
             while recorder.waiting > MOST_WAITING:
                 await asyncio.sleep(0.01)
             if recorder.enough:
@@ -113,8 +113,8 @@ async def _follow(feed: Feed, grid: Grid, recorder: EventRecorder) -> None:
 async def _tick(grid: Grid, recorder: EventRecorder) -> None:
     while not recorder.enough:
         await next_step()
-        for item in grid.tick():
-            recorder.take(item)
+        for item in grid.on_tick():
+            recorder.on_event(item)
 
 
 async def _write(recorder: EventRecorder) -> None:
@@ -168,7 +168,7 @@ class EventRecorder:
         """Events that are not written down yet."""
         return len(self._events)
 
-    def take(self, event: FeedEvent) -> None:
+    def on_event(self, event: FeedEvent) -> None:
         """One event of the feed, or what the grid made of it."""
         if isinstance(event, StatusChange):
             if event.situations and {one.kind for one in event.situations} != {one.kind for one in self._situations}:

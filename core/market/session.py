@@ -121,7 +121,7 @@ class MarketSession:
         self._lag = LagMeter()
         self._grid = Grid(feed.clock)
         self._run_lock = asyncio.Lock()  # one run at a time
-        self._emitting = asyncio.Lock()
+        self._dispatching = asyncio.Lock()
         self._queue: asyncio.Queue[GridItem] = asyncio.Queue(maxsize=4 * BATCH)
         self._window = RunningWindow(predictor.window)  # of the worker alone
 
@@ -145,7 +145,7 @@ class MarketSession:
             self._queue = asyncio.Queue(maxsize=4 * BATCH)
             self._set(FeedState.CONNECTING, "")
             if self.feed.clock == "wall":
-                await self._emit(lambda: [self._grid.gap()])  # the time since an earlier run is unknown
+                await self._dispatch(lambda: [self._grid.gap()])  # the time since an earlier run is unknown
             try:
                 await self._run_group()
             except asyncio.CancelledError as end:
@@ -171,7 +171,7 @@ class MarketSession:
         events = self.feed.events()
         try:
             async for event in events:
-                await self._emit(partial(self._grid.take, event))
+                await self._dispatch(partial(self._grid.on_event, event))
         except FeedFailed as failure:
             end, message = FeedState.FAILED, str(failure)
         finally:
@@ -179,46 +179,43 @@ class MarketSession:
             if close is not None:
                 await close()
         if self.feed.clock == "wall":
-            await self._emit(lambda: [self._grid.gap()])  # rows that nothing confirmed
+            await self._dispatch(lambda: [self._grid.gap()])  # rows that nothing confirmed
         await self._queue.join()
         if self._state is not end:
             self._set(end, message)
 
-    async def _emit(self, make: Callable[[], Iterable[FeedEvent]]) -> None:
-        """Hand on what the grid makes of an event or of a moment: to those who listen, and to the worker.
+    async def _dispatch(self, sample: Callable[[], Iterable[FeedEvent]]) -> None:
+        """Give what the grid makes of an event or of a moment to the listeners, a recorder's among them, and to the worker.
 
         One at a time, as a full queue would let rows of the other past those of the first.
         """
-        async with self._emitting:
-            await self._hand_on(make())
-
-    async def _hand_on(self, items: Iterable[FeedEvent]) -> None:
-        for item in items:
-            for listen in tuple(self.listeners):
-                listen(item)
-            if isinstance(item, Row | OrderBookSnapshot):
-                self._received_ns = max(self._received_ns, item.received_ns)
-            if isinstance(item, OrderBookSnapshot):
-                if self.feed.clock != "event":
-                    self._lag.take(item)
-            elif isinstance(item, StatusChange):
-                if item.gap or item.state is not FeedState.LIVE:
-                    self._lag.begin_anew()
-                self._set(item.state, item.message, item.situations)
-            elif isinstance(item, GRID_ITEMS):
-                await self._queue.put(item)
+        async with self._dispatching:
+            for item in sample():
+                for listen in tuple(self.listeners):
+                    listen(item)
+                if isinstance(item, Row | OrderBookSnapshot):
+                    self._received_ns = max(self._received_ns, item.received_ns)
+                if isinstance(item, OrderBookSnapshot):
+                    if self.feed.clock != "event":
+                        self._lag.measure(item)
+                elif isinstance(item, StatusChange):
+                    if item.gap or item.state is not FeedState.LIVE:
+                        self._lag.begin_anew()
+                    self._set(item.state, item.message, item.situations)
+                elif isinstance(item, GRID_ITEMS):
+                    await self._queue.put(item)
 
     async def _tick(self) -> None:
         while True:
             await next_step()
-            await self._emit(self._grid.tick)
+            await self._dispatch(self._grid.on_tick)
             silent = self._state is not FeedState.LIVE or self._status_now() is Status.STALE
             self._day.take(CLOCK.now_ms(), SILENT if silent else gravest(self._all_situations()))
 
     async def _work(self) -> None:
         while True:
             batch = await self._next_batch()
-            work = asyncio.create_task(asyncio.to_thread(self._process, batch))
+            work = asyncio.create_task(asyncio.to_thread(self._predict_batch, batch))
             try:
                 await asyncio.shield(work)
             finally:
@@ -237,9 +234,9 @@ class MarketSession:
 
     # -- in the worker thread ---------------------------------------------------------------------------------------
 
-    def _process(self, batch: Sequence[GridItem]) -> None:
-        """Take a batch in, and predict."""
-        lengths, windows = self._window.take(batch)
+    def _predict_batch(self, batch: Sequence[GridItem]) -> None:
+        """Predict at the rows of a batch that end a whole window, and take the batch in."""
+        lengths, windows = self._window.slide(batch)
         predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
         predicted = [
             isinstance(item, Row) and length >= self.predictor.window for item, length in zip(batch, lengths, strict=True)
@@ -266,14 +263,14 @@ class MarketSession:
                 else:
                     fresh = item if item.received_ns != self._row_received_ns else None
                     self._row_received_ns = item.received_ns
-                    self._write(item, predictions if whole else None, used)
+                    self._add_row(item, predictions if whole else None, used)
                     used += whole
             if predictions is not None and fresh is not None:
                 self._time(fresh, predictions, done_ns)
             self.frames.publish(self._scored, self._board.log.dtype)
             self._snapshot = None
 
-    def _write(self, row: Row, predictions: Predictions | None, which: int) -> None:
+    def _add_row(self, row: Row, predictions: Predictions | None, which: int) -> None:
         newest = self._rows.newest
         if newest is not None and row.timestamp <= newest:  # a recording was wound back: its rows will come again
             self._begin()

@@ -86,7 +86,7 @@ class Market:
         grid = Grid("event")
         while True:
             for event in self.feed._at_once(FeedState.REPLAYING) or self.feed._row(FeedState.REPLAYING) or []:
-                yield from (item for item in grid.take(event) if isinstance(item, GRID_ITEMS))
+                yield from (item for item in grid.on_event(event) if isinstance(item, GRID_ITEMS))
 
     def rows(self, count: int) -> list[GridItem]:
         """Items up to this many rows."""
@@ -98,7 +98,7 @@ class Market:
     def play(self, items: list[GridItem]) -> list[str]:
         """Frames that a viewer gets of these items, in base64."""
         for start in range(0, len(items), 64):
-            self.session._process(items[start : start + 64])
+            self.session._predict_batch(items[start : start + 64])
         stream = self.session.frames.stream
         frames = stream.after(self.version) or [self.session.snapshot(1_200)[0]]
         self.version = stream.version

@@ -58,7 +58,7 @@ test("nothing is drawn across a gap", () => {
 const taken = (times) => {
   const store = new lib.MarketData();
   const rows = times.map((time) => ({ time, truth: [] }));
-  store.take({ kind: 1, rows, trades: [], outcomes: [], scores: [] });
+  store.addFrame({ kind: 1, rows, trades: [], outcomes: [], scores: [] });
   return store;
 };
 

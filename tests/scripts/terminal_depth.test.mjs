@@ -25,7 +25,7 @@ function market(count, holes = []) {
     return { time: 250 * (i + (holes.includes(i) ? 0 : 0)), truth: [], levels, bands: { low: 80, high: 125, whole: i === 0, keys, sizes } };
   });
   const store = new MarketData();
-  store.take({ kind: 1, rows, trades: [], outcomes: [], scores: [], tick: TICK, fine: FINE, coarse: COARSE });
+  store.addFrame({ kind: 1, rows, trades: [], outcomes: [], scores: [], tick: TICK, fine: FINE, coarse: COARSE });
   return { store, books };
 }
 

@@ -90,7 +90,7 @@ class Connection:
                     continue
                 item = await judge.queue.get()
                 if isinstance(item, BaseException):
-                    taken.take()
+                    taken.flush()
                     while taken.trades:  # they are known as handed on
                         yield taken.trades.popleft()
                     raise item
@@ -165,7 +165,7 @@ class Connection:
                 streamed, quiet_since, asks = True, time.monotonic(), Asks()
                 asked_at = quiet_since
                 judge.depth.narrow(book, depth)
-                await judge.hand_on(book)
+                await judge.judge_book(book)
             quiet_s = time.monotonic() - (quiet_since if judge.unusable is None else min(quiet_since, judge.unusable.since_s))
             was_halted = judge.halted
             await judge.heed_list(quiet_s)

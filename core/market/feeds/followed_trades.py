@@ -107,7 +107,7 @@ class FollowedTrades:
         return watching.done() and (watching.cancelled() or watching.exception() is not None)
 
     async def _wait(self) -> None:
-        self.take()
+        self.flush()
         self._judge.memory.proof.cut(CLOCK.now_ms())
         await asyncio.sleep(self._judge.timeouts.trades_s)
 
@@ -122,16 +122,16 @@ class FollowedTrades:
         if self.over:  # nobody would get it; the next connection may be sent it again
             return
         if not self._message:
-            asyncio.get_running_loop().call_soon(self.take)
+            asyncio.get_running_loop().call_soon(self.flush)
         self._message.append(trade)
 
-    def take(self) -> None:
+    def flush(self) -> None:
         """Take the trades of the message that ccxt is at."""
         message, self._message = self._message, []
         if not message:
             return
         self._resume()
-        fresh = self._judge.memory.proof.take(message)
+        fresh = self._judge.memory.proof.new_trades(message)
         halt = self._judge.memory.situations.get(Situation.HALTED)
         if halt is not None and any(trade.exchange_ms > halt.since_ms + TRADED_MS for trade in fresh):
             self._judge.memory.listing.traded()

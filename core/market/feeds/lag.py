@@ -38,7 +38,7 @@ class LagMeter:
         """Begin after a lost connection: the first book of the next one may have stood for long, and is not measured."""
         self._exchange_ms = 0
 
-    def take(self, book: OrderBookSnapshot) -> None:
+    def measure(self, book: OrderBookSnapshot) -> None:
         """Measure the next book; one that is only confirmed again keeps its venue's time, and is left out."""
         before, self._exchange_ms = self._exchange_ms, book.exchange_ms
         if before not in (0, book.exchange_ms):

@@ -124,12 +124,12 @@ class MarketJudge:
         self.compared_s: float | None = None
         self.recent: deque[tuple[float, OrderBookSnapshot]] = deque()
 
-    async def put_book(self, book: OrderBookSnapshot) -> None:
+    async def queue_book(self, book: OrderBookSnapshot) -> None:
         """Hand on a book, but not while the market is halted."""
         if not self.halted:
             await self.queue.put(book)
 
-    async def hand_on(self, book: Mapping[str, Any]) -> None:
+    async def judge_book(self, book: Mapping[str, Any]) -> None:
         """Copy, check and queue one book; until the next one there is none where it cannot be used."""
         try:
             snapshot = snapshot_of(book, confirms=self.confirms())
@@ -149,7 +149,7 @@ class MarketJudge:
             while len(self.recent) > 1 and self.recent[1][0] < now - KEPT_S:
                 self.recent.popleft()
             self.recent.append((now, self.last))
-        await self.put_book(self.last)
+        await self.queue_book(self.last)
 
     async def leave_asked(self, book: Any) -> None:
         """The stream begins with another book than the one asked for before it: when that one ceased to hold is not known.

@@ -86,7 +86,7 @@ class RequestedBooks:
         if judge.last is None:  # no message yet: this book is the first, from when it came: the venue made it after being asked
             await judge.recover()
             judge.last = book
-            await judge.put_book(book)
+            await judge.queue_book(book)
             return
         if not np.array_equal(book.levels, judge.last.levels):
             touch_differs = not np.array_equal(book.levels[:3:2], judge.last.levels[:3:2])  # best ask and best bid
@@ -104,7 +104,7 @@ class RequestedBooks:
         asks.touch_differs, asks.differing_since_s, asks.moved_since_s, asks.asked, asks.differing = False, None, None, None, 0
         known, asks.number = (None, judge.last.sequence, asks.number), book.sequence
         if book.sequence in known:  # else it went away and came back meanwhile, or something deeper changed
-            await judge.put_book(replace(judge.last, received_ns=asked_ns))
+            await judge.queue_book(replace(judge.last, received_ns=asked_ns))
 
     async def look_into(self) -> None:
         """The stream's book cannot be used: ask whether the venue's own is so. If it is, that is how the market stands.
@@ -140,7 +140,7 @@ class RequestedBooks:
         if not odd.streamed and (judge.last is None or np.array_equal(asked.levels, judge.last.levels)):
             await judge.recover()
             judge.last = asked if judge.last is None else replace(judge.last, received_ns=asked_ns)
-            await judge.put_book(judge.last)
+            await judge.queue_book(judge.last)
             return
         odd.denied += 1
         judge.look_at_s = now_s + judge.timeouts.again_s
@@ -196,7 +196,7 @@ class RequestedBooks:
             elif asked_s - moved_s > judge.timeouts.still_s:
                 situations.begin(Situation.STILL, moved_ms, judge.timeouts.still_s)
             await judge.heed_list(asked_s - moved_s)
-            await judge.hand_on(book)
+            await judge.judge_book(book)
             if judge.unusable is not None and time.monotonic() >= judge.look_at_s:
                 await judge.say_unusable()
             await judge.tell()

@@ -40,7 +40,7 @@ class Grid:
         self._book_ms = self._received_ns = self._next_ms = self._confirmed_ms = 0
         self._live, self._jumps = False, CLOCK.jumps
 
-    def take(self, event: FeedEvent) -> list[FeedEvent]:
+    def on_event(self, event: FeedEvent) -> list[FeedEvent]:
         """The event, and what follows from it.
 
         A book older than the last one is dropped. One older than any that could still be carried means that a recording was
@@ -61,7 +61,7 @@ class Grid:
             return [*jump, *gap, event]
         return [*jump, event, *self._push(event)]
 
-    def tick(self) -> list[FeedEvent]:
+    def on_tick(self) -> list[FeedEvent]:
         """Rows up to now by this machine's clock, for feeds whose book holds until the next one."""
         now_ms = CLOCK.now_ms()
         return [*self._jump(), *(self._until(now_ms) if self._live else [])]

@@ -81,7 +81,7 @@ class TradeProof:
         self._known: OrderedDict[Numbers, _Known] = OrderedDict()
         self._cut_ms: int | None = None
 
-    def take(self, message: Iterable[Mapping[str, Any]]) -> list[Trade]:
+    def new_trades(self, message: Iterable[Mapping[str, Any]]) -> list[Trade]:
         """The trades of a message, in ccxt's form, that were not there before, by their time."""
         fresh = []
         for one in message:

@@ -173,7 +173,7 @@ class _FeedRecording:
     async def _recorded(self) -> OSError | None:
         """Record into the files at hand; returns what the disk refused with, None where it did not."""
         refused: OSError | None = None
-        self._session.listeners.append(self._recorder.take)
+        self._session.listeners.append(self._recorder.on_event)
         due = room_due = 0.0
         try:
             while not self.stopping.is_set() and not self._problem:
@@ -234,15 +234,15 @@ class _FeedRecording:
         if session is not self._session:
             self._leave()
             self._session = session
-            session.listeners.append(self._recorder.take)
+            session.listeners.append(self._recorder.on_event)
         elif status is Status.FAILED:
             self._problem = message or compose("The feed has failed.")
         elif status is Status.ENDED:
             self._problem = compose("The feed has ended, and the recording with it.")
 
     def _leave(self) -> None:
-        if self._recorder.take in self._session.listeners:
-            self._session.listeners.remove(self._recorder.take)
+        if self._recorder.on_event in self._session.listeners:
+            self._session.listeners.remove(self._recorder.on_event)
 
 
 RECORDER: Final = BackgroundRecorder()

@@ -39,7 +39,7 @@ class Journalled:
     def take(self, *events: FeedEvent) -> None:
         for event in events:
             self.clock.at_ms = event.timestamp if isinstance(event, Row) else self.clock.at_ms
-            self.recorder.take(event)
+            self.recorder.on_event(event)
             self.recorder.write_down()
 
     def close(self) -> None:

@@ -49,14 +49,14 @@ class Sampler:
 
     def __init__(self, clock: Literal["wall", "event"] = "event", *, carry_ms: int = MAX_CARRY_MS) -> None:
         self.grid = Grid(clock, carry_ms=carry_ms)
-        self.grid.take(StatusChange(state=FeedState.LIVE))
+        self.grid.on_event(StatusChange(state=FeedState.LIVE))
 
     def push(self, event: FeedEvent) -> list[Row]:
-        return [item for item in self.grid.take(event) if isinstance(item, Row)]
+        return [item for item in self.grid.on_event(event) if isinstance(item, Row)]
 
     def advance(self, now_ms: int) -> list[Row]:
         CLOCK.ms = now_ms
-        return [item for item in self.grid.tick() if isinstance(item, Row)]
+        return [item for item in self.grid.on_tick() if isinstance(item, Row)]
 
 
 def book(number: int, at_ms: int) -> OrderBookSnapshot:
@@ -308,30 +308,30 @@ def told(items: Sequence[object]) -> list[object]:
 
 def test_a_row_is_confirmed_by_the_next_book() -> None:
     sampler = Sampler("wall")
-    assert told(sampler.grid.take(at(0, 250)))[-1] == (250, 0, True)
+    assert told(sampler.grid.on_event(at(0, 250)))[-1] == (250, 0, True)
     assert [row.provisional for row in sampler.advance(START + 500)] == [True]
-    assert told(sampler.grid.take(at(1, 600))) == [599]
+    assert told(sampler.grid.on_event(at(1, 600))) == [599]
 
 
 def test_a_book_that_may_follow_a_lost_one_confirms_nothing() -> None:
     sampler = Sampler("wall")
     sampler.push(at(0, 100))
-    assert told(sampler.grid.take(at(1, 600, confirms=False))) == [(250, 0, True), (500, 0, True)]
-    assert told(sampler.grid.take(Confirmation(until_ns=(START + 400) * 1_000_000))) == [399]
-    assert told(sampler.grid.take(Confirmation(until_ns=(START + 450) * 1_000_000))) == []  # no row lies between
+    assert told(sampler.grid.on_event(at(1, 600, confirms=False))) == [(250, 0, True), (500, 0, True)]
+    assert told(sampler.grid.on_event(Confirmation(until_ns=(START + 400) * 1_000_000))) == [399]
+    assert told(sampler.grid.on_event(Confirmation(until_ns=(START + 450) * 1_000_000))) == []  # no row lies between
 
 
 def test_a_row_that_a_book_brings_with_it_is_confirmed_where_the_book_came_after_it() -> None:
     sampler = Sampler("wall")
     sampler.push(at(0, 100))
-    assert told(sampler.grid.take(at(1, 250))) == [(250, 1, True)]  # of its very moment
-    assert told(sampler.grid.take(at(2, 900))) == [899, (500, 1, False), (750, 1, False)]
+    assert told(sampler.grid.on_event(at(1, 250))) == [(250, 1, True)]  # of its very moment
+    assert told(sampler.grid.on_event(at(2, 900))) == [899, (500, 1, False), (750, 1, False)]
 
 
 def test_a_feed_with_its_own_time_confirms_its_rows_itself() -> None:
     sampler = Sampler()
     for number, ms in enumerate((250, 500, 60_000, 750)):  # wound back at the end
-        assert told(sampler.grid.take(book(number, START + ms)))[-1] == (ms, number, False)
+        assert told(sampler.grid.on_event(book(number, START + ms)))[-1] == (ms, number, False)
 
 
 def test_a_book_that_is_lost_leaves_the_grid_empty_until_the_next() -> None:
@@ -365,7 +365,7 @@ def test_a_jump_of_the_clock_is_a_gap_before_what_came_after_it(clock: Clock) ->
     sampler = Sampler("wall")
     sampler.push(at(0, 100))
     clock.jumps += 1
-    gap, event, *_confirmed = sampler.grid.take(at(1, 400))
+    gap, event, *_confirmed = sampler.grid.on_event(at(1, 400))
     assert isinstance(gap, Gap) and gap.kind == "clock" and isinstance(event, OrderBookSnapshot)
     assert numbers(sampler.advance(START + 500)) == [(500, 1)]  # nothing of the book before
 
@@ -374,18 +374,18 @@ def test_a_change_of_state_with_a_gap_is_one_and_says_why() -> None:
     sampler = Sampler("wall")
     sampler.push(at(0, 100))
     change = StatusChange(state=FeedState.RECONNECTING, gap=True, resync=True, message="why")
-    gap, event = sampler.grid.take(change)
+    gap, event = sampler.grid.on_event(change)
     assert gap == Gap("resync", START, "why") and event is change
     assert sampler.advance(START + 500) == []  # neither live nor with a book
 
 
 def test_a_wall_clocks_grid_gives_no_rows_before_its_feed_is_live(clock: Clock) -> None:
     grid = Grid("wall")
-    grid.take(book(1, START))
+    grid.on_event(book(1, START))
     clock.ms += 1_000
-    assert grid.tick() == []
-    grid.take(StatusChange(state=FeedState.LIVE))
-    assert [one.timestamp for one in grid.tick() if isinstance(one, Row)] == [START + 250 * n for n in range(1, 5)]
+    assert grid.on_tick() == []
+    grid.on_event(StatusChange(state=FeedState.LIVE))
+    assert [one.timestamp for one in grid.on_tick() if isinstance(one, Row)] == [START + 250 * n for n in range(1, 5)]
 
 
 def test_the_next_step_is_the_next_quarter_of_a_second(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -192,10 +192,10 @@ def test_a_feed_faster_than_the_disk_lets_writing_end(tmp_path: Path) -> None:
         def add(self, row: Row, *more: Any) -> None:
             super().add(row, *more)
             if self.rows < 50:
-                recorder.take(Row(row.timestamp + 250, row.levels))
+                recorder.on_event(Row(row.timestamp + 250, row.levels))
 
     with Faster(tmp_path, "x") as writer:
         recorder = EventRecorder(writer, wall=False)
-        recorder.take(Row(START_MS, books(1)[0]))
+        recorder.on_event(Row(START_MS, books(1)[0]))
         recorder.write_down()
         assert (writer.rows, recorder.waiting) == (1, 1)

@@ -77,7 +77,7 @@ def test_the_distance_to_the_vwap_stands_beside_it(tmp_path: Path) -> None:
         mid = float(levels[0] + levels[2]) / 2
         one = np.ones((1, len(HEADS)), dtype=np.int8)
         p = Predictions(probabilities=np.full((1, len(HEADS), 3), 1 / 3, dtype=np.float32), calls=one, momentum=one)
-        played._write(Row(START_MS + 250 * row, levels), p, 0)
+        played._add_row(Row(START_MS + 250 * row, levels), p, 0)
         if row == 200:
             assert "Distance to the VWAP of a minute" not in set(opened(played).dataframe[0].value["Rule"])
         if row >= 200:

@@ -161,7 +161,7 @@ class _Seen:
         self._breaks: list[float] = []
         self._shown: dict[int, FloatArray] = {}
         self.ended: float | None = None
-        session.listeners += [recorder.take, self._take]
+        session.listeners += [recorder.on_event, self._take]
 
     def _take(self, event: FeedEvent) -> None:
         now = time.monotonic()

@@ -33,35 +33,35 @@ def raw(time_ms: int | None = 5, price: Any = 100.0, size: Any = 1.0, side: str 
 
 def test_two_equal_trades_of_one_message_are_two_and_come_again_as_two() -> None:
     proof = TradeProof()
-    assert len(proof.take([raw(), raw()])) == 2
+    assert len(proof.new_trades([raw(), raw()])) == 2
     proof.cut(0)
-    assert proof.take([raw(), raw()]) == []
+    assert proof.new_trades([raw(), raw()]) == []
     proof.cut(0)
-    assert len(proof.take([raw(), raw(), raw()])) == 1  # the third happened while nobody listened
+    assert len(proof.new_trades([raw(), raw(), raw()])) == 1  # the third happened while nobody listened
 
 
 def test_a_replay_that_covers_a_part_drops_that_part() -> None:
     proof = TradeProof()
     trades = [raw(time_ms=at, size=at % 3 + 1.0) for at in range(1, 50)]
-    assert len(proof.take(trades[:30])) == 30
+    assert len(proof.new_trades(trades[:30])) == 30
     proof.cut(0)
-    assert [trade.exchange_ms for trade in proof.take(trades[20:40])] == list(range(31, 41))
+    assert [trade.exchange_ms for trade in proof.new_trades(trades[20:40])] == list(range(31, 41))
     proof.cut(0)
-    assert [trade.exchange_ms for trade in proof.take(trades[35:])] == list(range(41, 50))
+    assert [trade.exchange_ms for trade in proof.new_trades(trades[35:])] == list(range(41, 50))
 
 
 @pytest.mark.parametrize("again", [12, "12", 12.0, " 12"])
 def test_an_id_is_the_same_whatever_its_type(again: Any) -> None:
     proof = TradeProof()
-    assert len(proof.take([raw(id=12), raw(id=again)])) == 1
+    assert len(proof.new_trades([raw(id=12), raw(id=again)])) == 1
     proof.cut(0)
-    assert proof.take([raw(id=again)]) == []
+    assert proof.new_trades([raw(id=again)]) == []
 
 
 def test_an_id_that_is_the_time_is_none() -> None:
     assert (
         len(
-            TradeProof().take(
+            TradeProof().new_trades(
                 [raw(time_ms=1_700_000_000_000, id="1700000000000"), raw(time_ms=1_700_000_000_000, id=1_700_000_000_000)]
             )
         )
@@ -71,39 +71,40 @@ def test_an_id_that_is_the_time_is_none() -> None:
 
 def test_ids_that_count_a_side_each_or_begin_anew_are_other_trades() -> None:
     proof = TradeProof()
-    assert len(proof.take([raw(id=1, side="buy"), raw(id=1, side="sell"), raw(id=1, time_ms=6), raw(id=1, price=99.0)])) == 4
+    trades = [raw(id=1, side="buy"), raw(id=1, side="sell"), raw(id=1, time_ms=6), raw(id=1, price=99.0)]
+    assert len(proof.new_trades(trades)) == 4
 
 
 def test_an_id_that_is_missing_at_times_makes_no_second_trade() -> None:
     proof = TradeProof()
-    assert len(proof.take([raw(id=1), raw(id=None), raw(id=2)])) == 3
+    assert len(proof.new_trades([raw(id=1), raw(id=None), raw(id=2)])) == 3
     proof.cut(0)
-    assert proof.take([raw(id=None), raw(id=2), raw(id=None)]) == []
+    assert proof.new_trades([raw(id=None), raw(id=2), raw(id=None)]) == []
     proof.cut(0)
-    assert len(proof.take([raw(id=1), raw(id=2), raw(id=3), raw(id=4)])) == 1  # one of them is the one without an id
+    assert len(proof.new_trades([raw(id=1), raw(id=2), raw(id=3), raw(id=4)])) == 1  # one of them is the one without an id
 
 
 def test_trades_of_a_message_come_in_the_order_of_their_times() -> None:
-    assert [one.exchange_ms for one in TradeProof().take([raw(time_ms=at) for at in (9, 3, 7)])] == [3, 7, 9]
+    assert [one.exchange_ms for one in TradeProof().new_trades([raw(time_ms=at) for at in (9, 3, 7)])] == [3, 7, 9]
 
 
 def test_trades_without_a_time_or_a_price_are_counted_once() -> None:
     proof = TradeProof()
     message = [raw(time_ms=None), raw(time_ms=0), raw(price=float("nan")), raw(size=0.0), raw(size=None)]
     for _ in range(3):
-        assert proof.take(message) == []
+        assert proof.new_trades(message) == []
         assert (proof.untimed, proof.odd) == (2, 3)
         proof.cut(0)
 
 
 def test_memory_is_bounded_and_a_burst_of_equal_trades_is_quick() -> None:
     proof = TradeProof(memory=1_000)
-    assert len(proof.take([raw() for _ in range(10_000)])) == 10_000
-    assert len(proof.take([raw(time_ms=at, id=at) for at in range(1, 10_001)])) == 10_000
+    assert len(proof.new_trades([raw() for _ in range(10_000)])) == 10_000
+    assert len(proof.new_trades([raw(time_ms=at, id=at) for at in range(1, 10_001)])) == 10_000
     kept = sum(len(known.ids) + len(known.loose) for known in proof._known.values())
     assert kept == proof._size == 1_000
     proof.cut(0)
-    assert proof.take([raw(time_ms=at, id=at) for at in range(9_900, 10_001)]) == []
+    assert proof.new_trades([raw(time_ms=at, id=at) for at in range(9_900, 10_001)]) == []
 
 
 # -- with the real ccxt -------------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ class Followed:
         self.writer = SegmentWriter(folder / "recordings", feed.market, key=feed.key)
         self.recorder = EventRecorder(self.writer, wall=True)
         self.seen: list[Any] = []
-        self.session.listeners += [self.recorder.take, self.seen.append]
+        self.session.listeners += [self.recorder.on_event, self.seen.append]
         self.server, self.folder = server, folder
         self.tasks = [asyncio.create_task(work) for work in (self.session.run(), self._step(), self._write())]
 

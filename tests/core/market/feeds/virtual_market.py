@@ -65,7 +65,7 @@ class Market:
 
     def _record(self, items: Iterable[FeedEvent]) -> None:
         for item in items:
-            self.recorder.take(item)
+            self.recorder.on_event(item)
         self.recorder.write_down()
 
     async def follow(self) -> None:
@@ -74,13 +74,13 @@ class Market:
         async def tick() -> None:
             while True:
                 await asyncio.sleep(0.25)
-                self._record(grid.tick())
+                self._record(grid.on_tick())
 
         ticking = asyncio.create_task(tick())
         try:
             async for event in self.feed.events():
                 self.events.append((self.loop.time(), event))
-                self._record(grid.take(event))
+                self._record(grid.on_event(event))
         except FeedFailed as failure:
             self.ended = str(failure)
         finally:

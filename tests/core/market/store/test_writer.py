@@ -72,8 +72,8 @@ def test_interruptions_are_rows_of_their_own(tmp_path: Path) -> None:
     }
     for number, levels in enumerate(market):
         for event in (*([before[number]] if number in before else []), snapshot(levels, now + number * 1_000_000, number)):
-            for item in grid.take(event):
-                recorder.take(item)
+            for item in grid.on_event(event):
+                recorder.on_event(item)
         if number % 7 == 0:
             recorder.write_down()
     recorder.stop()
