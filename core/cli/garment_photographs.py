@@ -51,7 +51,7 @@ def read(o: argparse.Namespace) -> PhotographFiles:
 def views(data: bytes, name: str, side: int) -> tuple[Bytes, Bytes]:
     """A file's picture as the page pads it to a square, (SQUARE, SQUARE, 3), and as the model reads it, (side, side, 3)."""
     prepared = prepare(decode(data, name=name), PHOTOGRAPH, side=side)
-    square = Image.fromarray(prepared.step("pad").image)
+    square = Image.fromarray(prepared.square)
     return np.asarray(square.resize((SQUARE, SQUARE), Image.Resampling.BOX)), prepared.image
 
 

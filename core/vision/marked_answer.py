@@ -52,7 +52,7 @@ def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64], prepar
     """The answer of an analysis of a prepared photograph, and its losses without each patch, (patches,)."""
     patch = int(losses.argmax())
     without = hidden_answer(analysis, mask_of([patch + 1], analysis.grid**2))
-    upright = prepared.step("turn").image
+    upright = prepared.upright
     height, width = upright.shape[:2]
     picture, shown = Image.fromarray(upright), BytesIO()
     picture.thumbnail((SHOWN, SHOWN))

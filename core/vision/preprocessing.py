@@ -14,7 +14,7 @@ Trimmed by this rule, 99.6 % of the data set's training images have a longest si
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +56,6 @@ MAX_NOISE: Final = 40.0
 """Levels; corners that vary more show part of a scene, not noise."""
 
 StepName = Literal["ground", "border", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
-STEPS: Final[tuple[StepName, ...]] = ("ground", "border", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen")
 
 Switch = Literal["auto", "none"]
 Crop = Literal["auto", "box", "whole"]
@@ -93,24 +92,13 @@ PHOTOGRAPH: Final = Recipe(manner="photograph")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PreparationStep:
-    """The result of one step.
-
-    Attributes:
-        image: (height, width) grey levels, or (height, width, 3).
-        done: False where there was nothing to do, or the recipe leaves it out.
-    """
-
-    name: StepName
-    image: Bytes
-    done: bool
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class PreparedPicture:
     """A picture taken through all steps.
 
     Attributes:
+        done: steps that changed it, in their order.
+        upright: (height, width, 3), on white, without its border, set upright.
+        square: (n, n), or (n, n, 3) in the manner of photographs, before it is brought to the model's size.
         image: what the model reads, (side, side), or (side, side, 3) in the manner of photographs.
         box: left, top, right and bottom of the crop, pixels of the picture without its border, set upright.
         quarters: by how many quarter turns counterclockwise it was set upright.
@@ -120,7 +108,9 @@ class PreparedPicture:
         garments: two or three garments in it, the largest first; none where it shows one (`core.vision.uprightness`).
     """
 
-    steps: tuple[PreparationStep, ...]
+    done: tuple[StepName, ...]
+    upright: Bytes
+    square: Bytes
     image: Bytes
     box: tuple[int, int, int, int]
     quarters: int
@@ -128,10 +118,6 @@ class PreparedPicture:
     empty: bool
     unturned: Bytes | None = None
     garments: tuple[FoundGarment, ...] = ()
-
-    def step(self, name: StepName) -> PreparationStep:
-        """The step of that name."""
-        return next(one for one in self.steps if one.name == name)
 
 
 def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, side: int = SIDE) -> PreparedPicture:
@@ -147,70 +133,57 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, si
     r = recipe or Recipe()
     _check(r)
     ready, photograph = is_prepared(picture), r.manner == "photograph"
-    steps = _Steps()
-    coloured, quarters = _upright(steps, picture, r, lies)
+    whole = _on_white(picture)
+    left, top, right, bottom = border_box(whole) if photograph and r.border == "auto" else (0, 0, *whole.shape[1::-1])
+    quarters = -lies % 4 if r.turn == "auto" else 0
+    coloured = np.ascontiguousarray(np.rot90(whole[top:bottom, left:right], quarters))
 
     # Tones: grey levels on a black ground, or the colours of a photograph as they are.
     levels = coloured if photograph else luminance(coloured)  # (height, width, 3), or (height, width)
     grey = luminance(levels)
-    steps.note("grey", levels, levels.ndim == 2 and bool((picture.rgb[..., :1] != picture.rgb).any()))
     behind, noise = background(grey)
     negate = not photograph and is_light(grey, behind)
     levels, behind = (255 - levels, 255 - behind) if negate else (levels, behind)
-    steps.note("invert", levels, negate)
     floor = min(behind + 2 * noise, 254.0)
     blacken = not photograph and not ready and floor > 0
     if blacken:
         levels, behind = ((levels - floor) * (255 / (255 - floor))).clip(0, 255), 0.0
-    steps.note("black", levels, blacken)
 
-    # Size: cropped to what stands out, filled up to a square, resized.
+    # Size: cropped to what stands out, filled up to a square, resized, and sharpened where it became smaller.
     crop: Crop = "whole" if photograph and r.crop == "auto" else r.crop
     tolerance = 100 * (max(TOLERANCE, 2.5 * noise / 255) if crop == "auto" else TOLERANCE)
     box, blank = _box(luminance(levels), behind, tolerance, replace(r, crop=crop), ready=ready)
     fill = [0.0 if blacken else background(one)[0] for one in _channels(levels)]
-    _to_size(steps, levels, box, fill, side, sharpen=not photograph)
-    empty = float(np.ptp(grey)) <= 255 * TOLERANCE
-    return PreparedPicture(steps=tuple(steps), image=steps[-1].image, box=box, quarters=quarters, blank=blank, empty=empty)
+    cropped = levels[box[1] : box[3], box[0] : box[2]]
+    square = [_square(one, fill=level) for one, level in zip(_channels(cropped), fill, strict=True)]
+    sharpen = not photograph and len(square[0]) > side
+    small = [sharpened(_resized(one, side)) if sharpen else _resized(one, side) for one in square]
+    done: dict[StepName, bool] = {
+        "ground": picture.alpha is not None,
+        "border": coloured.size < whole.size,
+        "turn": quarters != 0,
+        "grey": not photograph and bool((picture.rgb[..., :1] != picture.rgb).any()),
+        "invert": negate,
+        "black": blacken,
+        "crop": cropped.size < levels.size,
+        "pad": square[0].shape != cropped.shape[:2],
+        "resize": len(square[0]) != side,
+        "sharpen": sharpen,
+    }
+    return PreparedPicture(
+        done=tuple(name for name, changed in done.items() if changed),
+        upright=_bytes(coloured),
+        square=_bytes(_together(square)),
+        image=_bytes(_together(small)),
+        box=box,
+        quarters=quarters,
+        blank=blank,
+        empty=float(np.ptp(grey)) <= 255 * TOLERANCE,
+    )
 
 
-class _Steps(list[PreparationStep]):
-    """Steps of a preparation, each with the picture after it."""
-
-    def note(self, name: StepName, image: npt.NDArray[Any], done: bool) -> None:
-        """Add a step; not `done` where the picture did not need it."""
-        self.append(PreparationStep(name=name, image=np.round(image).clip(0, 255).astype(np.uint8), done=done))
-
-
-def _upright(steps: _Steps, picture: Picture, r: Recipe, lies: int) -> tuple[npt.NDArray[np.float64], int]:
-    """The picture on white, without its border, set upright; and by how many quarter turns."""
-    coloured = _on_white(picture)
-    steps.note("ground", coloured, picture.alpha is not None)
-    if r.manner == "photograph" and r.border == "auto":
-        left, top, right, bottom = border_box(coloured)
-        coloured = coloured[top:bottom, left:right]
-    steps.note("border", coloured, coloured.size < steps[0].image.size)
-    quarters = -lies % 4 if r.turn == "auto" else 0
-    coloured = np.ascontiguousarray(np.rot90(coloured, quarters))
-    steps.note("turn", coloured, quarters != 0)
-    return coloured, quarters
-
-
-def _to_size(
-    steps: _Steps, levels: _Levels, box: tuple[int, int, int, int], fill: list[float], side: int, *, sharpen: bool
-) -> None:
-    """Crop, pad to a square with a level a channel, resize to `side` pixels, and sharpen what became smaller."""
-    left, top, right, bottom = box
-    whole = box == (0, 0, levels.shape[1], levels.shape[0])
-    levels = levels[top:bottom, left:right]
-    steps.note("crop", levels, not whole)
-    padded = [_square(one, fill=level) for one, level in zip(_channels(levels), fill, strict=True)]
-    larger = padded[0].shape[0]
-    steps.note("pad", _together(padded), padded[0].shape != levels.shape[:2])
-    small = [_resized(one, side) for one in padded]
-    steps.note("resize", _together(small), larger != side)
-    sharp = sharpen and larger > side
-    steps.note("sharpen", _together([sharpened(one) if sharp else one for one in small]), sharp)
+def _bytes(levels: _Levels) -> Bytes:
+    return np.round(levels).clip(0, 255).astype(np.uint8)
 
 
 def luminance(levels: _Levels) -> _Levels:

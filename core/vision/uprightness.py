@@ -56,7 +56,7 @@ def prepare_upright(classifier: Classifier, picture: Picture, recipe: Recipe) ->
         label = int(answers.probabilities[0].argmax())
         return label, float(answers.probabilities[0, label]), bool(answers.strangeness[0] > classifier.threshold)
 
-    garments = several_garments(prepared.step("turn").image, answer)
+    garments = several_garments(prepared.upright, answer)
     if garments and recipe.crop == "auto":
         prepared = of_box(classifier, picture, recipe, garments[0].edges, lies)
     return replace(prepared, unturned=unturned, garments=garments)
@@ -70,7 +70,7 @@ def small_garment(classifier: Classifier, picture: Picture, given: PreparedPictu
     """
     if recipe.manner != "photograph" or given.empty:
         return WHOLE
-    boxes = [one for one in regions(given.step("turn").image) if (one[2] - one[0]) * (one[3] - one[1]) < 10_000 * HALF]
+    boxes = [one for one in regions(given.upright) if (one[2] - one[0]) * (one[3] - one[1]) < 10_000 * HALF]
     if not boxes:
         return WHOLE
     answers = classifier.answers(np.stack([given.image, *(of_box(classifier, picture, recipe, one).image for one in boxes)]))

@@ -49,7 +49,7 @@ def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionS
     first = best_measure(analysis.classifier.card)
     order = [first, *(name for name in MEASURES if name != first)]
     stage = PictureStage(
-        pixels=prepared.step("pad").image if analysis.classifier.manner == "photograph" else prepared.image,
+        pixels=prepared.square if analysis.classifier.manner == "photograph" else prepared.image,
         grid=(analysis.grid, analysis.grid),
         extra=[_("the class token")],
         patch=_("the patch in row {row}, column {column}"),

@@ -79,7 +79,7 @@ def line(prepared: PreparedPicture) -> None:
         "resize": _("brought to {side} x {side} pixels").format(side=number(prepared.image.shape[0])),
         "sharpen": _("sharpened"),
     }
-    done = ", ".join(words[step.name] for step in prepared.steps if step.done)
+    done = ", ".join(words[step] for step in prepared.done)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_("Prepared for the model: {steps}.").format(steps=done or _("nothing had to be done")), width="content")
         if st.query_params.get("turn") == "none":

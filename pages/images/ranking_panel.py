@@ -39,7 +39,7 @@ def draw_ranking(analysis: PictureAnalysis, chosen: ChosenPicture, prepared: Pre
 
 def _picture(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture) -> None:
     """The picture with the box that is read, a way from one of its garments to another, and the edges of the box."""
-    upright = prepared.step("turn").image
+    upright = prepared.upright
     height, width = upright.shape[:2]
     side = round(max(height, width) * min(HEIGHT / height, WIDTH / width))
     if max(height, width) <= SIDE:

@@ -13,7 +13,17 @@ from scipy import ndimage
 
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import Picture, decode, from_pixels, png
-from core.vision.preprocessing import PHOTOGRAPH, SIDE, STEPS, Recipe, background, is_light, like_the_data_set, prepare, sharpened
+from core.vision.preprocessing import (
+    PHOTOGRAPH,
+    SIDE,
+    Recipe,
+    background,
+    is_light,
+    like_the_data_set,
+    luminance,
+    prepare,
+    sharpened,
+)
 from tests.core.vision import made_pictures
 
 IMAGES = gallery()[0]
@@ -31,14 +41,14 @@ def on_white(image: NDArray[np.uint8], *, factor: int = 6, height: int = 300, wi
 def test_a_test_image_given_as_a_file_comes_through_unchanged(index: int) -> None:
     prepared = prepare(decode(png(IMAGES[index])))
     np.testing.assert_array_equal(prepared.image, IMAGES[index])
-    assert not any(step.done for step in prepared.steps)
+    assert prepared.done == ()
 
 
 @pytest.mark.parametrize("index", range(len(IMAGES)))
 def test_a_test_image_as_a_negative_is_only_inverted(index: int) -> None:
     prepared = prepare(decode(png(255 - IMAGES[index])))
     np.testing.assert_array_equal(prepared.image, IMAGES[index])
-    assert [step.name for step in prepared.steps if step.done] == ["invert"]
+    assert prepared.done == ("invert",)
 
 
 def test_a_garment_on_a_large_light_sheet_is_found_again() -> None:
@@ -46,39 +56,37 @@ def test_a_garment_on_a_large_light_sheet_is_found_again() -> None:
     image = np.random.default_rng(0).integers(60, 255, (SIDE, SIDE), dtype=np.uint8)
     prepared = prepare(on_white(image, paper=255))
     assert prepared.box == (30, 20, 30 + 6 * SIDE, 20 + 6 * SIDE)
-    np.testing.assert_array_equal(prepared.step("resize").image, image)
+    np.testing.assert_array_equal(prepared.square[::6, ::6], image)
 
 
-def test_every_step_is_there_with_its_image() -> None:
+def test_what_is_kept_of_the_steps_fits_together() -> None:
     prepared = prepare(on_white(IMAGES[0]))
-    assert tuple(step.name for step in prepared.steps) == STEPS
-    assert [step.image.shape for step in prepared.steps[:6]] == [*[(300, 240, 3)] * 3, *[(300, 240)] * 3]
-    height, width = prepared.step("crop").image.shape
-    assert prepared.step("pad").image.shape == (max(height, width),) * 2
-    assert prepared.step("resize").image.shape == prepared.image.shape == (SIDE, SIDE)
-    np.testing.assert_array_equal(prepared.step("black").image[0], 0)
+    assert prepared.upright.shape == (300, 240, 3) and prepared.image.shape == (SIDE, SIDE)
+    left, top, right, bottom = prepared.box
+    assert prepared.square.shape == (max(bottom - top, right - left),) * 2
+    assert prepared.done == ("invert", "black", "crop", "pad", "resize", "sharpen")
 
 
 def test_the_garment_stands_in_the_middle_with_its_longest_side_from_edge_to_edge() -> None:
     sheet = np.full((200, 300), 255, np.uint8)
     sheet[50:150, 200:250] = 90
-    image = prepare(from_pixels(sheet, name="")).step("resize").image
-    assert (image[:, 7:21] == 165).all() and (image[:, :7] == 0).all() and (image[:, 21:] == 0).all()
+    image = prepare(from_pixels(sheet, name="")).square
+    assert (image[:, 25:75] == 165).all() and (image[:, :25] == 0).all() and (image[:, 75:] == 0).all()
 
 
 def test_grey_is_pillows_luminance() -> None:
     rng = np.random.default_rng(0)
     colours = rng.integers(0, 256, (30, 40, 3), dtype=np.uint8)
-    picture = decode(png(colours))
     theirs = np.asarray(Image.fromarray(colours).convert("L"), dtype=int)
-    assert np.abs(prepare(picture).step("grey").image - theirs).max() <= 1  # Pillow rounds down
+    assert np.abs(luminance(colours.astype(np.float64)).round() - theirs).max() <= 1  # Pillow rounds down
+    assert "grey" in prepare(decode(png(colours))).done
 
 
 def test_what_is_transparent_gets_a_ground() -> None:
     rgba = np.zeros((40, 40, 4), np.uint8)
     rgba[10:30, 10:30] = (200, 0, 0, 255)
     picture = decode(png(rgba))
-    assert prepare(picture).step("ground").image[0, 0].tolist() == [255, 255, 255]
+    assert prepare(picture).upright[0, 0].tolist() == [255, 255, 255]
 
 
 @pytest.mark.parametrize(
@@ -173,8 +181,7 @@ def test_in_the_manner_of_photographs_a_picture_is_only_padded_and_made_smaller(
     levels = np.full((90, 60), 240, np.uint8)
     levels[30:60, 20:40] = 30
     picture = from_pixels(levels, name="")
-    done = {step.name for step in prepare(picture, PHOTOGRAPH).steps if step.done}
-    assert done == {"pad", "resize"}
+    assert prepare(picture, PHOTOGRAPH).done == ("pad", "resize")
     square = np.pad(levels.astype(np.float64), ((0, 0), (15, 15)), constant_values=240)
     expected = np.asarray(Image.fromarray(square.astype(np.float32)).resize((28, 28), Image.Resampling.BOX))
     found = prepare(picture, PHOTOGRAPH)
@@ -184,7 +191,7 @@ def test_in_the_manner_of_photographs_a_picture_is_only_padded_and_made_smaller(
     np.testing.assert_array_equal(larger[:, 15:75], coloured.rgb)
     assert (larger[:, :15] == [240, 120, 240]).all()
     asked = prepare(picture, Recipe(manner="photograph", crop="box", left=20))
-    assert asked.step("crop").done and asked.box == (12, 0, 60, 90)
+    assert "crop" in asked.done and asked.box == (12, 0, 60, 90)
 
 
 def test_the_data_sets_images_are_known_in_any_size_and_a_drawing_on_black_is_not_taken_for_one() -> None:
@@ -220,16 +227,15 @@ def test_a_uniform_border_is_cut_off_a_photograph(share: float, colour: str, bar
         image = Image.fromarray(decode(one.data).rgb)
         sheet = framed(image, share, colour, bars=bars)
         prepared = prepare(decode(jpeg(sheet, quality=quality)), PHOTOGRAPH, side=128)
-        step = prepared.step("border")
-        assert step.done
-        exact += np.abs(np.subtract(step.image.shape[:2], image.size[::-1])).max() <= 6  # of 192 pixels
+        assert "border" in prepared.done
+        exact += np.abs(np.subtract(prepared.upright.shape[:2], image.size[::-1])).max() <= 6  # of 192 pixels
     assert exact >= 0.9 * len(photographs)  # where a photograph's own edge has the border's colour, more or less goes
 
 
 def test_a_border_within_the_bars_of_a_screen_is_cut_off_too() -> None:
     image = Image.fromarray(decode(photograph_gallery()[9].data).rgb)
     both = framed(framed(image, 0.1, "white"), 0.4, "black", bars=True)
-    assert prepare(decode(jpeg(both, quality=90)), PHOTOGRAPH).step("border").image.shape[:2] == image.size[::-1]
+    assert prepare(decode(jpeg(both, quality=90)), PHOTOGRAPH).upright.shape[:2] == image.size[::-1]
 
 
 @pytest.mark.parametrize(
@@ -245,20 +251,20 @@ def test_a_screenshot_is_cut_to_its_photograph(page: str, bar: str, ink: str) ->
         draw.text((20, 14), "12:41", fill=ink, font=ImageFont.load_default(16))
         draw.rectangle((345, 16, 372, 28), outline=ink, width=2)
         sheet.paste(image, (0, 172))
-        step = prepare(decode(jpeg(sheet, quality=85)), PHOTOGRAPH, side=128).step("border")
-        exact += abs(step.image.shape[0] - 500 * 768 / 844) <= 8
+        upright = prepare(decode(jpeg(sheet, quality=85)), PHOTOGRAPH, side=128).upright
+        exact += abs(upright.shape[0] - 500 * 768 / 844) <= 8
     assert exact >= 0.8 * len(photographs)
 
 
 def test_a_photograph_and_a_garment_on_plain_ground_keep_their_edges() -> None:
-    steps = [prepare(decode(one.data), PHOTOGRAPH).step("border") for one in photograph_gallery()]
-    assert sum(step.done for step in steps) <= 1  # of one a strip of even wall may go
+    cut = ["border" in prepare(decode(one.data), PHOTOGRAPH).done for one in photograph_gallery()]
+    assert sum(cut) <= 1  # of one a strip of even wall may go
     sheet = np.full((300, 240, 3), 250, np.uint8)
     sheet[60:220, 60:180] = (30, 40, 120)
-    assert not prepare(decode(png(sheet)), PHOTOGRAPH).step("border").done
-    assert not prepare(decode(png(np.full((40, 40, 3), 90, np.uint8))), PHOTOGRAPH).step("border").done
+    assert "border" not in prepare(decode(png(sheet)), PHOTOGRAPH).done
+    assert "border" not in prepare(decode(png(np.full((40, 40, 3), 90, np.uint8))), PHOTOGRAPH).done
     bordered = decode(png(np.pad(sheet[60:220, 60:180], ((9, 9), (9, 9), (0, 0)), constant_values=255)))
-    assert not prepare(bordered, Recipe(manner="photograph", border="none")).step("border").done
+    assert "border" not in prepare(bordered, Recipe(manner="photograph", border="none")).done
 
 
 def test_ordinary_photographs_have_no_cleared_background() -> None:

@@ -56,8 +56,8 @@ def test_a_picture_is_set_upright_from_any_position(classifier: Classifier, quar
     assert classifier.quarter_turns(prepare(picture, AS_IT_IS).image[None]).tolist() == [quarters]
     found = prepare_upright(classifier, picture, AS_IT_IS)
     np.testing.assert_array_equal(found.image, upright.image)
-    assert found.step("turn").done == (quarters != 0)
-    np.testing.assert_array_equal(found.step("turn").image, lit(200).rgb)
+    assert ("turn" in found.done) == (quarters != 0)
+    np.testing.assert_array_equal(found.upright, lit(200).rgb)
 
 
 def test_within_the_margin_it_stays_as_it_lies(classifier: Classifier) -> None:
@@ -88,7 +88,7 @@ def test_without_a_margin_no_picture_is_turned(classifier: Classifier) -> None:
 def test_a_visitors_choice_goes_before_the_models(classifier: Classifier) -> None:
     picture = turned(lit(200), 2)
     found = prepare_upright(classifier, picture, replace(AS_IT_IS, turn="none"))
-    np.testing.assert_array_equal(found.step("turn").image, picture.rgb)
+    np.testing.assert_array_equal(found.upright, picture.rgb)
 
 
 def test_a_box_is_one_of_the_picture_set_upright(classifier: Classifier) -> None:
@@ -126,8 +126,8 @@ def test_a_small_garment_that_lies_is_found_and_set_upright(quarters: int) -> No
     cct = load_classifier("cct")
     rgb = decode(next(one.data for one in photograph_gallery() if one.kind == "pants")).rgb
     found = prepare_upright(cct, on_a_wall(rgb, quarters), Recipe(manner=cct.manner))
-    assert found.step("turn").done == (quarters != 0)
-    height, width = found.step("turn").image.shape[:2]
+    assert ("turn" in found.done) == (quarters != 0)
+    height, width = found.upright.shape[:2]
     left, top, right, bottom = found.box
     across, down = (round(side / 2.5 * share) for side, share in ((width, rgb.shape[1] / max(rgb.shape)), (height, 1.0)))
     assert abs(left - width // 3) < 0.05 * width and abs(top - height // 4) < 0.05 * height

@@ -113,7 +113,7 @@ def test_one_line_says_what_was_done_and_a_box_changes_what_is_read(models: Path
     picture = STORE.keep(decode(shop_picture(0), name="boot"))
     app = opened(**{"from": "upload", "set": picture})
     plain = prepare(decode(shop_picture(0)))
-    assert [step.name for step in plain.steps if step.done] == ["invert", "crop", "pad", "resize", "sharpen"]
+    assert plain.done == ("invert", "crop", "pad", "resize", "sharpen")
     assert "negated, cropped, padded to a square, brought to 28 x 28 pixels, sharpened." in words(app)
     assert "nothing had to be done" in words(opened())
     boxed = opened(**{"from": "upload", "set": picture, "crop": "box", "left": "40", "right": "90"})
