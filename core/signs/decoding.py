@@ -1,16 +1,7 @@
-"""Decodes the probabilities of each frame to a sentence: best path, and prefix beam search.
-
-Sources: Graves et al. 2006, section 3.2; Hannun et al. 2014 for the prefix search. All sums in log space.
-
-Beam search ranks sentences by the sum over their alignments. A label that each of n frames gives a small probability p has n
-places to stand, and so about n p / P(blank) of the weight of the sentence without it: over 40 frames of an empty wall, 3 % for
-one digit outweigh the empty sentence. The best path has no such sum. `sharpened` frames bring the two together.
-"""
+"""Decodes the probabilities of each frame to a sentence, that of the best path (Graves et al. 2006, section 3.2)."""
 
 from __future__ import annotations
 
-import heapq
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,23 +9,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from core.messages import BadValue
 from core.signs.vocabulary import BLANK
-
-Prefix = tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hypothesis:
-    """A sentence and how likely the frames make it.
-
-    Attributes:
-        labels: indices without blanks.
-        log_probability: log P(labels | frames), summed over the paths that the beam kept.
-    """
-
-    labels: Prefix
-    log_probability: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,64 +64,3 @@ def confident(log_probabilities: NDArray[np.floating], least: float) -> NDArray[
             changed[span.first : span.last + 1] = -np.inf
             changed[span.first : span.last + 1, BLANK] = 0.0
     return changed
-
-
-def sharpened(log_probabilities: NDArray[np.floating], power: float) -> NDArray[np.float64]:
-    """(T, V): each frame's probabilities to the power `power`, brought back to a sum of 1.
-
-    Raises:
-        ValueError: for a power of 0 or less.
-    """
-    if not power > 0:
-        raise BadValue("the power of the frames' probabilities must be above 0, not {power}", power=power)
-    raised = np.asarray(log_probabilities, dtype=np.float64) * power
-    return np.asarray(raised - np.logaddexp.reduce(raised, axis=1, keepdims=True))
-
-
-def beam_search(
-    log_probabilities: NDArray[np.floating],
-    *,
-    width: int = 16,
-    labels_a_frame: int = 20,
-) -> list[Hypothesis]:
-    """The most likely sentences, best first, at most `width`.
-
-    Each prefix keeps two sums over its paths: those that end in the blank and those that end in its last label.
-
-    Args:
-        log_probabilities: (T, V), log of the frame's softmax.
-        width: prefixes kept after each frame.
-        labels_a_frame: only so many of the likeliest labels extend a prefix in a frame.
-
-    Raises:
-        ValueError: for no frames, or a width below 1.
-    """
-    steps = len(log_probabilities)
-    if steps == 0 or width < 1 or labels_a_frame < 1:
-        raise ValueError(f"a beam search takes 1 or more frames, prefixes and labels, not {steps}, {width} and {labels_a_frame}")
-    frames = np.asarray(log_probabilities, dtype=np.float64)
-    likely = BLANK + 1 + (-frames[:, BLANK + 1 :]).argsort(axis=1, kind="stable")[:, :labels_a_frame]
-    kept: dict[Prefix, tuple[float, float]] = {(): (0.0, -math.inf)}  # paths that end in the blank, and in the last label
-    for frame, labels in zip(frames.tolist(), likely.tolist(), strict=True):
-        blank: dict[Prefix, float] = {}
-        label: dict[Prefix, float] = {}
-        for prefix, (in_blank, in_label) in kept.items():
-            either = _log_sum(in_blank, in_label)
-            blank[prefix] = either + frame[BLANK]
-            if prefix:  # the last label held on
-                label[prefix] = _log_sum(label.get(prefix, -math.inf), in_label + frame[prefix[-1]])
-            for one in labels:
-                before = in_blank if prefix and prefix[-1] == one else either  # a gloss starts again only after a blank
-                longer = (*prefix, one)
-                label[longer] = _log_sum(label.get(longer, -math.inf), before + frame[one])
-        found = {prefix: (blank.get(prefix, -math.inf), label.get(prefix, -math.inf)) for prefix in blank | label}
-        sums = {prefix: _log_sum(*both) for prefix, both in found.items()}
-        best = heapq.nlargest(width, sums, key=sums.__getitem__)
-        kept = {prefix: found[prefix] for prefix in best if sums[prefix] > -math.inf} or {best[0]: found[best[0]]}
-    return [Hypothesis(labels=prefix, log_probability=_log_sum(*both)) for prefix, both in kept.items()]
-
-
-def _log_sum(one: float, other: float) -> float:
-    """The logarithm of the sum of two numbers by their logarithms."""
-    larger, smaller = (one, other) if one > other else (other, one)
-    return larger if smaller == -math.inf else larger + math.log1p(math.exp(smaller - larger))

@@ -23,11 +23,11 @@ from core.messages import BadValue, compose
 from core.models.iiga import IIGA, IIGAConfig, folded_iiga
 from core.nn import AttentionMaps
 from core.signs import examples
-from core.signs.decoding import beam_search, confident, gloss_spans, greedy, sharpened
+from core.signs.decoding import confident, gloss_spans, greedy
 from core.signs.hands import tracks as hand_tracks
 from core.signs.hands.tracker import LANDMARKS, Finder
 from core.signs.hands.tracks import HandTracks
-from core.signs.recognition import Guess, Recognition
+from core.signs.recognition import Recognition
 from core.signs.tracks import COLUMNS, Scale, features, normalised, scale_of
 from core.signs.vocabulary import BLANK, Vocabulary
 
@@ -51,7 +51,6 @@ class Recogniser:
         fps: frames a second that it was trained on; one of its frames stands for `stride` of them (tracks).
         vocabulary: the glosses it knows.
         least_probability: of a gloss's surest frame, for the gloss to count; chosen on validation, 0 where the card has none.
-        beam_power: to which beam search raises each frame's probabilities (`sharpened`), 1 where the card has none.
     """
 
     def __init__(self, checkpoint: checkpoints.Checkpoint) -> None:
@@ -65,9 +64,7 @@ class Recogniser:
             self.reads_hands = card.get("landmarks", 0) == hand_tracks.HANDS * LANDMARKS
             self._side = int(card["film_side"]) if self.reads_hands else self.config.image_size
             self.scales = {name: Scale(**values) for name, values in card.get("scales", {}).items()}
-            rules = card.get("decoding", {})
-            self.least_probability = float(rules.get("least_probability", 0.0))
-            self.beam_power = float(rules.get("beam_power", 1.0))
+            self.least_probability = float(card.get("decoding", {}).get("least_probability", 0.0))
         if len(self.vocabulary) != self.config.vocabulary:
             raise checkpoints.CheckpointError(
                 "the card of {name!r} names {count} glosses for a model of {needed}",
@@ -210,14 +207,6 @@ class Recogniser:
     def confident(self, log_probabilities: NDArray[np.floating]) -> NDArray[np.floating]:
         """(T', V) with the frames of the other glosses given to the blank."""
         return confident(log_probabilities, self.least_probability)
-
-    def beam(self, log_probabilities: NDArray[np.floating], *, width: int = 16) -> list[Guess]:
-        """The likeliest sentences, best first, each frame's probabilities to the power `beam_power`; width: of the beam."""
-        frames = sharpened(self.confident(log_probabilities), self.beam_power)
-        return [
-            Guess(glosses=tuple(self.vocabulary.decode(one.labels)), probability=float(np.exp(one.log_probability)))
-            for one in beam_search(frames, width=width)
-        ]
 
     def inputs(self, clip: NDArray[Any], *, speaker: str | None = None) -> Tensor:
         """A clip as `answer` takes it -> the model's input: (1, T, S, S, 3) frames or (1, T', features) of tracks.

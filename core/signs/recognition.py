@@ -61,11 +61,3 @@ class Recognition:
         """The glosses left out of the answer as too unsure, with their probability."""
         spans = gloss_spans(self.log_probabilities)
         return tuple((self.names[span.label], span.probability) for span in spans if span.probability < self.least_probability)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Guess:
-    """A sentence of the beam, and P(sentence | sharpened frames) over the paths that were kept."""
-
-    glosses: tuple[str, ...]
-    probability: float

@@ -48,8 +48,6 @@ from core.training.sentences import Row, collate, error_rate, sentence_loss, shr
 
 MANIFEST: Final = "manifest.csv"
 """File of a folder of photographed digits."""
-BEAM_POWER = 3.0
-"""Of 1, 1.5, 2, 3 and 4 the one with the lowest WER of beam search on the held-out signers, short clips and long rests alike."""
 PHOTO_DEFAULTS: Final = {
     "name": "iiga_digits",
     "epochs": 50,
@@ -406,10 +404,9 @@ def _finish_digits(
 
 
 def decoding_rules(recogniser: Recogniser, checked: PhotoSet, *, count: int) -> dict[str, Any]:
-    """The card's `decoding` of a model of photos, fitted on `count` clips: `Recogniser.least_probability` and `beam_power`."""
+    """The card's `decoding` of a model of photos, fitted on `count` clips: `Recogniser.least_probability`."""
     return {
         "least_probability": fit_least_probability(recogniser, checked, count=count),
-        "beam_power": BEAM_POWER,
         "chosen_on": f"{count} clips of the train signers held out: 99 % of the rightly read glosses reach the least probability",
     }
 

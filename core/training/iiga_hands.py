@@ -416,6 +416,9 @@ def part(material: Material, share: float) -> tuple[Material, Material]:
     """Learn from the first signers and recordings, choose on the last `share` of each.
 
     Of each sign the last recordings are held out, which were made one after the other.
+
+    Raises:
+        BadValue: where one of the two then has no photographed hand or no recorded sign.
     """
     signers = np.unique(material.photos.signers)
     cut = round(len(signers) * (1 - share))
@@ -440,6 +443,14 @@ def part(material: Material, share: float) -> tuple[Material, Material]:
     held = Material(
         photos=material.photos.of(signers[cut:]), signs=chosen(order[~first].tolist()), others=material.others[parted]
     )
+    if not all(one.photos.found.any() and one.signs.labels for one in (learnt, held)):
+        raise BadValue(
+            "too few recordings: {signers} signers and {signs} recorded signs leave none to learn from or none to choose on, "
+            "with {share:.0%} of the signers and of each sign held out; bring more, or hold out another share (--held-out)",
+            signers=len(signers),
+            signs=len(labels),
+            share=share,
+        )
     return learnt, held
 
 
@@ -521,7 +532,7 @@ def train(
         f"{len(np.unique(checked.photos.signers))} of the train signers to choose on; "
         f"of each recorded sign the last {run.held_out:.0%}",
         "clips": "synthetic sentences of landmarks: core/training/iiga_hands.py",
-        "decoding": {"least_probability": 0.0, "beam_power": 3.0},
+        "decoding": {"least_probability": 0.0},
     }
     card["training"]["held_out"] = run.held_out
     return checkpoints.save(run.name, model, card, folder=run.folder)

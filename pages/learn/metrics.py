@@ -151,9 +151,9 @@ def edits(it: Texts, left: int) -> PartView:
         figure = figures.table_figure(values, *it.pair, filled=filled, path=path)
         last = aligned if filled == values.size else caption(_("The alignment appears when the table is full."))
         drawn = [[plot(figure, "metrics_table", alt, filename="levenshtein"), last]]
-        cell = metrics.edit_cell(values, *it.pair, filled - 1)
-        entry = _("**Entry ({row}, {column}) = {value}.**").format(row=cell.row, column=cell.column, value=cell.value)
-        notes = [entry, *sentences_of(said.entry(cell, *it.pair))]
+        row, column = place = divmod(filled - 1, len(it.pair[1]) + 1)
+        entry = _("**Entry ({row}, {column}) = {value}.**").format(row=row, column=column, value=values[place])
+        notes = [entry, *sentences_of(said.entry(values, *it.pair, place))]
     return PartView(
         equation=worked,
         figure=[*drawn, stats(*error_stats(errors))],

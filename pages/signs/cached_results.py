@@ -20,11 +20,10 @@ from core.signs import evidence as evidences
 from core.signs.evidence import Sentences
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
-from core.signs.recognition import Guess, Recognition
+from core.signs.recognition import Recognition
 from core.signs.video import Footage
 from pages.shared.kept_results import Hashes, kept
 
-MAX_GUESSES: Final = 5
 THUMBNAIL: Final = 6
 """The frame of a film that stands for it, in its first sign."""
 
@@ -105,12 +104,6 @@ def _loaded(name: str, folder: Path, _digest: str) -> Recogniser:
 def read(recogniser: Recogniser, clip: Clip) -> Recognition:
     """Probabilities, attention and the best path of a clip."""
     return recogniser.answer(clip.data, clip.seconds, speaker=clip.speaker)
-
-
-@kept(64, HASHES)
-def beam(recogniser: Recogniser, clip: Clip) -> list[Guess]:
-    """The likeliest sentences by beam search."""
-    return recogniser.beam(read(recogniser, clip).log_probabilities)[:MAX_GUESSES]
 
 
 @kept(128, HASHES)

@@ -13,7 +13,7 @@ from core.signs import ctc_lab, evidence, metrics
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from pages.shared import controls, faithfulness_view, url_state
-from pages.shared.language import _, duration, number, percent, significant, size
+from pages.shared.language import _, duration, number, percent, size
 from pages.shared.live_plot import static_plot
 from pages.shared.stat_strip import Stat, stat_strip
 from pages.signs import cached_results
@@ -44,60 +44,21 @@ def through_time(recogniser: Recogniser, clip: Clip, recognition: Recognition) -
     )
 
 
-def reference(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
-    """Both decodings, and one of them beside what was signed."""
-    guesses = _decodings(recogniser, clip, recognition)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        typed = url_state.text(
-            _("Reference: glosses apart by spaces"),
-            key="truth",
-            placeholder=" ".join(clip.glosses or ()),
-            help=_("Left empty, the bundled clip's own is taken."),
-        )
-        which = url_state.choice(
-            st.segmented_control, _("Sentence"), {"greedy": _("Greedy"), "beam": _("Beam")}, key="which", required=True
-        )
+def reference(_recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
+    """The answer beside what was signed."""
+    typed = url_state.text(
+        _("Reference: glosses apart by spaces"),
+        key="truth",
+        placeholder=" ".join(clip.glosses or ()),
+        help=_("Left empty, the bundled clip's own is taken."),
+    )
     signed = tuple(typed.split()) or clip.glosses
     if signed is None:
         controls.notice("empty", _("Type what was signed to get the error rate and its alignment."))
         return
-    hypothesis = guesses[which]
-    errors = metrics.word_errors([signed], [hypothesis])
+    errors = metrics.word_errors([signed], [recognition.greedy])
     stat_strip(error_stats(errors))
-    alignment_table(errors.alignments[0], signed, hypothesis)
-
-
-def _decodings(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> dict[str, tuple[str, ...]]:
-    """Greedy decoding and beam search beside what was signed."""
-    beam = cached_results.beam(recogniser, clip)
-    first = beam[0].glosses if beam else ()
-    signed, greedy, beamed = st.columns(3)
-    with signed:
-        _sentence(_("Signed"), clip.glosses, clip.note or _("No reference is known: type one below to compare."))
-    with greedy:
-        _sentence(_("Greedy"), recognition.greedy, _("The answer: the likeliest label of each frame, collapsed."))
-    with beamed:
-        note = _(
-            "P(sentence) = {share} over the paths that the beam kept, each frame's probabilities to the power of {power}, as "
-            "chosen on validation: else small probabilities in many frames would add up to a gloss."
-        )
-        power = significant(recogniser.beam_power)
-        _sentence(_("Beam"), first, note.format(share=percent(beam[0].probability), power=power) if beam else "")
-    if len(beam) > 1:
-        st.markdown(_("The beam's best sentences"))
-        rows = [
-            {_("Sentence"): " ".join(guess.glosses) or "–", _("P(sentence)"): percent(guess.probability, 2)} for guess in beam
-        ]
-        st.dataframe(pd.DataFrame(rows), hide_index=True)
-    return {"greedy": recognition.greedy, "beam": first}
-
-
-def _sentence(name: str, glosses: tuple[str, ...] | None, note: str) -> None:
-    with st.container(border=True):
-        st.caption(name)
-        shown = _("unknown") if glosses is None else " ".join(glosses) or _("nothing")
-        st.markdown(f"**{shown}**")
-        st.caption(note)
+    alignment_table(errors.alignments[0], signed, recognition.greedy)
 
 
 def truth(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:

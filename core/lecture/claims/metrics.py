@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.lecture.claims import Said
 from core.messages import compose
-from core.signs.metrics import BleuScore, EditCell, Sentence
+from core.signs.metrics import BleuScore, Sentence
 
 
-def entry(cell: EditCell, reference: Sentence, hypothesis: Sentence) -> Said:
-    """An entry of the table of two sentences."""
+def entry(table: NDArray[np.int64], reference: Sentence, hypothesis: Sentence, place: tuple[int, int]) -> Said:
+    """An entry of the table of two sentences (`core.signs.edits.edit_table`, section 12.2), by its row and column."""
     said: Said = {}
-    if not cell.row and not cell.column:
+    i, j = place
+    if not i and not j:
         said["start"] = compose("Two empty beginnings need no edit.")
-    elif not cell.column:
-        said["deletions"] = compose("Deletions alone: {count}.", count=cell.row)
-    elif not cell.row:
-        said["insertions"] = compose("Insertions alone: {count}.", count=cell.column)
-    elif cell.same:
+    elif not j:
+        said["deletions"] = compose("Deletions alone: {count}.", count=i)
+    elif not i:
+        said["insertions"] = compose("Insertions alone: {count}.", count=j)
+    elif reference[i - 1] == hypothesis[j - 1]:
         said["same"] = compose(
             "`{reference}` equals `{hypothesis}`: the diagonal entry, {value}, is copied.",
-            reference=reference[cell.row - 1],
-            hypothesis=hypothesis[cell.column - 1],
-            value=cell.diagonal,
+            reference=reference[i - 1],
+            hypothesis=hypothesis[j - 1],
+            value=int(table[i - 1, j - 1]),
         )
     else:
         said["differ"] = compose(
             "`{reference}` differs from `{hypothesis}`: 1 + the least of {deletion} (above, a deletion), {insertion} (to the "
             "left, an insertion) and {diagonal} (diagonal, a substitution).",
-            reference=reference[cell.row - 1],
-            hypothesis=hypothesis[cell.column - 1],
-            deletion=cell.deletion,
-            insertion=cell.insertion,
-            diagonal=cell.diagonal,
+            reference=reference[i - 1],
+            hypothesis=hypothesis[j - 1],
+            deletion=int(table[i - 1, j]),
+            insertion=int(table[i, j - 1]),
+            diagonal=int(table[i - 1, j - 1]),
         )
     return said
 

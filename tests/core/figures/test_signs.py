@@ -100,17 +100,3 @@ def test_a_table_is_filled_entry_by_entry():
     assert len(figure.data[1].x) == len(path)
     travels(figure)
     travels(metrics_figures.table_figure(edit_table([], []), [], [], filled=1))
-
-
-def test_an_entry_says_how_it_came_about():
-    reference, hypothesis = ["A", "B", "C"], ["A", "C"]
-    table = edit_table(reference, hypothesis)
-    for place in range(table.size):
-        cell = metrics.edit_cell(table, reference, hypothesis, place)
-        assert cell.value == table[cell.row, cell.column]
-        if cell.diagonal is not None and cell.deletion is not None and cell.insertion is not None:
-            assert cell.value == (cell.diagonal if cell.same else 1 + min(cell.diagonal, cell.deletion, cell.insertion))
-        else:
-            assert cell.value == max(cell.row, cell.column)
-    with pytest.raises(ValueError, match="12 entries"):
-        metrics.edit_cell(table, reference, hypothesis, 12)

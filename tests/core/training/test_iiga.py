@@ -219,8 +219,7 @@ def test_from_photos_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pyt
     assert answer["samples"] == answer["sentences"] == 5 and answer["split"] == "all"
     assert answer == evaluated(capsys, "--data", data, *options)
     assert evaluated(capsys, "--data", data, "--split", "dev", *options)["split"] == "dev"
-    rules = card["decoding"]
-    assert 0 <= rules["least_probability"] < 1 and rules["beam_power"] == 3
+    assert 0 <= card["decoding"]["least_probability"] < 1
     framed = evaluated(capsys, "--data", data, "--frame", "0.45", "--tilt", "30", *options)
     assert (framed["frame"], framed["tilt"], framed["samples"]) == (0.45, 30.0, 5)
     capsys.readouterr()

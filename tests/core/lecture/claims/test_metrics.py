@@ -37,9 +37,9 @@ def test_an_entry_of_levenshteins_table() -> None:
         else:
             truth = {"differ": {"deletion": above, "insertion": left, "diagonal": diagonal, "reference": ref[i - 1]}}
             assert here == 1 + min(above, left, diagonal)  # type: ignore[type-var,operator]
-        cell = metrics.edit_cell(edit_table(ref, hyp), ref, hyp, i * (len(hyp) + 1) + j)
-        assert cell.value == here
-        walk.check((cell, ref, hyp), truth, state)
+        table = edit_table(ref, hyp)
+        assert table[i, j] == here
+        walk.check((table, ref, hyp, (i, j)), truth, state)
     walk.end()
 
 
