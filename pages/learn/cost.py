@@ -10,8 +10,7 @@ import streamlit as st
 
 from core.figures.learn import cost as figures
 from core.lecture import cost, cost_count, cost_growth
-from core.lecture.cost import Kind
-from core.lecture.cost_count import Setup
+from core.lecture.cost_count import CostRow, Kind, Setup
 from core.lecture.cost_growth import HEADS, TOKENS, WIDTHS
 from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
@@ -23,7 +22,6 @@ from pages.shared import controls
 from pages.shared.language import _, number, percent, significant, size
 from pages.shared.stat_strip import Stat
 
-_rows = st.cache_data(show_spinner=False, max_entries=64)(cost_count.rows)
 _layer = st.cache_data(show_spinner=False, max_entries=512)(cost_growth.layer)
 
 
@@ -53,7 +51,7 @@ def setup_names() -> dict[str, str]:
     kinds = {"tlob": "TLOB", "vit": "ViT", "iiga": "IIGA", "transformer": "Transformer"}
     shipped = _("{model} as shipped: {name}")
     return {
-        code: known.get(code) or shipped.format(model=kinds[setup.model], name=setup.name)
+        code: known.get(code) or shipped.format(model=kinds[setup.config.model], name=code.removeprefix("shipped-"))
         for code, setup in cost_count.setups().items()
     }
 
@@ -67,23 +65,23 @@ def numbers(rows: Sequence[Mapping[str, Any]], name: str) -> Drawn:
 
 def model_row(name: str, setup: Setup) -> tuple[dict[str, Any], bool]:
     """One configuration by formula and by count, and whether they agree."""
-    counted, total = (
-        cost_count.count(setup.config, setup.tokens),
-        cost.total(cost.parts(setup.config, setup.tokens)),
-    )
+    counted, total = cost_count.count(setup.config, setup.tokens), cost_count.total(_rows(setup))
     row = {
         _("Model"): name,
-        "T": cost.tokens_of(setup.config, setup.tokens),
+        "T": setup.length,
         "D": setup.config.width,
-        _("Parameters, formula"): total.parameters,
-        _("Parameters, counted"): counted.all_parameters,
+        _("Parameters, counted"): counted.parameters,
         _("MACs, formula"): total.macs,
-        _("MACs, counted"): counted.all_macs,
+        _("MACs, counted"): counted.of(""),
         _("Weights"): size(total.weight_bytes),
         _("Attention maps"): size(total.map_bytes),
         _("Largest tensor"): size(cost.BYTES * total.widest),
     }
-    return row, (total.parameters, total.macs, total.maps) == (counted.all_parameters, counted.all_macs, counted.maps)
+    return row, (total.parameters, total.macs, total.maps) == (counted.parameters, counted.of(""), counted.maps)
+
+
+def _rows(setup: Setup) -> list[CostRow]:
+    return cost_count.rows(setup.config, setup.tokens)
 
 
 def table_of(names: Mapping[str, str]) -> None:
@@ -99,12 +97,12 @@ def table_of(names: Mapping[str, str]) -> None:
 def models(setup: str) -> PartView:
     """Every configuration beside the others, and one of them module by module."""
     setups, names = cost_count.setups(), setup_names()
-    parts = {code: cost.parts(one.config, one.tokens) for code, one in setups.items()}
-    shares = {names[code]: {str(kind): macs for kind, macs in cost.macs_by_kind(of).items()} for code, of in parts.items()}
-    macs = {code: cost.total(of).macs for code, of in parts.items()}
+    parts = {code: _rows(one) for code, one in controls.counted(setups.items(), _("Building each model…"))}
+    shares = {names[code]: {str(kind): macs for kind, macs in cost_count.macs_by_kind(of).items()} for code, of in parts.items()}
+    macs = {code: cost_count.total(of).macs for code, of in parts.items()}
     kinds = figures.kinds_figure(shares, {str(kind): label for kind, label in kind_names().items()})
     alt = _("For each model the share of attention, feed-forward, convolutions and the rest in its multiply-adds.")
-    lean, listed = (cost.total(parts[code]) for code in ("tlob-lean", "tlob"))
+    lean, listed = (cost_count.total(parts[code]) for code in ("tlob-lean", "tlob"))
     lines = [rf"\text{{{names[code]}}} &: {tex_amount(macs[code])}" for code in list(parts)[:6]]
     weighs = _(
         "TLOB as its document lists it has {parameters} parameters and takes {macs} MACs a window; with one projection each, "
@@ -136,31 +134,31 @@ def stops(label: str, short: str, values: Sequence[int], default: int, key: str)
 
 def modules(name: str, setup: Setup) -> None:
     """One model, one row a module, by formula and by count."""
-    rows, counted = _rows(setup.config, setup.tokens), cost_count.count(setup.config, setup.tokens)
-    total, kinds = cost.total([row.part for row in rows]), kind_names()
-    wrong = [row.part.module for row in rows if not row.equal]
+    rows, counted, kinds = _rows(setup), cost_count.count(setup.config, setup.tokens), kind_names()
+    total = cost_count.total(rows)
+    macs = {row.module: row.macs if row.module == "pool_logits" else counted.of(row.module) for row in rows}
+    wrong = [row.module for row in rows if row.macs != macs[row.module]]
     strip = stats(
-        Stat(name=_("Parameters"), value=number(counted.all_parameters), note=size(total.weight_bytes)),
+        Stat(name=_("Parameters"), value=number(counted.parameters), note=size(total.weight_bytes)),
         Stat(
             name=_("Multiply-adds"),
-            value=amount(counted.all_macs),
-            note=_("one sample; {flops} FLOPs").format(flops=amount(2 * counted.all_macs)),
+            value=amount(counted.of("")),
+            note=_("one sample; {flops} FLOPs").format(flops=amount(2 * counted.of(""))),
         ),
         Stat(name=_("Attention maps"), value=number(counted.maps), note=size(total.map_bytes)),
         Stat(name=_("Largest tensor"), value=number(total.widest), note=size(cost.BYTES * total.widest)),
     )
     lines = [
         {
-            _("Module"): row.part.module,
-            _("Kind"): kinds[row.part.kind],
+            _("Module"): row.module,
+            _("Kind"): kinds[row.kind],
             _("Shapes: in → out, map"): " → ".join(", ".join(map(str, shape)) for shape in row.shapes) or "–",
-            _("Parameters, formula"): row.part.parameters,
             _("Parameters, counted"): row.parameters,
-            _("Share of the parameters"): percent(row.parameters / counted.all_parameters, 2),
-            _("MACs, formula"): row.part.macs,
-            _("MACs, counted"): row.macs,
-            _("Attention weights"): row.part.maps,
-            _("Largest tensor, numbers"): row.part.widest,
+            _("Share of the parameters"): percent(row.parameters / counted.parameters, 2),
+            _("MACs, formula"): row.macs,
+            _("MACs, counted"): macs[row.module],
+            _("Attention weights"): row.maps,
+            _("Largest tensor, numbers"): row.widest,
         }
         for row in rows
     ]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from core.lecture import cost
+from core.lecture import cost_count
 from core.lecture.matrices import EXAMPLES, MATRIX_OPERATIONS
 from core.models.iiga import DOCUMENT
 from core.models.tlob import BTC, TLOBConfig
@@ -44,7 +44,7 @@ def example(equation: str) -> str:
 
 def families() -> None:
     """TLOB beside BERT, GPT and T5 (tlob-architecture section 7), by their published sizes."""
-    lean = cost.total(cost.parts(TLOBConfig(qkv="single"), 0)).parameters
+    lean = cost_count.count(TLOBConfig(qkv="single"), 0).parameters
     _table(
         _("BERT, GPT, T5 and TLOB"),
         {

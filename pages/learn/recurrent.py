@@ -202,12 +202,12 @@ def lstm(it: Unrolled) -> PartView:
     f_, i_, candidate_, before_ = (tex(value, digits) for value in (f, i, candidate, before))
     o_, c_ = (tex(value, of_cell) for value in (o, c))
     lines = [
-        UnitLine(_("f, forget"), run.f[:, k], gate=True),
-        UnitLine(_("i, input"), run.i[:, k], gate=True),
-        UnitLine(_("o, output"), run.o[:, k], gate=True),
-        UnitLine(_("c̃, candidate"), run.candidate[:, k]),
-        UnitLine(_("c, cell: the long memory"), run.c[:, k]),
-        UnitLine(_("h, state: the short memory"), run.h[:, k]),
+        UnitLine("f", run.f[:, k], gate=True),
+        UnitLine("i", run.i[:, k], gate=True),
+        UnitLine("o", run.o[:, k], gate=True),
+        UnitLine("c̃", run.candidate[:, k]),
+        UnitLine(_("c, the long memory"), run.c[:, k]),
+        UnitLine(_("h, the short memory"), run.h[:, k]),
     ]
     kinds = {name: {gate: it.lstm[f"{kind}_{gate}"] for gate in "fico"} for name, kind in (("W", "W"), ("U", "U"), ("B", "b"))}
     shown = {"f": f, "i": i, "o": o, "candidate": candidate, "c": c, "h": h}
