@@ -17,13 +17,14 @@ from core import checkpoints
 from core.device import use_one_thread
 from core.market.answers import report as reports
 from core.market.answers.naive import A_THIRD_EACH, NAIVE, worse_recordings
-from core.market.answers.recordings import RecordedDay, ScoredDay, Scoring, find_recordings, score_day
+from core.market.answers.recordings import ScoredDay, Scoring, find_recordings, score_day
 from core.market.answers.table import Table
 from core.market.book import BookError
 from core.market.grid import STALLED_MS
 from core.market.labels import Head
 from core.market.made_again import TRAINED, has_journal, known_predictors, make_again
 from core.market.predictor import load_predictor
+from core.market.store.index import Recording
 from core.messages import BadValue, compose
 from core.parallel import each
 from core.training.progress import EVERY_S, counting_bar, write_values
@@ -72,16 +73,16 @@ def scored(o: argparse.Namespace) -> tuple[dict[str, Any], Table]:
     return answer, rows
 
 
-def _by_market(days: Iterable[RecordedDay]) -> list[RecordedDay]:
+def _by_market(days: Iterable[Recording]) -> list[Recording]:
     """One recording a market, of all its days, named by the first: a market is recalibrated from its own past alone."""
-    markets: dict[str, list[RecordedDay]] = {}
+    markets: dict[str, list[Recording]] = {}
     for day in days:
         markets.setdefault(day.market, []).append(day)
-    return [replace(own[0], files={name: path for day in own for name, path in day.files.items()}) for own in markets.values()]
+    return [replace(own[0], files=tuple(file for day in own for file in day.files)) for own in markets.values()]
 
 
 def score_named(
-    day: RecordedDay,
+    day: Recording,
     *,
     names: Sequence[str],
     folder: Path,
@@ -106,7 +107,7 @@ def score_named(
 
 
 def _score_all(
-    days: list[RecordedDay], names: Sequence[str], head: Head, o: argparse.Namespace
+    days: list[Recording], names: Sequence[str], head: Head, o: argparse.Namespace
 ) -> tuple[list[ScoredDay], dict[str, str]]:
     """The recordings that could be scored, and by name why the others could not."""
     bar = counting_bar("window" if o.ray is None else "recording")

@@ -129,9 +129,9 @@ def interleave(asks: FloatArray, bids: FloatArray) -> FloatArray:
 
 
 def all_levels(asks: Sequence[Sequence[float]], bids: Sequence[Sequence[float]]) -> tuple[FloatArray, FloatArray]:
-    """`interleave` and `deeper_levels` at once: levels [price, size, ...] a side, best first -> (40,) and (4m,).
+    """Levels [price, size, ...] a side, best first -> (40,) as of `interleave`, and (4m,), those past the tenth of both sides.
 
-    A level whose size is zero is none.
+    A level whose size is zero is none. Deeper levels are for display: none of them is taken where one is not sensible.
 
     Raises:
         BookError: as `interleave`. TypeError, ValueError, LookupError: for a level that is not a price and a size.
@@ -147,19 +147,9 @@ def all_levels(asks: Sequence[Sequence[float]], bids: Sequence[Sequence[float]])
             return whole[: 4 * LEVELS], whole[4 * LEVELS :]
     there = ([[level[0], level[1]] for level in side if level[1] != 0] for side in (a, b))
     sides = [np.array(side, dtype=np.float64).reshape(-1, 2) for side in there]
-    return interleave(*sides), deeper_levels(*sides)
-
-
-def deeper_levels(asks: FloatArray, bids: FloatArray) -> FloatArray:
-    """(n, 2) price and size a side, best first -> (4m,), the levels from the eleventh to `MAX_LEVELS` that both sides have.
-
-    Empty where one of them is not sensible: they are for display, and a book is usable without them.
-    """
-    count = min(len(asks), len(bids), MAX_LEVELS)
-    if count <= LEVELS:
-        return NO_LEVELS
-    whole = np.concatenate([asks[:count, :2], bids[:count, :2]], axis=1).reshape(-1)
-    return NO_LEVELS if first_fault(whole[None]) else whole[4 * LEVELS :]
+    levels, count = interleave(*sides), min(map(len, sides))
+    whole = np.concatenate([side[:count] for side in sides], axis=1).reshape(-1)
+    return levels, NO_LEVELS if first_fault(whole[None]) else whole[4 * LEVELS :]
 
 
 def first_fault(rows: FloatArray, *, numbered: bool = True) -> Message | None:

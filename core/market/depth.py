@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from core.market.bands import BandChange, Bands, Ladder, bands_of, change_of
 from core.market.book import LEVELS, BookError, FloatArray
-from core.market.store.segments import DEPTH, is_segment, segment_path
+from core.market.store.segments import DEPTH, segment_path
 
 DEEP_ROWS: Final = 1_200
 """Newest rows whose bands are kept: five minutes."""
@@ -75,11 +75,6 @@ class DepthHistory:
 # -- files --------------------------------------------------------------------------------------------------------------
 
 
-def depth_path(book: Path) -> Path:
-    """Path of the bands of a book file: `depth/name.parquet` beside `name.parquet`, `depth_1.parquet` beside `rows_1.parquet`."""
-    return segment_path(book, DEPTH) if is_segment(book) else book.parent / "depth" / f"{book.stem}.parquet"
-
-
 def depth_row(timestamp: int, ladder: Ladder, change: BandChange) -> tuple[Any, ...]:
     """A file's row."""
     return timestamp, *ladder, *change
@@ -94,9 +89,10 @@ class RecordedDepth:
 
     def __init__(self, books: Sequence[Path]) -> None:
         try:
-            tables = [pq.read_table(path, schema=SCHEMA) for path in map(depth_path, books) if path.exists()]
+            paths = [segment_path(book, DEPTH) for book in books]
+            tables = [pq.read_table(path, schema=SCHEMA) for path in paths if path.exists()]
         except (pa.ArrowException, OSError) as error:
-            raise BookError("{file} is no file of price bands", file=depth_path(books[0]).name) from error
+            raise BookError("{file} is no file of price bands", file=segment_path(books[0], DEPTH).name) from error
         table = pa.concat_tables([SCHEMA.empty_table(), *tables]).combine_chunks()
         self._times, self._fine, self._coarse, self._low, self._high, self._whole = (table.column(i).to_numpy() for i in range(6))
         lists = [pa.concat_arrays(table.column(i).chunks) for i in (6, 7)]

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.market.depth import RecordedDepth
-from core.market.feeds.trades import trades_path
 from core.market.store.index import find_recording, recordings
+from core.market.store.segments import TRADES, segment_path
 from pages.markets.toolbar import OPENS_WITH
 from tests.browser.conftest import NewPage, SamePage, navigate, settled
 from tests.browser.reader import PATIENCE_MS, place
@@ -20,7 +20,7 @@ from tests.core.market.helpers import read_trades
 
 SCREEN = ".terminal[data-drawn-step]"
 STAT = ".terminal-strip .stat"
-ANOTHER = next(one for one in recordings() if not trades_path(one.path).exists())
+ANOTHER = next(one for one in recordings() if not segment_path(one.path, TRADES).exists())
 """A recording without trades."""
 ROWS = "document.querySelector('.terminal').terminal.store.rows"
 

@@ -22,7 +22,7 @@ from core.market.book import BookError, BookRows, FloatArray
 from core.market.grid import segments
 from core.market.labels import UNKNOWN, Head, momentum_calls
 from core.market.predictor import MarketCard, Predictor
-from core.market.store.index import market_of, recording_of
+from core.market.store.index import Recording, market_of, recording_of
 from core.market.store.rows import read_market
 from core.market.store.segments import below_library
 from core.market.windows import FrozenWindow, cut
@@ -35,38 +35,15 @@ WRITTEN: Final = "written"
 """Name of the first checkpoint's probabilities as it gave them, beside the recalibrated ones."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordedDay:
-    """One market's files of one day, or one loose file (`core.market.store.index`).
-
-    Attributes:
-        name: of the recording, by which a card knows its market. market: as the name tells it.
-        files: by their paths relative to the folder that was named, in any order.
-    """
-
-    name: str
-    market: str
-    files: dict[str, Path]
-
-    @property
-    def paths(self) -> list[Path]:
-        """Paths of the files."""
-        return list(self.files.values())
-
-    def hashes(self) -> dict[str, str]:
-        """SHA-256 of each file by its relative path."""
-        return {name: checkpoints.sha256(path) for name, path in self.files.items()}
-
-
-def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
-    """The recordings in these folders, at any depth, and these files; in order of their names.
+def find_recordings(places: Iterable[Path]) -> list[Recording]:
+    """The recordings in these folders, at any depth, and these files, as their names tell them; in order of these.
 
     Trades beside the books, hidden files and tables without a book's columns are passed over in folders.
 
     Raises:
         BookError: where a place is not there, or nothing is found.
     """
-    groups: dict[str, dict[str, Path]] = {}
+    groups: dict[str, dict[str, Path]] = {}  # files of a recording by their paths below the place
     places = list(places)
     for place in places:
         if not place.exists():
@@ -87,7 +64,10 @@ def find_recordings(places: Iterable[Path]) -> list[RecordedDay]:
         raise BookError(
             "{names} holds no order-book file: Parquet or CSV with timestamp, ask_price_1 and so on is right", names=names
         )
-    return [RecordedDay(name=name, market=market_of(name), files=files) for name, files in sorted(groups.items())]
+    return [
+        Recording(name=name, market=market_of(name), files=tuple(map(str, files.values())))
+        for name, files in sorted(groups.items())
+    ]
 
 
 def trained_on(card: dict[str, object], hashes: Sequence[str]) -> bool:
@@ -167,7 +147,7 @@ class Scoring:
 
 
 def score_day(
-    day: RecordedDay, models: Mapping[str, Predictor], by: Scoring, *, progress: Callable[[int, int], None] | None = None
+    day: Recording, models: Mapping[str, Predictor], by: Scoring, *, progress: Callable[[int, int], None] | None = None
 ) -> ScoredDay:
     """Ask everyone at each row that ends a whole window, and keep the rows whose outcome is known.
 
@@ -182,11 +162,9 @@ def score_day(
         BookError: where a file cannot be read, is too short, or has too few outcomes. ValueError: for a head that a checkpoint
             lacks, or an entry that the card lacks.
     """
-    rows, hashes = read_market(day.paths), day.hashes()
+    rows, hashes = read_market(day.paths), [checkpoints.sha256(path) for path in day.paths]
     (first_name, reference), *others = models.items()
-    seen = by.part == "test" or (
-        by.part == "auto" and any(trained_on(one.card, list(hashes.values())) for one in models.values())
-    )
+    seen = by.part == "test" or (by.part == "auto" and any(trained_on(one.card, hashes) for one in models.values()))
     first = first_scored(rows, models.values()) if seen else 0
     entry = entry_of(reference, by.market or day.name, named=by.market is not None)
 

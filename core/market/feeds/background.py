@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 WORKERS = 64
-"""Threads at most, started when needed: each feed at work has one, and those that predict at the same time share a pass."""
+"""Threads at most, started when needed: each feed at work has one."""
 
 
 class BackgroundLoop:

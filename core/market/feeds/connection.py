@@ -20,7 +20,7 @@ from core.market.feeds.requested_books import Asks, RequestedBooks
 from core.market.feeds.stream_checks import StreamCheck, check_for
 from core.market.feeds.venues import nearest, socket_levels, venue_tick
 
-Transport = Literal["auto", "socket", "poll"]
+Transport = Literal["auto", "poll"]
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Connection:
     Args:
         exchange: the ccxt object, used in the running loop only.
         symbol: ccxt's unified symbol.
-        transport: "auto", or one of the two ways alone.
+        transport: "auto", or "poll" to ask where there is a socket, too.
         trades: whether to follow trades too, where the venue streams them.
         memory: the feed's.
 
@@ -68,12 +68,10 @@ class Connection:
             Exception: whatever ccxt or the network raised.
         """
         judge, taken = self._judge, self._trades
-        exchange, name = judge.exchange, judge.name
+        exchange = judge.exchange
         await self._load(reload=judge.memory.reload_markets)
         self._check = check_for(exchange, judge.symbol)
         socket = self._transport != "poll" and bool(exchange.has.get("watchOrderBook"))
-        if self._transport == "socket" and not socket:
-            raise FeedFailed("{name} has no socket for order books: ask for its books one by one instead", name=name)
         stream = BookStream(judge, taken, self._check)
         judge.compares = socket and bool(exchange.has.get("fetchOrderBook")) and not self._check.reliable
         books = self._watch(stream) if socket else self._requested.poll()
@@ -141,8 +139,6 @@ class Connection:
         try:
             await self._watch_books(stream, depth)
         except not_supported() as error:
-            if self._transport == "socket":
-                raise
             log.info("%s has no socket for %s (%s): asking for its books instead", judge.name, judge.symbol, error)
         finally:
             if stream.watching is not None:

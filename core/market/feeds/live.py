@@ -50,7 +50,7 @@ class LiveFeed:
     Args:
         exchange: ccxt's id, "binance". symbol: ccxt's unified symbol, "BTC/USDT", "BTC/USDT:USDT".
         trades: whether to follow trades too.
-        transport: "auto", or "socket" or "poll" to insist.
+        transport: see `Connection`.
         configure: changes the exchange object before its first use (addresses, options).
         backoff, timeouts: see their classes.
     """

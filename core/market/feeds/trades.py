@@ -29,13 +29,6 @@ BREAK: Final = "trades"
 CODES: dict[Side, int] = {side: code for code, side in SIDES.items()}
 
 
-def trades_path(book: Path) -> Path:
-    """Path of the trades of a book file."""
-    if is_segment(book):
-        return segment_path(book, TRADES)
-    return book.parent / "trades" / f"{book.stem}.parquet"
-
-
 def trades_table(trades: Iterable[Trade]) -> pa.Table:
     """Trades as a table of `SCHEMA`."""
     rows = [
@@ -58,7 +51,7 @@ class TradeColumns:
     def __init__(self, books: Iterable[Path]) -> None:
         books = list(books)
         self.breaks = [one for book in books for one in _breaks(book)]
-        tables = [_read(trades_path(book)) for book in books]
+        tables = [_read(segment_path(book, TRADES)) for book in books]
         columns = [np.concatenate([table.column(name).to_numpy() for table in tables]) for name in SCHEMA.names]
         order = np.argsort(columns[0], kind="stable")
         self.times, self._prices, self._sizes, self._sides = (column[order] for column in columns)

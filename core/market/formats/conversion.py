@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from core.market.book import LARGEST, LEVELS, RECORDED_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth
-from core.market.feeds.trades import trades_path, trades_table
+from core.market.feeds.trades import trades_table
 from core.market.formats import tables
 from core.market.formats.identity import OF_A_FILE, Claim, agreed, contradiction, market_said
 from core.market.formats.readers import (
@@ -34,7 +34,7 @@ from core.market.formats.readers import (
 )
 from core.market.formats.tables import Faults, FormatError
 from core.market.grid import carry_ms, count_pauses, grid_rows, on_grid
-from core.market.store.segments import write_table
+from core.market.store.segments import TRADES, segment_path, write_table
 from core.market.store.writer import FileSummary, RowBlock, write_rows
 from core.market.times import DAY_MS
 from core.messages import Message, compose
@@ -329,7 +329,7 @@ def convert(
         if empty:
             raise FormatError(TOO_FAR_APART)
         if trades:  # before the recording stands under its name, which so is whole at any moment
-            write_table(trades_path(path), pa.concat_tables(trades).sort_by("timestamp"))
+            write_table(segment_path(path, TRADES), pa.concat_tables(trades).sort_by("timestamp"))
 
     return write_rows(path, rows(), levels=seen.levels, market=market)
 

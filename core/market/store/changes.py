@@ -13,11 +13,9 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from core.market.book import BookError
-from core.market.depth import depth_path
-from core.market.feeds.trades import trades_path
 from core.market.store.index import Recording
 from core.market.store.rows import RecordedRows
-from core.market.store.segments import is_segment, segment_path
+from core.market.store.segments import DEPTH, TRADES, is_segment, segment_path
 from core.market.store.writer import GROUP_ROWS, RowBlock, write_rows
 
 NAME: Final = re.compile(r"\w[\w+-]*(\.[\w+-]+)*(/\w[\w+-]*(\.[\w+-]+)*)*")
@@ -35,9 +33,8 @@ def delete(folder: Path, entry: Recording) -> None:
             for beside in path.parent.glob(segment_path(path, "*").name):
                 beside.unlink(missing_ok=True)
         else:
-            trades_path(path).unlink(missing_ok=True)
-            depth_path(path).unlink(missing_ok=True)
-            path.unlink(missing_ok=True)
+            for one in (segment_path(path, TRADES), segment_path(path, DEPTH), path):
+                one.unlink(missing_ok=True)
         _remove_empty(path.parent, folder)
 
 

@@ -38,7 +38,9 @@ def hour_of(folder: Path, timestamp: int) -> Path:
 
 
 def segment_path(rows: Path, kind: str) -> Path:
-    """The file of another kind that belongs to a file of rows."""
+    """The file of another kind that belongs to a file of rows: beside an hour's, in a folder of the kind of a loose one."""
+    if not is_segment(rows):
+        return rows.parent / kind / f"{rows.stem}.parquet"
     return rows.with_name(f"{kind}_{rows.name.removeprefix('rows_')}")
 
 

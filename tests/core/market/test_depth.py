@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from core.market.bands import BandChange, Bands, Ladder, bands_of, change_of
 from core.market.book import NO_LEVELS, BookError, OrderBookSnapshot
-from core.market.depth import DEEP_ROWS, SCHEMA, DepthHistory, RecordedDepth, depth_path, depth_row
+from core.market.depth import DEEP_ROWS, SCHEMA, DepthHistory, RecordedDepth, depth_row
 from core.market.grid import STEP_MS
 from core.market.session import MarketSession
 from core.market.store.index import recordings
 from core.market.store.rows import RecordedRows
+from core.market.store.segments import DEPTH, segment_path
 from core.market.stream import HEADER, ROW
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
 from tests.core.market.helpers import real_rows, tiny_predictor
@@ -100,7 +101,7 @@ def write_depth(path: Path, rows: Iterable[tuple[int, Bands | None]]) -> None:
 
 def test_a_file_gives_back_what_was_written_in_any_order(tmp_path: Path) -> None:
     rows = [(STEP_MS * i, None if i == 5 else bands_of(*book(i % 9), LADDER)) for i in range(KEYFRAME_ROWS + 30)]
-    write_depth(depth_path(tmp_path / "a.parquet"), rows)
+    write_depth(segment_path(tmp_path / "a.parquet", DEPTH), rows)
     read = RecordedDepth([tmp_path / "a.parquet"])
     for place in [0, 1, 2, 5, 6, 200, 3, KEYFRAME_ROWS + 29, KEYFRAME_ROWS - 1, KEYFRAME_ROWS]:
         at, bands = rows[place]
@@ -113,7 +114,7 @@ def test_a_file_gives_back_what_was_written_in_any_order(tmp_path: Path) -> None
 
 
 def test_what_is_no_file_of_bands_is_refused(tmp_path: Path) -> None:
-    path = depth_path(tmp_path / "a.parquet")
+    path = segment_path(tmp_path / "a.parquet", DEPTH)
     path.parent.mkdir()
     path.write_bytes(b"PAR1")
     with pytest.raises(BookError, match=r"a\.parquet is no file of price bands"):
@@ -168,7 +169,9 @@ def test_a_frame_carries_the_bands_of_its_rows(tmp_path: Path) -> None:
     assert header["bands"] == 0 and (table[:, ROW.index("changes")] == -1).all()
 
 
-@pytest.mark.parametrize("recording", [one for one in recordings() if depth_path(one.path).exists()], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "recording", [one for one in recordings() if segment_path(one.path, DEPTH).exists()], ids=lambda one: one.name
+)
 def test_bundled_bands_hold_the_ten_levels_of_their_rows(recording: object) -> None:
     """Rebuilt from the venue's messages by another way than the rows were: a band between the best and the tenth level is whole.
 

@@ -18,7 +18,7 @@ def test_a_folders_files_are_grouped_and_others_passed_over(tmp_path: Path) -> N
         shutil.copy(EXCERPTS[0], tmp_path / name)
     (tmp_path / "notes.csv").write_text("day,weather\n1,fine\n")
     found = find_recordings([tmp_path])
-    assert [(one.name, one.market, sorted(one.files)) for one in found] == [
+    assert [(one.name, one.market, [path.relative_to(tmp_path).as_posix() for path in one.paths]) for one in found] == [
         ("a_2024-01-01", "a", ["a_2024-01-01.parquet"]),
         ("b/2024-01-02", "b", ["b/2024-01-02/07/rows_1.parquet", "b/2024-01-02/08/rows_2.parquet"]),
     ]

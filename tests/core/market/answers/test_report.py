@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import f1_score, log_loss, matthews_corrcoef
 
+from core.checkpoints import sha256
 from core.cli import evaluate_recordings
 from core.figures.scoring import worse_than_nothing
 from core.market.answers import report
@@ -168,7 +169,7 @@ def test_a_recording_it_learned_from_is_scored_on_its_test_part(predictor: Predi
     shutil.copy(EXCERPTS[1], path)
     day = find_recordings([path])[0]
     seen = Predictor.__new__(Predictor)
-    seen.__dict__ |= predictor.__dict__ | {"card": predictor.card | {"data": [{"file": "x", "sha256": day.hashes()[path.name]}]}}
+    seen.__dict__ |= predictor.__dict__ | {"card": predictor.card | {"data": [{"file": "x", "sha256": sha256(day.path)}]}}
     whole, part = (score_day(day, {"mine": one}, Scoring(head=HEAD)) for one in (predictor, seen))
     first = int(len(real_rows(1)) * 0.8) + predictor.window + max(h for _, h in HEADS)
     assert (whole.part, part.part) == ("all", "test")

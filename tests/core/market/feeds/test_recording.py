@@ -16,7 +16,8 @@ from core.market.book import BookError, BookRows, OrderBookSnapshot
 from core.market.feeds.playback import SPEEDS
 from core.market.feeds.protocol import FeedEvent, FeedState, Row, StatusChange, Trade, TradesBreak
 from core.market.feeds.recording import RecordingFeed
-from core.market.feeds.trades import BREAK, trades_path, trades_table
+from core.market.feeds.trades import BREAK, trades_table
+from core.market.store.segments import TRADES, segment_path
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
 from tests.core.market.helpers import frame_from_rows
@@ -213,8 +214,8 @@ def test_trades_come_before_the_row_that_closes_their_quarter_second(tmp_path: P
     path = file_of(tmp_path, 4)
     times = (0, 1, 250, 700)
     trades = [Trade(price=100.5, size=1.0 + at, side="buy", exchange_ms=START_MS + at) for at in times]
-    trades_path(path).parent.mkdir()
-    pq.write_table(trades_table(trades), trades_path(path))
+    segment_path(path, TRADES).parent.mkdir()
+    pq.write_table(trades_table(trades), segment_path(path, TRADES))
     events = [short(event) for event in everything(RecordingFeed(path, market="x", speed=None, loop=False))]
     assert events == [PLAYING, trades[0], 0, trades[1], trades[2], 1, 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
 
@@ -278,7 +279,7 @@ def test_a_bad_file_is_said_to_be_bad_at_once(tmp_path: Path) -> None:
     with pytest.raises(BookError, match=r"book\.csv lacks the column 'ask_size_1'"):
         RecordingFeed(path, market="x")
     path = file_of(tmp_path, 3)
-    trades_path(path).parent.mkdir()
-    trades_path(path).write_bytes(b"nonsense")
+    segment_path(path, TRADES).parent.mkdir()
+    segment_path(path, TRADES).write_bytes(b"nonsense")
     with pytest.raises(BookError, match="holds no trades"):
         RecordingFeed(path, market="x")
