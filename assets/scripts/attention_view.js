@@ -4,6 +4,7 @@
 import { SMALL, STAGES, glow, paintPicture } from "./attention_stages.js";
 import { npz, page, svg } from "./attention_files.js";
 import { colour } from "./colours.js";
+import { element, fillIn, save } from "./dom.js";
 
 const FRAME_MS = 900;
 const LAST_MS = 1200; // that a film rests on its last frame before it begins again
@@ -43,16 +44,6 @@ function unpack(given) {
   };
   return { scene, read, bytes };
 }
-
-function element(tag, name, parent) {
-  const made = document.createElement(tag);
-  made.className = name;
-  if (tag === "button") made.type = "button";
-  parent.append(made);
-  return made;
-}
-
-const filled = (template, values) => template.replace(/\{(\w+)\}/g, (gap, name) => values[name] ?? gap);
 
 class AttentionView {
   constructor(parent, message, { picture, before = null, choice = "", onChoice = null, onErase = null, addresses = [], style = () => "" }) {
@@ -300,7 +291,7 @@ class AttentionView {
     const layer = this.layers[square.l];
     if (square.head === "rollout") return this.words.rollout;
     if (square.head === "mean") return `${layer.title}, ${this.words.mean}`;
-    return layer.heads > 1 ? `${layer.title}, ${filled(this.words.head, { number: square.head + 1 })}` : layer.title;
+    return layer.heads > 1 ? `${layer.title}, ${fillIn(this.words.head, { number: square.head + 1 })}` : layer.title;
   }
 
   layOut() {
@@ -411,12 +402,12 @@ class AttentionView {
     if (square && !light.measure) {
       const names = this.scene.tokens[light.layer.of];
       values.layer = square.head === "rollout" ? this.words.whole : light.layer.title;
-      values.head = square.head === "rollout" ? this.words.rollout : square.head === "mean" ? this.words.mean : filled(this.words.head, { number: square.head + 1 });
+      values.head = square.head === "rollout" ? this.words.rollout : square.head === "mean" ? this.words.mean : fillIn(this.words.head, { number: square.head + 1 });
       values.query = light.reverse ? bars[best][0] : names[light.from];
       values.key = light.reverse ? names[light.from] : bars[best][0];
       values.times = this.number.format(share * bars.length);
     }
-    const sentence = filled(this.words[light.measure ? "counts" : light.differs ? "differs" : light.reverse ? "seen" : "looks"], values);
+    const sentence = fillIn(this.words[light.measure ? "counts" : light.differs ? "differs" : light.reverse ? "seen" : "looks"], values);
     const text = sentence[0].toUpperCase() + sentence.slice(1);
     if (this.said.textContent !== text) this.said.textContent = text;
     this.note.textContent = light.measure || light.reverse || light.differs ? "" : this.spread(bars);
@@ -437,7 +428,7 @@ class AttentionView {
     for (const [, share] of bars) if (share > 0) entropy -= share * Math.log(share);
     const even = Math.log(bars.length);
     const values = { effective: Math.exp(entropy), count: bars.length, entropy, even };
-    return filled(this.words.spread, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, this.number.format(value)])));
+    return fillIn(this.words.spread, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, this.number.format(value)])));
   }
 
   // -- what a reader does -------------------------------------------------------------------------------------------------
@@ -691,12 +682,6 @@ function largest(values) {
 
 const strongest = (bars) => bars.reduce((top, bar, i) => (Math.abs(bar[1]) > Math.abs(bars[top][1]) ? i : top), 0);
 
-function save(blob, name) {
-  const address = URL.createObjectURL(blob);
-  Object.assign(document.createElement("a"), { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}
-
 // Draws a message in an element; resolves to the view, whose `close` ends it. `options`: see `AttentionView`.
 export async function mount(parent, message, options = {}) {
   const { scene, bytes } = unpack(message);
@@ -705,7 +690,7 @@ export async function mount(parent, message, options = {}) {
   return new AttentionView(parent, message, { ...options, picture });
 }
 
-const PARTS = ["colours.js", "attention_stages.js", "attention_files.js", "attention_view.js"];
+const PARTS = ["colours.js", "dom.js", "attention_stages.js", "attention_files.js", "attention_view.js"];
 
 // The style sheet's rules of this view, for a file of its own.
 function ownStyle() {

@@ -25,8 +25,11 @@ export function element(tag, name, parent) {
   return made;
 }
 
-export function save(address, name) {
+// Gives a file to the reader.
+export function save(blob, name) {
+  const address = URL.createObjectURL(blob);
   Object.assign(document.createElement("a"), { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
 // A template's {names} replaced by their values.

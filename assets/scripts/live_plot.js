@@ -23,7 +23,6 @@ export function loadPlotly(address) {
 const ICONS = {
   png: { width: 24, height: 24, path: "M4 4h16v16H4z M6 6v9l3.5-4 3 3.5 2.5-2.5 3 3V6z" },
   svg: { width: 24, height: 24, path: "M3 3h5v2h8V3h5v5h-2v8h2v5h-5v-2H8v2H3v-5h2V8H3z M7 8v8h1v1h8v-1h1V8h-1V7H8v1z" },
-  html: { width: 24, height: 24, path: "M8 6l-6 6 6 6 1.6-1.6L5.2 12l4.4-4.4z M16 6l6 6-6 6-1.6-1.6 4.4-4.4-4.4-4.4z" },
 };
 
 class LivePlot {
@@ -187,7 +186,7 @@ class LivePlot {
       locale: this.chrome.language,
       locales: { [this.chrome.language]: { dictionary: label.modebar, format: dateFormat(this.chrome.language) } },
       modeBarButtonsToRemove: ["toImage", "sendChartToCloud", "lasso2d", "select2d"],
-      modeBarButtonsToAdd: [button("png", label.png), button("svg", label.svg), button("html", label.html)],
+      modeBarButtonsToAdd: [button("png", label.png), button("svg", label.svg)],
     };
     this.configured = { language: this.chrome.language, config };
     return config;
@@ -215,20 +214,8 @@ class LivePlot {
     const { width, height } = this.plot.getBoundingClientRect();
     const background = css(this.parent, "--st-background-color", "white");
     const layout = { ...this.plot.layout, paper_bgcolor: background, width: undefined };
-    const filename = this.chrome.filename;
-    if (format !== "html") {
-      const figure = { data: this.plot.data, layout: { ...layout, width, height } };
-      await Plotly.downloadImage(figure, { format, filename, width, height, scale: format === "png" ? 2 : 1 });
-      return;
-    }
-    const library = await (await fetch(window.observatoryAddress(this.chrome.plotly))).text();
-    const figure = JSON.stringify({ data: this.plot.data, layout }, (key, value) => (key.startsWith("_") ? undefined : value));
-    const page =
-      `<!doctype html><html lang="${this.chrome.language}"><meta charset="utf-8"><title></title>` +
-      `<body style="margin:0;background:${background}"><div id="plot"></div><script>${library}</script>` +
-      `<script>const figure=${figure.replace(/</g, "\\u003c")};document.title=${JSON.stringify(this.chrome.alt).replace(/</g, "\\u003c")};` +
-      `Plotly.newPlot("plot",figure.data,figure.layout,{responsive:true,displaylogo:false})</script></body></html>`;
-    save(new Blob([page], { type: "text/html" }), `${filename}.html`);
+    const figure = { data: this.plot.data, layout: { ...layout, width, height } };
+    await Plotly.downloadImage(figure, { format, filename: this.chrome.filename, width, height, scale: format === "png" ? 2 : 1 });
   }
 
   fit() {
@@ -420,12 +407,4 @@ function ofPoints({ type, orientation, x, y }, fill, templates, written) {
 function describe(point) {
   const plain = (value) => (typeof value === "number" || typeof value === "string" ? value : null);
   return { x: plain(point.x), y: plain(point.y), trace: point.data?.name ?? "" };
-}
-
-function save(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

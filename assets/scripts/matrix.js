@@ -1,7 +1,7 @@
-// Matrices as tables (core/figures/matrix.py): the value under the pointer, downloads, and rows that choose a dial's value.
+// Matrices as tables (core/figures/matrix.py): the value under the pointer, a download, and rows that choose a dial's value.
 // Listeners are the document's, as tables come and go with the page.
 
-import { colour } from "./colours.js";
+import { save } from "./dom.js";
 
 const tip = document.createElement("div");
 tip.id = "matrix-tip";
@@ -32,33 +32,13 @@ document.addEventListener("pointermove", (event) => {
 });
 
 document.addEventListener("click", (event) => {
-  const save = event.target.closest?.(".matrix button[data-save]");
-  if (save) return download(save.closest(".matrix"), save.dataset.save);
+  const matrix = event.target.closest?.(".matrix figcaption button")?.closest(".matrix");
+  if (matrix) return save(new Blob([csv(matrix)], { type: "text/csv" }), `${matrix.dataset.key}.csv`);
   const row = event.target.closest?.(".matrix[data-chooses] tbody tr");
   if (!row) return;
   const dial = row.closest(".matrix").dataset.chooses;
   document.querySelectorAll(`.st-key-${dial} button`)[row.sectionRowIndex]?.click();
 });
-
-async function download(matrix, kind) {
-  const name = `${matrix.dataset.key}.${kind}`;
-  if (kind === "csv") return keep(name, new Blob([csv(matrix)], { type: "text/csv" }));
-  const { svg, width, height } = drawn(matrix);
-  const drawing = new Blob([svg], { type: "image/svg+xml" });
-  if (kind === "svg") return keep(name, drawing);
-  const image = new Image();
-  image.src = URL.createObjectURL(drawing);
-  await image.decode();
-  const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height });
-  canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height);
-  canvas.toBlob((blob) => keep(name, blob));
-}
-
-function keep(name, blob) {
-  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
 
 function csv(matrix) {
   const quoted = (one) => (/[",\n]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one);
@@ -66,30 +46,6 @@ function csv(matrix) {
     [...row.cells].map((cell) => quoted(cell.dataset.v ?? text(cell))).join(","),
   );
   return `${lines.join("\n")}\n`;
-}
-
-// The table as a drawing: its cells where the browser has put them.
-function drawn(matrix) {
-  const frame = matrix.getBoundingClientRect();
-  const table = matrix.querySelector("table").getBoundingClientRect();
-  const [width, height] = [Math.ceil(Math.max(frame.width, table.width)), Math.ceil(frame.height)];
-  const page = getComputedStyle(document.querySelector("main") ?? document.body);
-  const safe = (one) => one.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-  const label = (box, said, style, anchor) =>
-    `<text x="${anchor === "start" ? box.left - frame.left : box.left - frame.left + box.width / 2}" y="${box.top - frame.top + box.height / 2}" ` +
-    `text-anchor="${anchor}" dominant-baseline="central" font-size="${style.fontSize}" fill="${style.color}">${safe(said)}</text>`;
-  const cells = [...matrix.querySelectorAll("th, td")].map((cell) => {
-    const [box, style] = [cell.getBoundingClientRect(), getComputedStyle(cell)];
-    const edge = cell.classList.contains("out") ? ` stroke="${colour("orange")}" stroke-width="1.5"` : "";
-    const at = `x="${box.left - frame.left}" y="${box.top - frame.top}" width="${box.width}" height="${box.height}"`;
-    return `<rect ${at} fill="${style.backgroundColor}"${edge}/>${text(cell) ? label(box, text(cell), style, "middle") : ""}`;
-  });
-  const title = matrix.querySelector("figcaption b");
-  const head = label(title.getBoundingClientRect(), text(title), getComputedStyle(title), "start");
-  const svg =
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif">` +
-    `<rect width="100%" height="100%" fill="${page.backgroundColor}"/>${head}${cells.join("")}</svg>`;
-  return { svg, width, height };
 }
 
 // Where a number comes from (core/lecture/origins.py): its operands light up, and a click tells the rest.

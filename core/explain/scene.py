@@ -23,7 +23,7 @@ from core.explain.rollout import rollout
 from core.messages import N_, BadValue
 
 SCRIPTS: Final = Path(__file__).resolve().parents[2] / "assets" / "scripts"
-PARTS: Final = ("colours.js", "attention_stages.js", "attention_files.js", "attention_view.js")
+PARTS: Final = ("colours.js", "dom.js", "attention_stages.js", "attention_files.js", "attention_view.js")
 """Scripts of the view, in the order in which a file of its own joins them."""
 STYLES: Final = [SCRIPTS.parent / "styles" / name for name in ("colours.css", "attention_view.css")]
 MAX_SIDE: Final = 512

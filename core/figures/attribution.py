@@ -23,35 +23,32 @@ SIZES: Final = np.concatenate([_FEATURE[ASK_SIZES][::-1], _FEATURE[BID_SIZES]])
 PRICES: Final = np.concatenate([_FEATURE[ASK_PRICES][::-1], _FEATURE[BID_PRICES]])
 """Columns in the order of a ladder: farthest ask on top, best prices in the middle, farthest bid below."""
 DECADES = 2.0
-"""Decades below the strongest attribution that compressed colours span, on either side of zero."""
+"""Decades below the strongest attribution that colours span, on either side of zero."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shading:
-    """Maps attributions to colours, linearly or compressed so that a hundredth of the strongest is still visible.
+    """Maps attributions to colours, compressed so that a hundredth of the strongest is still visible.
 
     Attributes:
         end: largest absolute attribution, where the colours end; above 0.
     """
 
     end: float
-    compressed: bool
 
     @classmethod
-    def of(cls, values: NDArray[np.floating], *, compressed: bool) -> Shading:
+    def of(cls, values: NDArray[np.floating]) -> Shading:
         """Shading that ends at the largest absolute value; NaN is ignored."""
-        return cls(end=float(np.nanmax(np.abs(values))) or 1.0, compressed=compressed)
+        return cls(end=float(np.nanmax(np.abs(values))) or 1.0)
 
     def colour(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
-        """Values -> -1..1, odd and rising: v / end, or sign(v) log(1 + 10^D |v| / end) / log(1 + 10^D)."""
+        """Values -> -1..1, odd and rising: sign(v) log(1 + 10^D |v| / end) / log(1 + 10^D)."""
         share = np.asarray(values, dtype=np.float64) / self.end
-        if self.compressed:
-            share = np.sign(share) * np.log1p(10**DECADES * np.abs(share)) / np.log1p(10**DECADES)
-        return share.astype(np.float32)
+        return (np.sign(share) * np.log1p(10**DECADES * np.abs(share)) / np.log1p(10**DECADES)).astype(np.float32)
 
     def bar(self, title: str, write: Write) -> dict[str, Any]:
         """A colour bar whose ticks are attributions, in plotly's form."""
-        ticks = np.array((-1, -0.1, 0, 0.1, 1) if self.compressed else (-1, -0.5, 0, 0.5, 1)) * self.end
+        ticks = np.array((-1, -0.1, 0, 0.1, 1)) * self.end
         return {
             "orientation": "h",
             "len": 0.92,
@@ -71,7 +68,6 @@ def inputs_figure(
     seconds: FloatArray,
     *,
     names: Sequence[str] = FEATURES,
-    compressed: bool = True,
     write: Write = three_digits,
 ) -> go.Figure:
     """All attributions by time and input, with each input's sum over time beside them.
@@ -92,7 +88,7 @@ def inputs_figure(
         horizontal_spacing=0.02,
         vertical_spacing=0.03,
     )
-    shading = Shading.of(values, compressed=compressed)
+    shading = Shading.of(values)
     for row, columns in enumerate(blocks, 1):
         _add_block(figure, row, [names[column] for column in columns], values[:, columns], seconds, shading)
     figure.update_layout(base_layout(keep="inputs", legend=False))

@@ -103,7 +103,7 @@ def matrix_html(
     *,
     key: str,
     alt: str,
-    words: Mapping[str, str] | None = None,
+    csv: str = "",
     write: Write = _in_english,
     chooses: str = "",
     origin: str = "",
@@ -111,8 +111,8 @@ def matrix_html(
     """The matrix as a table, HTML; its numbers at four digits stand in the cells' `data-v`.
 
     Args:
-        key: its name in the page, and of its downloads. alt: one sentence on what it shows.
-        words: label of each download ("png", "svg", "csv"), translated; no buttons where None. write: see `Write`.
+        key: its name in the page, and of its download. alt: one sentence on what it shows.
+        csv: label of its download, translated; no button without. write: see `Write`.
         chooses: the dial that a row chooses, as its key in the page. origin: of its numbers, JSON for matrix.js.
     """
     down, across = matrix.values.shape
@@ -123,16 +123,13 @@ def matrix_html(
         f'<tr><th scope="row">{escape(name)}</th>{row}</tr>' for name, row in zip(matrix.row_names, cells, strict=True)
     )
     titles = " · ".join(f"{title} {arrow}" for title, arrow in ((matrix.y_title, "↓"), (matrix.x_title, "→")) if title)
-    saves = "".join(
-        f'<button type="button" data-save="{kind}" title="{escape(label)}" aria-label="{escape(label)}">{kind.upper()}</button>'
-        for kind, label in (words or {}).items()
-    )
+    save = f'<button type="button" title="{escape(csv)}" aria-label="{escape(csv)}">CSV</button>' if csv else ""
     choosing = "".join(f' data-{name}="{escape(one)}"' for name, one in (("chooses", chooses), ("origin", origin)) if one)
     size = f' style="--across:{across};--down:{down}"'
     kind = "matrix" if matrix.written else "matrix matrix-plain"
     return (
         f'<figure class="{kind}" data-key="{escape(key)}" data-name="{escape(matrix.name)}"{choosing}{size}>'
-        f"<figcaption><b>{escape(matrix.name)}</b> <small>{escape(titles)}</small><span>{saves}</span></figcaption>"
+        f"<figcaption><b>{escape(matrix.name)}</b> <small>{escape(titles)}</small><span>{save}</span></figcaption>"
         f'<div tabindex="0" role="group" aria-label="{escape(alt)}"><table><thead><tr><td></td>{columns}</tr></thead>'
         f"<tbody>{body}</tbody></table></div></figure>"
     )

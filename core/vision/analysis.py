@@ -24,29 +24,6 @@ CLASS_TOKEN: Final = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TokenShares:
-    """One row of a map: how much of every token goes into one of them.
-
-    Attributes:
-        patches: (grid, grid), one share per patch. class_token: the class token's share.
-    """
-
-    patches: NDArray[np.float64]
-    class_token: float
-
-    @property
-    def row(self) -> NDArray[np.float64]:
-        """(1 + patches,), the class token first."""
-        return np.concatenate([[self.class_token], self.patches.reshape(-1)])
-
-    @classmethod
-    def of(cls, row: NDArray[np.floating]) -> TokenShares:
-        """From a row over all tokens, (1 + patches,), the class token first."""
-        side = round((len(row) - 1) ** 0.5)
-        return cls(patches=np.asarray(row[1:], dtype=np.float64).reshape(side, side), class_token=float(row[0]))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class PictureAnalysis:
     """An image with a classifier's answer and attention maps. The arrays are shared: do not write to them.
 
@@ -93,34 +70,28 @@ class PictureAnalysis:
         return self.strangeness <= self.classifier.threshold
 
     @property
-    def heads(self) -> int:
-        """Attention heads per layer."""
-        return self.classifier.config.heads
-
-    @property
     def grid(self) -> int:
         """Patches along a side."""
         return self.classifier.config.grid
 
-    def attention(self, layer: str, head: int | None, token: int = CLASS_TOKEN) -> TokenShares:
-        """A token's row of one layer's map: of one head, or of the mean of all where None."""
-        weights = self.maps[layer]
-        return TokenShares.of((fuse_heads(weights) if head is None else weights[head])[token])
+    def attention(self) -> NDArray[np.float64]:
+        """(1 + patches,): the class token's row of the last layer's map, the mean of its heads."""
+        return fuse_heads(list(self.maps.values())[-1])[CLASS_TOKEN]
 
-    def rollout(self, token: int = CLASS_TOKEN) -> TokenShares:
-        """A token's row of the attention rollout through all layers."""
-        return TokenShares.of(rollout(list(self.maps.values()))[token])
+    def rollout(self) -> NDArray[np.float64]:
+        """(1 + patches,): the class token's row of the attention rollout through all layers."""
+        return rollout(list(self.maps.values()))[CLASS_TOKEN]
 
     @falls_back
-    def relevance(self, label: int) -> TokenShares:
-        """Gradient relevance to a class's logit at the class token, which the head reads, without the token's own identity."""
+    def relevance(self, label: int) -> NDArray[np.float64]:
+        """(1 + patches,): gradient relevance to a class's logit at the class token, without its own identity."""
         model = self.classifier.model
         layers, gradients = attention_gradients(
             lambda x: model(x, return_attention=True), self.classifier.normalise(self.image[None]), label
         )
         row = relevance(layers, gradients)[CLASS_TOKEN]
         row[CLASS_TOKEN] -= 1.0
-        return TokenShares.of(row)
+        return np.asarray(row)
 
 
 def with_none(shares: NDArray[np.float64]) -> NDArray[np.float64]:

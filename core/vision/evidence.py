@@ -17,10 +17,10 @@ from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import BATCH, occlusion, without
 from core.models.vit import CLASSES
-from core.vision.analysis import PictureAnalysis, TokenShares, analyse
+from core.vision.analysis import PictureAnalysis, analyse
 from core.vision.classifier import Classifier
 from core.vision.gallery import gallery, photograph_gallery
-from core.vision.idx import Images, Labels
+from core.vision.idx import Images
 from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe
 from core.vision.uprightness import prepare_upright
@@ -49,10 +49,9 @@ def background(classifier: Classifier, inputs: Tensor) -> Tensor:
     return torch.full_like(inputs, -classifier.mean / classifier.std)
 
 
-def shares_of(importance: NDArray[np.floating]) -> TokenShares:
-    """(patches,) importance laid out in the picture's rows and columns; nothing for the class token."""
-    side = round(len(importance) ** 0.5)
-    return TokenShares(patches=np.asarray(importance, dtype=np.float64).reshape(side, side), class_token=0.0)
+def over_tokens(importance: NDArray[np.floating]) -> NDArray[np.float64]:
+    """(1 + patches,): importance of patches, with nothing for the class token before them."""
+    return np.insert(np.asarray(importance, dtype=np.float64), 0, 0.0)
 
 
 def _given(analysis: PictureAnalysis, label: int) -> tuple[ScalarFunction, Tensor, Tensor, Tensor]:
@@ -73,13 +72,12 @@ def losses_without(analysis: PictureAnalysis, label: int, *, report: Report = un
 @falls_back
 def evidence(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> Evidence:
     """Importance of every patch for a class, (patches,), by each method."""
-    last = list(analysis.maps)[-1]
     return evidence_of(
         *_given(analysis, label),
         known={
-            "attention": analysis.attention(last, None).patches.reshape(-1),
-            "rollout": analysis.rollout().patches.reshape(-1),
-            "relevance": analysis.relevance(label).patches.reshape(-1),
+            "attention": analysis.attention()[1:],
+            "rollout": analysis.rollout()[1:],
+            "relevance": analysis.relevance(label)[1:],
             "occlusion": losses_without(analysis, label),
         },
         max_nodes=MAX_GRADIENTS,
@@ -115,10 +113,9 @@ def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
 def patches_needed(analysis: PictureAnalysis, *, report: Report = unreported) -> Needed:
     """Patches until another class is the likeliest, by occlusion, by the last layer's attention and at random."""
     losses = losses_without(analysis, analysis.likeliest, report=lambda share: report(0.4 * share))
-    attention = analysis.attention(list(analysis.maps)[-1], None).patches.reshape(-1)
     return needed(
         lambda hidden: hidden_answers(analysis, hidden).argmax(axis=1).tolist(),
-        {"occlusion": losses, "attention": attention},
+        {"occlusion": losses, "attention": analysis.attention()[1:]},
         report=lambda share: report(0.4 + 0.6 * share),
     )
 
@@ -133,19 +130,17 @@ def _without(analysis: PictureAnalysis, hidden: Hidden) -> Tensor:
 # -- all bundled pictures ---------------------------------------------------------------------------------------------------
 
 
-def bundled_images(classifier: Classifier) -> tuple[Images, Labels]:
-    """Images of the model's size and their classes: those that it answers by, hence photographs for the ten kinds (D30)."""
+def bundled_images(classifier: Classifier) -> Images:
+    """Images of the model's size, of the kind that it answers: photographs for the ten kinds (D30)."""
     if classifier.class_names == CLASSES:
-        images, labels, _indices = gallery()
-        return classifier.enlarged(images), labels
-    known = [one for one in photograph_gallery() if one.name in classifier.class_names]
+        return classifier.enlarged(gallery()[0])
     recipe = Recipe(manner=classifier.manner)
-    images = np.stack([prepare_upright(classifier, decode(one.data, name=one.file), recipe).image for one in known])
-    return images, np.array([classifier.class_names.index(str(one.name)) for one in known])
+    pictures = [decode(one.data, name=one.file) for one in photograph_gallery() if one.name in classifier.class_names]
+    return np.stack([prepare_upright(classifier, one, recipe).image for one in pictures])
 
 
 def sample(classifier: Classifier) -> Iterator[Evidence]:
     """Evidence of every bundled picture for its most probable class."""
-    for image in bundled_images(classifier)[0]:
+    for image in bundled_images(classifier):
         analysis = analyse(classifier, image)
         yield evidence(analysis, analysis.likeliest)

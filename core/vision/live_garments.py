@@ -111,7 +111,7 @@ class LiveGarments:
         seen = PictureAnalysis(
             classifier=self.classifier, image=image, probabilities=probabilities, strangeness=strangeness, maps={}
         )
-        relevance = seen.relevance(seen.likeliest).patches.clip(min=0)
+        relevance = seen.relevance(seen.likeliest)[1:].reshape(seen.grid, seen.grid).clip(min=0)
         return np.asarray(relevance / max(float(relevance.max()), 1e-12))
 
 

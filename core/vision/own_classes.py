@@ -107,21 +107,7 @@ class OwnClasses:
 
     def to_npz(self) -> bytes:
         """The head as a file."""
-        return npz.to_bytes(
-            {
-                "names": np.array(self.names),
-                "counts": np.array(self.counts, np.int64),
-                "mean": self.mean,
-                "deviation": self.deviation,
-                "weights": self.weights,
-                "bias": self.bias,
-                "taught": self.taught,
-                "reach": np.array(self.reach),
-                "typical": np.array(self.typical),
-                "held_out": np.array(self.held_out),
-                "base": np.array(self.base),
-            }
-        )
+        return npz.to_bytes({name: np.asarray(getattr(self, name)) for name in ARRAYS})
 
     def to_code(self, model: str) -> str:
         """A program that holds the head and runs it on the checkpoint of that name."""
@@ -295,11 +281,12 @@ def read_own_classes(data: bytes) -> OwnClasses:
         raise OwnClassesError("the file holds no classes taught here: its arrays are of other kinds") from error
     width = len(numbers["mean"])
     shapes = {"mean": (width,), "deviation": (width,), "weights": (len(names), width), "bias": (len(names),)}
-    fits = all(numbers[name].shape == shape and np.isfinite(numbers[name]).all() for name, shape in shapes.items())
-    fits = fits and taught.ndim == 2 and len(taught) > 0 and taught.shape[1] == width and bool(np.isfinite(taught).all())
-    fits = fits and math.isfinite(reach) and math.isfinite(typical)
-    named = all(0 < len(name) <= LONGEST_NAME for name in names)
-    if not (fits and named and 2 <= len(names) <= MAX_CLASSES and len(counts) == len(names) and (numbers["deviation"] > 0).all()):
+    fits = all(numbers[name].shape == shape for name, shape in shapes.items()) and len(counts) == len(names)
+    fits = fits and taught.ndim == 2 and len(taught) > 0 and taught.shape[1] == width and bool((numbers["deviation"] > 0).all())
+    finite = all(np.isfinite(one).all() for one in numbers.values()) and bool(np.isfinite(taught).all())
+    finite = finite and math.isfinite(reach) and math.isfinite(typical)
+    named = all(0 < len(name) <= LONGEST_NAME for name in names) and 2 <= len(names) <= MAX_CLASSES
+    if not (fits and finite and named):
         raise OwnClassesError("the file holds no classes taught here: its arrays do not fit together")
     return OwnClasses(
         names=names, counts=counts, reach=reach, typical=typical, held_out=held_out, base=base, taught=taught, **numbers

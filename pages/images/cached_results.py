@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
@@ -12,7 +12,6 @@ from core.device import use_one_thread
 from core.explain import faithfulness
 from core.explain.attribution import Report, unreported
 from core.explain.faithfulness import Curves
-from core.explain.rollout import rollout
 from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
@@ -29,7 +28,6 @@ from core.vision.uprightness import prepare_upright
 from core.vision.walkthrough import ViTWalkthrough
 from pages.shared.kept_results import Hashes, kept
 
-ROLLOUT: Final = "rollout"
 EVIDENCE_SHARE: Final = 0.7
 """Of the time of deletion curves, that for the evidence before them."""
 EXAMPLE: Final = {"above": ("t-shirt", "longsleeve", "shirt", "outwear"), "below": ("pants", "shorts", "skirt")}
@@ -92,13 +90,6 @@ losses = kept(128, HASHES)(evidences.losses_without)
 """A third of a second for a photograph."""
 needed = kept(64, HASHES)(evidences.patches_needed)
 prepare = kept(256, HASHES)(prepare_upright)
-
-
-@kept(64, HASHES)
-def maps(analysis: PictureAnalysis) -> dict[str, Any]:
-    """Weights (heads, n, n) by the layer's number from 1; after the layers the "rollout", (1, n, n)."""
-    layers = list(analysis.maps.values())
-    return {str(i + 1): weights for i, weights in enumerate(layers)} | {ROLLOUT: rollout(layers)[None]}
 
 
 @kept(128, HASHES)

@@ -10,7 +10,7 @@ from core.explain import faithfulness
 from core.explain.faithfulness import FindingError
 from core.explain.scene import AttentionScene, LayerMaps, PictureStage
 from core.vision.analysis import CLASS_TOKEN, PictureAnalysis
-from core.vision.evidence import shares_of
+from core.vision.evidence import over_tokens
 from core.vision.preprocessing import PreparedPicture
 from pages.images import cached_results, fool_it, picture_source, preparation, ranking_panel, tokens
 from pages.images.model_choice import model_line, pick_classifier, show_if_possible
@@ -45,7 +45,7 @@ def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionS
     label = analysis.likeliest
     found = {"relevance": cached_results.relevance(analysis, label)}
     with controls.progress(_("Running the model once for each patch…")) as report:
-        found["occlusion"] = shares_of(cached_results.losses(analysis, label, report=report))
+        found["occlusion"] = over_tokens(cached_results.losses(analysis, label, report=report))
     first = best_measure(analysis.classifier.card)
     order = [first, *(name for name in MEASURES if name != first)]
     stage = PictureStage(
@@ -58,7 +58,7 @@ def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionS
         stage=stage,
         layers=[LayerMaps(name=name, weights=weights, formula="vit-attention") for name, weights in analysis.maps.items()],
         start=CLASS_TOKEN,
-        measures={name: found[name].row for name in order},
+        measures={name: found[name] for name in order},
         titles=titles(analysis),
         answer=f"{_(analysis.classifier.class_names[label])} {percent(float(analysis.shares[label]))}",
     )

@@ -173,9 +173,9 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
     if figure.values.size > MAX_CELLS or figure.values.shape[1] > MAX_COLUMNS:
         drawn = matrix_figure(figure, height=height)
         return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), figure.values)
-    words = {"png": _("Download as PNG"), "svg": _("Download as SVG"), "csv": _("Download as CSV")}
     origin = follow(key, figure)
-    table = matrix_html(figure, key=key, alt=alt, words=words, write=written, chooses=chooses, origin=origin)
+    csv = _("Download as CSV")
+    table = matrix_html(figure, key=key, alt=alt, csv=csv, write=written, chooses=chooses, origin=origin)
     return Drawn(lambda: st.html(table), figure.values)
 
 

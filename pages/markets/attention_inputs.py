@@ -80,7 +80,7 @@ def details(window: FrozenWindow, answer: WindowAnswer, explained: Explained) ->
     names = input_names(answer.predictor.transform)
     st.markdown(_sentence(attribution, names))
     live_plot(
-        figures.inputs_figure(attribution.values, window.seconds, names=names, compressed=True, write=significant),
+        figures.inputs_figure(attribution.values, window.seconds, names=names, write=significant),
         key="attribution_inputs",
         height=18 * len(names),
         filename="attribution-inputs",

@@ -131,7 +131,6 @@ def test_a_browser_that_lost_a_part_gets_it_again(plots_page: Page) -> None:
 @pytest.mark.parametrize(("kind", "title", "begins"), [
     ("png", "Download as PNG", b"\x89PNG"),
     ("svg", "Download as SVG", b"<svg"),
-    ("html", "Download as an interactive page", b"<!doctype html>"),
 ])  # fmt: skip
 def test_downloads(plots_page: Page, tmp_path: Path, kind: str, title: str, begins: bytes) -> None:
     plots_page.locator(STILL).hover()
@@ -141,10 +140,6 @@ def test_downloads(plots_page: Page, tmp_path: Path, kind: str, title: str, begi
     assert download.value.suggested_filename == file.name
     download.value.save_as(file)
     assert file.read_bytes().startswith(begins)
-    if kind == "html":
-        plots_page.goto(file.as_uri())
-        plots_page.wait_for_selector(".js-plotly-plot .trace.scatter")
-        assert plots_page.title() == "A sine wave that stands still"
 
 
 def test_a_frame_that_looks_the_same_is_not_drawn_again(plots_page: Page) -> None:

@@ -48,7 +48,7 @@ def garments(name: str) -> Asked:
 
     def ask() -> list[np.ndarray]:
         seen = analysis.analyse(classifier, image)
-        return [seen.probabilities, *seen.maps.values(), seen.relevance(3).row, evidence.losses_without(seen, 3)]
+        return [seen.probabilities, *seen.maps.values(), seen.relevance(3), evidence.losses_without(seen, 3)]
 
     return classifier, ask
 

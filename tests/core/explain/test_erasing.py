@@ -38,7 +38,7 @@ def test_each_way_goes_in_its_own_order(reading: PictureAnalysis) -> None:
     order = np.argsort(-losses, kind="stable").tolist()
     count = one_after_the_other(reading, order)
     assert count is not None and found.ranked["occlusion"] == tuple(order[:count])
-    attention = reading.attention(list(reading.maps)[-1], None).patches.reshape(-1)
+    attention = reading.attention()[1:]
     assert (found.ranked["attention"] or ())[0] == int(attention.argmax())
     assert len(found.random) == RANDOM_ORDERS and found == patches_needed(reading)
 

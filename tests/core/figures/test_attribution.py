@@ -43,9 +43,8 @@ def test_the_ladder_runs_from_the_farthest_ask_to_the_farthest_bid():
     assert sorted([*figures.PRICES, *figures.SIZES]) == list(range(40))
 
 
-@pytest.mark.parametrize("compressed", [True, False])
-def test_every_input_stands_by_its_name(values, compressed):
-    figure = figures.inputs_figure(values, SECONDS, compressed=compressed)
+def test_every_input_stands_by_its_name(values):
+    figure = figures.inputs_figure(values, SECONDS)
     heat = [trace for trace in figure.data if trace.type == "heatmap"]
     bars = [trace for trace in figure.data if trace.type == "bar"]
     seen = {}
@@ -73,10 +72,10 @@ def test_inputs_beside_the_book_stand_under_their_own_names():
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.floats(-5, 5), min_size=2, max_size=20), st.booleans())
-def test_shading_is_odd_rising_and_ends_at_one(numbers, compressed):
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=20))
+def test_shading_is_odd_rising_and_ends_at_one(numbers):
     numbers = np.array(sorted(numbers))
-    shading = Shading.of(numbers, compressed=compressed)
+    shading = Shading.of(numbers)
     colours = shading.colour(numbers)
     assert (np.diff(colours) >= -1e-7).all()
     np.testing.assert_allclose(shading.colour(-numbers), -colours)
@@ -85,7 +84,7 @@ def test_shading_is_odd_rising_and_ends_at_one(numbers, compressed):
 
 
 def test_compressed_colours_follow_the_formula_and_the_bar_names_attributions():
-    shading = Shading(end=2.0, compressed=True)
+    shading = Shading(end=2.0)
     got = float(shading.colour(np.array([0.02]))[0])
     assert got == pytest.approx(np.log1p(1) / np.log1p(10**DECADES), rel=1e-5)  # a hundredth of the end
     bar = shading.bar("Attribution", "{:.3g}".format)

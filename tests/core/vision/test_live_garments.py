@@ -34,7 +34,7 @@ def test_the_map_is_the_relevance_to_the_likeliest_class_and_waits_for_the_clock
     live = LiveGarments(classifier, clock=lambda: now[0])
     first = live.step(frame(0)).relevance
     seen = analyse(classifier, gallery()[0][0])
-    expected = seen.relevance(seen.likeliest).patches.clip(min=0)
+    expected = seen.relevance(seen.likeliest)[1:].reshape(seen.grid, seen.grid).clip(min=0)
     np.testing.assert_allclose(first, expected / expected.max(), atol=1e-6)
     assert live.step(frame(7)).relevance is first, "a third of a second has not passed"
     now[0] = 1.0
