@@ -10,6 +10,7 @@ weights come with it multiplied in. The class token stays where the paper pools 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Final
@@ -28,6 +29,15 @@ STRIDES: Final = (1, 2, 2, 2, 1)
 """Of the stages after the first convolution, which halves the image too."""
 EXPANSION: Final = 6
 """Factor by which the middle of a block has more channels; 1 in the first stage's."""
+
+EARLY: Final = 3
+"""First blocks, with the largest maps: a cell of the last, 4 x 4 pixels, reads 6 pixels before its first and 12 behind it."""
+WINDOW: Final = 56
+"""Pixels along a side of what those blocks read for all cells that a patch reaches."""
+BEFORE: Final = 20
+"""Of these, pixels before the patch."""
+REACHED: Final = (-3, 6)
+"""First such cell, counted from the patch's first, and the one after the last."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +125,52 @@ class Convolutions(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, 3, side, side) -> (batch, channels, side / 16, side / 16)."""
-        maps: Tensor = self.blocks(F.relu6(self.stem(x), inplace=True))
+        return self._late(self._early(x))
+
+    def _early(self, x: Tensor) -> Tensor:
+        """(batch, 3, side, side) -> (batch, channels, side / 4, side / 4)."""
+        maps: Tensor = self.blocks[:EARLY](F.relu6(self.stem(x), inplace=True))
         return maps
+
+    def _late(self, maps: Tensor) -> Tensor:
+        """(batch, channels, side / 4, side / 4) -> (batch, channels, side / 16, side / 16)."""
+        out: Tensor = self.blocks[EARLY:](maps)
+        return out
+
+    def without(self, x: Tensor, behind: Tensor) -> Iterator[Tensor]:
+        """Maps (patches of a row, channels, side / 16, side / 16) of copies of one image, row after row of patches.
+
+        In each copy one patch is that of `behind`. The first blocks run on a window around it, as the rest of their maps is the
+        whole image's: a tenth of their time.
+
+        Args:
+            x, behind: (3, side, side).
+        """
+        side = x.shape[-1]
+        grid, size = side // STRIDE, min(WINDOW, side)
+        whole = self._early(x[None].contiguous(memory_format=torch.channels_last))
+
+        def spans(patch: int) -> tuple[int, slice, slice]:
+            """The window's first pixel along a side, the cells that the patch reaches, and the same counted in the window."""
+            start = min(max(STRIDE * patch - BEFORE, 0), side - size)
+            first, after = (min(max(patch * STRIDE // 4 + end, 0), side // 4) for end in REACHED)
+            return start, slice(first, after), slice(first - start // 4, after - start // 4)
+
+        places = [spans(patch) for patch in range(grid)]
+        for row, (top, rows, inner_rows) in enumerate(places):
+            windows = []
+            for column, (left, _columns, _inner) in enumerate(places):
+                window = x[:, top : top + size, left : left + size].clone()
+                pixels = [slice(STRIDE * at - start, STRIDE * (at + 1) - start) for at, start in ((row, top), (column, left))]
+                window[:, pixels[0], pixels[1]] = behind[
+                    :, STRIDE * row : STRIDE * (row + 1), STRIDE * column : STRIDE * (column + 1)
+                ]
+                windows.append(window)
+            seen = self._early(torch.stack(windows).contiguous(memory_format=torch.channels_last))
+            maps = whole.repeat(grid, 1, 1, 1).contiguous(memory_format=torch.channels_last)
+            for column, (_left, columns, inner_columns) in enumerate(places):
+                maps[column, :, rows, columns] = seen[column, :, inner_rows, inner_columns]
+            yield self._late(maps)
 
 
 class CCT(ViT):
@@ -159,6 +213,22 @@ class CCT(ViT):
         middle = maps[..., edge : self.config.grid - edge, edge : self.config.grid - edge].mean(dim=(2, 3))
         found = torch.cat([middle, maps.std(dim=(2, 3)), self._read(self._tokens(_rows(maps)))], dim=1)
         return found.unflatten(0, (-1, len(x))).mean(dim=0)
+
+    def features_without(self, x: Tensor, behind: Tensor) -> Iterator[Tensor]:
+        """`features` (patches of a row, width) of copies of one image, each with one patch replaced, row after row of patches.
+
+        Args:
+            x, behind: (3, side, side), the image and what replaces a patch of it.
+        """
+
+        def read(image: Tensor, other: Tensor) -> Iterator[Tensor]:
+            return (self._read(self._tokens(_rows(maps))) for maps in self.convolutions.without(image, other))
+
+        if not self.mirrored:
+            yield from read(x, behind)
+            return
+        for one, mirrored in zip(read(x, behind), read(x.flip(-1), behind.flip(-1)), strict=True):
+            yield (one + mirrored.flip(0)) / 2
 
     def features(self, x: Tensor) -> Tensor:
         """As the ViT's; the mean with those of the mirror image where the configuration says so, in prediction."""

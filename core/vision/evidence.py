@@ -16,6 +16,7 @@ from core.explain.erasing import Needed, needed
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import BATCH, occlusion, without
+from core.models.cct import CCT
 from core.models.vit import CLASSES
 from core.vision.analysis import PictureAnalysis, analyse
 from core.vision.classifier import Classifier
@@ -66,7 +67,17 @@ def _given(analysis: PictureAnalysis, label: int) -> tuple[ScalarFunction, Tenso
 def losses_without(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> NDArray[np.float64]:
     """(patches,): what a class's probability loses without each patch alone, the evidence by occlusion."""
     function, inputs, behind, parts = _given(analysis, label)
-    return occlusion(function, inputs, behind, parts, batch=min(BATCH, analysis.classifier.batch), report=report)
+    model = analysis.classifier.model
+    if not isinstance(model, CCT):
+        return occlusion(function, inputs, behind, parts, batch=min(BATCH, analysis.classifier.batch), report=report)
+    read = class_probability(model.head, label=label, temperature=analysis.classifier.temperature)
+    left = []
+    with torch.no_grad():
+        whole = float(function(inputs[None]))
+        for row, features in enumerate(model.features_without(inputs, behind)):
+            report(row / analysis.grid)
+            left.append(read(features).double().cpu().numpy())
+    return whole - np.concatenate(left)
 
 
 @falls_back

@@ -121,6 +121,23 @@ def test_the_mirrored_answer_is_the_mean_of_two_passes_and_not_taken_in_training
     torch.testing.assert_close(mirrored.train()(x), plain.train()(x), atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize(("side", "mirrored"), [(64, False), (128, True), (32, True)])
+def test_features_without_a_patch_are_those_of_the_copy_that_lacks_it(side: int, mirrored: bool) -> None:
+    torch.manual_seed(3)
+    model = CCT(replace(SMALL, side=side, mirrored=mirrored)).eval().double()  # a corner's pixel counts little
+    image, behind = torch.randn(2, 3, side, side, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    grid = side // 16
+    with torch.no_grad():
+        rows = list(model.features_without(image, behind))
+        assert len(rows) == grid
+        for row, found in enumerate(rows):
+            copies = image.repeat(grid, 1, 1, 1)
+            for column, copy in enumerate(copies):
+                place = slice(16 * row, 16 * row + 16), slice(16 * column, 16 * column + 16)
+                copy[:, place[0], place[1]] = behind[:, place[0], place[1]]
+            torch.testing.assert_close(found, model.features(copies), atol=1e-12, rtol=0)
+
+
 def test_the_appearance_is_of_both_mirror_images_the_middle_the_spread_and_the_class_token() -> None:
     torch.manual_seed(5)
     model = CCT(replace(SMALL, mirrored=True)).eval()
