@@ -1,1 +1,1 @@
-"""Speed of the networks: as ratios to references in the same run, and on a CUDA device."""
+"""Speed as ratios: each measured piece beside a named reference in the same run, turn by turn."""

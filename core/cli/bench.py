@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tqdm import tqdm
 
-from core.bench import cuda, ratio
+from core.bench.benchmarks import BENCHMARKS, selected
 from core.cli.options import JSON
 from core.training.recipe import add_rows
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
+    p.add_argument("--only", nargs="+", metavar="NAME", choices=list(BENCHMARKS), help=f"some of: {', '.join(BENCHMARKS)}")
     add_rows(
         p,
-        ("quick", False, "half a second for each in place of three"),
+        ("quick", False, "only those that take little time, half a second each"),
+        ("seconds", float, "time spent on each comparison: 3 where left out"),
+        ("threads", 1, "of the processor; the app predicts on one"),
         ("against", Path, "an earlier run's JSON: prints its ratios beside"),
         ("cuda", False, "what a CUDA device makes of the networks, beside its own peak"),
         JSON,
@@ -29,23 +33,37 @@ def add_options(p: argparse.ArgumentParser) -> None:
 
 
 def _run(o: argparse.Namespace) -> None:
-    base, rows = _ratios_of(o.against) if o.against else {}, []
-    for row in ratio.rows(0.5 if o.quick else 3.0):
-        rows.append(row | ({"base": base[row["name"]]} if row["name"] in base else {}))
-        if not o.json:
-            print(_line(rows[-1]), flush=True)
+    from core.usage import compute_device  # needs packages that a machine for training alone does not have
+
+    base = _ratios_of(o.against) if o.against else {}
+    torch.set_num_threads(o.threads)
+    rows: list[dict[str, Any]] = []
+    seconds = o.seconds if o.seconds is not None else 0.5 if o.quick else 3.0
+    for name, one in tqdm(list(selected(o.only, quick=o.quick)), unit="benchmark", disable=None):
+        ratio = one.make().measure(seconds)
+        row = {"name": name, "what": one.what, "reference": one.reference, "aim": round(one.aim, 4), **ratio.as_dict()}
+        rows.append(row | ({"base": base[name]} if name in base else {}))
+    machine = {
+        "processor": compute_device().name,
+        "capability": torch.backends.cpu.get_cpu_capability(),
+        "torch": torch.__version__,
+    }
     if o.json:
-        capability = torch.backends.cpu.get_cpu_capability()
-        machine = {"processor": platform.machine(), "capability": capability, "torch": torch.__version__}
-        print(json.dumps({"machine": machine, "python": platform.python_version(), "rows": rows}))
+        print(json.dumps({"machine": machine, "python": platform.python_version(), "threads": o.threads, "rows": rows}))
+        return
+    print(f"{machine['processor']}, {machine['capability']}, {o.threads} thread(s), torch {machine['torch']}")
+    for row in rows:
+        print(_line(row))
 
 
 def _run_cuda(o: argparse.Namespace) -> None:
     """Print the device's rows as each is measured; without a device what to expect of an H100, and that it is an estimate."""
+    from core.bench import cuda
+
     measured, there = [], torch.cuda.is_available()
     if not there and not o.json:
         print("No CUDA device here. Estimates for an H100, from what was measured on an H200:")
-    for row in cuda.rows(1.0) if there else cuda.expected():
+    for row in cuda.rows(o.seconds if o.seconds is not None else 1.0) if there else cuda.expected():
         measured.append(row.as_dict())
         if not o.json:
             share = "" if math.isnan(row.share) else f"   {100 * row.share:.1f} % of the peak"
@@ -56,10 +74,10 @@ def _run_cuda(o: argparse.Namespace) -> None:
 
 
 def _line(row: dict[str, Any]) -> str:
-    """One comparison in words."""
+    """One benchmark in words."""
     before = f"   before {row['base']:.3f}" if "base" in row else ""
     return (
-        f"{row['what']:<40} {row['ratio']:7.3f}  ({row['low']:.3f} to {row['high']:.3f})  aim {row['aim']:.3f}"
+        f"{row['what']:<50} {row['ratio']:7.3f}  ({row['low']:.3f} to {row['high']:.3f})  aim {row['aim']:.3f}"
         f"  {row['candidate_ms']:9.3f} ms by {row['reference_ms']:9.3f} ms of {row['reference']}{before}"
     )
 

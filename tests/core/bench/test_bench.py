@@ -1,17 +1,20 @@
-"""The ratios' arithmetic under a clock of its own, the networks and references, and the command."""
+"""The benchmark's arithmetic under a clock of its own, its references, and the command."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 
-from core.bench import cuda, ratio
+from core.bench import cuda
+from core.bench.benchmarks import BENCHMARKS, selected
+from core.bench.ratio import Pair, spread
 from core.cli import main
+from core.market.book import OrderBookSnapshot
 
 
 class Clock:
@@ -31,44 +34,66 @@ class Clock:
         return run
 
 
-def ratio_of(clock: Clock, candidate: Callable[[], None], reference: Callable[[], None], seconds: float = 0) -> dict[str, float]:
-    return ratio.ratio([candidate, reference], seconds, clock=lambda: clock.now)
-
-
-def test_a_ratio_is_of_one_call() -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    found = ratio_of(clock, clock.work(0.05), clock.work(0.1), seconds=10)
-    assert found["ratio"] == pytest.approx(0.5) and found["low"] == pytest.approx(found["high"])
-    assert found["candidate_ms"] == pytest.approx(50) and found["reference_ms"] == pytest.approx(100)
+    monkeypatch.setattr("core.bench.ratio.time.perf_counter", lambda: clock.now)
+    return clock
 
 
-def test_a_machine_that_slows_down_changes_no_ratio() -> None:
-    clock, slower = Clock(), [1.0 * 1.1**turn for turn in range(30)]
-    found = ratio_of(clock, clock.work(*slower), clock.work(*(4 * one for one in slower)))
-    assert found["ratio"] == pytest.approx(0.25)
+def test_a_ratio_is_of_one_call(clock: Clock) -> None:
+    found = Pair(candidate=clock.work(0.05), reference=clock.work(0.1)).measure(10)
+    assert found.ratio == pytest.approx(0.5) and found.low == pytest.approx(found.high)
+    assert found.candidate_ms == pytest.approx(50) and found.reference_ms == pytest.approx(100)
 
 
-def test_one_disturbed_turn_is_in_the_spread_and_not_in_the_ratio() -> None:
-    clock = Clock()
-    found = ratio_of(clock, clock.work(*[1] * 5, 50, *[1] * 30), clock.work(1))  # each turn's call comes after two to warm up
-    assert found["ratio"] == pytest.approx(1) and found["high"] > 5
+def test_a_machine_that_slows_down_changes_no_ratio(clock: Clock) -> None:
+    slower = [1.0 * 1.1**turn for turn in range(12)]
+    found = Pair(candidate=clock.work(*slower), reference=clock.work(*(4 * one for one in slower))).measure(0, min_turns=8)
+    assert found.ratio == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize("name", ratio.COMPARISONS)
-def test_a_comparison_runs_without_gradients(name: str) -> None:
-    for work in ratio.COMPARISONS[name].make():
-        answer: Any = work()
-        answer = answer[0] if isinstance(answer, tuple) else answer
-        assert answer.is_inference() and torch.isfinite(answer).all()
+def test_one_disturbed_turn_is_in_the_spread_and_not_in_the_ratio(clock: Clock) -> None:
+    # warm-up and the count of calls take the first two
+    found = Pair(candidate=clock.work(1, 1, 1, 50, 1, 1, 1), reference=clock.work(1)).measure(0)
+    assert found.ratio == pytest.approx(1) and found.high > 5
 
 
-def test_the_command_prints_ratios_beside_an_earlier_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(ratio, "COMPARISONS", {"tlob": ratio.COMPARISONS["tlob"]})
+def test_long_work_is_called_three_times_and_times_side_by_side_give_their_ratios(clock: Clock) -> None:
+    found = Pair(candidate=clock.work(2, 3, 5), reference=clock.work(1), long=True).measure(60)
+    assert found.ratio == pytest.approx(3) and found.candidate_ms == pytest.approx(3_000) and clock.now == pytest.approx(13)
+    assert spread([10, 30], [100, 100]).ratio == pytest.approx(0.2)
+
+
+def test_the_feed_makes_the_book_that_ccxt_keeps() -> None:
+    pair = BENCHMARKS["feed"].make()
+    assert isinstance(pair, Pair)
+    for _ in range(40):
+        snapshot, book = cast(OrderBookSnapshot, pair.candidate()), cast(dict[str, Any], pair.reference())
+    assert (
+        snapshot.levels[:4].tolist() == [*book["asks"][0][:2], *book["bids"][0][:2]] and snapshot.sequence == book["nonce"] == 40
+    )
+
+
+@pytest.mark.parametrize("name", ["tlob", "tlob-maps", "feed", "vit-1"])
+def test_a_benchmark_runs(name: str) -> None:
+    pair = BENCHMARKS[name].make()
+    assert isinstance(pair, Pair)
+    pair.candidate()
+    pair.reference()
+
+
+def test_an_unknown_name_lists_those_there_are() -> None:
+    with pytest.raises(ValueError, match="no benchmark 'nothing': there are tlob, "):
+        list(selected(["nothing"]))
+
+
+def test_the_command_prints_ratios_beside_an_earlier_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     base = tmp_path / "base.json"
     base.write_text(json.dumps({"rows": [{"name": "tlob", "ratio": 0.25}]}))
-    assert main(["bench", "--quick", "--against", str(base), "--json"]) == 0
+    threads = torch.get_num_threads()
+    assert main(["bench", "--only", "tlob", "--seconds", "0", "--against", str(base), "--json"]) == 0
+    torch.set_num_threads(threads)
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["base"] == 0.25 and row["aim"] == 0.8 and row["low"] <= row["ratio"] <= row["high"]
     base.write_text("{}")
