@@ -113,6 +113,10 @@ RUNS: dict[str, tuple[Callable[[], object], str]] = {
         "--clips 2",
     ),
     "evaluate iiga --data FOLDER --split dev --frame": (digits, "--clips 2"),
+    "evaluate iiga --data FOLDER --backgrounds": (
+        lambda: (digits(), link(Path("PICTURES"), ROOT / "assets" / "screenshots")),
+        "--clips 2",
+    ),
     "faithful vit": (lambda: None, "--most 1"),
     "record binance": (lambda: None, "--seconds 1"),
     "record --all": (lambda: None, "--seconds 1"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, count
 from pathlib import Path
@@ -13,12 +14,13 @@ from core import checkpoints
 from core.cli import evaluate_recordings, options
 from core.market.labels import LABEL_KINDS
 from core.market.predictor import DEFAULT
+from core.training.cct import VALIDATION_SPLIT
 from core.training.iiga import is_photos
 from core.training.progress import counting_bar
 from core.training.recipe import add_rows
-from core.training.vit import evaluate, fetch_missing
+from core.training.vit import evaluate, fetch_missing, validation_part
 from core.vision.classifier import DEFAULT as VIT
-from core.vision.classifier import classifier_names, default_name, load_classifier
+from core.vision.classifier import Classifier, classifier_names, default_name, load_classifier
 from core.vision.idx import read_part
 from core.vision.photographs import photograph_files, photographs
 
@@ -75,12 +77,14 @@ def _add_vit(models: Any) -> None:
     data = "folder or file of photographs (Parquet), or folder of the IDX files, which are fetched where missing"
     p.add_argument("--data", required=True, type=Path, metavar="DIR", help=data)
     options.add_checkpoint_input(p, default=None, note=f"; {VIT} for IDX files, the one that answers uploads for photographs")
-    add_rows(p, ("split", str, "the Parquet file of this name, all where left out"), options.JSON)
+    split = f"the Parquet file of this name, all where left out; {VALIDATION_SPLIT} of IDX files: the images held out of training"
+    add_rows(p, ("split", str, split), options.JSON)
     p.set_defaults(run=_run_vit)
 
 
 def _run_vit(o: argparse.Namespace) -> None:
-    files = photograph_files(o.data, o.split)
+    held_out = o.split == VALIDATION_SPLIT and not any(o.data.glob("*.parquet"))
+    files = [] if held_out else photograph_files(o.data, o.split)
     names = classifier_names(o.folder)
     name = o.checkpoint or default_name(names, photograph=bool(files))
     classifier = load_classifier(name, folder=o.folder)
@@ -99,10 +103,32 @@ def _run_vit(o: argparse.Namespace) -> None:
             progress=lambda: bar(next(counted), len(rows)),
         )
     else:
-        fetch_missing(o.data, "t10k")
-        answer |= evaluate(classifier, read_part(o.data, "t10k"), progress=counting_bar("image"))
+        if held_out:
+            answer |= {"split": o.split}
+        fetch_missing(o.data, "train" if held_out else "t10k")
+        part = validation_part(o.data) if held_out else read_part(o.data, "t10k")
+        answer |= evaluate(classifier, part, progress=counting_bar("image"))
         answer |= {"flagged": answer["strange"], "ece": answer["calibration_error"]}
-    options.print_answer(o, answer)
+    print(json.dumps(answer) if o.json else _vit_table(answer, classifier))
+
+
+def _vit_table(answer: dict[str, Any], classifier: Classifier) -> str:
+    images = "the training file's validation images" if "split" in answer else "the test images"
+    what = ", ".join(answer["files"]) if "files" in answer else images
+    lines = [
+        f"{answer['checkpoint']} on {what}: {answer['samples']:,} images",
+        f"  accuracy {answer['accuracy']:.4f}   flagged {answer['flagged']:.4f}   expected calibration error {answer['ece']:.4f}",
+    ]
+    if "files" not in answer:
+        rows = zip(classifier.class_names, answer["confusion"], strict=True)
+        return "\n".join([*lines, *(f"  {name:<12} {'  '.join(f'{count:>4}' for count in row)}" for name, row in rows)])
+    for kind, scores in answer["by_kind"].items():
+        lines.append(
+            f"  {kind:<12} {scores['samples']:>6,}   accuracy {scores['accuracy']:.4f}   flagged {scores['flagged']:.4f}"
+        )
+    if answer["left_out"]:
+        lines.append(f"  {answer['left_out']:,} photographs of other kinds were left out")
+    return "\n".join(lines)
 
 
 HELD_OUT = "dev"
@@ -129,8 +155,11 @@ def _add_iiga(models: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         p,
         ("split", str, split),
         ("clips", int, "clips put together from photos, 500 where left out (of landmarks 100)"),
+        ("hard", False, "clips as varied as those that the model learnt from"),
         ("frame", float, frame),
         ("tilt", float, "degrees that the hand is tilted up to, either way"),
+        ("backgrounds", Path, "lay the hands over this folder's pictures, each clip over one"),
+        ("empty", False, "films of the backgrounds without a hand, 30 where --clips is left out: count glosses"),
         options.JSON,
     )
     p.set_defaults(run=run)
@@ -146,23 +175,36 @@ def run(o: argparse.Namespace) -> None:
     if (recogniser.front == "frames") is not photos:
         raise ValueError(f"the checkpoint {recogniser.name!r} reads {recogniser.front}, and {o.data.name} holds none")
     answer = {"model": "iiga", "checkpoint": recogniser.name, **(_photos if photos else _tracks)(o, recogniser)}
-    options.print_answer(o, answer)
+    if o.json:
+        print(json.dumps(answer))
+    elif o.empty:
+        print(f"{answer['films_with_gloss']} of {answer['samples']} films without a hand got a gloss")
+    else:
+        print(_iiga_table(answer))
 
 
 def _photos(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
-    """Scores on synthetic sentences of photographed hands."""
-    from core.signs.evaluation import evaluate_photos
+    """Scores on synthetic sentences of photographed hands; with `--empty` on films without any."""
+    from core.signs.evaluation import evaluate_empty, evaluate_photos
     from core.signs.synthetic import clips
-    from core.signs.synthetic.photos import read_photos
+    from core.signs.synthetic.photos import read_photos, read_scenes
 
+    scenes = None if o.backgrounds is None else read_scenes(o.backgrounds, recogniser.image_size)
+    if o.empty:
+        if scenes is None:
+            raise ValueError("films without hands show pictures: name their folder by --backgrounds")
+        return evaluate_empty(recogniser, scenes, count=30 if o.clips is None else o.clips, progress=counting_bar("film"))
     count = o.clips if o.clips is not None else 100 if recogniser.reads_hands else clips.SENTENCES
     if count < 1:
         raise ValueError(f"a word error rate takes one clip or more, not {count}")
-    variety = clips.framed(clips.SCORING, side=o.frame, tilt=o.tilt)
+    variety = clips.framed(clips.TRAINING if o.hard else clips.SCORING, side=o.frame, tilt=o.tilt)
+    if scenes is not None:
+        variety = replace(variety, replace=1.0)
     photo_set = read_photos(o.data, o.split)
-    scores = evaluate_photos(recogniser, photo_set, count=count, variety=variety, progress=counting_bar("clip"))
+    scores = evaluate_photos(recogniser, photo_set, count=count, variety=variety, scenes=scenes, progress=counting_bar("clip"))
     answer = {"split": o.split or "all", "clips": "synthetic sentences of real photos", "seed": clips.SEED}
-    return answer | {"frame": o.frame, "tilt": variety.turn} | scores.summary()
+    answer |= {"frame": o.frame, "tilt": variety.turn, "backgrounds": o.backgrounds.name if o.backgrounds else None}
+    return answer | scores.summary()
 
 
 def _tracks(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
@@ -170,8 +212,10 @@ def _tracks(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
     from core.signs.evaluation import evaluate_tracks
     from core.signs.tracks import read_sentences
 
-    if o.frame is not None or o.tilt is not None:
-        raise ValueError("--frame and --tilt place photographed hands: tracked sentences take neither")
+    if o.frame is not None or o.tilt is not None or o.backgrounds is not None or o.empty:
+        raise ValueError(
+            "--frame, --tilt, --backgrounds and --empty place photographed hands: tracked sentences take none of them"
+        )
     split = "test" if o.split == HELD_OUT else o.split or "test"
     scores = evaluate_tracks(recogniser, read_sentences(o.data, split), progress=counting_bar("sentence"))
     unseen = scores.unseen(set(recogniser.card.get("training_sentences", ())))
@@ -186,3 +230,16 @@ def _of_photos(folder: Path) -> str:
 
     there = HANDS in checkpoints.names("iiga", folder=folder)
     return HANDS if there and HAND_FILES.available() else DIGITS
+
+
+def _iiga_table(answer: dict[str, Any]) -> str:
+    lines = [
+        f"{answer['checkpoint']} ({answer['split']}, {answer['sentences']} sentences, {answer['words']} words): "
+        f"WER {answer['wer']:.2%}, {answer['sentences_right']} sentences right"
+    ]
+    lines.append(f"  {answer['substitutions']} substitutions, {answer['deletions']} deletions, {answer['insertions']} insertions")
+    if answer.get("wer_unseen") is not None:
+        lines.append(f"  {answer['unseen_sentences']} sentences that training did not hold: WER {answer['wer_unseen']:.2%}")
+    if "clips" in answer:
+        lines.append(f"  {answer['clips']}, seed {answer['seed']}")
+    return "\n".join(lines)

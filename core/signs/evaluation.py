@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.signs.decoding import gloss_spans, greedy
 from core.signs.edits import alignment, word_error_rate
 from core.signs.recogniser import Recogniser
-from core.signs.synthetic.clips import BETWEEN, SCORING, SEED, SENTENCES, Variety, make_clips
+from core.signs.synthetic.clips import BETWEEN, SCORING, SEED, SENTENCES, Variety, make_clips, make_empty_clips
 from core.signs.synthetic.photo_set import PhotoSet, separate
 from core.signs.synthetic.render import Studio
 from core.signs.tracks import TrackSentence
@@ -90,10 +90,15 @@ def evaluate_photos(
     count: int = SENTENCES,
     seed: int = SEED,
     variety: Variety = SCORING,
+    scenes: NDArray[np.float32] | None = None,
     progress: Progress = _no_progress,
 ) -> Result:
-    """Score greedy decoding of synthetic sentences of real photos: clips put together from them with a seed."""
-    studio = Studio(photos, separate(photos.images), size=recogniser.image_size)
+    """Score greedy decoding of synthetic sentences of real photos: clips put together from them with a seed.
+
+    Args:
+        scenes: (n, S, S, 3) 0 to 1, what the variety's replaced walls give way to.
+    """
+    studio = Studio(photos, separate(photos.images), size=recogniser.image_size, scenes=scenes)
     scored = []
     for place, clip in enumerate(make_clips(studio, count, seed=seed, variety=variety), start=1):
         reference = tuple(str(digit) for digit in clip.digits)
@@ -102,6 +107,17 @@ def evaluate_photos(
         )
         progress(place, count)
     return Result(sentences=tuple(scored))
+
+
+def evaluate_empty(
+    recogniser: Recogniser, scenes: NDArray[np.float32], *, count: int = 30, seed: int = SEED, progress: Progress = _no_progress
+) -> dict[str, int]:
+    """Glosses said of films that show no hand: how many films, how many of them got a gloss, and how many glosses in all."""
+    said = []
+    for place, frames in enumerate(make_empty_clips(scenes, count, seed=seed), start=1):
+        said.append(len(recogniser.greedy(recogniser.log_probabilities(frames))))
+        progress(place, count)
+    return {"samples": count, "films_with_gloss": sum(map(bool, said)), "glosses": sum(said)}
 
 
 def _scored(recogniser: Recogniser, name: str, reference: tuple[str, ...], log_probabilities: NDArray[np.floating]) -> Scored:

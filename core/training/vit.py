@@ -111,6 +111,11 @@ def prepare(part: IdxPart, *, split_seed: int = 0, held_out: int = VALIDATION) -
     )
 
 
+def validation_part(folder: Path, *, split_seed: int = 0) -> IdxPart:
+    """The images of the folder's training file that every training with this seed holds out."""
+    return held_out(read_part(folder, "train"), VALIDATION, seed=split_seed)
+
+
 def held_out(part: IdxPart, count: int, *, seed: int) -> IdxPart:
     """`count` images, the classes in equal numbers.
 

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch.nn import functional as F
 
 from core.signs.synthetic.photo_set import PhotoSet
 from core.signs.synthetic.render import Hands, Studio
@@ -161,7 +163,7 @@ def make_clip(studio: Studio, signer: int, chosen: list[int], variety: Variety, 
         )
         for one in (a, b)
     ]
-    views = draw_views(studio.layers.backgrounds[chosen[:1]], variety.light, variety.replace, studio.size, random)
+    views = draw_views(studio.layers.backgrounds[chosen[:1]], variety.light, variety.replace, studio.size, random, studio.scenes)
     drawn = studio.draw(hands, views, np.zeros(frames, np.int64), seed=int(random.integers(2**31)))
     return SyntheticClip(
         frames=drawn,
@@ -176,6 +178,28 @@ def make_clips(studio: Studio, count: int, *, seed: int, variety: Variety = SCOR
     """`count` clips, the same for the same photos, seed and size."""
     for place, (signer, chosen) in enumerate(sentences(studio.photos, count, seed=seed)):
         yield make_clip(studio, signer, chosen, variety, seed=seed * 1_000_003 + place)
+
+
+def make_empty_clips(scenes: NDArray[np.float32], count: int, *, seed: int, frames: int = 40) -> Iterator[NDArray[np.uint8]]:
+    """Films without a hand (frames, S, S, 3): a camera that pans over one scene each.
+
+    Args:
+        scenes: (n, S, S, 3) 0 to 1, taken in turn.
+    """
+    random = np.random.default_rng(seed)
+    for place in range(count):
+        scene = scenes[place % len(scenes)]
+        size = len(scene)
+        window = round(size * random.uniform(0.7, 0.95))
+        ends = random.uniform(0, size - window, (2, 2))
+        light = random.uniform(0.7, 1.2)
+        film = []
+        for share in np.linspace(0, 1, frames):
+            top, left = (ends[0] * (1 - share) + ends[1] * share).astype(int)
+            part = torch.from_numpy(scene[top : top + window, left : left + window]).permute(2, 0, 1)[None]
+            film.append(F.interpolate(part, size=(size, size), mode="bilinear", align_corners=False)[0].permute(1, 2, 0))
+        shown = (torch.stack(film).numpy() * light + random.normal(0, 0.01, (frames, size, size, 3))).clip(0, 1)
+        yield (shown * 255).round().astype(np.uint8)
 
 
 def make_stills(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from PIL import Image, UnidentifiedImageError
+import pyarrow.parquet as pq
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from core.signs.synthetic.photo_set import SIDE, PhotoSet
 
@@ -54,3 +58,33 @@ def _read(path: Path) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     if picture.size != (SIDE, SIDE):
         picture = picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR)
     return np.asarray(picture)
+
+
+def read_scenes(folder: Path, size: int, *, most: int = 400) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """The middle squares of a folder's pictures (n, size, size, 3), 0 to 1: picture files, and Parquet files with a column jpeg.
+
+    Args:
+        most: pictures, the first by name.
+
+    Raises:
+        ValueError: where there is none.
+    """
+    scenes = []
+    for data in islice(_pictures(folder), most):
+        try:
+            with Image.open(data) as image:
+                picture = image.convert("RGB")
+        except (UnidentifiedImageError, OSError):
+            continue
+        scenes.append(np.asarray(ImageOps.fit(picture, (size, size), Image.Resampling.BOX), np.float32) / 255)
+    if not scenes:
+        raise ValueError(f"{folder.name} holds no picture: neither jpg or png files nor Parquet files with a column jpeg")
+    return np.stack(scenes)
+
+
+def _pictures(folder: Path) -> Iterator[io.BytesIO | Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in (".jpg", ".jpeg", ".png"):
+            yield path
+        elif path.suffix == ".parquet" and "jpeg" in pq.read_schema(path).names:
+            yield from map(io.BytesIO, pd.read_parquet(path, columns=["jpeg"])["jpeg"])

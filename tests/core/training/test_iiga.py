@@ -226,7 +226,7 @@ def test_from_photos_to_a_checkpoint_and_its_numbers(tmp_path: Path, capsys: pyt
     assert main(["evaluate", "iiga", "--data", str(data), "--frame", "4", *map(str, options)]) == 2
     assert "a share of the frame's height, from 0.1 to 1, not 4" in capsys.readouterr().err
     assert main(["evaluate", "iiga", "--data", str(FIXTURES / "boston104"), "--tilt", "3"]) == 2
-    assert "tracked sentences take neither" in capsys.readouterr().err
+    assert "tracked sentences take none of them" in capsys.readouterr().err
     assert main(["evaluate", "iiga", "--data", str(FIXTURES), "--folder", str(tmp_path)]) == 2
     assert "holds neither manifest.csv" in capsys.readouterr().err
     tracks = ["--data", str(FIXTURES / "boston104"), "--checkpoint", "tiny", "--folder", str(tmp_path)]
