@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from core.messages import Refusal, translate
 from core.signs import samples, video
@@ -15,10 +14,9 @@ from core.signs.own_clips import STORE
 from core.signs.recogniser import Recogniser
 from core.signs.samples import ClipSample
 from core.signs.tracks import FPS, TrackSentence
-from core.signs.video import Fit, Footage
+from core.signs.video import Fit, Footage, VideoError
 from core.vision.pictures import SUFFIXES as PICTURES
 from pages.shared import brought, controls, permissions, upload_caps, url_state
-from pages.shared.kept_results import kept
 from pages.shared.language import _, duration, number
 from pages.signs import cached_results
 from pages.signs.cached_results import Clip
@@ -26,6 +24,9 @@ from pages.signs.cached_results import Clip
 MAX_FILE_MB: Final = 200
 HELD: Final = 4
 """Frames that a single picture is held: the models saw signs held for several."""
+STOPPED: Final = "signs:stopped"
+READ: Final = "signs:read"
+"""Session key of the films already decoded: (file, settings) -> footage."""
 FILE: Final = "file"
 """URL parameter that names the visitor's own clip in the store."""
 START: Final = "start"
@@ -41,14 +42,14 @@ def own(file: Any, recogniser: Recogniser) -> Clip | None:
         return _linked(recogniser)
     still = file.name.lower().endswith(tuple(set(PICTURES) - set(video.SUFFIXES)))
     try:
-        footage = _picture(file, recogniser) if still else _film(file, recogniser)
+        footage = _picture(file, recogniser) if still else _sampled(file, recogniser)
     except Refusal as error:
         controls.error_box(_("{file}: {why}.").format(file=file.name, why=translate(str(error))) if still else str(error))
+        footage = None
+    if footage is None:
         forget_clip()
         return None
-    key = STORE.keep((file.name, footage), permissions.visitor().holder)
-    url_state.remember(FILE, key)
-    return _clip(file.name, footage, key)
+    return _kept(file.name, footage)
 
 
 def forget_clip() -> None:
@@ -163,28 +164,41 @@ def _picture(file: Any, recogniser: Recogniser) -> Footage:
     return video.of_pictures([picture], size=recogniser.image_size, fps=recogniser.fps, hold=HELD, fit=fit)
 
 
-def _film(file: Any, recogniser: Recogniser) -> Footage:
-    """A film's frames, with their progress.
+def _sampled(file: Any, recogniser: Recogniser) -> Footage | None:
+    """A film's frames, decoded once per setting; None where that was stopped, after saying so.
 
     Raises:
         VideoError: where it cannot be read.
     """
+    state = st.session_state
+    start, fit = float(state[START]), cast(Fit, state[FIT])
+    key = (file.file_id, recogniser.image_size, recogniser.fps, start, fit)
+    decoded: dict[Any, Footage] = state.setdefault(READ, {})
+    if key in decoded:
+        return decoded[key]
+    if state.get(STOPPED) == key:
+        controls.notice("empty", _("Reading was stopped."))
+        st.button(_("Read it again"), icon=":material/replay:", key="signs:again", on_click=lambda: state.pop(STOPPED, None))
+        return None
+    place = st.empty()
     text = _("Reading {name}…").format(name=file.name)
-    bar = st.progress(0.0, text=text)
+    with place.container(horizontal=True, vertical_alignment="center"):
+        bar = st.progress(0.0, text=text)
+        st.button(_("Stop"), icon=":material/stop:", key="signs:stop", on_click=lambda: state.update({STOPPED: key}))
 
     def tell(frames: int) -> None:
         bar.progress(min(1.0, frames / video.MAX_FRAMES), text=text)
 
     try:
-        start, fit = float(st.session_state[START]), cast(Fit, st.session_state[FIT])
-        return _sampled(file, recogniser.image_size, recogniser.fps, start, fit, tell)
-    finally:
-        bar.empty()
-
-
-@kept(4, {UploadedFile: lambda file: file.file_id})
-def _sampled(file: UploadedFile, size: int, fps: float, start: float, fit: Fit, tell: Callable[[int], None]) -> Footage:
-    return brought.film(file.getvalue(), size=size, fps=fps, start=start, fit=fit, on_frame=tell)
+        size, fps = recogniser.image_size, recogniser.fps
+        decoded[key] = brought.film(file.getvalue(), size=size, fps=fps, start=start, fit=fit, on_frame=tell)
+    except VideoError:
+        place.empty()
+        raise
+    place.empty()
+    while len(decoded) > 3:
+        decoded.pop(next(iter(decoded)))
+    return decoded[key]
 
 
 def _read_of(footage: Footage) -> str:
@@ -233,6 +247,13 @@ def _clip(name: str, footage: Footage, key: str) -> Clip:
         note=_read_of(footage),
         warnings=_unread_of(footage),
     )
+
+
+def _kept(name: str, footage: Footage) -> Clip:
+    """The clip, kept in the store for its link."""
+    key = STORE.keep((name, footage), permissions.visitor().holder)
+    url_state.remember(FILE, key)
+    return _clip(name, footage, key)
 
 
 def _linked(recogniser: Recogniser) -> Clip | None:

@@ -77,7 +77,7 @@ def sign_camera(*, key: str, start: bool = False, game: dict[str, Any] | None = 
 
     Args:
         start: whether it was just asked for, and starts by itself.
-        game: `signs` that are asked for one after the other.
+        game: `signs` that are asked for, `of` how many (0 for without end), and a number of the `round`.
     """
     data = {
         "address": f"{HANDS_STREAM}?lang={current()}",
@@ -101,6 +101,7 @@ def _words() -> dict[str, Any]:
         "show": _("Show me: {sign}"),
         "right": _("Right: {sign}"),
         "streak": _("{streak} in a row"),
+        "finished": _("All {of} shown. Well done."),
         "differs": _("Another shape: {fingers}"),
         "alike": _("The hand is as in the example: hold it."),
         "fingers": [_("thumb"), _("index finger"), _("middle finger"), _("ring finger"), _("little finger")],
