@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -77,42 +77,7 @@ def _searchable_texts() -> dict[str, str]:
     return {entry.id: entry.searchable_text() for entry in equations()}
 
 
-def decisions() -> list[str]:
-    """Decisions that entries cite, in numerical order."""
-    cited = {decision for entry in equations() for decision in entry.decisions}
-    return sorted(cited, key=lambda name: (int("".join(filter(str.isdigit, name))), name))
-
-
-def search(text: str = "", *, document: str | None = None, decision: str | None = None) -> list[Equation]:
-    """Entries that contain every word of the text, restricted to a document and a decision where given.
-
-    Args:
-        decision: a number such as "D11", or "any" for entries with a decision or a reason.
-    """
+def search(text: str = "") -> list[Equation]:
+    """Entries that contain every word of the text: of title, formula, document, decision, code or test."""
     wanted = without_accents(text).split()
-    return [
-        entry
-        for entry in equations()
-        if (document is None or entry.document == document)
-        and (decision is None or decision in entry.decisions or (decision == "any" and (entry.decisions or entry.why)))
-        and all(word in _searchable_texts()[entry.id] for word in wanted)
-    ]
-
-
-def table(entries: Iterable[Equation], language: str, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Rows for a CSV, titles and reasons in one language.
-
-    Args:
-        columns: names of the ten columns, in that language.
-
-    Raises:
-        ValueError: if there are not ten names.
-    """
-    rows = []
-    for entry in entries:
-        values = (
-            entry.id, entry.document, entry.section, entry.title[language], entry.latex, ", ".join(entry.code), entry.test,
-            entry.against[language], entry.link(), " ".join([*entry.decisions, entry.why[language] if entry.why else ""]).strip(),
-        )  # fmt: skip
-        rows.append(dict(zip(columns, values, strict=True)))
-    return rows
+    return [entry for entry in equations() if all(word in _searchable_texts()[entry.id] for word in wanted)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,26 +21,15 @@ OptimiserName = Literal["sgd", "momentum", "adam", "adam_plain", "adamw"]
 OPTIMISERS: Final[tuple[OptimiserName, ...]] = ("sgd", "momentum", "adam", "adam_plain", "adamw")
 
 
-class Optimiser(Protocol):
-    """An optimiser of one parameter vector."""
-
-    def step(self, theta: Array, gradient: Array, rate: float) -> Array:
-        """The parameter after one step; updates the optimiser's memory."""
-        ...
-
-
 @dataclass(kw_only=True)
 class SGD:
-    """theta - rate * g (vit-report section 2.2); with momentum mu, v = mu v + g and theta - rate * v.
+    """theta - rate * g (vit-report section 2.2); with momentum mu, v = mu v + g and theta - rate * v."""
 
-    Attributes:
-        momentum: mu, or a column of them where each row of theta is a walk of its own.
-    """
-
-    momentum: float | Array = 0.0
+    momentum: float = 0.0
     velocity: Array | None = None
 
     def step(self, theta: Array, gradient: Array, rate: float) -> Array:
+        """The parameter after one step."""
         self.velocity = gradient if self.velocity is None else self.momentum * self.velocity + gradient
         return theta - rate * self.velocity
 
@@ -54,29 +43,35 @@ class Adam:
 
     Attributes:
         corrected: False leaves out the bias correction, as in vit-report section 2.2: the first steps are then about
-            (1 - b1) / sqrt(1 - b2) = 3.2 times as long. A column of 1 and 0 where each row of theta is a walk of its own.
-        decay: lambda of AdamW, or a column of them; it never enters m or v. memory: m, v and t so far.
+            (1 - b1) / sqrt(1 - b2) = 3.2 times as long.
+        decay: lambda of AdamW; it never enters m or v. memory: m, v and t so far.
     """
 
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
-    corrected: bool | Array = True
-    decay: float | Array = 0.0
+    corrected: bool = True
+    decay: float = 0.0
     memory: tuple[Array, Array, int] | None = None
 
     def step(self, theta: Array, gradient: Array, rate: float) -> Array:
+        """The parameter after one step."""
         m, v, t = (np.zeros_like(theta), np.zeros_like(theta), 0) if self.memory is None else self.memory
         m = self.beta1 * m + (1 - self.beta1) * gradient
         v = self.beta2 * v + (1 - self.beta2) * gradient**2
         t += 1
         self.memory = m, v, t
-        if self.corrected is not False:
-            m, v = m / (1 - self.corrected * self.beta1**t), v / (1 - self.corrected * self.beta2**t)
-        return theta - rate * (m / (np.sqrt(v) + self.epsilon) + self.decay * theta)
+        mc, vc = self.bias_corrected()
+        return theta - rate * (mc / (np.sqrt(vc) + self.epsilon) + self.decay * theta)
+
+    def bias_corrected(self) -> tuple[Array, Array]:
+        """The memory's mc and vc; m and v themselves without the correction."""
+        assert self.memory is not None
+        m, v, t = self.memory
+        return (m / (1 - self.beta1**t), v / (1 - self.beta2**t)) if self.corrected else (m, v)
 
 
-def make_optimiser(name: OptimiserName, *, decay: float = 0.0) -> Optimiser:
+def make_optimiser(name: OptimiserName, *, decay: float = 0.0) -> SGD | Adam:
     """A new optimiser; a momentum is 0.9, and only "adamw" uses the decay."""
     if name in ("sgd", "momentum"):
         return SGD(momentum=0.9 if name == "momentum" else 0.0)
@@ -115,11 +110,9 @@ class Surface:
     minima: tuple[tuple[float, float], ...]
 
 
-def _pairs(p: Array, first: Array, second: Array) -> Array:
-    """Both as the last axis of an array shaped as the points: a fifth of np.stack's time, thousands of times a walk."""
-    out = np.empty(p.shape)
-    out[..., 0], out[..., 1] = first, second
-    return out
+def _pairs(first: Array, second: Array) -> Array:
+    """Both as the last axis, (..., 2)."""
+    return np.stack([first, second], axis=-1)
 
 
 def _bowl(p: Array) -> Array:
@@ -127,7 +120,7 @@ def _bowl(p: Array) -> Array:
 
 
 def _bowl_gradient(p: Array) -> Array:
-    return _pairs(p, p[..., 0], 20 * p[..., 1])
+    return _pairs(p[..., 0], 20 * p[..., 1])
 
 
 def _rosenbrock(p: Array) -> Array:
@@ -136,7 +129,7 @@ def _rosenbrock(p: Array) -> Array:
 
 def _rosenbrock_gradient(p: Array) -> Array:
     x, y = p[..., 0], p[..., 1]
-    return _pairs(p, -2 * (1 - x) - 400 * x * (y - x**2), 200 * (y - x**2))
+    return _pairs(-2 * (1 - x) - 400 * x * (y - x**2), 200 * (y - x**2))
 
 
 def _saddle(p: Array) -> Array:
@@ -144,7 +137,7 @@ def _saddle(p: Array) -> Array:
 
 
 def _saddle_gradient(p: Array) -> Array:
-    return _pairs(p, 2 * p[..., 0], -2 * p[..., 1] + p[..., 1] ** 3)
+    return _pairs(2 * p[..., 0], -2 * p[..., 1] + p[..., 1] ** 3)
 
 
 SURFACES: Final[Mapping[SurfaceName, Surface]] = {
@@ -181,42 +174,29 @@ class OptimiserWalk:
 Rate = Callable[[int], float]
 
 
+def walk(surface: Surface, optimiser: SGD | Adam, *, steps: int, rate: Rate, clip: float | None = None) -> OptimiserWalk:
+    """The walk of an optimiser from the surface's start.
+
+    Args:
+        rate: by step, from 0 on. clip: largest gradient norm; none where None.
+    """
+    points, norms, diverged = [np.array(surface.start)], list[float](), False
+    for step in range(steps):
+        g = surface.gradient(points[-1])
+        after = optimiser.step(points[-1], g if clip is None else clip_by_norm(g, clip), rate(step))
+        if diverged := not np.abs(after).max() <= 1e6:  # NaN too
+            break
+        points.append(after)
+        norms.append(math.hypot(*g))
+    path = np.array(points)
+    return OptimiserWalk(points=path, losses=np.asarray(surface.value(path)), gradients=np.array(norms), diverged=diverged)
+
+
 def surface_walks(
     surface: Surface, *, steps: int, rate: Rate, decay: float = 0.0, clip: float | None = None
 ) -> dict[OptimiserName, OptimiserWalk]:
-    """Walks of all optimisers from the surface's start, in step: a row each.
-
-    Args:
-        rate: by step, from 0 on. decay: of AdamW alone. clip: largest gradient norm; none where None.
-    """
-    plain = SGD(momentum=np.array([[0.0], [0.9]]))
-    adams = Adam(corrected=np.array([[1.0], [0.0], [1.0]]), decay=np.array([[0.0], [0.0], [decay]]))
-    every, slopes = np.empty((steps + 1, len(OPTIMISERS), 2)), np.empty((steps, len(OPTIMISERS), 2))
-    every[0] = surface.start
-    inside = np.ones(len(OPTIMISERS), dtype=bool)
-    ended = np.full(len(OPTIMISERS), steps)  # the step at which each left
-    with np.errstate(over="ignore", invalid="ignore"):  # of rows that have left already
-        for step in range(steps):
-            theta, after = every[step], every[step + 1]
-            g = slopes[step] = surface.gradient(theta)
-            if clip is not None:
-                g = g * np.minimum(1.0, clip / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-300))
-            after[:2], after[2:] = plain.step(theta[:2], g[:2], rate(step)), adams.step(theta[2:], g[2:], rate(step))
-            if not np.abs(after).max() <= 1e6:  # NaN too
-                left = inside & ~(np.abs(after) <= 1e6).all(axis=1)
-                ended[left], inside = step, inside & ~left
-                if not inside.any():
-                    break
-    walks = dict[OptimiserName, OptimiserWalk]()
-    for row, (name, count) in enumerate(zip(OPTIMISERS, ended.tolist(), strict=True)):
-        path = every[: count + 1, row].copy()
-        walks[name] = OptimiserWalk(
-            points=path,
-            losses=np.asarray(surface.value(path)),
-            gradients=np.array([math.sqrt(g @ g) for g in slopes[:count, row]]),
-            diverged=not inside[row],
-        )
-    return walks
+    """`walk` of each optimiser; the decay is AdamW's alone."""
+    return {name: walk(surface, make_optimiser(name, decay=decay), steps=steps, rate=rate, clip=clip) for name in OPTIMISERS}
 
 
 def height_map(surface: Surface, *, points: int = 121) -> tuple[Array, Array, Array]:
@@ -231,11 +211,10 @@ class AdamStep:
     """One step of Adam or AdamW on two weights; all arrays (2,).
 
     Attributes:
-        t: from 1 on. norm: of the gradient. g: the gradient, clipped where its norm is capped. m, v: after it.
+        norm: of the gradient. g: the gradient, clipped where its norm is capped. m, v: after it.
         mc, vc: bias-corrected. before, after: the weights.
     """
 
-    t: int
     rate: float
     norm: float
     g: Array
@@ -260,35 +239,21 @@ def adam_update(*values: float, epsilon: float = 1e-8, decay: float = 0.0) -> Ar
 def adam_step(
     surface: SurfaceName, name: OptimiserName, t: int, *, rate: Rate, decay: float = 0.0, clip: float | None = None
 ) -> AdamStep:
-    """Step t (from 1 on) of Adam from a surface's start.
-
-    Raises:
-        ValueError: for an optimiser that is not a form of Adam.
-    """
+    """Step t (from 1 on) of a form of Adam from a surface's start."""
     optimiser = make_optimiser(name, decay=decay)
-    if not isinstance(optimiser, Adam):
-        raise ValueError(f"{name} keeps no m and v: take adam, adam_plain or adamw")
-    theta = before = np.array(SURFACES[surface].start)
-    whole = g = np.zeros(2)
-    for step in range(t):
-        before = theta
-        whole = g = SURFACES[surface].gradient(theta)
-        if clip is not None:
-            g = clip_by_norm(whole, clip)
-        theta = optimiser.step(theta, g, rate(step))
-    m, v, _t = optimiser.memory or (np.zeros(2), np.zeros(2), 0)
-    scale1, scale2 = (1 - optimiser.beta1**t, 1 - optimiser.beta2**t) if optimiser.corrected else (1.0, 1.0)
+    before, after = walk(SURFACES[surface], optimiser, steps=t, rate=rate, clip=clip).points[-2:]
+    assert isinstance(optimiser, Adam) and optimiser.memory is not None
+    g, (m, v, _t), (mc, vc) = SURFACES[surface].gradient(before), optimiser.memory, optimiser.bias_corrected()
     return AdamStep(
-        t=t,
         rate=rate(t - 1),
-        norm=float(np.linalg.norm(whole)),
-        g=g,
+        norm=math.hypot(*g),
+        g=g if clip is None else clip_by_norm(g, clip),
         m=m,
         v=v,
-        mc=m / scale1,
-        vc=v / scale2,
+        mc=mc,
+        vc=vc,
         before=before,
-        after=theta,
+        after=after,
     )
 
 

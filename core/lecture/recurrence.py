@@ -262,14 +262,12 @@ class ThroughTime:
 
     Attributes:
         forget: `forget_products` of the LSTM.
-        matrix: first over last norm of the RNN were all its slopes 1 - h^2 equal to 1: what W_hh does alone.
     """
 
     rnn: Array
     lstm: Array
     attention: Array
     forget: Array
-    matrix: float
 
     def steps_remembered(self, name: str, *, share: float = 0.01) -> int:
         """Steps back at which the gradient first falls under this share of its largest; the whole length where it never does."""
@@ -285,5 +283,4 @@ def gradients_through_time(x: Array, rnn: Weights, lstm: Weights, *, seed: int =
         lstm=lstm_gradients(x, lstm),
         attention=attention_gradients(x, seed=seed),
         forget=forget_products(run_lstm(x, lstm)),
-        matrix=float(np.linalg.norm(np.linalg.matrix_power(rnn["W_hh"], len(x) - 1) @ rnn["W_hx"]) / np.linalg.norm(rnn["W_hx"])),
     )

@@ -56,11 +56,11 @@ def setup_names() -> dict[str, str]:
     }
 
 
-def numbers(rows: Sequence[Mapping[str, Any]], name: str) -> Drawn:
+def numbers(rows: Sequence[Mapping[str, Any]]) -> Drawn:
     """A table with its numbers as the reader's language writes them."""
     data = pd.DataFrame(rows)
     shown = {column: st.column_config.NumberColumn(format="localized") for column in data.select_dtypes("number").columns}
-    return table(data, f"cost-{name}", height="content", column_config=shown)
+    return table(data, height="content", column_config=shown)
 
 
 def model_row(name: str, setup: Setup) -> tuple[dict[str, Any], bool]:
@@ -88,7 +88,7 @@ def table_of(names: Mapping[str, str]) -> None:
     """Every configuration by formula and by count, which is waited for below the figure."""
     counting = controls.counted(cost_count.setups().items(), _("Counting each model's multiply-adds…"))
     rows, equal = zip(*(model_row(names[code], one) for code, one in counting), strict=True)
-    numbers(rows, "models")()
+    numbers(rows)()
     agree = _("Formula and count agree for all {count} models: parameters, multiply-adds and attention weights.")
     differ = _("Formula and count differ for {count} models.")
     check((agree if all(equal) else differ).format(count=len(rows) if all(equal) else equal.count(False)), all(equal))()
@@ -164,7 +164,7 @@ def modules(name: str, setup: Setup) -> None:
     ]
     agree, differ = _("Formula and count agree in all {count} modules."), _("Formula and count differ in {modules}.")
     verdict = check((differ if wrong else agree).format(count=len(rows), modules=", ".join(wrong)), not wrong)
-    for shown in (markdown(f"**{name}.** {passage('cost', 'modules')}"), strip, numbers(lines, "modules"), verdict):
+    for shown in (markdown(f"**{name}.** {passage('cost', 'modules')}"), strip, numbers(lines), verdict):
         shown()
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from core.lecture.equations import DOCUMENTS, Equation, decisions, equations, search, table
+from core.lecture.equations import DOCUMENTS, Equation, equations, search
 from pages.learn import equation_tables, frame
 from pages.learn.lesson_page import LessonPage, Part, PartView, markdown, render
 from pages.shared import controls, url_state
@@ -15,21 +14,11 @@ from pages.shared.navigation import ENTRIES
 PER_PAGE = 20
 
 
-def filters() -> dict[str, str]:
-    """Search text, document and decision from the controls; "all" where not restricted."""
+def search_line() -> dict[str, str]:
+    """The search text."""
     with frame.controls_block("find"):
-        left, middle, right = st.columns([2, 1, 1])
-        with left:
-            query = url_state.text(
-                _("Search"), key="find", max_chars=80, placeholder=_("softmax, CTC, D11, core.nn …"), icon=":material/search:"
-            )
-        with middle:
-            offered = {"all": _("all five"), **{name: name for name in DOCUMENTS}}
-            document = url_state.choice(st.selectbox, _("Document"), offered, key="doc")
-        with right:
-            cited = {"all": _("with or without"), "any": _("any decision"), **{name: name for name in decisions()}}
-            decision = url_state.choice(st.selectbox, _("Decision"), cited, key="decided")
-    return {"query": query, "document": document, "decision": decision}
+        hint = _("softmax, CTC, D11, vit-report, core.nn …")
+        return {"query": url_state.text(_("Search"), key="find", max_chars=80, placeholder=hint, icon=":material/search:")}
 
 
 def draw_entry(entry: Equation) -> None:
@@ -56,27 +45,15 @@ def draw_entry(entry: Equation) -> None:
         st.markdown(f"[{label}]({entry.link(**more)})")
 
 
-def export(entries: list[Equation]) -> pd.DataFrame:
-    """The entries as a table in the reader's language."""
-    columns = [
-        _("Id"), _("Document"), _("Section"), _("Title"), "LaTeX", _("In the code"), _("Test"), _("Against"), _("Page"),
-        _("Decision and reason"),
-    ]  # fmt: skip
-    return pd.DataFrame(table(entries, current(), columns), columns=columns)
-
-
-def listing(query: str, document: str, decision: str) -> PartView:
+def listing(query: str) -> PartView:
     """The entries that fit, a sheet of them at a time."""
-    matches = search(query, document=None if document == "all" else document, decision=None if decision == "all" else decision)
+    matches = search(query)
     count = ngettext("{count} equation of {all}", "{count} equations of {all}", len(matches))
     sheets = max(1, -(-len(matches) // PER_PAGE))
 
     def entries() -> None:
-        with frame.controls_block("export"):
-            made, name = lambda: export(matches), "equations"
-            controls.download_table(_("These equations"), made, key="equations_table", filename=name, formats=("csv",))
         if not matches:
-            controls.notice("empty", _("No equation has all of these words: try fewer, or another document."))
+            controls.notice("empty", _("No equation has all of these words: try fewer."))
         at = 1
         if sheets > 1:
             with frame.controls_block("page"):
@@ -95,7 +72,7 @@ render(
     LessonPage(
         "equations",
         _("Equation index"),
-        [Part("", "", lambda **_values: {}, listing, above=filters)],
+        [Part("", "", lambda **_values: {}, listing, above=search_line)],
         ", ".join(DOCUMENTS) + "; D1–D36",
     )
 )

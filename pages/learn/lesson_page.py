@@ -217,8 +217,8 @@ def stats(*strip: Stat) -> Show:
     return lambda: stat_strip(strip)
 
 
-def table(rows: Any, filename: str = "", **more: Any) -> Drawn:
-    """Rows as a table, with a download where the file has a name."""
+def table(rows: Any, **more: Any) -> Drawn:
+    """Rows as a table, whose corner gives it as CSV."""
     data = pd.DataFrame(rows)
 
     def show() -> None:
@@ -226,10 +226,6 @@ def table(rows: Any, filename: str = "", **more: Any) -> Drawn:
             st.html(f'<div class="stage-table">{data.to_html(index=False, border=0)}</div>')
             return
         st.dataframe(data, hide_index=True, width="stretch", **more)
-        if filename:
-            with frame.controls_block(f"{filename}_table"):
-                key = filename.replace("-", "_")
-                controls.download_table(_("Table"), lambda: data, key=key, filename=filename, formats=("csv",))
 
     return Drawn(show)
 

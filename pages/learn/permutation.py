@@ -269,7 +269,7 @@ def settings(it: Shuffled) -> PartView:
     numbers = {"equivariant": [one.equivariant for one in compared], "invariant": [one.invariant for one in compared]}
     return PartView(
         equation=equation,
-        figure=[table(lines, "permutation")],
+        figure=[table(lines)],
         notebook_values=lambda: it.notebook_values(numbers),
     )
 

@@ -206,8 +206,8 @@ def lstm(it: Unrolled) -> PartView:
         UnitLine("i", run.i[:, k], gate=True),
         UnitLine("o", run.o[:, k], gate=True),
         UnitLine("c̃", run.candidate[:, k]),
-        UnitLine(_("c, the long memory"), run.c[:, k]),
-        UnitLine(_("h, the short memory"), run.h[:, k]),
+        UnitLine("c", run.c[:, k]),
+        UnitLine("h", run.h[:, k]),
     ]
     kinds = {name: {gate: it.lstm[f"{kind}_{gate}"] for gate in "fico"} for name, kind in (("W", "W"), ("U", "U"), ("B", "b"))}
     shown = {"f": f, "i": i, "o": o, "candidate": candidate, "c": c, "h": h}

@@ -27,6 +27,6 @@ def test_a_search_leads_to_the_page_with_the_numbers(new_page: NewPage, app: App
 
 
 def test_every_formula_of_the_index_is_drawn(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/equations?doc=iiga-equations&lang=en")
+    page = new_page(app, "/equations?find=iiga-equations&lang=en")
     expect(page.locator(".katex-display")).to_have_count(20, timeout=PATIENCE_MS)
     expect(page.locator(".katex-error")).to_have_count(0)

@@ -110,7 +110,7 @@ def test_the_terms_of_one_unit_add_up() -> None:
 
 def test_reach_counts_back_from_the_end() -> None:
     norms = np.array([1e-9, 1e-4, 0.5, 1.0])
-    traces = recurrence.ThroughTime(rnn=norms, lstm=np.ones(4), attention=np.ones(4), forget=np.ones(4), matrix=1.0)
+    traces = recurrence.ThroughTime(rnn=norms, lstm=np.ones(4), attention=np.ones(4), forget=np.ones(4))
     assert traces.steps_remembered("rnn") == 2 and traces.steps_remembered("lstm") == 4
 
 

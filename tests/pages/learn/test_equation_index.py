@@ -1,4 +1,4 @@
-"""The page of the equation index by Streamlit's own test runner: search, filters, pages, links, both languages."""
+"""The page of the equation index by Streamlit's own test runner: search, pages, links, both languages."""
 
 from __future__ import annotations
 
@@ -21,21 +21,17 @@ def test_all_are_counted_and_shown_a_page_at_a_time() -> None:
     assert "8" in app.query_params["sheet"]
 
 
-def test_search_and_filters_live_in_the_link() -> None:
+def test_a_search_lives_in_the_link() -> None:
     app = open_page(PAGE, find="doubled exponent")
     assert len(app.latex) == len(search("doubled exponent")) == 1
     assert any("(positions?part=matrix&doubled=true)" in element.value for element in app.markdown)
-    app = open_page(PAGE, doc="attention-notebook", decided="D22")
-    assert len(app.latex) == len(search(document="attention-notebook", decision="D22")) == 2
-    app.selectbox(key="decided").set_value("any")
-    ran(app)
-    assert len(app.latex) == len(search(document="attention-notebook", decision="any"))
+    assert len(open_page(PAGE, find="attention-notebook D22").latex) == len(search("attention-notebook D22")) == 2
 
 
 def test_nothing_found_is_said() -> None:
     app = open_page(PAGE, find="no such equation")
     assert not app.latex and "No equation" in app.info[0].value
-    open_page(PAGE, doc="?", decided="D99", sheet="nine")
+    open_page(PAGE, sheet="nine")
 
 
 def test_spanish_titles_and_links() -> None:

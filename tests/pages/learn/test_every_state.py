@@ -51,7 +51,16 @@ def test_printed_numbers_give_what_is_printed_after_them(name: str) -> None:
 
 
 def test_many_lines_are_evaluated() -> None:
-    names = ("recurrent-lstm", "attention-steps-scores", "positions-matrix", "norms-norms", "backprop-ffn", "cost-growth")
+    names = (
+        "recurrent-rnn",
+        "positions-rotation",
+        "recurrent-lstm",
+        "attention-steps-scores",
+        "positions-matrix",
+        "norms-norms",
+        "backprop-ffn",
+        "cost-growth",
+    )
     for name in names:
         lines = [one for _state, it in drawn(name) for equation in it.equations for one in equal_sides(equation.calculation)]
         assert len(lines) > len(drawn(name)) / 2, name

@@ -57,41 +57,6 @@ def test_softmaxs_gradient() -> None:
         assert wanted == 0.925 and decimals((weight - wanted) / rows, 4) == decimals(entry, 4)
 
 
-@pytest.mark.parametrize("norm", ["layer", "batch", "instance"])
-def test_a_normalised_cell(norm: str) -> None:
-    for time in ("3", "6", "11"):
-        shown = latex("norms", norm=norm, norm_time=time)
-        x, mean, variance, y = numbers(r"\frac{# - (#)}{\sqrt{# + 10^{-5}}} = #", shown)
-        assert decimals((x - mean) / math.sqrt(variance + 1e-5), 3) == decimals(y, 3)
-
-
-def test_an_rnns_state() -> None:
-    for step, unit in (("10", "1"), ("4", "3"), ("25", "6")):
-        shown = latex("recurrent", part="rnn", step=step, unit=unit)
-        inward, back, bias, h = numbers(r"\tanh(# + (#) + (#)) = #", shown)
-        assert decimals(math.tanh(inward + back + bias), 3) == decimals(h, 3)
-
-
-def test_an_lstms_cell() -> None:
-    for step, unit in (("10", "1"), ("4", "3"), ("25", "6")):
-        shown = latex("recurrent", part="lstm", step=step, unit=unit)
-        f, before, i, candidate, c = numbers(r"c_t &= # \cdot (#) + # \cdot (#) = #", shown)
-        o, again, h = numbers(r"h_t &= # \cdot \tanh(#) = #", shown)
-        assert decimals(f * before + i * candidate, 3) == decimals(c, 3)
-        assert c == again and decimals(o * math.tanh(again), 3) == decimals(h, 3)
-
-
-def test_a_score() -> None:
-    for query, heads in (("0", "1"), ("2", "2"), ("5", "4")):
-        shown = latex("attention_steps", part="scores", q=query, heads=heads, t="0.7")
-        raw, temperature, width, scaled = numbers(r"\frac{#}{# \cdot \sqrt{#}} = #", shown)
-        assert decimals(raw / temperature / math.sqrt(width), 3) == decimals(scaled, 3)
-        products = re.search(r"K_\{\d+\} &= (.*?) = (\S+) \\\\", shown)
-        assert products
-        pairs = re.findall(rf"\({NUMBER}\)\({NUMBER}\)", products[1])
-        assert decimals(sum(float(a) * float(b) for a, b in pairs), 3) == decimals(float(products[2]), 3)
-
-
 def test_an_adam_step() -> None:
     for step, whose, decay in (("60", "adam", 0.0), ("7", "adamw", 0.1), ("300", "adam_plain", 0.0)):
         shown = latex("optimisers", part="surface", walk_step=step, whose=whose)
@@ -104,30 +69,3 @@ def test_an_adam_step() -> None:
         before, after = row(rf"\theta_{{{int(step) - 1}}}"), row(rf"\theta_{{{step}}}")
         for theta, m, v, result in zip(before, row(rf"\hat m_{{{step}}}"), row(rf"\hat v_{{{step}}}"), after, strict=True):
             assert decimals(theta - 0.03 * (m / (math.sqrt(v) + 1e-8) + decay * theta), 4) == decimals(result, 4)
-
-
-def test_an_entry_of_the_encoding_and_a_turned_pair() -> None:
-    shown = latex("positions", pos="41", i="3")
-    angle, sine = numbers(r"\sin # = #", shown)
-    again, cosine = numbers(r"\cos # = #", shown)
-    assert angle == again and decimals(math.sin(angle), 4) == decimals(sine, 4)
-    assert decimals(math.cos(angle), 4) == decimals(cosine, 4)
-    turned = latex("positions", part="rotation", pos="20", k="7", i="1")
-    a, b, c, d, x, y, first, second = numbers(
-        r"\begin{bmatrix}# & # \\ # & #\end{bmatrix} \begin{bmatrix}# \\ #\end{bmatrix} = \begin{bmatrix}# \\ #\end{bmatrix}",
-        turned,
-    )
-    assert [decimals(a * x + b * y, 3), decimals(c * x + d * y, 3)] == [decimals(first, 3), decimals(second, 3)]
-    assert r"\omega_i = \mathrm{base}^{-2i/D}" in turned and r"\omega_i = \mathrm{base}^{-2i/D}" in latex(
-        "positions", part="similarity"
-    )
-
-
-def test_the_costs_of_a_layer_add_up() -> None:
-    for tokens, width in (("128", "40"), ("197", "768"), ("4", "16")):
-        shown = latex("cost", part="growth", layer_t=tokens, layer_d=width)
-        sums = re.search(r"\\\\&= (.*?) = (.*?) \\end", shown)
-        assert sums
-        *parts, whole = (re.sub(r"\\,\\mathrm\{.\}", "", one) for one in (*sums[1].split(" + "), sums[2]))
-        places = len(whole.partition(".")[2])
-        assert decimals(sum(map(float, parts)), places) == decimals(float(whole), places)
