@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from core.market.answers.intervals import mean_interval
 from core.market.answers.table import MEASURES, NO_CALL, Scores, Table, differences, intervals, losses, score
 from core.market.answers.value import call_value, spaced
-from core.market.book import STEP_MS, FloatArray
+from core.market.book import FloatArray
+from core.market.grid import DAY_MS, HOUR_MS, STEP_MS
 
-HOUR_MS: Final = 3_600_000
-DAY_MS: Final = 24 * HOUR_MS
 LEVELS: Final = ("low", "middle", "high")
 """Thirds of a market's rows by volatility or spread; equal values stay together."""
 WORTH: Final = ("coverage", "precision", "move_bps", "half_spread_bps", "break_even_fee_bps")
@@ -99,7 +98,7 @@ def _worth(rows: Table, name: str) -> dict[str, float]:
         "precision": value.precision.value,
         "move_bps": value.move_bps.value,
         "half_spread_bps": value.half_spread_bps,
-        "break_even_fee_bps": value.taker.break_even_bps,
+        "break_even_fee_bps": value.break_even_bps,
     }
 
 

@@ -63,31 +63,13 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taker:
-    """Simulated trades of one who takes liquidity at every call while holding nothing (see `taker`).
-
-    Attributes:
-        entered: (k,) index of each trade's call. gross_bps: (k,) result after the spread and before fees, basis points.
-        mean_bps: of the trades.
-    """
-
-    entered: NDArray[np.int64]
-    gross_bps: FloatArray
-    mean_bps: Estimate
-
-    @property
-    def break_even_bps(self) -> float:
-        """The fee a fill at which the trades break even, basis points; negative where they do not earn the spread."""
-        return self.mean_bps.value / 2
-
-
-@dataclass(frozen=True, kw_only=True)
 class CallValue:
     """Value of one forecaster's calls of one head.
 
     Attributes:
         scored: rows with a known outcome. coverage: share of them with a call. precision: share of the calls that came true.
         move_bps: mean move of the mid in the call's direction over the horizon. half_spread_bps: mean at the calls.
+        trades: number of a taker's `trades`. result_bps: their mean, after the spread and before fees.
     """
 
     scored: int
@@ -95,7 +77,13 @@ class CallValue:
     precision: Estimate
     move_bps: Estimate
     half_spread_bps: float
-    taker: Taker
+    trades: int
+    result_bps: Estimate
+
+    @property
+    def break_even_bps(self) -> float:
+        """The fee a fill at which the trades break even, basis points; negative where they do not earn the spread."""
+        return self.result_bps.value / 2
 
     def summary(self) -> dict[str, Any]:
         """Plain numbers, rounded to four decimals."""
@@ -105,9 +93,9 @@ class CallValue:
             "move_bps": self.move_bps.summary(),
             "half_spread_bps": plain(self.half_spread_bps),
             "taker": {
-                "trades": len(self.taker.gross_bps),
-                "mean_bps": self.taker.mean_bps.summary(),
-                "break_even_fee_bps": plain(self.taker.break_even_bps),
+                "trades": self.trades,
+                "mean_bps": self.result_bps.summary(),
+                "break_even_fee_bps": plain(self.break_even_bps),
             },
         }
 
@@ -120,6 +108,7 @@ def call_value(rows: CallRows) -> CallValue:
     moved = called & far
     block = block_length(int(known.sum()), rows.horizon) if known.any() else 1
     columns = np.stack([called, called & (rows.calls == rows.truth), moved, np.where(moved, move, 0.0)], axis=1)[known]
+    _entered, gross = trades(rows)
     half_spread = rows.spread[called] / rows.mid[called] / 2 * 1e4
     return CallValue(
         scored=int(known.sum()),
@@ -127,7 +116,8 @@ def call_value(rows: CallRows) -> CallValue:
         precision=_ratio(columns[:, 1], columns[:, 0], block),
         move_bps=_ratio(columns[:, 3], columns[:, 2], block),
         half_spread_bps=float(half_spread.mean()) if len(half_spread) else math.nan,
-        taker=taker(rows),
+        trades=len(gross),
+        result_bps=_ratio(gross, np.ones(len(gross)), max(1, min(8, len(gross) // 8))),
     )
 
 
@@ -136,12 +126,6 @@ def _moves(rows: CallRows) -> tuple[FloatArray, NDArray[np.bool_]]:
     later = rows.after(rows.horizon)
     move = rows.direction * (rows.mid[later] / rows.mid - 1) * 1e4
     return move, later >= 0
-
-
-def taker(rows: CallRows) -> Taker:
-    """A taker's `trades` and their mean."""
-    entered, gross = trades(rows)
-    return Taker(entered=entered, gross_bps=gross, mean_bps=_ratio(gross, np.ones(len(gross)), max(1, min(8, len(gross) // 8))))
 
 
 def trades(rows: CallRows) -> tuple[NDArray[np.int64], FloatArray]:

@@ -45,7 +45,7 @@ class LagMeter:
             self._lags_ms.append(book.received_ns / 1e6 - book.exchange_ms)
             ms = float(np.median(self._lags_ms))
             since_ms = self.state.since_ms if self.state and (ms > 0) == (self.ms > 0) else CLOCK.now_ms()
-            self.ms, self.state = ms, next(iter(lag_situation(ms, since_ms)), None)
+            self.ms, self.state = ms, lag_situation(ms, since_ms)
 
     def sentence(self) -> str:
         """Sentence about the lag; "" where it is small."""

@@ -18,6 +18,8 @@ from core.market.feeds.situations import Since
 from core.messages import Refusal
 
 Clock: TypeAlias = Literal["wall", "event"]
+Side: TypeAlias = Literal["buy", "sell"] | None
+"""The aggressor of a trade; None where the venue does not say."""
 
 
 class FeedState(StrEnum):
@@ -43,7 +45,7 @@ class Trade:
 
     price: float
     size: float
-    side: Literal["buy", "sell"] | None
+    side: Side
     exchange_ms: int
     id: str = field(default="", compare=False)
 

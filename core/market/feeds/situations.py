@@ -5,7 +5,6 @@ While a venue answers, its feed says them and goes on asking; none of them ends 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -256,9 +255,9 @@ MAX_LAG_MS: Final = 1_000
 """Difference of a venue's own time and this machine's clock from which on it is named."""
 
 
-def lag_situation(lag_ms: float | None, since_ms: int) -> tuple[Since, ...]:
-    """The lag of a venue's newest books, where it is worth a word; negative where its time is ahead."""
-    if lag_ms is None or not math.isfinite(lag_ms) or abs(lag_ms) <= MAX_LAG_MS:
-        return ()
+def lag_situation(lag_ms: float, since_ms: int) -> Since | None:
+    """The lag of a venue's newest books, None where it is not worth a word; negative where its time is ahead."""
+    if abs(lag_ms) <= MAX_LAG_MS:
+        return None
     kind = Situation.LAGGING if lag_ms > 0 else Situation.AHEAD
-    return (Since(kind=kind, since_ms=since_ms, amount=round(abs(lag_ms) / 1e3, 1)),)
+    return Since(kind=kind, since_ms=since_ms, amount=round(abs(lag_ms) / 1e3, 1))

@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from core.market.book import LARGEST
-from core.market.feeds.protocol import Trade, TradesBreak
+from core.market.feeds.protocol import Side, Trade, TradesBreak
 
 MEMORY: Final = 20_000
 """Trades that are remembered: venues send fifty or a thousand again."""
 MAX_MS: Final = 4_102_444_800_000
 """The year 2100, past which no time is one."""
 
-Side = Literal["buy", "sell"] | None
 SIDES: Final[Mapping[Any, Side]] = {"buy": "buy", "sell": "sell"}
 Numbers = tuple[int | None, float | str, float | str, Side]
 """Time, price, size and side of a trade; a price or size that no market has as it was written."""

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.market.book import BookError
-from core.market.feeds.protocol import Trade, TradesBreak
+from core.market.feeds.protocol import Side, Trade, TradesBreak
 from core.market.store.segments import EVENTS, TRADES, is_segment, segment_path
-
-Side = Literal["buy", "sell"] | None
 
 SCHEMA = pa.schema([("timestamp", pa.int64()), ("price", pa.float64()), ("size", pa.float64()), ("side", pa.int8())])
 SIDES: dict[int, Side] = {1: "buy", -1: "sell", 0: None}

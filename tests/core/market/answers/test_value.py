@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap, norm
 
-from core.market.answers.value import CallRows, call_value, spaced, taker
+from core.market.answers.value import CallRows, call_value, spaced, trades
 from core.market.book import STEP_MS
 
 
@@ -29,28 +29,29 @@ def rows(
 
 def test_a_takers_result_by_hand_on_six_rows() -> None:
     """Two steps ahead, a spread of 0.2: UP at row 0 buys at row 1's ask and sells at row 2's bid; DOWN at row 3 the other way."""
-    found = taker(rows([2, 0, 1, 0, 2, 2], [100.0, 100.5, 101.0, 100.0, 99.5, 99.0]))
+    called = rows([2, 0, 1, 0, 2, 2], [100.0, 100.5, 101.0, 100.0, 99.5, 99.0])
+    (entered, gross), found = trades(called), call_value(called)
     first = ((101.0 - 0.1) - (100.5 + 0.1)) / 100.0 * 1e4  # 30 bps
     second = ((99.5 - 0.1) - (99.0 + 0.1)) / 100.0 * 1e4  # 30 bps; the call at row 1 came while the first was held
-    assert found.entered.tolist() == [0, 3]
-    np.testing.assert_allclose(found.gross_bps, [first, second], rtol=1e-12)
-    np.testing.assert_allclose(found.gross_bps, [30, 30], rtol=1e-9)
+    assert entered.tolist() == [0, 3] and found.trades == 2
+    np.testing.assert_allclose(gross, [first, second], rtol=1e-12)
+    np.testing.assert_allclose(gross, [30, 30], rtol=1e-9)
     assert found.break_even_bps == pytest.approx(15)
-    assert (found.gross_bps - 2 * found.break_even_bps).mean() == pytest.approx(0, abs=1e-9)
+    assert (gross - 2 * found.break_even_bps).mean() == pytest.approx(0, abs=1e-9)
 
 
 def test_a_call_that_is_right_need_not_pay_the_spread() -> None:
-    found = taker(rows([2, 1, 1], [100.0, 100.0, 100.1], spread=0.4))
-    assert found.gross_bps.tolist() == pytest.approx([-30.0])
-    assert found.break_even_bps < 0
+    called = rows([2, 1, 1], [100.0, 100.0, 100.1], spread=0.4)
+    assert trades(called)[1].tolist() == pytest.approx([-30.0])
+    assert call_value(called).break_even_bps < 0
 
 
 def test_no_trade_reaches_over_a_gap_or_past_the_end() -> None:
     gap = rows([2, 2, 1, 1, 2], [100.0, 101.0, 102.0, 103.0, 104.0])
     timestamps = gap.timestamps.copy()
     timestamps[2:] += STEP_MS
-    assert taker(replace(gap, timestamps=timestamps)).entered.tolist() == []
-    assert taker(gap).entered.tolist() == [0]
+    assert trades(replace(gap, timestamps=timestamps))[0].tolist() == []
+    assert trades(gap)[0].tolist() == [0]
     value = call_value(replace(gap, timestamps=timestamps, truth=np.full(5, -1)))
     assert math.isnan(value.move_bps.value)
 
