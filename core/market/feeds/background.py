@@ -10,7 +10,7 @@ import asyncio
 import atexit
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -52,15 +52,6 @@ class BackgroundLoop:
         with self._lock:
             return asyncio.run_coroutine_threadsafe(coro, self._started())
 
-    def call_soon(self, function: Callable[..., object], *args: object) -> None:
-        """Call a plain function in the loop; does nothing where the loop is not running."""
-        loop = self._loop
-        if loop is not None and not loop.is_closed():
-            try:
-                loop.call_soon_threadsafe(function, *args)
-            except RuntimeError:  # closed between the check and the call
-                return
-
     def stop(self, timeout: float = 10.0) -> None:
         """Cancel every task, wait for its clean-up, and end the thread; does nothing where none runs.
 
@@ -70,10 +61,11 @@ class BackgroundLoop:
         if threading.current_thread() is self._thread:
             raise RuntimeError(f"the {self.name} loop cannot wait for its own end: stop it from another thread")
         with self._lock:
-            thread, halt = self._thread, self._halt
-            if thread is None or halt is None:
+            thread, loop, halt = self._thread, self._loop, self._halt
+            if thread is None or loop is None or halt is None:
                 return
-            self.call_soon(halt.set)
+            with contextlib.suppress(RuntimeError):  # the loop has ended by itself
+                loop.call_soon_threadsafe(halt.set)
             thread.join(timeout)
             if thread.is_alive():
                 raise RuntimeError(f"the {self.name} loop did not stop in {timeout:g} s: a task ignores being cancelled")
