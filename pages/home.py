@@ -167,7 +167,7 @@ def _asked(given: bytes | int | None) -> None:
                 "empty", _("There is nothing to see in this picture: it has one colour throughout. Give another one.")
             )
             return
-        shown, query = vars(found), {"from": "upload", "set": kept}
+        shown, query = found, {"from": "upload", "set": kept}
     if isinstance(given, int) or not query:
         query = {"photo": str(shown["photo"] if given is None else given)}
     st.html(_photograph(shown))

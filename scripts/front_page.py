@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
@@ -81,7 +80,7 @@ def photograph() -> dict[str, Any]:
     prepared = prepare_upright(classifier, decode(row.data, name=row.kind), Recipe(manner=classifier.manner))
     analysis = analyse(classifier, prepared.image, prepared.unturned)
     losses = losses_without(analysis, analysis.likeliest)
-    return {"photo": PHOTOGRAPH, "labelled": row.name} | asdict(marked_answer(analysis, losses, prepared))
+    return {"photo": PHOTOGRAPH, "labelled": row.name} | marked_answer(analysis, losses, prepared)
 
 
 def signs() -> dict[str, Any]:

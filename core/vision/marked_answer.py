@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from io import BytesIO
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,34 +21,15 @@ SHOWN: Final = 720
 """Longest side of the picture as it is shown, pixels."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MarkedAnswer:
-    """An answer with its most important patch.
+def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64], prepared: PreparedPicture) -> dict[str, Any]:
+    """The answer of an analysis of a prepared photograph, and its losses without each patch, (patches,).
 
-    Attributes:
-        picture: the picture set upright, without its border: a JPEG in base64. proportion: its width by its height.
-        box: the part of it that is read. mark: the patch that counts most, as far as it lies on the picture.
-        answer: the likeliest class. probability: its probability, "none of these" among the answers (D37). none: that of none.
-        garment: whether the picture is as like the training images as the card's threshold asks.
-        grid: patches along a side of what is read. patch: the one that counts most, from 0, row by row.
-        left: the probability without it.
+    Returns:
+        `picture`, set upright, without its border: a JPEG in base64, and its `proportion` of width to height; the `box` that is
+        read, and the `mark` of the patch that counts most, as far as it lies on the picture (`Shares`); the `answer`, its
+        `probability` with "none of these" among the answers, that of `none` (D37), and whether it is like a `garment`; patches
+        along a side of what is read (`grid`), which `patch` counts most, from 0, row by row, and the probability `left` without.
     """
-
-    picture: str
-    proportion: float
-    box: Shares
-    mark: Shares
-    answer: str
-    probability: float
-    none: float
-    garment: bool
-    grid: int
-    patch: int
-    left: float
-
-
-def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64], prepared: PreparedPicture) -> MarkedAnswer:
-    """The answer of an analysis of a prepared photograph, and its losses without each patch, (patches,)."""
     patch = int(losses.argmax())
     without = hidden_answer(analysis, mask_of([patch + 1], analysis.grid**2))
     upright = prepared.upright
@@ -57,19 +37,19 @@ def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64], prepar
     picture, shown = Image.fromarray(upright), BytesIO()
     picture.thumbnail((SHOWN, SHOWN))
     picture.save(shown, "JPEG", quality=90)
-    return MarkedAnswer(
-        picture=b64encode(shown.getvalue()).decode(),
-        proportion=round(width / height, 4),
-        box=percent_edges(prepared.box, (width, height)),
-        mark=patch_edges(patch, analysis.grid, prepared.box, (width, height)),
-        answer=analysis.classifier.class_names[analysis.likeliest],
-        probability=round(float(analysis.shares[analysis.likeliest]), 4),
-        none=round(analysis.none, 4),
-        garment=analysis.garment,
-        grid=analysis.grid,
-        patch=patch,
-        left=round(float(without[analysis.likeliest]), 4),
-    )
+    return {
+        "picture": b64encode(shown.getvalue()).decode(),
+        "proportion": round(width / height, 4),
+        "box": percent_edges(prepared.box, (width, height)),
+        "mark": patch_edges(patch, analysis.grid, prepared.box, (width, height)),
+        "answer": analysis.classifier.class_names[analysis.likeliest],
+        "probability": round(float(analysis.shares[analysis.likeliest]), 4),
+        "none": round(analysis.none, 4),
+        "garment": analysis.garment,
+        "grid": analysis.grid,
+        "patch": patch,
+        "left": round(float(without[analysis.likeliest]), 4),
+    }
 
 
 def patch_edges(patch: int, grid: int, box: tuple[int, int, int, int], size: tuple[int, int]) -> Shares:

@@ -13,7 +13,7 @@ Trimmed by this rule, 99.6 % of the data set's training images have a longest si
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from core.vision.classifier import Manner, default_name
-from core.vision.garments import FoundGarment
+from core.vision.garments import Edges, FoundGarment
 from core.vision.pictures import Bytes, Picture
 
 SIDE: Final = 28
@@ -58,7 +58,7 @@ MAX_NOISE: Final = 40.0
 StepName = Literal["ground", "border", "turn", "grey", "invert", "black", "crop", "pad", "resize", "sharpen"]
 
 Switch = Literal["auto", "none"]
-Crop = Literal["auto", "box", "whole"]
+Crop = Literal["auto", "whole"] | Edges
 
 _Levels = npt.NDArray[np.float64]
 
@@ -73,18 +73,13 @@ class Recipe:
         border: "auto" cuts off a uniform border of any colour, or the bars of a screen, for photographs; "none" leaves it.
         turn: "auto" sets a picture upright where the model says that it lies on a side; "none" leaves it as it lies.
         crop: "auto" by a tolerance the corners' noise asks for, at least the data set's 5 %, and in the manner of photographs not
-            at all; "box" by the four edges below; "whole" not at all.
-        left, top, right, bottom: edges of the box, percent of width and height.
+            at all; "whole" not at all; else the edges of a box.
     """
 
     manner: Manner = "dataset"
     border: Switch = "auto"
     turn: Switch = "auto"
     crop: Crop = "auto"
-    left: int = 0
-    top: int = 0
-    right: int = 100
-    bottom: int = 100
 
 
 PHOTOGRAPH: Final = Recipe(manner="photograph")
@@ -131,7 +126,7 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, si
         ValueError: for a box without room in it, or percentages outside 0 to 100.
     """
     r = recipe or Recipe()
-    _check(r)
+    _check(r.crop)
     ready, photograph = is_prepared(picture), r.manner == "photograph"
     whole = _on_white(picture)
     left, top, right, bottom = border_box(whole) if photograph and r.border == "auto" else (0, 0, *whole.shape[1::-1])
@@ -152,7 +147,7 @@ def prepare(picture: Picture, recipe: Recipe | None = None, *, lies: int = 0, si
     # Size: cropped to what stands out, filled up to a square, resized, and sharpened where it became smaller.
     crop: Crop = "whole" if photograph and r.crop == "auto" else r.crop
     tolerance = 100 * (max(TOLERANCE, 2.5 * noise / 255) if crop == "auto" else TOLERANCE)
-    box, blank = _box(luminance(levels), behind, tolerance, replace(r, crop=crop), ready=ready)
+    box, blank = _box(luminance(levels), behind, tolerance, crop, ready=ready)
     fill = [0.0 if blacken else background(one)[0] for one in _channels(levels)]
     cropped = levels[box[1] : box[3], box[0] : box[2]]
     square = [_square(one, fill=level) for one, level in zip(_channels(cropped), fill, strict=True)]
@@ -339,10 +334,13 @@ def sharpened(levels: _Levels) -> _Levels:
     return np.asarray(mixed).clip(0, 255)
 
 
-def _check(r: Recipe) -> None:
-    if not all(0 <= value <= 100 for value in (r.left, r.top, r.right, r.bottom)):
+def _check(crop: Crop) -> None:
+    if isinstance(crop, str):
+        return
+    left, top, right, bottom = crop
+    if not all(0 <= edge <= 100 for edge in crop):
         raise ValueError("the edges of the box are percentages: each lies between 0 and 100")
-    if r.left >= r.right or r.top >= r.bottom:
+    if left >= right or top >= bottom:
         raise ValueError("the box has no room in it: left must be less than right, and top less than bottom")
 
 
@@ -354,18 +352,17 @@ def _on_white(picture: Picture) -> npt.NDArray[np.float64]:
     return rgb * share + 255.0 * (1 - share)
 
 
-def _box(levels: _Levels, behind: float, tolerance: float, r: Recipe, *, ready: bool) -> tuple[tuple[int, int, int, int], bool]:
+def _box(levels: _Levels, behind: float, tolerance: float, crop: Crop, *, ready: bool) -> tuple[tuple[int, int, int, int], bool]:
     """Left, top, right and bottom of the crop, and whether nothing stands out from the background."""
     height, width = levels.shape
     everything = (0, 0, width, height)
     out = np.abs(levels - behind) > 255 * tolerance / 100
     blank = not out.any()
-    if r.crop == "box":
-        left, right = (round(width * edge / 100) for edge in (r.left, r.right))
-        top, bottom = (round(height * edge / 100) for edge in (r.top, r.bottom))
+    if not isinstance(crop, str):
+        left, top, right, bottom = (round(side * edge / 100) for side, edge in zip((width, height) * 2, crop, strict=True))
         left, top = min(left, width - 1), min(top, height - 1)
         return (left, top, max(right, left + 1), max(bottom, top + 1)), blank
-    if r.crop == "whole" or (r.crop == "auto" and ready) or blank:
+    if crop == "whole" or ready or blank:
         return everything, blank
     few = [max(1, round(0.005 * side)) for side in (width, height)]  # fewer pixels than this are dust
     rows, columns = np.flatnonzero(out.sum(axis=1) >= few[0]), np.flatnonzero(out.sum(axis=0) >= few[1])

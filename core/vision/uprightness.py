@@ -48,7 +48,7 @@ def prepare_upright(classifier: Classifier, picture: Picture, recipe: Recipe) ->
         prepared = given  # nothing is left to do: a second preparation would be the same
     else:
         prepared = prepare(picture, recipe, lies=lies, side=side)
-    if recipe.manner != "photograph" or recipe.crop not in ("auto", "box") or prepared.empty:
+    if recipe.manner != "photograph" or recipe.crop == "whole" or prepared.empty:
         return replace(prepared, unturned=unturned)
 
     def answer(edges: Edges) -> tuple[int, float, bool]:
@@ -81,9 +81,7 @@ def small_garment(classifier: Classifier, picture: Picture, given: PreparedPictu
 
 def of_box(classifier: Classifier, picture: Picture, recipe: Recipe, edges: Edges, lies: int = 0) -> PreparedPicture:
     """A part of the picture, prepared; `lies` as of `prepare`."""
-    left, top, right, bottom = edges
-    boxed = replace(recipe, crop="box", left=left, top=top, right=right, bottom=bottom)
-    return prepare(picture, boxed, lies=lies, side=classifier.config.side)
+    return prepare(picture, replace(recipe, crop=edges), lies=lies, side=classifier.config.side)
 
 
 def _turned(edges: Edges, quarters: int) -> Edges:

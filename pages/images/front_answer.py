@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from core.vision.marked_answer import MarkedAnswer, marked_answer
+from typing import Any
+
+from core.vision.marked_answer import marked_answer
 from core.vision.pictures import STORE
 from core.vision.preprocessing import Recipe
 from pages.images import cached_results, live_camera
@@ -10,7 +12,7 @@ from pages.shared import brought, controls, permissions
 from pages.shared.language import _
 
 
-def answer_of(data: bytes) -> tuple[str, MarkedAnswer | None]:
+def answer_of(data: bytes) -> tuple[str, dict[str, Any] | None]:
     """The picture's id in the store, and its answer; None where the picture is of one colour.
 
     Raises:

@@ -13,9 +13,9 @@ from core.vision.preprocessing import PreparedPicture, Recipe
 from pages.shared import url_state
 from pages.shared.language import _, number
 
-EDGES: Final = ("left", "top", "right", "bottom")
-"""Of a box, percent; the whole picture's are 0, 0, 100 and 100."""
-NO_BOX: Final = dict.fromkeys(("crop", *EDGES))
+WHOLE: Final = {"left": 0, "top": 0, "right": 100, "bottom": 100}
+"""Edges of the whole picture, percent."""
+NO_BOX: Final = dict.fromkeys(("crop", *WHOLE))
 
 
 def linked(manner: Manner) -> Recipe:
@@ -28,14 +28,12 @@ def linked(manner: Manner) -> Recipe:
     as_given = wanted["turn"] == "none"
     recipe = Recipe(manner=manner, turn="none" if as_given else "auto")
     choose(turn="none" if as_given else None)
-    left, top, right, bottom = (url_state.whole_number(wanted[name], 0, 100, int(getattr(recipe, name))) for name in EDGES)
+    left, top, right, bottom = (url_state.whole_number(wanted[name], 0, 100, edge) for name, edge in WHOLE.items())
     if wanted["crop"] != "box" or left >= right or top >= bottom:
         choose(**NO_BOX)
         return recipe
-    boxed = replace(recipe, crop="box", left=left, top=top, right=right, bottom=bottom)
-    edges = {name: getattr(boxed, name) for name in EDGES if getattr(boxed, name) != getattr(recipe, name)}
-    choose(crop="box", **{name: str(edges[name]) if name in edges else None for name in EDGES})
-    return boxed
+    choose_box(left, top, right, bottom)
+    return replace(recipe, crop=(left, top, right, bottom))
 
 
 def choose(**choices: str | None) -> None:
@@ -46,12 +44,13 @@ def choose(**choices: str | None) -> None:
 
 
 def choose_box(*edges: float) -> None:
-    """Read the part of the picture between these edges, in the order of `EDGES`."""
-    choose(crop="box", **{name: str(round(edge)) for name, edge in zip(EDGES, edges, strict=True)})
+    """Read the part of the picture between these edges, in the order of `WHOLE`."""
+    moved = zip(WHOLE.items(), map(round, edges), strict=True)
+    choose(crop="box", **{name: None if edge == whole else str(edge) for (name, whole), edge in moved})
 
 
 def box_sliders(box: Sequence[int]) -> None:
-    """Two sliders, which move the edges of the box that is read, in the order of `EDGES`."""
+    """Two sliders, which move the edges of the box that is read, in the order of `WHOLE`."""
     state = st.session_state
     left, top, right, bottom = box
     state["box_across"], state["box_down"] = (left, right), (top, bottom)

@@ -129,7 +129,7 @@ def test_sharpening_is_a_convolution_with_imagemagicks_kernel() -> None:
 def test_each_choice_is_followed() -> None:
     picture = on_white(IMAGES[0])
     assert prepare(picture, Recipe(crop="whole")).box == (0, 0, 240, 300)
-    assert prepare(picture, Recipe(crop="box", left=25, top=10, right=75, bottom=90)).box == (60, 30, 180, 270)
+    assert prepare(picture, Recipe(crop=(25, 10, 75, 90))).box == (60, 30, 180, 270)
     assert [prepare(picture, Recipe(turn=turn), lies=1).quarters for turn in ("auto", "none")] == [3, 0]  # type: ignore[arg-type]
 
 
@@ -171,9 +171,9 @@ def test_a_speck_holds_no_edge_back() -> None:
 def test_impossible_choices_say_so() -> None:
     picture = on_white(IMAGES[0])
     with pytest.raises(ValueError, match="left must be less than right"):
-        prepare(picture, Recipe(left=60, right=40))
+        prepare(picture, Recipe(crop=(60, 0, 40, 100)))
     with pytest.raises(ValueError, match="between 0 and 100"):
-        prepare(picture, Recipe(right=101))
+        prepare(picture, Recipe(crop=(0, 0, 101, 100)))
 
 
 def test_in_the_manner_of_photographs_a_picture_is_only_padded_and_made_smaller() -> None:
@@ -190,7 +190,7 @@ def test_in_the_manner_of_photographs_a_picture_is_only_padded_and_made_smaller(
     larger = prepare(coloured, PHOTOGRAPH, side=90).image
     np.testing.assert_array_equal(larger[:, 15:75], coloured.rgb)
     assert (larger[:, :15] == [240, 120, 240]).all()
-    asked = prepare(picture, Recipe(manner="photograph", crop="box", left=20))
+    asked = prepare(picture, Recipe(manner="photograph", crop=(20, 0, 100, 100)))
     assert "crop" in asked.done and asked.box == (12, 0, 60, 90)
 
 

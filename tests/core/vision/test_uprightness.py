@@ -92,7 +92,7 @@ def test_a_visitors_choice_goes_before_the_models(classifier: Classifier) -> Non
 
 
 def test_a_box_is_one_of_the_picture_set_upright(classifier: Classifier) -> None:
-    recipe = replace(AS_IT_IS, crop="box", left=0, top=0, right=50, bottom=50)
+    recipe = replace(AS_IT_IS, crop=(0, 0, 50, 50))
     expected = prepare(lit(200), recipe)
     assert expected.box == (0, 0, 20, 30)
     np.testing.assert_array_equal(prepare_upright(classifier, turned(lit(200), 3), recipe).image, expected.image)

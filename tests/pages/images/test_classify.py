@@ -117,7 +117,7 @@ def test_one_line_says_what_was_done_and_a_box_changes_what_is_read(models: Path
     assert "negated, cropped, padded to a square, brought to 28 x 28 pixels, sharpened." in words(app)
     assert "nothing had to be done" in words(opened())
     boxed = opened(**{"from": "upload", "set": picture, "crop": "box", "left": "40", "right": "90"})
-    image = prepare(decode(shop_picture(0)), Recipe(crop="box", left=40, right=90)).image
+    image = prepare(decode(shop_picture(0)), Recipe(crop=(40, 0, 90, 100))).image
     likeliest = analyse(load_classifier(folder=models), image)
     assert f"{likeliest.shares[likeliest.likeliest]:.1%}" in boxed.header[0].value
     boxed.slider(key="box_across").set_value((20, 80)).run()

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import checkpoints
 from core.explain import faithfulness
 from core.models.vit import CLASSES
 from core.vision.analysis import PictureAnalysis, analyse
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.evidence import losses_without, patches_needed
 from core.vision.gallery import gallery
-from core.vision.pictures import STORE, from_pixels
+from core.vision.pictures import from_pixels
 from core.vision.preprocessing import Recipe, prepare
 from pages.images import cached_results
 from pages.shared.navigation import ROOT
@@ -50,12 +49,6 @@ def reading(classifier: Classifier, item: int) -> PictureAnalysis:
 # -- opening ------------------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_checkpoint_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
-    app = opened()
-    assert "no garment model here yet" in words(app) and not app.selectbox
-
-
 def test_the_stage_holds_the_models_own_maps_and_what_counted_for_the_answer(classifier: Classifier) -> None:
     head, arrays = scene_of(opened(item="5"))
     one = reading(classifier, 5)
@@ -84,7 +77,7 @@ def test_without_a_picture_it_asks_for_one(models: Path) -> None:
 def test_the_recipe_of_the_link_is_followed(classifier: Classifier) -> None:
     query = {"item": "7", "crop": "box", "left": "25"}
     app = opened(**query)
-    image = prepare(from_pixels(IMAGES[7], name=""), Recipe(crop="box", left=25)).image
+    image = prepare(from_pixels(IMAGES[7], name=""), Recipe(crop=(25, 0, 100, 100))).image
     _head, arrays = scene_of(app)
     np.testing.assert_array_equal(arrays["layer 1"], analyse(classifier, image).maps["layer 1"].astype(np.float16))
     assert app.query_params == query
@@ -93,12 +86,6 @@ def test_the_recipe_of_the_link_is_followed(classifier: Classifier) -> None:
 @pytest.mark.parametrize("value", ["9" * 4_400, "-1", "101", "1_0", "\u0663", " 7", "inf"])
 def test_a_percentage_in_the_link_that_is_none_is_left_out(models: Path, value: str) -> None:
     assert scene_of(opened(crop="box", left=value, bottom=value))
-
-
-def test_a_picture_that_shows_nothing_has_no_answer(models: Path) -> None:
-    picture = STORE.keep(from_pixels(np.full((50, 40), 200, np.uint8), name="wall"))
-    app = opened(**{"from": "upload", "set": picture})
-    assert "nothing to see in this picture" in words(app) and not app.header
 
 
 def test_nonsense_in_the_link_opens_with_the_defaults(models: Path) -> None:

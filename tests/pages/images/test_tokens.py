@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import checkpoints
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.gallery import gallery
 from core.vision.walkthrough import walk
@@ -26,11 +25,6 @@ opened = partial(open_page, PAGE, inside="tokens")
 @pytest.fixture
 def classifier(models: Path) -> Classifier:
     return load_classifier(folder=models)
-
-
-def test_without_a_checkpoint_it_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(checkpoints, "FOLDER", tmp_path)
-    assert "no garment model here yet" in words(opened())
 
 
 @pytest.mark.parametrize("stage", STAGES)
