@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -96,28 +96,18 @@ def evidence(analysis: PictureAnalysis, label: int, *, report: Report = unreport
     )
 
 
-def mask_of(numbers: Iterable[int], patches: int) -> Hidden:
-    """(patches,): True at the patches of these numbers, counted from 1 as on the pages."""
-    hidden = np.zeros(patches, dtype=bool)
-    hidden[[number - 1 for number in numbers]] = True
-    return hidden
-
-
-def hidden_answer(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
-    """(classes,) the probability of each class, that of "none of these" taken out (D37), with some patches (patches,) hidden."""
-    classifier = analysis.classifier
-    with torch.no_grad():
-        tokens = classifier.model.features(_without(analysis, hidden[None]))
-    return classifier.shares(classifier.answers_of(tokens))[0]
-
-
 @falls_back
+@torch.no_grad()
 def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
-    """(copies, classes) calibrated probabilities of copies of the image, each with some patches (copies, patches) replaced."""
+    """(copies, classes): the probability of each class, that of "none of these" taken out (D37), of copies of the image.
+
+    Args:
+        hidden: (copies, patches), the patches of each copy that are replaced by background.
+    """
     classifier = analysis.classifier
-    with torch.no_grad():
-        logits = classifier.model(_without(analysis, hidden))
-    return np.asarray((logits / classifier.temperature).softmax(dim=-1).double().cpu().numpy())
+    inputs = classifier.normalise(analysis.image[None])[0]
+    copies = without(inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device), hidden)
+    return classifier.shares(classifier.answers_of(classifier.model.features(copies)))
 
 
 @falls_back
@@ -129,13 +119,6 @@ def patches_needed(analysis: PictureAnalysis, *, report: Report = unreported) ->
         {"occlusion": losses, "attention": analysis.attention()[1:]},
         report=lambda share: report(0.4 + 0.6 * share),
     )
-
-
-def _without(analysis: PictureAnalysis, hidden: Hidden) -> Tensor:
-    """(copies, colours, side, side) that the model reads, each with some patches (copies, patches) replaced by background."""
-    inputs = analysis.classifier.normalise(analysis.image[None])[0]
-    numbers = patch_numbers(analysis.classifier).to(inputs.device)
-    return without(inputs, background(analysis.classifier, inputs), numbers, hidden)
 
 
 # -- all bundled pictures ---------------------------------------------------------------------------------------------------

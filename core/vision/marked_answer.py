@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from core.explain.erasing import mask
 from core.vision.analysis import PictureAnalysis
-from core.vision.evidence import hidden_answer, mask_of
+from core.vision.evidence import hidden_answers
 from core.vision.preprocessing import PreparedPicture
 
 Shares = tuple[float, float, float, float]
@@ -31,7 +32,7 @@ def marked_answer(analysis: PictureAnalysis, losses: NDArray[np.float64], prepar
         along a side of what is read (`grid`), which `patch` counts most, from 0, row by row, and the probability `left` without.
     """
     patch = int(losses.argmax())
-    without = hidden_answer(analysis, mask_of([patch + 1], analysis.grid**2))
+    (without,) = hidden_answers(analysis, mask([patch], analysis.grid**2))
     upright = prepared.upright
     height, width = upright.shape[:2]
     picture, shown = Image.fromarray(upright), BytesIO()

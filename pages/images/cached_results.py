@@ -11,6 +11,7 @@ from core import checkpoints
 from core.device import use_one_thread
 from core.explain import faithfulness
 from core.explain.attribution import Report, unreported
+from core.explain.erasing import mask
 from core.explain.faithfulness import Curves
 from core.models.vit import CLASSES
 from core.vision import analysis as analyses
@@ -104,7 +105,8 @@ def deletion_curves(analysis: PictureAnalysis, label: int, *, report: Report = u
 @kept(512, HASHES)
 def hidden_answer(analysis: PictureAnalysis, hidden: frozenset[int]) -> Probabilities:
     """(classes,) probabilities with some patches hidden, by their numbers from 1."""
-    return evidences.hidden_answer(analysis, evidences.mask_of(hidden, analysis.grid**2))
+    answers: Probabilities = evidences.hidden_answers(analysis, mask((number - 1 for number in hidden), analysis.grid**2))[0]
+    return answers
 
 
 @kept(32, HASHES)

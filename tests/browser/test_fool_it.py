@@ -7,9 +7,10 @@ import re
 import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
+from core.explain.erasing import mask
 from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
-from core.vision.evidence import hidden_answer, mask_of
+from core.vision.evidence import hidden_answers
 from core.vision.gallery import gallery
 from tests.browser.conftest import NewPage
 from tests.browser.reader import PATIENCE_MS
@@ -47,7 +48,7 @@ def test_patches_rubbed_out_change_the_ranking_and_its_link_opens_the_same_view(
     rub(page, (3, 3), (2, 3))
     page.wait_for_url(re.compile("hide=24.25(&|$)"), timeout=PATIENCE_MS)
     reading = analyse(load_classifier(), gallery()[0][4].copy())
-    after = hidden_answer(reading, mask_of({24, 25}, 49))
+    (after,) = hidden_answers(reading, mask({23, 24}, 49))
     both = [np.append(shares, 1 - shares.sum()) for shares in (reading.shares, after)]
     expected = [f"{100 * both[1][i]:.1f}%" for i in np.argsort(-both[0], kind="stable")]
     expect(after_bars(page)).to_have_text(expected, timeout=PATIENCE_MS)

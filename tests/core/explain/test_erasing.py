@@ -8,7 +8,7 @@ import pytest
 from core.explain.erasing import RANDOM_ORDERS, mask, needed, until_it_changes
 from core.vision.analysis import PictureAnalysis, analyse
 from core.vision.classifier import load_classifier
-from core.vision.evidence import hidden_answer, hidden_answers, losses_without, mask_of, patches_needed
+from core.vision.evidence import hidden_answers, losses_without, patches_needed
 from core.vision.gallery import gallery
 from tests.core.vision.tiny_vit import FOLDER
 
@@ -20,7 +20,7 @@ def reading() -> PictureAnalysis:
 
 def one_after_the_other(reading: PictureAnalysis, order: list[int]) -> int | None:
     for count in range(1, len(order) + 1):
-        if int(hidden_answer(reading, mask_of((one + 1 for one in order[:count]), len(order))).argmax()) != reading.likeliest:
+        if int(hidden_answers(reading, mask(order[:count], len(order))).argmax()) != reading.likeliest:
             return count
     return None
 
