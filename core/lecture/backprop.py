@@ -108,23 +108,23 @@ def _softmax(_draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> 
 
 def _linear(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
     w, b = draw(x.shape[1], upstream.shape[1]), draw(upstream.shape[1])
-    by_hand = g.linear_gradient(x, w, upstream)
+    by_x, by_w, by_b = g.linear_gradient(x, w, upstream)
     return _finish(
         {"x": x, "W": w, "b": b},
         upstream,
         lambda t: t["x"] @ t["W"] + t["b"],
-        {"x": by_hand.x, "W": by_hand.weight, "b": by_hand.bias},
+        {"x": by_x, "W": by_w, "b": by_b},
     )
 
 
 def _layer_norm(draw: _Draw, x: Tensor, upstream: Tensor, _mask: Tensor | None) -> Example:
     gamma, beta = 1 + draw(x.shape[1], scale=0.3), draw(x.shape[1], scale=0.3)
-    by_hand = g.layer_norm_gradient(x, gamma, upstream)
+    by_x, by_gamma, by_beta = g.layer_norm_gradient(x, gamma, upstream)
     return _finish(
         {"x": x, "gamma": gamma, "beta": beta},
         upstream,
         lambda t: F.layer_norm(t["x"], (x.shape[1],), t["gamma"], t["beta"]),
-        {"x": by_hand.x, "gamma": by_hand.gamma, "beta": by_hand.beta},
+        {"x": by_x, "gamma": by_gamma, "beta": by_beta},
         {"xhat": F.layer_norm(x, (x.shape[1],))},
     )
 
@@ -213,8 +213,8 @@ def _layer(draw: _Draw, x: Tensor, upstream: Tensor, mask: Tensor | None) -> Exa
 
     summed = x + g.multi_head(x, x, x, weights, 2, mask=mask)
     middle = F.layer_norm(summed, (width,), weights["gamma_1"], weights["beta_1"])
-    second = g.layer_norm_gradient(middle + g.feed_forward(middle, weights), weights["gamma_2"], upstream).x
-    past = g.layer_norm_gradient(summed, weights["gamma_1"], second + g.feed_forward_gradient(middle, weights, second)[0]).x
+    second = g.layer_norm_gradient(middle + g.feed_forward(middle, weights), weights["gamma_2"], upstream)[0]
+    past = g.layer_norm_gradient(summed, weights["gamma_1"], second + g.feed_forward_gradient(middle, weights, second)[0])[0]
     return _finish({"x": x, **weights}, upstream, forward, {"x": by_x, **by_hand}, {"dX1": past, "dO": by_x - past})
 
 

@@ -107,11 +107,7 @@ def lesson(code: str) -> Lesson:
     Raises:
         KeyError: where there is none.
     """
-    return next((one for one in LESSONS if one.code == code), None) or _missing(code)
-
-
-def _missing(code: str) -> Lesson:
-    raise KeyError(f"no lesson is called {code!r}: the lessons are {', '.join(one.code for one in LESSONS)}")
+    return {one.code: one for one in LESSONS}[code]
 
 
 def lesson_of(url: str, part: str = "") -> Lesson | None:

@@ -27,44 +27,26 @@ def softmax_gradient(weights: Tensor, grad: Tensor) -> Tensor:
     return weights * (grad - (grad * weights).sum(dim=-1, keepdim=True))
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinearGradients:
-    """Of y = x W + b."""
-
-    x: Tensor
-    weight: Tensor
-    bias: Tensor
-
-
-def linear_gradient(x: Tensor, weight: Tensor, grad: Tensor) -> LinearGradients:
-    """dx = dy W^T, dW = x^T dy, db = column sums of dy (vit-report section 2.3).
+def linear_gradient(x: Tensor, weight: Tensor, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """dx = dy W^T, dW = x^T dy, db = column sums of dy, for y = x W + b (vit-report section 2.3).
 
     Args:
         x: (rows, in). weight: (in, out). grad: (rows, out).
     """
-    return LinearGradients(x=grad @ weight.T, weight=x.T @ grad, bias=grad.sum(dim=0))
+    return grad @ weight.T, x.T @ grad, grad.sum(dim=0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class NormGradients:
-    """Of y = gamma * xhat + beta."""
+def layer_norm_gradient(x: Tensor, gamma: Tensor, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """dx = (g - mean(g) - xhat mean(g xhat)) / sqrt(var + eps), g = gamma dy; dgamma = sum(dy * xhat); dbeta = sum(dy).
 
-    x: Tensor
-    gamma: Tensor
-    beta: Tensor
-
-
-def layer_norm_gradient(x: Tensor, gamma: Tensor, grad: Tensor) -> NormGradients:
-    """dgamma = sum(dy * xhat), dbeta = sum(dy), dx = (g - mean(g) - xhat mean(g xhat)) / sqrt(var + eps), g = gamma dy.
-
-    The last is the chain rule through mean and variance (vit-report section 2.4), rows being (rows, width).
+    The first is the chain rule through mean and variance (vit-report section 2.4), rows being (rows, width).
     """
     mean, variance = moments(x, (-1,))
     root = torch.sqrt(variance + EPSILON)
     standard, inner = (x - mean) / root, gamma * grad
     level = inner.mean(dim=-1, keepdim=True)
     slope = (inner * standard).mean(dim=-1, keepdim=True)
-    return NormGradients(x=(inner - level - standard * slope) / root, gamma=(grad * standard).sum(dim=0), beta=grad.sum(dim=0))
+    return (inner - level - standard * slope) / root, (grad * standard).sum(dim=0), grad.sum(dim=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,14 +137,11 @@ def multi_head_gradient(
         query: (queries, width). key, value: (keys, width). grad: (queries, width).
     """
     q, k, v = _projected(query, key, value, weights, heads)
-    out = linear_gradient(join_heads(attention_weights(q, k, mask) @ v), weights["w_o"], grad)
-    inner = attention_gradient(q, k, v, split_heads(out.x, heads), mask=mask)
-    by_weight = {"w_o": out.weight, "b_o": out.bias}
-    inputs = {}
+    by_joined, by_w_o, by_b_o = linear_gradient(join_heads(attention_weights(q, k, mask) @ v), weights["w_o"], grad)
+    inner = attention_gradient(q, k, v, split_heads(by_joined, heads), mask=mask)
+    by_weight, inputs = {"w_o": by_w_o, "b_o": by_b_o}, {}
     for name, x, by in (("q", query, inner.q), ("k", key, inner.k), ("v", value, inner.v)):
-        linear = linear_gradient(x, weights[f"w_{name}"], join_heads(by))
-        inputs[name] = linear.x
-        by_weight |= {f"w_{name}": linear.weight, f"b_{name}": linear.bias}
+        inputs[name], by_weight[f"w_{name}"], by_weight[f"b_{name}"] = linear_gradient(x, weights[f"w_{name}"], join_heads(by))
     return MultiHeadGradients(query=inputs["q"], key=inputs["k"], value=inputs["v"], weights=by_weight, heads=inner)
 
 
@@ -186,10 +165,10 @@ def feed_forward_gradient(
         dX, and the gradients by the weights under their names w_1, b_1, w_2, b_2.
     """
     z = x @ weights["w_1"] + weights["b_1"]
-    second = linear_gradient(activations.gelu_tanh(z), weights["w_2"], grad)
+    by_hidden, by_w_2, by_b_2 = linear_gradient(activations.gelu_tanh(z), weights["w_2"], grad)
     slope = activations.gelu_derivative(z) if report_form else activations.gelu_tanh_derivative(z)
-    first = linear_gradient(x, weights["w_1"], second.x * slope)
-    return first.x, {"w_1": first.weight, "b_1": first.bias, "w_2": second.weight, "b_2": second.bias}
+    by_x, by_w_1, by_b_1 = linear_gradient(x, weights["w_1"], by_hidden * slope)
+    return by_x, {"w_1": by_w_1, "b_1": by_b_1, "w_2": by_w_2, "b_2": by_b_2}
 
 
 def cross_entropy_gradient(logits: Tensor, classes: Tensor, *, smoothing: float = 0.0) -> Tensor:
@@ -225,13 +204,13 @@ def encoder_layer_gradient(
     """
     summed = x + multi_head(x, x, x, weights, heads, mask=mask)
     middle = _normed(summed, weights, 1)
-    second = layer_norm_gradient(middle + feed_forward(middle, weights), weights["gamma_2"], grad)
-    through, by_weight = feed_forward_gradient(middle, weights, second.x)
-    first = layer_norm_gradient(summed, weights["gamma_1"], second.x + through)
-    attention = multi_head_gradient(x, x, x, weights, heads, first.x, mask=mask)
+    by_sum_2, gamma_2, beta_2 = layer_norm_gradient(middle + feed_forward(middle, weights), weights["gamma_2"], grad)
+    through, by_weight = feed_forward_gradient(middle, weights, by_sum_2)
+    by_sum_1, gamma_1, beta_1 = layer_norm_gradient(summed, weights["gamma_1"], by_sum_2 + through)
+    attention = multi_head_gradient(x, x, x, weights, heads, by_sum_1, mask=mask)
     by_weight |= attention.weights
-    by_weight |= {"gamma_1": first.gamma, "beta_1": first.beta, "gamma_2": second.gamma, "beta_2": second.beta}
-    return first.x + attention.query + attention.key + attention.value, by_weight
+    by_weight |= {"gamma_1": gamma_1, "beta_1": beta_1, "gamma_2": gamma_2, "beta_2": beta_2}
+    return by_sum_1 + attention.query + attention.key + attention.value, by_weight
 
 
 def decoder_layer_gradient(
@@ -251,11 +230,11 @@ def decoder_layer_gradient(
     n1 = _normed(sum1, weights, 1)
     sum2 = n1 + multi_head(n1, memory, memory, cross, heads)
     n2 = _normed(sum2, weights, 2)
-    by_sum3 = layer_norm_gradient(n2 + feed_forward(n2, weights), weights["gamma_3"], grad).x
+    by_sum3 = layer_norm_gradient(n2 + feed_forward(n2, weights), weights["gamma_3"], grad)[0]
     by_n2 = by_sum3 + feed_forward_gradient(n2, weights, by_sum3)[0]
-    by_sum2 = layer_norm_gradient(sum2, weights["gamma_2"], by_n2).x
+    by_sum2 = layer_norm_gradient(sum2, weights["gamma_2"], by_n2)[0]
     read = multi_head_gradient(n1, memory, memory, cross, heads, by_sum2)
-    by_sum1 = layer_norm_gradient(sum1, weights["gamma_1"], by_sum2 + read.query).x
+    by_sum1 = layer_norm_gradient(sum1, weights["gamma_1"], by_sum2 + read.query)[0]
     seen = multi_head_gradient(y, y, y, own, heads, by_sum1, mask=causal)
     return by_sum1 + seen.query + seen.key + seen.value, read.key + read.value
 

@@ -211,10 +211,12 @@ def by_key(it: Attended, values: Any, name: str, key: str, **more: Any) -> Item:
     return matrix(it, values, name, key, columns=it.names, x_title=_("Key"), y_title=_("Query"), **more)
 
 
-def weight_bars(it: Attended, key: str) -> Item:
+def weight_bars(it: Attended, key: str, moved: Moved | None = None) -> Item:
     """The weights of the query."""
-    even = attention_steps.even_weights(it.steps.mask[it.query])
-    bars = row_bars(it.steps.weights[it.of, it.query], it.names, y_title=_("Weight"), even=even)
+    i = it.query
+    before = moved.before[i] if moved and i in moved.rows else None
+    even = attention_steps.even_weights(it.steps.mask[i])
+    bars = row_bars(it.steps.weights[it.of, i], it.names, y_title=_("Weight"), even=even, before=before)
     return plot(bars, key, _("Weights of the chosen query, one bar per key."))
 
 
@@ -321,7 +323,7 @@ def softmax(it: Attended) -> PartView:
                     **MAP,
                 ),
                 [
-                    weight_bars(it, "steps_row"),
+                    weight_bars(it, "steps_row", moved),
                     plot(entropies, "steps_entropy", _("Entropy of each query's weights; the chosen query is orange.")),
                 ],
             ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 import streamlit as st
@@ -13,15 +13,15 @@ import streamlit as st
 from core.figures.learn import recurrent as figures
 from core.figures.learn.recurrent import UnitLine
 from core.lecture import recurrence
+from core.lecture.moved import Moved
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import digits_needed
 from core.lecture.tokens import TokenError
 from core.lecture.worked import Worked
-from pages.learn import frame, matrix_editor
+from pages.learn import frame
 from pages.learn.frame import Dial, passage, tex
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, stats, written
 from pages.learn.what_moved import Followed
-from pages.shared import url_state
 from pages.shared.language import N_, _, number
 from pages.shared.stat_strip import Stat
 
@@ -78,23 +78,14 @@ class Unrolled:
         return int(self.dials["unit"]) - 1
 
     @cached_property
-    def drawn(self) -> dict[str, dict[str, Any]]:
-        """Weights of both cells before any edit."""
-        width = self.x.shape[1]
-        return {
-            "rnn": recurrence.random_rnn(width),
-            "lstm": recurrence.random_lstm(width),
-        }
-
-    @cached_property
     def rnn(self) -> dict[str, Any]:
-        """Weights of the RNN, edits and dials included."""
-        return recurrence.scale_weight(_edited(self.drawn["rnn"]), "W_hh", self.dials.get("rho", 1.0))
+        """Weights of the RNN, its dial included."""
+        return recurrence.scale_weight(recurrence.random_rnn(self.x.shape[1]), "W_hh", self.dials.get("rho", 1.0))
 
     @cached_property
     def lstm(self) -> dict[str, Any]:
-        """Weights of the LSTM, edits and dials included."""
-        return recurrence.shift_weight(_edited(self.drawn["lstm"]), "b_f", self.dials.get("fb", FORGET_BIAS))
+        """Weights of the LSTM, its dial included."""
+        return recurrence.shift_weight(recurrence.random_lstm(self.x.shape[1]), "b_f", self.dials.get("fb", FORGET_BIAS))
 
     @property
     def title(self) -> str:
@@ -116,12 +107,13 @@ class Unrolled:
         steps = [_("step {n}").format(n=index + 1) for index in range(len(self.steps))]
         return Followed(name=f"{cell} states", values=h.T, rows=units, columns=steps)
 
-    def curves(self, cell: str, lines: Sequence[UnitLine], alt: str) -> list[Item]:
+    def curves(self, cell: str, lines: Sequence[UnitLine], alt: str, moved: Moved | None) -> list[Item]:
         """What a change of the first input leaves in the state, and beside it the unit that is read, through time."""
+        before = moved.before[self.k] if moved and self.k in moved.rows else None
         left = recurrence.left_of_first(self.x, self.rnn, self.lstm)
         drawn = figures.left_figure(*left, chosen=cell, x_title=self.title)
         told = _("How much of a change of the first input is left in the state, step by step, of an RNN and an LSTM.")
-        unit = figures.unit_figure(lines, at=self.t, x_title=self.title)
+        unit = figures.unit_figure(lines, at=self.t, x_title=self.title, before=before)
         return [[plot(drawn, f"{cell.lower()}_left", told), plot(unit, f"{cell.lower()}_unit", alt)]]
 
 
@@ -148,30 +140,6 @@ def dials(part: str) -> dict[str, Dial]:
     return {code: dial for code, dial in offered.items() if code not in elsewhere}
 
 
-def _key(name: str) -> str:
-    return name.replace("_", "").lower()
-
-
-def _table(values: Any) -> Any:
-    """A bias as a column, so that all weights are matrices."""
-    return values.reshape(-1, 1) if values.ndim == 1 else values
-
-
-def _edited(weights: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: matrix_editor.edited(_table(one), key=_key(name)).reshape(one.shape) for name, one in weights.items()}
-
-
-def editor(cell: str, values: Mapping[str, Any]) -> None:
-    """A cell's weight or bias of the reader's choice, to edit."""
-    weights = Unrolled(values).drawn[cell]
-    with frame.controls_block("weights"), st.expander(_("Edit a weight"), icon=":material/edit:"):
-        names = {name: name for name in weights}
-        name = url_state.choice(st.segmented_control, _("Matrix or bias"), names, key="matrix", required=True)
-        table = _table(weights[name])
-        rows, columns = ([str(one + 1) for one in range(size)] for size in table.shape)
-        matrix_editor.editor(table, key=_key(name), label=name, rows=rows, columns=[f"·{one}" for one in columns])
-
-
 def rnn(it: Unrolled) -> PartView:
     """h_t = tanh(W_hx x_t + W_hh h_{t-1} + b_h), unrolled."""
     run, t, k = recurrence.run_rnn(it.x, it.rnn), it.t, it.k
@@ -185,7 +153,7 @@ def rnn(it: Unrolled) -> PartView:
             rf"= {tex(run.h[t, k])} \\ y_{{{t + 1}}} &= {tex(run.y[t, 0])} \end{{aligned}}",
             it.note,
         ),
-        figure=it.curves("RNN", lines, _("One unit's state and the output through time.")),
+        figure=partial(it.curves, "RNN", lines, _("One unit's state and the output through time.")),
         followed=it.followed("rnn", run.h),
         more=[agreement("torch.nn.RNN", recurrence.rnn_deviation(it.x, it.rnn))],
         notebook_values=lambda: it.notebook_values(it.rnn, {"h": run.h[t, k], "y": run.y[t, 0], "the step's state": run.h[t]}),
@@ -222,7 +190,7 @@ def lstm(it: Unrolled) -> PartView:
             rf"o_t &= {o_} \\ h_t &= {o_} \cdot \tanh({c_}) = {tex(h)} \end{{aligned}}",
             it.note,
         ),
-        figure=it.curves("LSTM", lines, _("One unit's gates, candidate, cell and state through time.")),
+        figure=partial(it.curves, "LSTM", lines, _("One unit's gates, candidate, cell and state through time.")),
         followed=it.followed("lstm", run.h),
         more=[agreement("torch.nn.LSTM", recurrence.lstm_deviation(it.x, it.lstm))],
         notebook_values=lambda: it.notebook_values(kinds, shown),
@@ -305,8 +273,7 @@ def part(code: str, title: str, first: str) -> Part:
 
         return replace(shown, notes=[passage("recurrent", code)], asked=asked)
 
-    below = None if code == "gradient" else lambda **values: editor(code, values)
-    return Part(code, title, lambda: dials(code), view, first=first, below=below)
+    return Part(code, title, lambda: dials(code), view, first=first)
 
 
 render(

@@ -286,12 +286,6 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
     )
     note = _("the first 4 of {width} channels, at “{character}”")
 
-    def encoder_map() -> None:
-        weights = reading.trace.maps[f"encoder {layer}"].mean(axis=0)
-        told_of = _("The encoder's self-attention over the characters, mean of the heads.")
-        with st.expander(_("What this encoder layer looks at"), icon=":material/grid_on:"):
-            plot(figures.encoder_map(weights, list(reading.text)), "encoder_map", told_of)()
-
     ratios = [
         Stat(
             name=_("{added} beside {carried}").format(added=added, carried=carried),
@@ -319,7 +313,6 @@ def layer(text: str, side: str, position: int, layer: int) -> PartView:
             next(iter(sublayer_ratios(stages).values())),
         ),
         notes=[passage("transformer", "layer")],
-        more=[encoder_map if encoder else None],
         notebook_values=lambda: {
             "STAGES": {name: value for name, value in stages.items() if name[0] in "OF" or name == "input"},
             "NORMS": reader().norms(side, layer),

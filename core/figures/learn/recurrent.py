@@ -29,8 +29,12 @@ class UnitLine:
     gate: bool = False
 
 
-def unit_figure(lines: Sequence[UnitLine], *, at: int, x_title: str) -> go.Figure:
-    """One unit through time: its gates, where it has any, above on a scale from 0 to 1, its states below."""
+def unit_figure(lines: Sequence[UnitLine], *, at: int, x_title: str, before: Array | None = None) -> go.Figure:
+    """One unit through time: its gates, where it has any, above on a scale from 0 to 1, its states below.
+
+    Args:
+        before: (time,) its state before a change of a dial, drawn faded.
+    """
     colours, dashes = (ORANGE, GREEN, VIOLET, BROWN, BLUE, GREY), ("dot", "dash", "solid")
     gated = any(one.gate for one in lines)
     traces: list[dict[str, Any]] = [
@@ -38,6 +42,9 @@ def unit_figure(lines: Sequence[UnitLine], *, at: int, x_title: str) -> go.Figur
              dash="solid" if one.gate else dashes[number % 3], hover="%{y:.3f}", yaxis="y" if one.gate else "y2")
         for number, one in enumerate(lines)
     ]  # fmt: skip
+    if before is not None:
+        faded = line(np.arange(1, len(before) + 1), before, _("before"), GREY, width=5, hover="%{y:.3f}", opacity=0.4, yaxis="y2")
+        traces.append(faded)
     gates = {"yaxis": {"title": {"text": _("Gate")}, "domain": [0.55, 1], "range": [0, 1]}} if gated else {}
     return chart(
         traces,

@@ -78,20 +78,6 @@ def decoding_maps(
     )  # fmt: skip
 
 
-def encoder_map(weights: NDArray[np.floating], source: Sequence[str]) -> Matrix:
-    """The encoder's self-attention over the characters, (S, S)."""
-    return Matrix(
-        values=weights,
-        name=_("Encoder self-attention"),
-        columns=visible(source),
-        rows=visible(source),
-        signed=False,
-        x_title=_("Character looked at (key)"),
-        y_title=_("Character (query)"),
-        numbers=False,
-    )
-
-
 def reading_figure(attention: NDArray[np.floating], relevance: NDArray[np.floating], source: Sequence[str]) -> go.Figure:
     """Attention of one answered symbol over the text, beside the gradient times input of each character.
 

@@ -31,8 +31,6 @@ def test_the_way_leads_from_the_first_to_the_last_and_back() -> None:
     assert tuple(way) == course.LESSONS and course.before(way[0]) is None
     assert course.lesson_of("attention-steps", "heads") is course.lesson("heads")
     assert course.lesson_of("words") is None
-    with pytest.raises(KeyError, match="no lesson is called 'mice'"):
-        course.lesson("mice")
 
 
 def test_a_lessons_questions_come_again_two_lessons_later() -> None:

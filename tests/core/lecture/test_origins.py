@@ -22,6 +22,7 @@ VIEWS: list[tuple[str, dict[str, str]]] = [
     ("permutation", {"part": "maps", "causal": "fixed", "heads": "2"}),
     ("backprop", {"part": "linear"}),
     ("backprop", {"part": "linear", "bp_of_linear": "W", "bp_rows": "3"}),
+    ("ctc", {"part": "gradient"}),
 ]
 
 
