@@ -16,10 +16,8 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from core.explain import faithfulness
-from core.signs import samples
-from core.signs.evidence import evidence
+from core.signs.evidence import bundled_clips, evidence
 from core.signs.recogniser import Recogniser
-from core.signs.video import read_video
 
 FILE: Final = Path(__file__).parents[2] / "assets" / "explain" / "bundled_clips.safetensors"
 SENTENCES: Final = ("7",)
@@ -27,12 +25,9 @@ SENTENCES: Final = ("7",)
 
 
 def clips(recogniser: Recogniser) -> dict[str, tuple[NDArray[Any], str | None]]:
-    """The clips whose measures are kept for a model, by name, each with its speaker where it is of tracks."""
-    if recogniser.front == "tracks":
-        of_tracks = {str(one.video): one for one in samples.track_samples()}
-        return {name: (of_tracks[name].tracks, of_tracks[name].speaker) for name in SENTENCES}
-    films = {one.name: one.path.read_bytes() for one in samples.clip_samples()}
-    return {name: (read_video(film, size=recogniser.image_size, fps=recogniser.fps).frames, None) for name, film in films.items()}
+    """The clips whose measures are kept for a model."""
+    every = bundled_clips(recogniser)
+    return {name: every[name] for name in (SENTENCES if recogniser.front == "tracks" else every)}
 
 
 def measured(recogniser: Recogniser, clip: NDArray[Any], speaker: str | None, method: str) -> NDArray[np.float16]:

@@ -62,20 +62,6 @@ class Problem:
         return ctc.lattice(self.log_probabilities, self.target, skip=skip)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Term:
-    """One summand of a forward or backward step.
-
-    Attributes:
-        state: where it comes from, or leads to. value: alpha or beta there, a probability.
-        emission: of a step onward, the probability of the label that is entered.
-    """
-
-    state: int
-    value: float
-    emission: float = 1.0
-
-
 def columns(target: Sequence[str]) -> tuple[str, ...]:
     """Names of a target's columns.
 
@@ -177,22 +163,9 @@ def rounded_rows(probabilities: Array, digits: int = 3) -> Array:
     return np.asarray((whole + (rank < np.round(missing))) / units)
 
 
-def alpha_terms(lattice: Lattice, t: int, s: int) -> list[Term]:
-    """The summands of alpha[t, s] before the emission; at the first frame there are none."""
-    if t == 0:
-        return []
-    sources = ctc.sources_of(lattice.states, s, skip=lattice.skip)
-    return [Term(state=source, value=float(np.exp(lattice.alpha[t - 1, source]))) for source in sources]
-
-
-def beta_terms(lattice: Lattice, t: int, s: int) -> list[Term]:
-    """The summands of beta[t, s]: states that a step from s leads to; at the last frame there are none."""
-    if t == len(lattice.beta) - 1:
-        return []
-    targets = [one for one in range(s, len(lattice.states)) if s in ctc.sources_of(lattice.states, one, skip=lattice.skip)]
-    return [
-        Term(state=one, value=float(np.exp(lattice.beta[t + 1, one])), emission=emission(lattice, t + 1, one)) for one in targets
-    ]
+def targets_of(lattice: Lattice, s: int) -> list[int]:
+    """The states that a step from s leads to: the reverse of `core.signs.ctc.sources_of`."""
+    return [one for one in range(s, len(lattice.states)) if s in ctc.sources_of(lattice.states, one, skip=lattice.skip)]
 
 
 def emission(lattice: Lattice, t: int, s: int) -> float:
@@ -208,11 +181,6 @@ def collapsed(path: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     merged = [name for name, _ in groupby(path)]
     return merged, [name for name in merged if name != BLANK_NAME]
-
-
-def probability(log_probability: float) -> float:
-    """e to the power of a logarithm."""
-    return float(np.exp(log_probability))
 
 
 def _aligned(labels: tuple[int, ...], frames: int, *, held: bool) -> list[int]:

@@ -150,19 +150,19 @@ def peak_attention(recognition: Recognition) -> NDArray[np.float64]:
     return np.asarray(weights[list(peaks)].sum(axis=0))
 
 
-def bundled_clips(recogniser: Recogniser) -> list[tuple[NDArray[Any], str | None]]:
-    """The bundled clips that a model reads, each with its speaker where it is of tracks."""
+def bundled_clips(recogniser: Recogniser) -> dict[str, tuple[NDArray[Any], str | None]]:
+    """The bundled clips that a model reads, by name, each with its speaker where it is of tracks."""
     if recogniser.front == "tracks":
-        return [(one.tracks, one.speaker) for one in samples.track_samples()]
-    films = [one.path.read_bytes() for one in samples.clip_samples()]
-    return [(read_video(film, size=recogniser.image_size, fps=recogniser.fps).frames, None) for film in films]
+        return {str(one.video): (one.tracks, one.speaker) for one in samples.track_samples()}
+    films = {one.name: one.path.read_bytes() for one in samples.clip_samples()}
+    return {name: (read_video(film, size=recogniser.image_size, fps=recogniser.fps).frames, None) for name, film in films.items()}
 
 
 def sample(recogniser: Recogniser, *, most: int = 60) -> Iterator[Evidence]:
     """Evidence for each gloss of the bundled clips at its peak; `most` of them, evenly spaced, where there are more."""
     glosses = [
         (clip, speaker, gloss)
-        for clip, speaker in bundled_clips(recogniser)
+        for clip, speaker in bundled_clips(recogniser).values()
         for gloss in gloss_spans(recogniser.log_probabilities(clip, speaker=speaker))
     ]
     for place in np.unique(np.linspace(0, len(glosses) - 1, min(most, len(glosses))).round().astype(int)):

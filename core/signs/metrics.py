@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq, Levenshtein
-from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.bleu import BLEU, BLEUScore
 
 from core.messages import BadValue
 from core.signs.edits import Edit, Operation
@@ -67,25 +67,6 @@ class WordErrors:
         if self.words:
             return self.errors / self.words
         return None if self.errors else 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class BleuScore:
-    """Section 12.3, all shares of 1.
-
-    Attributes:
-        matches, totals: n-grams of each order that match, clipped by the reference's count, and that the hypotheses have.
-        precisions: p_n. brevity: BP = min(1, exp(1 - r / c)).
-        hypothesis_length, reference_length: c and r, of the corpus.
-    """
-
-    score: float
-    matches: tuple[int, ...]
-    totals: tuple[int, ...]
-    precisions: tuple[float, ...]
-    brevity: float
-    hypothesis_length: int
-    reference_length: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,8 +140,11 @@ def _alignment(reference: Sentence, hypothesis: Sentence) -> tuple[Edit, ...]:
     )
 
 
-def bleu(references: Sequence[Sentence], hypotheses: Sequence[Sentence], *, order: int = MAX_ORDER) -> BleuScore:
+def bleu(references: Sequence[Sentence], hypotheses: Sequence[Sentence], *, order: int = MAX_ORDER) -> BLEUScore:
     """BLEU of orders 1 to `order`, weighted alike, one reference a sentence, without smoothing (section 12.3).
+
+    It and its precisions are in percent, `bp` is the brevity penalty min(1, exp(1 - r / c)), `sys_len` c and `ref_len` r; of each
+    order `totals` has the n-grams of the hypotheses and `counts` those that match, clipped by the reference's count.
 
     Raises:
         ValueError: as `word_errors`, and for an order outside 1 to 4.
@@ -170,15 +154,8 @@ def bleu(references: Sequence[Sentence], hypotheses: Sequence[Sentence], *, orde
     library = BLEU(tokenize="none", smooth_method="none", max_ngram_order=order, force=True)
     check_pairs(references, hypotheses)
     score = library.corpus_score([*map(" ".join, hypotheses)], [[*map(" ".join, references)]])
-    return BleuScore(
-        score=min(1.0, score.score / 100),  # e to the mean of logarithms may end a rounding above
-        matches=tuple(score.counts),
-        totals=tuple(score.totals),
-        precisions=tuple(precision / 100 for precision in score.precisions),
-        brevity=score.bp,
-        hypothesis_length=score.sys_len,
-        reference_length=score.ref_len,
-    )
+    score.score = min(100.0, score.score)  # e to the mean of logarithms may end a rounding above
+    return score
 
 
 def ngrams(reference: Sentence, hypothesis: Sentence, order: int) -> list[NGram]:

@@ -13,7 +13,7 @@ import streamlit as st
 from core.figures import ctc as figures
 from core.figures.matrix import Matrix
 from core.lecture.notebooks import on_screen
-from core.lecture.shown_digits import significant_needed
+from core.lecture.shown_digits import dot, significant_needed
 from core.lecture.worked import Worked
 from core.messages import Refusal
 from core.signs import ctc, ctc_lab
@@ -139,7 +139,7 @@ class Lab:
         if self.lattice is None:
             return stats(*shown, Stat(name=_("Loss"), value="∞", note=_("there is no path"), tone="bad"))
         shown += [
-            Stat(name=_("P(target)"), value=significant(ctc_lab.probability(self.lattice.log_probability), 4)),
+            Stat(name=_("P(target)"), value=significant(math.exp(self.lattice.log_probability), 4)),
             Stat(name=_("Loss"), value=_nats(self.lattice.loss), note=_("nats, −ln P(target)")),
         ]
         if not self.skip:
@@ -246,7 +246,7 @@ def trellis(it: Lab, lattice: Lattice) -> PartView:
     drawn = figures.trellis_figure(lattice, names, quantity=quantity, best=best.states, selected=it.cell)
     alt = _("The trellis: frames across, states of the extended target down, the likeliest path drawn thick.")
     possible = lattice.loss != float("inf")
-    share = percent(ctc_lab.probability(best.log_probability - lattice.log_probability)) if possible else "–"
+    share = percent(math.exp(best.log_probability - lattice.log_probability)) if possible else "–"
     states = " ".join(f"`{names[label]}`" for label in ctc.extended(it.problem.target))
     path = " ".join(f"`{names[label]}`" for label in best.labels)
     return PartView(
@@ -286,13 +286,14 @@ def _aligned(*lines: str) -> str:
 
 def forward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked:
     """α of a frame and a state, from those a step before."""
-    left, result = rf"\alpha({t + 1}, {s})", _tex(ctc_lab.probability(float(lattice.alpha[t, s])))
-    terms, emitted = ctc_lab.alpha_terms(lattice, t, s), _emitted(lattice, names, t, s)
-    if not terms:
+    left, result = rf"\alpha({t + 1}, {s})", _tex(math.exp(lattice.alpha[t, s]))
+    emitted, emission = _emitted(lattice, names, t, s), ctc_lab.emission(lattice, t, s)
+    if t == 0:
         return Worked(f"{left} = {emitted if s < 2 else 0}", f"{left} = {result}", _("A path starts in state 0 or 1."))
-    values, emission = [one.value for one in terms], ctc_lab.emission(lattice, t, s)
+    sources = ctc.sources_of(lattice.states, s, skip=lattice.skip)
+    values = [math.exp(lattice.alpha[t - 1, source]) for source in sources]
     digits = significant_needed(lambda *given: sum(given[:-1]) * given[-1], *values, emission)
-    letters = " + ".join(rf"\alpha({t}, {term.state})" for term in terms)
+    letters = " + ".join(rf"\alpha({t}, {source})" for source in sources)
     added = " + ".join(_tex(one, digits) for one in values)
     return Worked(
         _aligned(rf"{left} &= ({letters})", rf"&\quad \cdot {emitted}"),
@@ -302,14 +303,16 @@ def forward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked:
 
 def backward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked:
     """The document's β of a frame and a state, from those a step later."""
-    left, result = rf"{BACKWARD}({t + 1}, {s})", _tex(ctc_lab.probability(float(lattice.beta[t, s])))
-    terms = ctc_lab.beta_terms(lattice, t, s)
-    if not terms:
+    left, result = rf"{BACKWARD}({t + 1}, {s})", _tex(math.exp(lattice.beta[t, s]))
+    if t == len(lattice.beta) - 1:
         return Worked(f"{left} = {result}", "", _("A path ends in one of the last two states."))
-    values = [each for one in terms for each in (one.value, one.emission)]
-    digits = significant_needed(lambda *given: sum(a * b for a, b in zip(given[::2], given[1::2], strict=True)), *values)
-    first, *others = (rf"{BACKWARD}({t + 2}, {one.state}) \cdot {_emitted(lattice, names, t + 1, one.state)}" for one in terms)
-    products = " + ".join(rf"{_tex(one.value, digits)} \cdot {_tex(one.emission, digits)}" for one in terms)
+    targets = ctc_lab.targets_of(lattice, s)
+    values = [math.exp(lattice.beta[t + 1, one]) for one in targets]
+    emissions = [ctc_lab.emission(lattice, t + 1, one) for one in targets]
+    digits = significant_needed(dot, *values, *emissions)
+    first, *others = (rf"{BACKWARD}({t + 2}, {one}) \cdot {_emitted(lattice, names, t + 1, one)}" for one in targets)
+    pairs = zip(values, emissions, strict=True)
+    products = " + ".join(rf"{_tex(value, digits)} \cdot {_tex(emission, digits)}" for value, emission in pairs)
     return Worked(
         _aligned(f"{left} &= {first}", *(rf"&\quad + {one}" for one in others)),
         _aligned(f"{left} &= {products}", f"&= {result}"),
@@ -318,8 +321,7 @@ def backward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked
 
 def posterior(lattice: Lattice, _names: tuple[str, ...], t: int, s: int) -> Worked:
     """Probability of a state at a frame, given the target."""
-    numbers = (lattice.alpha[t, s], lattice.beta[t, s], lattice.log_probability)
-    alpha, beta, whole = (ctc_lab.probability(float(one)) for one in numbers)
+    alpha, beta, whole = map(math.exp, (lattice.alpha[t, s], lattice.beta[t, s], lattice.log_probability))
     state = _("state")
     left = rf"P(\text{{{state} {s}}} \mid y)"
     formula = rf"{left} = \frac{{\alpha({t + 1}, {s}) \cdot {BACKWARD}({t + 1}, {s})}}{{P(y)}}"
@@ -343,12 +345,12 @@ def paths(it: Lab, lattice: Lattice) -> PartView:
                 _("Path"): " ".join(labels),
                 _("Repeats merged"): " ".join(merged),
                 _("Blanks removed"): " ".join(sentence),
-                _("Probability"): significant(ctc_lab.probability(path.log_probability), 4),
+                _("Probability"): significant(math.exp(path.log_probability), 4),
             }
         )
     there = _("There are {count} paths: up to {most} are listed. The trellis sums them all.")
-    summed = sum(ctc_lab.probability(path.log_probability) for path in listed)
-    total = ctc_lab.probability(lattice.log_probability)
+    summed = sum(math.exp(path.log_probability) for path in listed)
+    total = math.exp(lattice.log_probability)
     adds_up = _("They add up to {sum}, which is P(target) as the trellis gives it.").format(sum=significant(summed, 4))
     return PartView(
         equation=likeliest(lattice),
@@ -366,8 +368,8 @@ def paths(it: Lab, lattice: Lattice) -> PartView:
 def likeliest(lattice: Lattice) -> Worked:
     """A target's probability is the sum over its paths; the likeliest one's product."""
     best = ctc.best_path(lattice)
-    factors = [ctc_lab.probability(float(row[label])) for row, label in zip(lattice.log_probabilities, best.labels, strict=True)]
-    whole = ctc_lab.probability(best.log_probability)
+    factors = [math.exp(row[label]) for row, label in zip(lattice.log_probabilities, best.labels, strict=True)]
+    whole = math.exp(best.log_probability)
     product = f"= {_tex(whole)}"
     if len(factors) <= FACTORS:
         digits = significant_needed(lambda *given: math.prod(given), *factors)

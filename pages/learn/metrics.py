@@ -170,11 +170,12 @@ def edits(it: Texts, left: int) -> PartView:
 def bleu(it: Texts, order: int) -> PartView:
     """BLEU with all its counts."""
     score = metrics.bleu(it.references, it.hypotheses, order=order)
+    whole, precisions = score.score / 100, [precision / 100 for precision in score.precisions]
     counts = {
         _("n"): range(1, order + 1),
-        _("Matches"): score.matches,
+        _("Matches"): score.counts,
         _("In the hypothesis"): score.totals,
-        _("Precision"): [percent(precision, 2) for precision in score.precisions],
+        _("Precision"): [percent(precision, 2) for precision in precisions],
     }
     grams = [
         {
@@ -187,25 +188,25 @@ def bleu(it: Texts, order: int) -> PartView:
         for n in range(1, order + 1)
         for gram in metrics.ngrams(*it.pair, n)
     ]
-    digits = significant_needed(lambda bp, *given: bp * math.prod(given) ** (1 / order), score.brevity, *score.precisions)
-    product = r" \cdot ".join(_tex(precision, digits) for precision in score.precisions)
+    digits = significant_needed(lambda bp, *given: bp * math.prod(given) ** (1 / order), score.bp, *precisions)
+    product = r" \cdot ".join(_tex(precision, digits) for precision in precisions)
     root = f"({product})^{{1/{order}}}" if order > 1 else product
     return PartView(
         equation=Worked(
             rf"\text{{BLEU}} = \text{{BP}} \cdot \Bigl(\prod \text{{precision}}\Bigr)^{{1/{order}}}",
-            rf"{_tex(score.brevity, digits)} \cdot {root} = {_tex(score.score)}",
+            rf"{_tex(score.bp, digits)} \cdot {root} = {_tex(whole)}",
         ),
         figure=[
             [table(counts), table(grams, height="content" if len(grams) <= 8 else 320)] if grams else table(counts),
             stats(
-                Stat(name=f"BLEU-{order}", value=percent(score.score, 2)),
-                Stat(name=_("Brevity penalty"), value=number(score.brevity, 4), note=_("min(1, exp(1 − r/c))")),
-                Stat(name=_("Reference length r"), value=number(score.reference_length)),
-                Stat(name=_("Hypothesis length c"), value=number(score.hypothesis_length)),
+                Stat(name=f"BLEU-{order}", value=percent(whole, 2)),
+                Stat(name=_("Brevity penalty"), value=number(score.bp, 4), note=_("min(1, exp(1 − r/c))")),
+                Stat(name=_("Reference length r"), value=number(score.ref_len)),
+                Stat(name=_("Hypothesis length c"), value=number(score.sys_len)),
             ),
         ],
         notes=[*sentences_of(said.zero(score, len(it.pair[1]))), passage("metrics", "bleu")],
-        asked=lambda: (f"BLEU-{order}", score.score),
+        asked=lambda: (f"BLEU-{order}", whole),
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from sacrebleu.metrics.bleu import BLEUScore
 
 from core.lecture.claims import Said
 from core.messages import compose
-from core.signs.metrics import BleuScore, Sentence
+from core.signs.metrics import Sentence
 
 
 def entry(table: NDArray[np.int64], reference: Sentence, hypothesis: Sentence, place: tuple[int, int]) -> Said:
@@ -40,10 +41,10 @@ def entry(table: NDArray[np.int64], reference: Sentence, hypothesis: Sentence, p
     return said
 
 
-def zero(bleu: BleuScore, listed: int) -> Said:
+def zero(bleu: BLEUScore, listed: int) -> Said:
     """Reasons of a corpus's BLEU of 0; `listed` are the words of the hypothesis whose n-grams are shown."""
     said: Said = {}
-    if not bleu.hypothesis_length:
+    if not bleu.sys_len:
         said["no words"] = compose("An empty hypothesis has no n-grams: BLEU is 0.")
         return said
     if not listed:

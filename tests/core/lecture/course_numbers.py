@@ -154,8 +154,8 @@ def _metrics() -> Numbers:
     return {
         "over": 100 * (long.rate or 0.0),
         "corpus": 100 * (two.rate or 0.0),
-        "bleu4": 100 * short.score,
-        "bleu1": 100 * unigram.score,
+        "bleu4": 100 * short.score / 100,
+        "bleu1": 100 * unigram.score / 100,
     }
 
 

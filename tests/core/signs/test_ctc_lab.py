@@ -69,29 +69,18 @@ def test_the_two_steps_of_collapsing():
     assert ctc_lab.collapsed([]) == ([], [])
 
 
-def test_terms_of_a_step_add_up_to_alpha():
-    found = ctc_lab.made(["A", "B", "B"], 8, "random", seed=1).lattice()
-    for t in range(8):
+@pytest.mark.parametrize("skip", [True, False])
+def test_a_step_leads_to_the_states_whose_sources_it_is(skip):
+    found = ctc_lab.made(["A", "B", "B"], 8, "random", seed=1).lattice(skip=skip)
+    alpha, beta = np.exp(found.alpha), np.exp(found.beta)
+    for t in range(7):
         for s in range(7):
-            alpha = ctc_lab.probability(float(found.alpha[t, s]))
-            terms = ctc_lab.alpha_terms(found, t, s)
-            if t:
-                assert alpha == pytest.approx(sum(term.value for term in terms) * ctc_lab.emission(found, t, s))
-            else:
-                assert terms == []
-
-
-def test_terms_of_a_step_add_up_to_beta():
-    found = ctc_lab.made(["A", "B", "B"], 8, "random", seed=1).lattice()
-    for t in range(8):
-        for s in range(7):
-            beta = ctc_lab.probability(float(found.beta[t, s]))
-            terms = ctc_lab.beta_terms(found, t, s)
-            if t < 7:
-                assert beta == pytest.approx(sum(term.value * term.emission for term in terms))
-                assert {term.state - s for term in terms} <= {0, 1, 2} and (2 not in {term.state - s for term in terms} or s == 1)
-            else:
-                assert terms == [] and beta == (s > 4)
+            targets = ctc_lab.targets_of(found, s)
+            assert {one - s for one in targets} <= {0, 1, 2} and (2 in {one - s for one in targets}) is (skip and s == 1)
+            onward = [beta[t + 1, one] * ctc_lab.emission(found, t + 1, one) for one in targets]
+            assert beta[t, s] == pytest.approx(sum(onward))
+            sources = [one for one in range(7) if s in ctc_lab.targets_of(found, one)]
+            assert alpha[t + 1, s] == pytest.approx(sum(alpha[t, sources]) * ctc_lab.emission(found, t + 1, s))
 
 
 def test_what_would_not_be_readable_is_refused():

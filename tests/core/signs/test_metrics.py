@@ -93,8 +93,8 @@ def test_one_word_typed_in_two_ways_is_one_word():
 def test_bleu_of_the_same_sentence_is_one(words):
     sentence = [WORDS[place % len(WORDS)] for place in range(words)]
     for order in range(1, min(words, 4) + 1):
-        assert metrics.bleu([sentence], [sentence], order=order).score == pytest.approx(1, abs=1e-15) and (
-            metrics.bleu([sentence], [sentence], order=order).score <= 1
+        assert metrics.bleu([sentence], [sentence], order=order).score == pytest.approx(100, abs=1e-13) and (
+            metrics.bleu([sentence], [sentence], order=order).score <= 100
         )
 
 
@@ -110,16 +110,16 @@ def test_bleu_equals_sacrebleu_and_its_formula_on_a_thousand_pairs():
     for place, (reference, hypothesis) in enumerate(pairs(1000, shortest=1)):
         order = 1 + place % 4
         found = metrics.bleu([reference], [hypothesis], order=order)
-        assert found.score == pytest.approx(twin_bleu(reference, hypothesis, order))
+        assert found.score / 100 == pytest.approx(twin_bleu(reference, hypothesis, order))
         library = BLEU(tokenize="none", smooth_method="none", max_ngram_order=order)
-        assert found.score * 100 == pytest.approx(library.corpus_score([" ".join(hypothesis)], [[" ".join(reference)]]).score)
+        assert found.score == pytest.approx(library.corpus_score([" ".join(hypothesis)], [[" ".join(reference)]]).score)
         if found.score:
             logs = sum(log(p) for p in found.precisions) / order
-            assert found.score == pytest.approx(found.brevity * exp(logs))
+            assert found.score == pytest.approx(found.bp * exp(logs))
         for n in range(1, order + 1):
             grams = metrics.ngrams(reference, hypothesis, n)
             if hypothesis:
-                assert sum(gram.matches for gram in grams) == found.matches[n - 1]
+                assert sum(gram.matches for gram in grams) == found.counts[n - 1]
             assert sum(gram.hypothesis for gram in grams) == found.totals[n - 1]
 
 

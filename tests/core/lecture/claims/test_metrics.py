@@ -60,7 +60,7 @@ def test_a_bleu_of_0() -> None:
         totals = [sum(grams(hyp, n).total() for hyp in hypotheses) for n in orders]
         lists = ([one.split() for one in side] for side in (references, hypotheses))
         bleu = metrics.bleu(*lists, order=state["order"])
-        assert (list(bleu.matches), list(bleu.totals)) == (matches, totals), state
+        assert (list(bleu.counts), list(bleu.totals)) == (matches, totals), state
         truth: dict[str, dict[str, Any]] = {}
         words = sum(len(one.split()) for one in hypotheses)
         if not words or not hypotheses[0]:
