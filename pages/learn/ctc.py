@@ -258,7 +258,7 @@ def trellis(it: Lab, lattice: Lattice) -> PartView:
             markdown(_("Extended with blanks: {sequence}").format(sequence=states)),
             markdown(_("Likeliest path: {path}, which is {share} of P(target).").format(path=path, share=share)),
         ],
-        more=[it.probabilities()],
+        more=[it.probabilities(), markdown(passage("ctc", "document"))],
         notebook_values=lambda: {
             "P": it.problem.probabilities,
             "TARGET": list(it.problem.target),

@@ -158,6 +158,7 @@ def edits(it: Texts, left: int) -> PartView:
         equation=worked,
         figure=[*drawn, stats(*error_stats(errors))],
         notes=[*notes, passage("metrics", "edits")],
+        more=[markdown(passage("metrics", "corpus"))],
         asked=None if errors.rate is None else lambda: (_("the word error rate"), float(errors.rate or 0)),
         notebook_values=lambda: {
             "REFERENCES": [list(one) for one in it.references],
