@@ -41,6 +41,7 @@ def read(o: argparse.Namespace) -> PhotographFiles:
     return PhotographFiles(
         train=train,
         lessons=None if o.teacher is None else Lessons.read(o.teacher, len(train)),
+        imagenet=o.imagenet,
         held_out=read_photographs([held_out], o.side),
         others=read_others(o.others, o.side),
         files=(*files, *(path / "manifest.csv" if path.is_dir() else path for path in o.others)),

@@ -18,7 +18,6 @@ class Augmentation:
         shift: largest move, pixels.
         warp: share of the images that are also turned, stretched and sheared (and so resampled); the others move by whole pixels.
         degrees: largest turn. stretch: largest relative change of height and of width. shear: largest shear.
-        erase: share of the images that lose a rectangle. erase_side: its largest side, pixels.
     """
 
     flip: float = 0.5
@@ -27,8 +26,6 @@ class Augmentation:
     degrees: float = 8.0
     stretch: float = 0.1
     shear: float = 0.08
-    erase: float = 0.0
-    erase_side: int = 10
 
 
 def uniform(count: int, limit: float, generator: torch.Generator) -> Tensor:
@@ -49,8 +46,7 @@ def augment(images: Tensor, how: Augmentation, generator: torch.Generator) -> Te
     cos, sin = angle.cos(), angle.sin()
     rows = [[mirror * wide * cos, mirror * wide * (shear * cos - sin), across], [high * sin, high * (shear * sin + cos), down]]
     grid = _grid(rows, side)
-    moved = F.grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
-    return erased(moved, how, generator) if how.erase else moved
+    return F.grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
 
 
 def _grid(rows: list[list[Tensor]], side: int) -> Tensor:
@@ -59,7 +55,7 @@ def _grid(rows: list[list[Tensor]], side: int) -> Tensor:
     return F.affine_grid(theta, [len(theta), 1, side, side], align_corners=False)
 
 
-def erased(images: Tensor, how: Augmentation, generator: torch.Generator) -> Tensor:
+def erased(images: Tensor, how: PhotographAugmentation, generator: torch.Generator) -> Tensor:
     """Cover a rectangle in a share `erase` of the images by one random grey level each; (batch, 1, side, side) in and out."""
     count, side = len(images), images.shape[-1]
     where = torch.arange(side)
@@ -123,7 +119,7 @@ def photograph_views(photographs: Tensor, how: PhotographAugmentation, side: int
     tilt = (torch.rand(count, 1, 1, 2, generator=generator) * 2 - 1) * how.tilt
     grid = grid / (1 + (grid * tilt).sum(dim=-1, keepdim=True))
     seen = F.grid_sample(photographs, grid, mode="bilinear", padding_mode="border", align_corners=False)
-    return erased(relit(seen, how, generator), Augmentation(erase=how.erase, erase_side=how.erase_side), generator)
+    return erased(relit(seen, how, generator), how, generator)
 
 
 def relit(images: Tensor, how: PhotographAugmentation, generator: torch.Generator) -> Tensor:

@@ -350,6 +350,7 @@ class PhotographFiles:
     Attributes:
         train, held_out: photographs by kind. others: pictures of no garments.
         files: that they were read from, for the card. lessons: what a teacher knows of those to train on.
+        imagenet: file of the weights that the convolutions begin with.
         score: the scores of a classifier on the photographs held out (D30), prepared as the page does it.
     """
 
@@ -359,20 +360,14 @@ class PhotographFiles:
     files: tuple[Path, ...]
     score: Callable[[Classifier], dict[str, Any]]
     lessons: Lessons | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CCTRun(TrainingRun):
-    """A run of the CCT; `imagenet`: file of the weights that the convolutions begin with."""
-
     imagenet: Path | None = None
 
 
-def train(run: CCTRun, photographs: PhotographFiles, config: CCTConfig, training: MixedTraining, loop: LoopSettings) -> Path:
+def train(run: TrainingRun, photographs: PhotographFiles, config: CCTConfig, training: MixedTraining, loop: LoopSettings) -> Path:
     """Train and write the checkpoint and its card, calibrated on validation; returns the card's path."""
     torch.manual_seed(training.seed)
     model = CCT(config)
-    pretrained = None if run.imagenet is None else start_from_imagenet(model, run.imagenet)
+    pretrained = None if photographs.imagenet is None else start_from_imagenet(model, photographs.imagenet)
     before = begun(run, model)
     p = photographs
     task = MixedTask(p.train, p.held_out, p.others, training, steps=loop.steps_per_epoch, lessons=p.lessons)
@@ -463,17 +458,12 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("steps", 110, "of an epoch"),
         ("photos", t.photographs, "photographs in a batch"),
         ("none", t.others, "pictures of no garments in a batch"),
-        ("smoothing", t.smoothing, "label smoothing"),
         ("side", c.side, "of the image, pixels: a multiple of 16"),
         ("width", c.width, "channels of a token"),
         ("heads", c.heads, "of a layer"),
         ("layers", c.layers, "after the convolutions"),
         ("hidden", c.hidden, "middle width of the feed-forward networks"),
         ("dropout", c.dropout, None),
-        ("early", t.early, "share of the rate for the first convolutions"),
-        ("convolutions", t.convolutions, "share of the rate for the others"),
-        ("soft", t.soft, "weight of the teacher's shares"),
-        ("hints", t.hints, "weight of the teacher's features"),
         ("turned", t.turned, "share of the photographs turned by 90, 180 or 270 degrees; an output tells them"),
         ("mirrored", False, "answer with the mean of the image and its mirror image"),
         ("imagenet", Path, f"begin with the convolutions of EfficientNet-Lite0: the .pth file of {PACKAGE}"),
@@ -485,9 +475,8 @@ def add_options(p: argparse.ArgumentParser) -> None:
 def _run(o: argparse.Namespace, files: PhotographFiles) -> Path:
     loop = loop_of(o, steps=o.steps)
     training = from_options(MixedTraining, o, photographs=o.photos, others=o.none)
-    return train(
-        run_of(o, loop, CCTRun), files, from_options(CCTConfig, o, start=CCTConfig.start, turns=o.turned > 0), training, loop
-    )
+    config = from_options(CCTConfig, o, start=CCTConfig.start, turns=o.turned > 0)
+    return train(run_of(o, loop), files, config, training, loop)
 
 
 RECIPES = {"cct": TrainingRecipe(add_options=add_options, run=_run)}

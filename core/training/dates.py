@@ -163,7 +163,7 @@ def _run(o: argparse.Namespace) -> Path:
     loop = loop_of(o, steps=o.steps)
     config = from_options(TransformerConfig, o, vocabulary=len(dates.SYMBOLS))
     training = DatesTraining(batch=o.batch, steps_per_epoch=o.steps, smoothing=o.smoothing, seed=o.seed)
-    return train(run_of(o, loop, TrainingRun), config, training, loop)
+    return train(run_of(o, loop), config, training, loop)
 
 
 RECIPES = {"dates": TrainingRecipe(add_options=add_options, run=_run)}

@@ -42,7 +42,7 @@ from core.signs.synthetic.render import Studio
 from core.signs.vocabulary import BLANK, Vocabulary
 from core.training import iiga_tracks, recipe
 from core.training.card import begun, origin_entries, rounded_history, save
-from core.training.iiga_tracks import TracksRun, TracksTraining
+from core.training.iiga_tracks import TracksTraining
 from core.training.loop import Batch, LoopSettings, TrainingProgress, fit
 from core.training.sentences import Row, collate, error_rate, sentence_loss, shrink_sublayers
 
@@ -103,7 +103,7 @@ class DigitsTraining:
         clips: clips whose features the second stage learns from. noise: added to those features, as a share of their spread.
         polish: clips a batch of the third stage. polish_hard: share of them that vary most.
         frames_weight: weight of the second stage's frame-wise loss beside CTC.
-        checked: clips of the held-out signers that the second stage is chosen on.
+        held_out: share of the train signers that all stages are chosen on. checked: clips of theirs for the second stage.
     """
 
     batch: int = 32
@@ -116,6 +116,7 @@ class DigitsTraining:
     polish: int = 4
     polish_hard: float = 0.15
     frames_weight: float = 0.3
+    held_out: float = 0.12
     checked: int = 60
     seed: int = 0
 
@@ -304,15 +305,8 @@ class DigitsFiles:
     described: list[dict[str, str]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class DigitsRun(recipe.TrainingRun):
-    """A run on photographed digits; `held_out`: share of the train signers that all stages are chosen on."""
-
-    held_out: float = 0.12
-
-
 def train(
-    run: DigitsRun, files: DigitsFiles, config: IIGAConfig, how: DigitsTraining, stages: Mapping[str, LoopSettings]
+    run: recipe.TrainingRun, files: DigitsFiles, config: IIGAConfig, how: DigitsTraining, stages: Mapping[str, LoopSettings]
 ) -> Path:
     """Train the stages given, score the dev signers once where they are given, and write the checkpoint; returns the card's path.
 
@@ -322,7 +316,7 @@ def train(
     Args:
         stages: the loops of "stills" and "attention", or neither where a card is trained on; and of "whole".
     """
-    learnt, checked = hold_out(files.train, run.held_out)
+    learnt, checked = hold_out(files.train, how.held_out)
     studio, checked_studio = (Studio(part, separate(part.images), size=config.image_size) for part in (learnt, checked))
     torch.manual_seed(how.seed)
     loops: dict[str, LoopSettings] = {}
@@ -356,7 +350,7 @@ def train(
     best = {name: rows[done[name].best_epoch] for name, rows in history.items()}
     stills = {"stills": best["stills"]} if "stills" in best else {}
     card: dict[str, Any] = _digits_basics(files, config, how, learnt, checked) | {
-        "training": {**asdict(how), "held_out": run.held_out} | {name: asdict(loop) for name, loop in loops.items()},
+        "training": asdict(how) | {name: asdict(loop) for name, loop in loops.items()},
         "started_from": before,
         "history": history,
         "metrics": {"validation": {**stills, "sentences": list(best.values())[-1]}},
@@ -385,7 +379,7 @@ def _digits_basics(
 
 
 def _finish_digits(
-    run: DigitsRun, model: IIGA, card: dict[str, Any], files: DigitsFiles, checked: PhotoSet, *, count: int
+    run: recipe.TrainingRun, model: IIGA, card: dict[str, Any], files: DigitsFiles, checked: PhotoSet, *, count: int
 ) -> Path:
     """Write the checkpoint with decoding rules fitted on the held-out signers, and score the dev signers once where given."""
     checkpoints.save(run.name, model, card, folder=run.folder)
@@ -474,15 +468,15 @@ def _photos(o: argparse.Namespace, files: DigitsFiles) -> Path:
         stages["whole"] = recipe.from_options(
             LoopSettings, o, epochs=o.whole_epochs, peak_rate=o.whole_rate, ema=o.whole_ema, warmup=25, **later
         )
-    run = recipe.run_of(o, None if "stills" in stages else stages["whole"], DigitsRun)
+    run = recipe.run_of(o, None if "stills" in stages else stages["whole"])
     return train(run, files, config, how, stages)
 
 
 def _tracks(o: argparse.Namespace) -> Path:
     shape = {key: getattr(o, key) for key in ("width", "heads", "layers", "window", "dropout")}
     config = IIGAConfig(**shape, front="tracks", expansion=2, track_convolutions=2)
-    run, how = recipe.run_of(o, None, TracksRun, held_out=int(o.held_out)), TracksTraining(batch=o.batch, seed=o.seed)
-    return iiga_tracks.train(run, o.data, config, how, recipe.loop_of(o, steps=1))
+    how = TracksTraining(batch=o.batch, held_out=int(o.held_out), seed=o.seed)
+    return iiga_tracks.train(recipe.run_of(o, None), o.data, config, how, recipe.loop_of(o, steps=1))
 
 
 RECIPES = {

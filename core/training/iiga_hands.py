@@ -356,13 +356,15 @@ class HandsTraining:
 
     Attributes:
         batch: clips a batch. steps: batches an epoch. smoothing: label smoothing of the frame-wise loss.
-        frames_weight: its weight beside CTC. checked: clips of each kind that weights are chosen on.
+        frames_weight: its weight beside CTC. held_out: share of signers and recordings to choose on.
+        checked: clips of each kind that weights are chosen on.
     """
 
     batch: int = 32
     steps: int = 100
     smoothing: float = 0.1
     frames_weight: float = 0.5
+    held_out: float = 0.12
     checked: int = 80
     variety: LandmarkVariety = field(default_factory=LandmarkVariety)
     seed: int = 0
@@ -493,15 +495,8 @@ class HandsTask:
         return {"score": score, **scores}
 
 
-@dataclass(frozen=True, kw_only=True)
-class HandsRun(recipe.TrainingRun):
-    """A run on landmarks; `held_out`: share of signers and recordings to choose on."""
-
-    held_out: float = 0.12
-
-
 def train(
-    run: HandsRun,
+    run: recipe.TrainingRun,
     material: Material,
     config: IIGAConfig,
     how: HandsTraining,
@@ -514,7 +509,7 @@ def train(
     Args:
         described: the data's files, for the card.
     """
-    train, checked = part(material, run.held_out)
+    train, checked = part(material, how.held_out)
     task = HandsTask(train, checked, how)
     torch.manual_seed(how.seed)
     model = IIGA(config)
@@ -530,11 +525,10 @@ def train(
         "data": list(described),
         "split": f"by signer: {len(np.unique(train.photos.signers))} signers to learn from, the last "
         f"{len(np.unique(checked.photos.signers))} of the train signers to choose on; "
-        f"of each recorded sign the last {run.held_out:.0%}",
+        f"of each recorded sign the last {how.held_out:.0%}",
         "clips": "synthetic sentences of landmarks: core/training/iiga_hands.py",
         "decoding": {"least_probability": 0.0},
     }
-    card["training"]["held_out"] = run.held_out
     return checkpoints.save(run.name, model, card, folder=run.folder)
 
 
@@ -566,9 +560,7 @@ def _run(o: argparse.Namespace, photos: PhotoLandmarks) -> Path:
     material = Material(photos=photos, signs=read_signs(o.signs), others=read_others(o.others))
     loop = recipe.loop_of(o, steps=o.steps)
     described = checkpoints.describe_files([o.data / MANIFEST, o.signs, *o.others])
-    return train(
-        recipe.run_of(o, loop, HandsRun), material, config, recipe.from_options(HandsTraining, o), loop, described=described
-    )
+    return train(recipe.run_of(o, loop), material, config, recipe.from_options(HandsTraining, o), loop, described=described)
 
 
 RECIPES = {

@@ -42,6 +42,7 @@ class TracksTraining:
         channel: chance that a group of features is hidden. frames_weight: weight of the frame-wise loss.
         smoothing: label smoothing of the frame-wise loss.
         begin_share, begin_gain: see `begin_local`.
+        held_out: sentences of train to choose on; 0 trains on all of them for the epochs given and keeps the last weights.
     """
 
     batch: int = 16
@@ -59,6 +60,7 @@ class TracksTraining:
     smoothing: float = 0.1
     begin_share: float = 0.1
     begin_gain: float = 3.0
+    held_out: int = 0
     seed: int = 0
 
 
@@ -189,18 +191,7 @@ class TracksTask:
         return {"score": -wer, "wer": wer}
 
 
-@dataclass(frozen=True, kw_only=True)
-class TracksRun(TrainingRun):
-    """A run on tracked sentences.
-
-    Attributes:
-        held_out: sentences of train to choose on; 0 trains on all of them for the epochs given and keeps the last weights.
-    """
-
-    held_out: int = 0
-
-
-def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, loop: LoopSettings) -> Path:
+def train(run: TrainingRun, data: Path, config: IIGAConfig, how: TracksTraining, loop: LoopSettings) -> Path:
     """Train and write the checkpoint and its card; returns the card's path.
 
     Args:
@@ -212,13 +203,13 @@ def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, l
     scales = tracks.fit_scales(sentences)
     order = np.random.default_rng(how.seed).permutation(len(sentences))
     prepared = [prepare(sentences[i], vocabulary, scales) for i in order]
-    task = TracksTask(prepared[run.held_out :], prepared[: run.held_out], how)
+    task = TracksTask(prepared[how.held_out :], prepared[: how.held_out], how)
     torch.manual_seed(how.seed)
     model = IIGA(config)
     begin_local(model, share=how.begin_share, gain=how.begin_gain)
     loop = replace(loop, steps_per_epoch=task.steps)
     split = f"{len(task.train)} train sentences to learn from"
-    split += f", {run.held_out} to choose on" if run.held_out else ", for a number of epochs chosen before"
+    split += f", {how.held_out} to choose on" if how.held_out else ", for a number of epochs chosen before"
     card: dict[str, Any] = {
         **trained(run, model, task, loop, training=how, config=config, before=begun(run, model)),
         "task": "ASL sentences on tracks",
@@ -233,7 +224,6 @@ def train(run: TracksRun, data: Path, config: IIGAConfig, how: TracksTraining, l
         ),
         "split": f"{split}; the test sentences are read once, after training",
     }
-    card["training"]["held_out"] = run.held_out
 
     def test(checkpoint: checkpoints.Checkpoint) -> dict[str, Any]:
         """WER on all test sentences, and on those that do not occur in training."""

@@ -58,7 +58,6 @@ class TrainingRun:
 
 
 T = TypeVar("T")
-R = TypeVar("R", bound=TrainingRun)
 
 
 def from_options(kind: Callable[..., T], o: argparse.Namespace, **others: Any) -> T:
@@ -72,12 +71,12 @@ def loop_of(o: argparse.Namespace, *, steps: int, **others: Any) -> LoopSettings
     return from_options(LoopSettings, o, steps_per_epoch=steps, peak_rate=o.rate, **others)
 
 
-def run_of(o: argparse.Namespace, loop: LoopSettings | None, kind: type[R], **others: Any) -> R:
+def run_of(o: argparse.Namespace, loop: LoopSettings | None) -> TrainingRun:
     """The run, with a bar where the loop is known, and `--tensorboard`."""
     callbacks: list[Callback] = [] if loop is None else [progress_bar(loop, title=o.name)]
     if o.tensorboard is not None:
         callbacks.append(tracked(TensorBoard(o.tensorboard / o.name)))
-    return from_options(kind, o, callbacks=callbacks, **others)
+    return from_options(TrainingRun, o, callbacks=callbacks)
 
 
 def add_rows(p: argparse._ActionsContainer, *rows: tuple[str, Any, str | None]) -> None:

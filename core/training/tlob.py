@@ -131,6 +131,8 @@ class TLOBTraining:
         class_weight_power: a class's weight in the loss is its frequency to the power of minus this.
         flip: probability that a batch is turned upside down.
         validation_stride: validation uses every so many-th window.
+        start_share: the final weights are the mean of the best epoch's and, with this share, of those the run started from
+            (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", for weights at both ends of one run).
     """
 
     transform: features.TransformKind = "flow"
@@ -142,6 +144,7 @@ class TLOBTraining:
     class_weight_power: float = 0.5
     flip: float = 0.5
     validation_stride: int = 5
+    start_share: float = 0.0
     seed: int = 0
 
 
@@ -270,24 +273,8 @@ class MarketFiles:
         return sorted({words[0], words[-1]}, key=words.index)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MarketRun(recipe.TrainingRun):
-    """A run on order books.
-
-    Attributes:
-        start_share: the final weights are the mean of the best epoch's and, with this share, of those the run started from
-            (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", for weights at both ends of one run).
-        rule_stride: call rules are fitted on every so many-th validation window.
-        test_every: score every so many-th row of the test part; neighbouring rows differ in one row of 128.
-    """
-
-    start_share: float = 0.0
-    rule_stride: int = RULE_STRIDE
-    test_every: int = 1
-
-
 def train(
-    run: MarketRun,
+    run: recipe.TrainingRun,
     files: Sequence[MarketFiles],
     heads: Sequence[Head],
     config: TLOBConfig,
@@ -301,28 +288,26 @@ def train(
     """
     if config.mirrored and training.transform == "raw":
         raise ValueError("raw inputs have no mirror image: choose another transform, or a model that is not mirrored")
-    if not 0 <= run.start_share <= 1 or (run.start_share and run.start is None):
-        raise ValueError(f"{run.start_share:g} is no share of a start: give 0 to 1, and with it the run to start from")
+    if not 0 <= training.start_share <= 1 or (training.start_share and run.start is None):
+        raise ValueError(f"{training.start_share:g} is no share of a start: give 0 to 1, and with it the run to start from")
     markets = [prepare_market(one.name, read_market(list(one.paths)), heads, config.steps) for one in files]
     torch.manual_seed(training.seed)
     model = TLOB(config)
     before = begun(run, model)
     first = {name: value.clone() for name, value in model.state_dict().items()}
     entries = trained(run, model, TLOBTask(markets, training), loop, training=training, config=config, before=before)
-    average_weights(model, first, run.start_share)
+    average_weights(model, first, training.start_share)
     card: dict[str, Any] = {
         **entries,
         "classes": list(CLASSES),
         "heads": [list(head) for head in heads],
         "transform": training.transform,
-        "markets": market_entries(model, files, markets, training.transform, stride=run.rule_stride),
-        "rule_stride": run.rule_stride,
+        "markets": market_entries(model, files, markets, training.transform),
         "data": [row for one in files for row in checkpoints.describe_files(one.paths)],
         "split": f"by time within each market: training to {TRAIN_END:.0%}, validation to {VALIDATION_END:.0%}, test the rest, "
         "one window and the longest horizon between parts",
     }
-    every = run.test_every
-    return save(run, model, card, lambda one: {"test": score_tests(Predictor(one), markets, every=every), "test_every": every})
+    return save(run, model, card, lambda one: {"test": score_tests(Predictor(one), markets)})
 
 
 @torch.no_grad()
@@ -338,14 +323,12 @@ def market_entries(
     files: Sequence[MarketFiles],
     markets: Sequence[MarketData],
     transform: features.TransformKind,
-    *,
-    stride: int = RULE_STRIDE,
 ) -> dict[str, Any]:
     """The card's `markets`: constants, thresholds and call rules of each market, and pooled ones for any other market."""
     entries: dict[str, Any] = {}
     logits, truth = [], []
     for one, market in zip(files, markets, strict=True):
-        ends = market.ends["validation"][::stride]
+        ends = market.ends["validation"][::RULE_STRIDE]
         logits.append(predict(model, market, ends, transform))
         truth.append(market.labels[ends])
         rules = fit_rules(market.heads, truth[-1], logits[-1])
@@ -362,12 +345,12 @@ def market_entries(
     return entries
 
 
-def score_tests(predictor: Predictor, markets: Sequence[MarketData], *, every: int = 1) -> dict[str, Any]:
+def score_tests(predictor: Predictor, markets: Sequence[MarketData]) -> dict[str, Any]:
     """Scores of every head on each market's test part, by the code of `python -m core evaluate tlob`."""
     scores = {}
     for market in markets:
         first = int(market.ends["test"][0])
-        results = evaluate(predictor, market.rows, predictor.markets[market.name], first=first, every=every)
+        results = evaluate(predictor, market.rows, predictor.markets[market.name], first=first)
         scores[market.name] = [result.summary() for result in results]
     return scores
 
@@ -416,8 +399,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
         ("patience", 6, "epochs without a better validation score before stopping"),
         ("stride", 5, "validate on every so many-th window"),
         ("start-share", 0.0, "average the final weights with those of --start, which count this share"),
-        ("rule-stride", RULE_STRIDE, "fit call rules on every so many-th validation window"),
-        ("test-every", 1, "score every so many-th row of the test part"),
         ("start", Path, "begin with the best weights of a run, by its state or card (.json)"),
     )
     p.add_argument("--bf16", action=argparse.BooleanOptionalAction, default=True, help="forward pass in bfloat16")
@@ -443,7 +424,7 @@ def _run(o: argparse.Namespace, data: list[list[Path]]) -> Path:
     config = recipe.from_options(TLOBConfig, o, **columns, outputs=len(heads))
     loop = recipe.loop_of(o, steps=o.windows // o.batch)
     training = recipe.from_options(TLOBTraining, o, windows_per_epoch=o.windows, validation_stride=o.stride, shares=shares)
-    return train(recipe.run_of(o, loop, MarketRun), files, heads, config, training, loop)
+    return train(recipe.run_of(o, loop), files, heads, config, training, loop)
 
 
 RECIPES = {"tlob": recipe.TrainingRecipe(add_options=add_options, run=_run)}

@@ -53,6 +53,8 @@ class ViTTraining:
         soft: weight of the teacher's answer beside the labels', where there is a teacher.
         temperature: of the soft targets.
         augmentation: changes to the training images.
+        teacher: name of a teacher's checkpoint in the same folder. compiled: compile the training step with torch.compile.
+        images: how many of the training file's images to use, validation included; all where left out.
         split_seed: draws the validation images; the same for every run that is to be compared.
         seed: draws everything else.
     """
@@ -62,6 +64,9 @@ class ViTTraining:
     soft: float = 0.8
     temperature: float = 2.0
     augmentation: Augmentation = field(default_factory=Augmentation)
+    teacher: str | None = None
+    compiled: bool = False
+    images: int | None = None
     split_seed: int = 0
     seed: int = 0
 
@@ -240,28 +245,7 @@ def _turned(angles: Tensor, rows: int, columns: int) -> Tensor:
 def load_teacher(name: str, *, folder: Path) -> GarmentTeacher:
     """The trained teacher, ready to be asked."""
     teacher = checkpoints.build_model(checkpoints.load(name, folder=folder), GarmentTeacher)
-    teacher.lay_out_for_speed()
-    return teacher
-
-
-@torch.no_grad()
-def widened(weights: dict[str, Tensor], fresh: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A narrower network's weights in the shapes of `fresh`, a wider network of the same kind before training (Chen et al. 2016).
-
-    Only the feed-forward networks may be wider. Their new middle units keep their random incoming weights and get outgoing
-    weights of 0, so the function stays the same and the units learn from the first step on. Other tensors stay as they are; one
-    that does not fit is refused when the weights are loaded.
-    """
-    result = dict(weights)
-    for name, wide in fresh.items():
-        narrow = weights.get(name)
-        if narrow is None or ".feed_forward." not in name or narrow.shape == wide.shape:
-            continue
-        if ".fc1." in name and len(narrow) < len(wide):
-            result[name] = torch.cat([narrow, wide[len(narrow) :].to(narrow)])
-        elif name.endswith(".fc2.weight") and narrow.shape[1] < wide.shape[1]:
-            result[name] = torch.cat([narrow, narrow.new_zeros(len(narrow), wide.shape[1] - narrow.shape[1])], dim=1)
-    return result
+    return teacher.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stub forgets it
 
 
 def evaluate(
@@ -318,38 +302,22 @@ KNOWN = 20_000
 """Training images, at most, that class means and covariance are measured on."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ViTRun(TrainingRun):
-    """A run of the ViT.
-
-    Attributes:
-        teacher: name of a teacher's checkpoint in the same folder.
-        compiled: compile the training step with torch.compile.
-        images: how many of the training file's images to use, validation included; all where left out.
-    """
-
-    teacher: str | None = None
-    compiled: bool = False
-    images: int | None = None
-
-
-def train(run: ViTRun, data: Path, config: ViTConfig, training: ViTTraining, loop: LoopSettings) -> Path:
+def train(run: TrainingRun, data: Path, config: ViTConfig, training: ViTTraining, loop: LoopSettings) -> Path:
     """Train and write the checkpoint and its card: calibrated on validation, tested once. Returns the card's path.
 
     Args:
         data: folder of the IDX files.
     """
-    images, teacher, compiled = run.images, run.teacher, run.compiled
+    images, teacher = training.images, training.teacher
     garments = prepare(images_of(data, images, training.split_seed), split_seed=training.split_seed, held_out=held_out_of(images))
     torch.manual_seed(training.seed)
     model = ViT(config)
     if config.start == "local":
         start_local(model)
-    fresh = model.state_dict()
-    before = begun(run, model, adapt=lambda weights: widened(weights, fresh))
+    before = begun(run, model)
     device = best_device()
     master = None if teacher is None else load_teacher(teacher, folder=run.folder).to(device)
-    for network in (model, master) if compiled else ():
+    for network in (model, master) if training.compiled else ():
         if network is not None:
             network.compile(dynamic=False)
     task = ViTTask(garments, training, teacher=master)
@@ -410,13 +378,13 @@ def teacher_entry(name: str, folder: Path) -> dict[str, Any]:
     return told | {"validation_accuracy": card["metrics"]["validation"]["validation_accuracy"]}
 
 
-def train_teacher(run: ViTRun, data: Path, config: TeacherConfig, training: ViTTraining, loop: LoopSettings) -> Path:
+def train_teacher(run: TrainingRun, data: Path, config: TeacherConfig, training: ViTTraining, loop: LoopSettings) -> Path:
     """Train the ViT's teacher on the same images, by the same split and loop; never reads the test images."""
     garments = prepare(read_part(data, "train"), split_seed=training.split_seed, held_out=VALIDATION)
     torch.manual_seed(training.seed)
     teacher = GarmentTeacher(config)
-    teacher.lay_out_for_speed()
-    if run.compiled:
+    teacher.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    if training.compiled:
         teacher.compile(dynamic=False)
     card = {
         **trained(run, teacher, ViTTask(garments, training), loop, training=training, config=teacher.config),
@@ -477,19 +445,18 @@ def _add_common(p: argparse.ArgumentParser, *, name: str, epochs: int) -> None:
         ("smoothing", 0.1, "label smoothing"),
         ("shift", 2, "largest move of a training image, pixels"),
         ("warp", 0.5, "share of the images that are also turned, stretched and sheared"),
-        ("erase", 0.0, "share of the images that lose a rectangle"),
     )
     for option, text in (("compile", "compile the step (torch.compile)"), ("bf16", "forward pass in bfloat16")):
         kind = argparse.BooleanOptionalAction
         p.add_argument(f"--{option}", action=kind, default=None, help=f"{text}; on a GPU if left out")
 
 
-def _common(o: argparse.Namespace, images: int) -> tuple[ViTRun, ViTTraining, LoopSettings]:
+def _common(o: argparse.Namespace, images: int) -> tuple[TrainingRun, ViTTraining, LoopSettings]:
     """The run and its settings, for an epoch of `images` images."""
     on_gpu = best_device().type == "cuda"
     loop = loop_of(o, steps=images // o.batch, bf16=on_gpu if o.bf16 is None else o.bf16)
     o.compiled = on_gpu if o.compile is None else o.compile
-    return run_of(o, loop, ViTRun), from_options(ViTTraining, o, augmentation=from_options(Augmentation, o)), loop
+    return run_of(o, loop), from_options(ViTTraining, o, augmentation=from_options(Augmentation, o)), loop
 
 
 def _run(o: argparse.Namespace) -> Path:

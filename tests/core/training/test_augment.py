@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from core.training.augment import Augmentation, augment
+from core.training.augment import Augmentation, PhotographAugmentation, augment, erased
 
 NOTHING = Augmentation(flip=0, shift=0, warp=0)
 
@@ -56,8 +56,9 @@ def test_a_warp_keeps_the_middle_in_the_middle() -> None:
 
 
 def test_erasing_puts_one_grey_rectangle() -> None:
-    erased = changed(Augmentation(flip=0, shift=0, warp=0, erase=1.0), torch.full((80, 1, 28, 28), 2.0))
-    for one in erased[:, 0]:
+    how = PhotographAugmentation(erase=1.0, erase_side=10)
+    images = erased(torch.full((80, 1, 28, 28), 2.0), how, torch.Generator().manual_seed(0))
+    for one in images[:, 0]:
         hole = one < 1.5
         assert hole.any() and one[hole].unique().numel() == 1
         rows, columns = hole.any(dim=1), hole.any(dim=0)
@@ -66,6 +67,6 @@ def test_erasing_puts_one_grey_rectangle() -> None:
 
 
 def test_the_same_generator_gives_the_same_images() -> None:
-    how = Augmentation(erase=0.5)
+    how = Augmentation()
     assert torch.equal(changed(how, some(), 7), changed(how, some(), 7))
     assert not torch.equal(changed(how, some(), 7), changed(how, some(), 8))

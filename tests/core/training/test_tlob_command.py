@@ -31,7 +31,7 @@ def command(folder: Path, name: str, state: Path) -> list[str]:
     """Two epochs of a tiny model on the folder's book."""
     data = folder / "data" / "venue-ABC-USD" / "2024-01-01" / "22" / "rows_1704146400000.parquet"
     words = f"train tlob --data {data} --transform flow --pairs 1 --pooling last --epochs 2 --windows 64 --batch 64 --rate 3e-4"
-    words += " --warmup 1 --ema 0.9 --test-every 2 --label smoothed forward --horizon 5 --no-bf16 --mirrored"
+    words += " --warmup 1 --ema 0.9 --label smoothed forward --horizon 5 --no-bf16 --mirrored"
     return [*words.split(), "--name", name, "--folder", str(folder / "checkpoints"), "--state", str(state)]
 
 
