@@ -1,7 +1,7 @@
-"""Builds the documentation site from docs/, with the index of equations in it: `python -m scripts.site [FOLDER]`, or `make docs`.
+"""Builds the documentation site from docs/: `python -m scripts.site [FOLDER]`, or `make docs`.
 
-The README is its first page. A link that leads nowhere ends the build (`strict`). Formulas are MathML, drawn by
-Streamlit's KaTeX, and fonts the reader's own: the site asks no other server for anything.
+The README is its first page. A link that leads nowhere ends the build (`strict`). Fonts are the reader's own: the site asks no
+other server for anything.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import argparse
 import re
 import shutil
 import tempfile
-from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,45 +17,15 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
 import attention_observatory
-from core.lecture.equations import DOCUMENTS, Equation, equations
-from pages.shared.assets import KATEX, STREAMLIT
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 BESIDE: Final = ("CONTRIBUTING.md", "CHANGELOG.md", "THIRD_PARTY.md", "SECURITY.md", "LICENSE")
 """Files of the root that documents link to."""
-EQUATIONS: Final = {"en": "equations.md", "es": "ecuaciones.md"}
-WORDS: Final = {
-    "en": {
-        "title": "Equations",
-        "lead": "Every numbered equation of the five documents: where it is in the code, and the test that checks it.",
-        "other": "[En español](ecuaciones.md)",
-        "section": "section",
-        "code": "In the code",
-        "test": "Checked by",
-        "against": "against",
-    },
-    "es": {
-        "title": "Ecuaciones",
-        "lead": "Cada ecuación numerada de los cinco documentos: dónde está en el código y qué prueba la verifica.",
-        "other": "[In English](equations.md)",
-        "section": "sección",
-        "code": "En el código",
-        "test": "Lo verifica",
-        "against": "contra",
-    },
-}
-FORMULAS: Final = """
-<script type="module">
-import katex from "../assets/katex.js";
-for (const one of document.querySelectorAll(".equation"))
-  katex.render(one.textContent, one, { displayMode: true, output: "mathml", throwOnError: false });
-</script>
-"""
 NAV: Final[list[dict[str, Any]]] = [
     {"Attention Observatory": "index.md"},
     {"Use": ["cli.md", "reference.md", "recordings.md", "scoring_and_training.md", "evaluate_json.md"]},
     {"Results": ["results.md", "value.md", "market_models.md", "lab/market_models.md", "lab/shared_training.md"]},
-    {"Lecture": ["equations.md", "ecuaciones.md", "glossary.md", "sources.md"]},
+    {"Lecture": ["glossary.md", "sources.md"]},
     {"Run it for others": ["deploy.md", "performance.md", "faults.md"]},
     {"Work on it": ["architecture.md", "decisions.md", "CONTRIBUTING.md", "CHANGELOG.md", "THIRD_PARTY.md", "SECURITY.md"]},
     {"All documents": "documents.md"},
@@ -64,19 +33,16 @@ NAV: Final[list[dict[str, Any]]] = [
 
 
 def pages(folder: Path) -> None:
-    """Write the site's pages into a folder: docs/, the README as its index, and the equations."""
+    """Write the site's pages into a folder: docs/, the README as its index, and the reference."""
     shutil.copytree(ROOT / "docs", folder, dirs_exist_ok=True)
     (folder / "README.md").rename(folder / "documents.md")
     shutil.copytree(ROOT / "assets" / "screenshots", folder / "assets" / "screenshots")
-    shutil.copy(STREAMLIT / KATEX.removeprefix("/"), folder / "assets" / "katex.js")
     for name in BESIDE:
         shutil.copy(ROOT / name, folder)
     shutil.copy(ROOT / "README.md", folder / "index.md")
     for file in folder.rglob("*.md"):
         text = file.read_text(encoding="utf-8")
         file.write_text(_linked(text, deeper=file.parent != folder), encoding="utf-8")
-    for language, name in EQUATIONS.items():
-        (folder / name).write_text(equation_page(language), encoding="utf-8")
     (folder / "reference.md").write_text(reference_page(), encoding="utf-8")
 
 
@@ -95,27 +61,6 @@ def _linked(text: str, *, deeper: bool) -> str:
     text = re.sub(r"\]\((?:\.\./)?(?:docs/)?README\.md", "](documents.md", text)
     text = text.replace("](docs/", "](")
     return text if deeper else text.replace("](../", "](")
-
-
-def equation_page(language: str) -> str:
-    """All equations by document, in one language."""
-    words = WORDS[language]
-    parts = [f"# {words['title']}\n\n{words['lead']} {words['other']}\n"]
-    for document in DOCUMENTS:
-        entries = [one for one in equations() if one.document == document]
-        parts += [f"\n## {document}\n", *(_entry(one, language, words) for one in entries)]
-    return "\n".join([*parts, FORMULAS])
-
-
-def _entry(one: Equation, language: str, words: dict[str, str]) -> str:
-    formula = f'<div class="equation" style="overflow-x: auto">{escape(one.latex)}</div>'
-    place = f"*{words['section']} {one.section}*"
-    places = ", ".join(f"`{place.replace(':', '.')}`" for place in one.code)
-    why = f"\n\n{' '.join(one.decisions)} {escape(one.why[language])}".rstrip() if one.why else ""
-    return (
-        f"\n### {one.title[language]}\n\n{place}\n\n{formula}\n\n{words['code']}: {places}. "
-        f"{words['test']} `{one.test}`, {words['against']} {escape(one.against[language])}.{why}\n"
-    )
 
 
 def make(target: Path) -> None:

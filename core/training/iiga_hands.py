@@ -88,12 +88,12 @@ PLAIN: Final = LandmarkVariety(tilt=12, lean=2.5, stretch=0, shear=0.02, jitter=
 
 
 @dataclass(frozen=True, kw_only=True)
-class Signs:
-    """Recorded signs: landmarks (T, HANDS, 21, 2) in pixels with `seen` (T, HANDS), and the index of each one's gloss."""
+class Sign:
+    """A recorded sign: landmarks (T, HANDS, 21, 2) in pixels, which hands are seen (T, HANDS), and the index of its gloss."""
 
-    points: Sequence[Floats]
-    seen: Sequence[NDArray[np.bool_]]
-    labels: Sequence[int]
+    points: Floats
+    seen: NDArray[np.bool_]
+    label: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,19 +105,20 @@ class Material:
     """
 
     photos: PhotoLandmarks
-    signs: Signs
+    signs: Sequence[Sign]
     others: Floats
 
 
-class _Film:
-    """Frames that are added one after the other."""
+class _Clip:
+    """Frames that are added one after the other; all that is drawn comes from the clip's own random numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, material: Material, variety: LandmarkVariety, random: np.random.Generator) -> None:
+        self.material, self.variety, self.random = material, variety, random
         self.points: list[Floats] = []
         self.seen: list[NDArray[np.bool_]] = []
         self.labels: list[int] = []
 
-    def add(self, points: Floats | None, label: int, seen: NDArray[np.bool_] | None = None) -> None:
+    def add(self, points: Floats | None, label: int = BLANK, seen: NDArray[np.bool_] | None = None) -> None:
         """One frame: of one hand (21, 2), of two (HANDS, 21, 2) with which of them is seen, or of none."""
         frame, visible = np.zeros((HANDS, LANDMARKS, 2), np.float32), np.zeros(HANDS, np.bool_)
         if points is not None and seen is not None:
@@ -128,58 +129,156 @@ class _Film:
         self.seen.append(visible)
         self.labels.append(label)
 
+    def rest(self, count: int) -> None:
+        """Frames without a hand."""
+        for _ in range(count):
+            self.add(None)
 
-def make_clip(material: Material, variety: LandmarkVariety, random: np.random.Generator, *, most: int = 6) -> Row:
-    """One clip of up to `most` glosses: features (T, FEATURES), a label a frame, and the sentence's indices."""
-    kind = int(random.choice(4, p=variety.kinds))
-    film, target = _Film(), list[int]()
-    _rest(film, int(random.integers(0, 4)))
-    if kind == 3:
-        _nothing(film, material, random)
-    else:
-        count = int(random.integers(1, most + 1)) if kind == 0 else int(random.integers(1, 4))
-        signer = random.choice(np.unique(material.photos.signers))
-        theirs = np.flatnonzero((material.photos.signers == signer) & material.photos.found)
-        last: Floats | None = None
-        before = BLANK
-        for _place in range(count):
-            digit = kind == 0 or (kind == 2 and random.random() < 0.6)
-            if digit and len(theirs):
-                chosen = int(random.choice(theirs))
-                label = int(material.photos.digits[chosen]) + 1
-                shape = _view(material.photos, chosen, variety, random)
-                _change(film, last, shape, variety, random, same=label == before)
-                _hold(film, shape, material.photos, chosen, label, variety, random)
-                last = shape
-            else:
-                chosen = int(random.integers(len(material.signs.labels)))
-                label = material.signs.labels[chosen]
-                _change(film, last, None, variety, random, same=True)
-                _sign(film, material.signs, chosen, label, random)
-                _rest(film, int(random.integers(1, 5)))
-                last = None
-            target.append(label)
-            before = label
-        if last is not None and random.random() < 0.5:
-            _leave(film, last, variety, random)
-        elif random.random() < 0.5:
-            _rest(film, int(random.integers(0, 5)))
-    if not film.points:
-        _rest(film, 2)
-    return _filmed(film, target, material, variety, random)
+    def view(self, chosen: int) -> Floats:
+        """One of a photo's views about its palm, as a right hand and of size 1, with its own bend and turn."""
+        views = self.material.photos.points[chosen]
+        view = int(self.random.choice([one for one in range(VIEWS) if np.isfinite(views[one, 0, 0])]))
+        points = views[view].copy()
+        if view == MIRRORED:
+            points[:, 0] *= -1
+        shape = centred(points)
+        shape = shape + self.random.normal(0, self.variety.bend, shape.shape)
+        return turned(shape, np.radians(self.random.normal(0, self.variety.lean)))
+
+    def hold(self, shape: Floats, chosen: int, label: int) -> None:
+        """A digit held; the tracker's view of it may change once."""
+        fewest, most = self.variety.hold
+        frames = int(self.random.integers(fewest, most + 1))
+        other = self.view(chosen) if self.random.random() < 0.5 else shape
+        turn = int(self.random.integers(0, frames + 1))
+        for at in range(frames):
+            self.add(shape if at < turn else other, label)
+
+    def change_frames(self) -> int:
+        """Draws how many frames a change takes."""
+        fewest, most = self.variety.change
+        return int(self.random.integers(fewest, most + 1))
+
+    def change(self, before: Floats | None, after: Floats | None, *, same: bool) -> None:
+        """From one sign to the next: by changing shape, fading, leaving, or a rest."""
+        random = self.random
+        if before is None:
+            if after is not None and random.random() < 0.5:
+                self.pass_by(after, leaves=False)
+            return
+        count, how = self.change_frames(), random.random()
+        if not same and after is not None and how < 0.55:
+            morph = random.random() < 0.4
+            for share in np.linspace(0, 1, count + 2)[1:-1]:
+                if morph:
+                    self.add((before * (1 - share) + after * share).astype(np.float32))
+                else:  # a fade: the tracker sees one of the two, poorly, or neither
+                    mixed = before if share < random.uniform(0.35, 0.65) else after
+                    noise = random.normal(0, 0.12 * min(share, 1 - share) * 2, mixed.shape)
+                    self.add(None if random.random() < 0.15 else (mixed + noise).astype(np.float32))
+        elif how < 0.8:
+            self.pass_by(before, leaves=True)
+            if after is not None:
+                self.pass_by(after, leaves=False)
+        else:
+            self.rest(count)
+
+    def pass_by(self, shape: Floats, *, leaves: bool) -> None:
+        """A hand that leaves the picture, or comes into it."""
+        random, count = self.random, self.change_frames()
+        way = np.array([random.uniform(-0.6, 0.6), 1.0]) * random.uniform(2.5, 7)  # in the hand's sizes
+        out_of_sight, shares = random.uniform(0.2, 0.8), np.linspace(0, 1, count + 2)[1:-1]
+        for share in shares if leaves else shares[::-1]:
+            noise = random.normal(0, 0.25 * share, shape.shape)
+            self.add(None if share > out_of_sight else (shape + way * share + noise).astype(np.float32))
+        if leaves:
+            self.rest(int(random.integers(0, 2)))
+
+    def sign(self, sign: Sign) -> None:
+        """A recorded sign at another speed, its ends left out of the frame-wise loss."""
+        pace = SIGN_STRIDE * np.exp(self.random.uniform(-0.3, 0.3))
+        places = np.arange(self.random.uniform(0, pace), len(sign.points) - 0.5, pace).astype(int)
+        swap = self.random.random() < 0.3
+        _, place, size, _ = tracks.canonical(sign.points[sign.seen])
+        centre, scale = place.mean(axis=0), size.mean()
+        for count, at in enumerate(places):
+            known = 0.2 * len(places) <= count < 0.85 * len(places)
+            frame, shown = (sign.points[at] - centre) / scale, sign.seen[at]
+            if swap:
+                frame, shown = frame[::-1], shown[::-1]
+            if shown[1] and not shown[0]:  # a single hand takes the first slot
+                frame, shown = frame[::-1], shown[::-1]
+            self.add(frame.astype(np.float32).copy(), sign.label if known else IGNORED, shown.copy())
+
+    def nothing(self) -> None:
+        """No sign: an empty picture, or one or two hands that rest, tremble, type, wave or gesture."""
+        random = self.random
+        self.rest(int(random.integers(1, 6)))
+        if random.random() < 0.9 and len(self.material.others):
+            for _ in range(int(random.integers(1, 3))):
+                both, frames = random.random() < 0.5, int(random.integers(4, 28))
+                points = np.stack([self.idle(frames) for _ in range(HANDS)], axis=1)
+                points[:, 1] += random.normal(0, 3, 2)
+                points[:, 1] *= 1.0 if both else 0.0
+                for frame in points:
+                    self.add(frame.astype(np.float32), seen=np.array([True, both]))
+                self.rest(int(random.integers(0, 3)))
+
+    def idle(self, frames: int) -> Floats:
+        """A hand (frames, 21, 2) that signs nothing: it rests, types, waves, or gestures through shape after shape."""
+        random, photos, others = self.random, self.material.photos, self.material.others
+        kind, steps = random.choice(["rest", "type", "wave", "gesture"], p=[0.4, 0.25, 0.15, 0.2]), np.arange(frames)
+
+        def shape() -> Floats:
+            chosen = int(random.integers(len(photos.digits)))
+            anything = (kind == "gesture" and random.random() < 0.5) or (kind == "wave" and photos.digits[chosen] == OPEN)
+            hand = photos.points[chosen, 0] if anything else others[int(random.integers(len(others)))]
+            return turned(centred(hand if np.isfinite(hand).all() else others[0]), random.normal(0, 0.3))
+
+        shapes = np.stack([shape() for _ in range(2 + frames // 4 if kind == "gesture" else 1)])
+        places = np.linspace(0, len(shapes) - 1, frames)
+        share = (places % 1)[:, None, None]
+        hand = shapes[places.astype(int)] * (1 - share) + shapes[np.ceil(places).astype(int)] * share
+        if kind == "type":
+            wave = np.sin(steps[:, None] * random.uniform(0.5, 2.5, 5) + random.uniform(0, 6, 5)) * random.uniform(0.1, 0.5)
+            hand[:, TIPS] += wave[..., None] * hand[:, TIPS] / 2
+        if kind == "wave":
+            angles = random.uniform(0.2, 0.7) * np.sin(steps * random.uniform(0.5, 1.6) + random.uniform(0, 6))
+            hand = np.stack([turned(one + np.array([0, -2.5]), angle) for one, angle in zip(hand, angles, strict=True)])
+        pace = np.exp(random.uniform(np.log(0.01), np.log(0.4 if kind == "gesture" else 0.15)))
+        walk = np.cumsum(random.normal(0, pace, (frames, 1, 2)), axis=0)
+        return np.asarray(hand + walk + random.normal(0, random.uniform(0, 0.08), hand.shape))
+
+    def features(self) -> Floats:
+        """(T, FEATURES) with the clip's own tilt, side, proportion and drift, the tracker's noise, lost and second hands."""
+        random, variety, others = self.random, self.variety, self.material.others
+        points, seen = np.stack(self.points), np.stack(self.seen)
+        steps = len(points)
+        if random.random() < variety.second and len(others) and not seen[:, 1].any():
+            hand = others[int(random.integers(len(others)))]
+            first = int(random.integers(0, steps))
+            span = slice(first, first + int(random.integers(1, steps + 1)))
+            points[span, 1] = centred(hand) + random.normal(0, 3, 2)
+            seen[span, 1] = seen[span, 0]
+        if random.random() < variety.mirrored:
+            points[..., 0] *= -1
+        points = turned(points, np.radians(random.uniform(-variety.tilt, variety.tilt)))
+        mix = np.eye(2) + random.uniform(-variety.shear, variety.shear, (2, 2)) * (1 - np.eye(2))
+        mix = mix @ np.diag(np.exp(random.uniform(-variety.stretch, variety.stretch, 2)))
+        drift = np.cumsum(random.normal(0, 0.04, (steps, 1, 1, 2)), axis=0)
+        noise = random.normal(0, variety.jitter * np.exp(random.normal(0, 0.5)), points.shape)
+        points = (points @ mix + drift + noise).astype(np.float32)
+        seen &= random.random(seen.shape) >= variety.lost
+        lone = seen[:, 1] & ~seen[:, 0]
+        points[lone], seen[lone] = points[lone][:, ::-1], seen[lone][:, ::-1]
+        points[~seen] = 0
+        return tracks.features(points, seen)
 
 
-def _view(photos: PhotoLandmarks, chosen: int, variety: LandmarkVariety, random: np.random.Generator) -> Floats:
-    """One of a photo's views about its palm, as a right hand and of size 1, with its own bend and turn."""
-    kept = [view for view in range(VIEWS) if np.isfinite(photos.points[chosen, view, 0, 0])]
-    view = int(random.choice(kept))
-    points = photos.points[chosen, view].copy()
-    if view == MIRRORED:
-        points[:, 0] *= -1
-    _, place, size, _ = tracks.canonical(points[None])
-    shape = (points - place[0]) / size[0]
-    shape = shape + random.normal(0, variety.bend, shape.shape)
-    return turned(shape, np.radians(random.normal(0, variety.lean)))
+def centred(hand: Floats) -> Floats:
+    """A hand (21, 2) about its palm and of size 1."""
+    _, place, size, _ = tracks.canonical(hand[None])
+    return (hand - place[0]) / size[0]
 
 
 def turned(points: Floats, angle: float) -> Floats:
@@ -188,166 +287,41 @@ def turned(points: Floats, angle: float) -> Floats:
     return (points @ np.array([[cos, sin], [-sin, cos]])).astype(np.float32)
 
 
-def _rest(film: _Film, count: int) -> None:
-    for _ in range(count):
-        film.add(None, BLANK)
-
-
-def _hold(
-    film: _Film,
-    shape: Floats,
-    photos: PhotoLandmarks,
-    chosen: int,
-    label: int,
-    variety: LandmarkVariety,
-    random: np.random.Generator,
-) -> None:
-    """A digit held; the tracker's view of it may change once."""
-    frames = int(random.integers(variety.hold[0], variety.hold[1] + 1))
-    other = _view(photos, chosen, variety, random) if random.random() < 0.5 else shape
-    turn = int(random.integers(0, frames + 1))
-    for at in range(frames):
-        film.add(shape if at < turn else other, label)
-
-
-def _change(
-    film: _Film, before: Floats | None, after: Floats | None, variety: LandmarkVariety, random: np.random.Generator, *, same: bool
-) -> None:
-    """From one sign to the next: by changing shape, fading, leaving, or a rest."""
-    if before is None:
-        if after is not None and random.random() < 0.5:
-            _arrive(film, after, variety, random)
-        return
-    count = int(random.integers(variety.change[0], variety.change[1] + 1))
-    how = random.random()
-    if not same and after is not None and how < 0.55:
-        morph = random.random() < 0.4
-        for share in np.linspace(0, 1, count + 2)[1:-1]:
-            if morph:
-                film.add((before * (1 - share) + after * share).astype(np.float32), BLANK)
-            else:  # a fade: the tracker sees one of the two, poorly, or neither
-                mixed = before if share < random.uniform(0.35, 0.65) else after
-                noise = random.normal(0, 0.12 * min(share, 1 - share) * 2, mixed.shape)
-                film.add(None if random.random() < 0.15 else (mixed + noise).astype(np.float32), BLANK)
-    elif how < 0.8:
-        _leave(film, before, variety, random)
-        if after is not None:
-            _arrive(film, after, variety, random)
+def make_clip(material: Material, variety: LandmarkVariety, random: np.random.Generator, *, most: int = 6) -> Row:
+    """One clip of up to `most` glosses: features (T, FEATURES), a label a frame, and the sentence's indices."""
+    kind = int(random.choice(4, p=variety.kinds))
+    clip, target = _Clip(material, variety, random), list[int]()
+    clip.rest(int(random.integers(0, 4)))
+    if kind == 3:
+        clip.nothing()
     else:
-        _rest(film, count)
-
-
-def _way(variety: LandmarkVariety, random: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Draws a hand's path (2,), in its sizes, and its progress in each frame."""
-    count = int(random.integers(variety.change[0], variety.change[1] + 1))
-    return np.array([random.uniform(-0.6, 0.6), 1.0]) * random.uniform(2.5, 7), np.linspace(0, 1, count + 2)[1:-1]
-
-
-def _moved(
-    film: _Film, shape: Floats, way: NDArray[np.float64], shares: NDArray[np.float64], random: np.random.Generator
-) -> None:
-    out_of_sight = random.uniform(0.2, 0.8)
-    for share in shares:
-        noise = random.normal(0, 0.25 * share, shape.shape)
-        film.add(None if share > out_of_sight else (shape + way * share + noise).astype(np.float32), BLANK)
-
-
-def _leave(film: _Film, shape: Floats, variety: LandmarkVariety, random: np.random.Generator) -> None:
-    way, shares = _way(variety, random)
-    _moved(film, shape, way, shares, random)
-    _rest(film, int(random.integers(0, 2)))
-
-
-def _arrive(film: _Film, shape: Floats, variety: LandmarkVariety, random: np.random.Generator) -> None:
-    way, shares = _way(variety, random)
-    _moved(film, shape, way, shares[::-1], random)
-
-
-def _sign(film: _Film, signs: Signs, chosen: int, label: int, random: np.random.Generator) -> None:
-    """A recorded sign at another speed, its ends left out of the frame-wise loss."""
-    points, seen = signs.points[chosen], signs.seen[chosen]
-    pace = SIGN_STRIDE * np.exp(random.uniform(-0.3, 0.3))
-    places = np.arange(random.uniform(0, pace), len(points) - 0.5, pace).astype(int)
-    swap = random.random() < 0.3
-    visible = points[seen]
-    _, place, size, _ = tracks.canonical(visible)
-    centre, scale = place.mean(axis=0), size.mean()
-    for count, at in enumerate(places):
-        known = 0.2 * len(places) <= count < 0.85 * len(places)
-        frame, shown = (points[at] - centre) / scale, seen[at]
-        if swap:
-            frame, shown = frame[::-1], shown[::-1]
-        if shown[1] and not shown[0]:  # a single hand takes the first slot
-            frame, shown = frame[::-1], shown[::-1]
-        film.add(frame.astype(np.float32).copy(), label if known else IGNORED, shown.copy())
-
-
-def _nothing(film: _Film, material: Material, random: np.random.Generator) -> None:
-    """No sign: an empty picture, or one or two hands that rest, tremble, type, wave or gesture."""
-    _rest(film, int(random.integers(1, 6)))
-    if random.random() < 0.9 and len(material.others):
-        for _ in range(int(random.integers(1, 3))):
-            both, frames = random.random() < 0.5, int(random.integers(4, 28))
-            points = np.stack([_idle(material, frames, random) for _ in range(HANDS)], axis=1)
-            points[:, 1] += random.normal(0, 3, 2)
-            points[:, 1] *= 1.0 if both else 0.0
-            for frame in points:
-                film.add(frame.astype(np.float32), BLANK, np.array([True, both]))
-            _rest(film, int(random.integers(0, 3)))
-
-
-def _idle(material: Material, frames: int, random: np.random.Generator) -> Floats:
-    """A hand (frames, 21, 2) that signs nothing: it rests, types, waves, or gestures through shape after shape."""
-    kind = random.choice(["rest", "type", "wave", "gesture"], p=[0.4, 0.25, 0.15, 0.2])
-    photos, steps = material.photos, np.arange(frames)
-
-    def shape() -> Floats:
-        chosen = int(random.integers(len(photos.digits)))
-        anything = (kind == "gesture" and random.random() < 0.5) or (kind == "wave" and photos.digits[chosen] == OPEN)
-        hand = photos.points[chosen, 0] if anything else material.others[int(random.integers(len(material.others)))]
-        hand = hand if np.isfinite(hand).all() else material.others[0]
-        _, place, size, _ = tracks.canonical(hand[None])
-        return turned((hand - place[0]) / size[0], random.normal(0, 0.3))
-
-    shapes = np.stack([shape() for _ in range(2 + frames // 4 if kind == "gesture" else 1)])
-    places = np.linspace(0, len(shapes) - 1, frames)
-    share = (places % 1)[:, None, None]
-    hand = shapes[places.astype(int)] * (1 - share) + shapes[np.ceil(places).astype(int)] * share
-    if kind == "type":
-        wave = np.sin(steps[:, None] * random.uniform(0.5, 2.5, 5) + random.uniform(0, 6, 5)) * random.uniform(0.1, 0.5)
-        hand[:, TIPS] += wave[..., None] * hand[:, TIPS] / 2
-    if kind == "wave":
-        angles = random.uniform(0.2, 0.7) * np.sin(steps * random.uniform(0.5, 1.6) + random.uniform(0, 6))
-        hand = np.stack([turned(one + np.array([0, -2.5]), angle) for one, angle in zip(hand, angles, strict=True)])
-    pace = np.exp(random.uniform(np.log(0.01), np.log(0.4 if kind == "gesture" else 0.15)))
-    walk = np.cumsum(random.normal(0, pace, (frames, 1, 2)), axis=0)
-    return np.asarray(hand + walk + random.normal(0, random.uniform(0, 0.08), hand.shape))
-
-
-def _filmed(film: _Film, target: list[int], material: Material, variety: LandmarkVariety, random: np.random.Generator) -> Row:
-    """The clip's own tilt, side, proportion and drift, the tracker's noise, lost and second hands."""
-    points, seen = np.stack(film.points), np.stack(film.seen)
-    steps = len(points)
-    if random.random() < variety.second and len(material.others) and not seen[:, 1].any():
-        hand = material.others[int(random.integers(len(material.others)))]
-        _, place, size, _ = tracks.canonical(hand[None])
-        first = int(random.integers(0, steps))
-        span = slice(first, first + int(random.integers(1, steps + 1)))
-        points[span, 1] = (hand - place[0]) / size[0] + random.normal(0, 3, 2)
-        seen[span, 1] = seen[span, 0]
-    if random.random() < variety.mirrored:
-        points[..., 0] *= -1
-    points = turned(points, np.radians(random.uniform(-variety.tilt, variety.tilt)))
-    mix = np.eye(2) + random.uniform(-variety.shear, variety.shear, (2, 2)) * (1 - np.eye(2))
-    mix = mix @ np.diag(np.exp(random.uniform(-variety.stretch, variety.stretch, 2)))
-    drift = np.cumsum(random.normal(0, 0.04, (steps, 1, 1, 2)), axis=0)
-    noise = random.normal(0, variety.jitter * np.exp(random.normal(0, 0.5)), points.shape)
-    points = (points @ mix + drift + noise).astype(np.float32)
-    seen &= random.random(seen.shape) >= variety.lost
-    lone = seen[:, 1] & ~seen[:, 0]
-    points[lone], seen[lone] = points[lone][:, ::-1], seen[lone][:, ::-1]
-    points[~seen] = 0
-    return tracks.features(points, seen), np.array(film.labels), target
+        count = int(random.integers(1, most + 1)) if kind == 0 else int(random.integers(1, 4))
+        signer = random.choice(np.unique(material.photos.signers))
+        theirs = np.flatnonzero((material.photos.signers == signer) & material.photos.found)
+        last: Floats | None = None
+        for _place in range(count):
+            if (kind == 0 or (kind == 2 and random.random() < 0.6)) and len(theirs):
+                chosen = int(random.choice(theirs))
+                label = int(material.photos.digits[chosen]) + 1
+                shape = clip.view(chosen)
+                clip.change(last, shape, same=target[-1:] == [label])
+                clip.hold(shape, chosen, label)
+                last = shape
+            else:
+                sign = material.signs[int(random.integers(len(material.signs)))]
+                label = sign.label
+                clip.change(last, None, same=True)
+                clip.sign(sign)
+                clip.rest(int(random.integers(1, 5)))
+                last = None
+            target.append(label)
+        if last is not None and random.random() < 0.5:
+            clip.pass_by(last, leaves=True)
+        elif random.random() < 0.5:
+            clip.rest(int(random.integers(0, 5)))
+    if not clip.points:
+        clip.rest(2)
+    return clip.features(), np.array(clip.labels), target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,7 +344,7 @@ class HandsTraining:
     seed: int = 0
 
 
-def read_signs(path: Path) -> Signs:
+def read_signs(path: Path) -> list[Sign]:
     """The recorded signs of an .npz file with `frames` (n, HANDS, 21, 2) in shares of the picture, `offsets` and `labels`.
 
     Raises:
@@ -386,12 +360,8 @@ def read_signs(path: Path) -> Signs:
     points = frames * np.array([SIGN_ASPECT, 1.0], np.float32)
     seen = (frames != 0).any(axis=(2, 3))
     spans = [slice(first, last) for first, last in pairwise(offsets)]
-    kept = [place for place, span in enumerate(spans) if seen[span].any()]
-    return Signs(
-        points=[points[spans[place]] for place in kept],
-        seen=[seen[spans[place]] for place in kept],
-        labels=[VOCABULARY.index[names[place]] for place in kept],
-    )
+    signs = zip(spans, names, strict=True)
+    return [Sign(points=points[span], seen=seen[span], label=VOCABULARY.index[name]) for span, name in signs if seen[span].any()]
 
 
 def read_others(paths: Sequence[Path], *, left_out: Sequence[int] = OTHERS_LEFT_OUT) -> Floats:
@@ -424,28 +394,19 @@ def part(material: Material, share: float) -> tuple[Material, Material]:
     """
     signers = np.unique(material.photos.signers)
     cut = round(len(signers) * (1 - share))
-    labels = np.array(material.signs.labels)
-    order = np.arange(len(labels))
-    ranks = np.array([(labels[:place] == label).sum() for place, label in enumerate(labels)])
-    totals = np.array([(labels == label).sum() for label in labels])
-    first = ranks < totals * (1 - share)
+    labels = [sign.label for sign in material.signs]
+    early = [labels[:place].count(label) < labels.count(label) * (1 - share) for place, label in enumerate(labels)]
     parted = np.arange(len(material.others)) // NEIGHBOURS % max(2, round(1 / share)) == 0
 
-    def chosen(places: Iterable[int]) -> Signs:
-        kept = list(places)
-        return Signs(
-            points=[material.signs.points[place] for place in kept],
-            seen=[material.signs.seen[place] for place in kept],
-            labels=[material.signs.labels[place] for place in kept],
+    def half(*, learnt: bool) -> Material:
+        return Material(
+            photos=material.photos.of(signers[:cut] if learnt else signers[cut:]),
+            signs=[sign for sign, first in zip(material.signs, early, strict=True) if first is learnt],
+            others=material.others[parted != learnt],
         )
 
-    learnt = Material(
-        photos=material.photos.of(signers[:cut]), signs=chosen(order[first].tolist()), others=material.others[~parted]
-    )
-    held = Material(
-        photos=material.photos.of(signers[cut:]), signs=chosen(order[~first].tolist()), others=material.others[parted]
-    )
-    if not all(one.photos.found.any() and one.signs.labels for one in (learnt, held)):
+    learnt, held = half(learnt=True), half(learnt=False)
+    if not all(one.photos.found.any() and one.signs for one in (learnt, held)):
         raise BadValue(
             "too few recordings: {signers} signers and {signs} recorded signs leave none to learn from or none to choose on, "
             "with {share:.0%} of the signers and of each sign held out; bring more, or hold out another share (--held-out)",

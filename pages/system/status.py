@@ -12,7 +12,7 @@ from core.models.vit import ViT, ViTConfig
 from core.runs.epoch_time import BATCH, IMAGES, STEPS, EpochTime
 from core.service import system
 from core.service.access import Action, NotAllowed
-from pages.shared import controls, language, navigation, permissions, url_state
+from pages.shared import controls, navigation, permissions, url_state
 from pages.shared.language import _, duration, ngettext, number, percent, size
 
 TIMED = "system:timed"
@@ -152,21 +152,13 @@ def _row(card: dict[str, Any]) -> dict[str, str]:
 
 
 def about() -> None:
-    """Versions of the packages, the reader's language, and licences."""
+    """Versions of the packages, and licences."""
     left, right = st.columns(2)
     with left:
         st.header(_("Versions"), anchor=False)
         versions = checkpoints.versions(*usage.PACKAGES)
         st.table([{_("Package"): name, _("Version"): version} for name, version in versions.items()])
     with right:
-        st.header(_("Language"), anchor=False)
-        st.markdown(
-            _("Shown in **{language}**. The browser asks for {locale} and is in the time zone {zone}.").format(
-                language=language.LANGUAGES[language.current()],
-                locale=st.context.locale or _("no language"),
-                zone=st.context.timezone or _("unknown"),
-            )
-        )
         st.header(_("Licences"), anchor=False)
         with st.expander(_("This app (MIT)")):
             st.text((navigation.ROOT / "LICENSE").read_text(encoding="utf-8"))
