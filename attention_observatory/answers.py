@@ -193,6 +193,8 @@ class SignReading:
 def load(name: str) -> Predictor | Classifier | Recogniser:
     """A checkpoint by name, ready to answer: a shipped one ("tlob", "vit", "iiga_digits"), or one of the Hub ("OWNER/NAME").
 
+    Each is read once a process: what is pushed later under the same name is read by `load.cache_clear()`, or the next process.
+
     Raises:
         CheckpointError: where there is none of this name.
         ValueError: for a model of the lecture alone.

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from tqdm import tqdm
 
@@ -17,12 +17,8 @@ from core.training.loop import Callback, LoopSettings, TrainingProgress
 EVERY_S = 0.5
 
 
-def progress_bar(settings: LoopSettings, *, title: str, lines: TextIO | None = None) -> Callback:
-    """A tqdm bar over all steps with loss, rate and best score. It appears after the first step, where a resumed run starts.
-
-    Args:
-        lines: where a line for each epoch goes; standard output where None.
-    """
+def progress_bar(settings: LoopSettings, *, title: str) -> Callback:
+    """A tqdm bar over all steps with loss, rate and best score. It appears after the first step, where a resumed run starts."""
     total = settings.epochs * settings.steps_per_epoch
     bars: list[tqdm] = []
 
@@ -34,7 +30,7 @@ def progress_bar(settings: LoopSettings, *, title: str, lines: TextIO | None = N
         bar.n = progress.step
         if event == "epoch":
             row = progress.history[-1]
-            bar.write(" ".join(f"{k}={v:.4g}" for k, v in row.items()), file=lines)
+            bar.write(" ".join(f"{k}={v:.4g}" for k, v in row.items()))
         shown = {"loss": f"{progress.loss:.3f}", "rate": f"{progress.rate:.1e}", "best": f"{progress.best_score:.4f}"}
         bar.set_postfix(shown, refresh=False)
         bar.update(0)
