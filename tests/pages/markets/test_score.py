@@ -24,9 +24,8 @@ from core.runs.scoring import RunError, ScorePlan, Scorer
 from core.service.access import Role
 from core.service.runs import SCORING
 from pages.shared.navigation import ROOT
-from tests.core.market.helpers import HEADS, random_book, save_tiny
+from tests.core.market.helpers import HEADS, frame_from_rows, random_book, save_tiny
 from tests.core.market.journals import recorded
-from tests.core.training.test_tlob_command import write_book
 from tests.pages.open_page import open_page, press_anyway, ran, words
 
 MARKETS = ROOT / "pages" / "markets"
@@ -57,7 +56,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Tiny checkpoints in the place of the shipped ones, a library with one recording, and a run in this process."""
     folder = tmp_path_factory.mktemp("place")
     save_tiny(folder / "checkpoints", random_book(400, 5), name="tlob")
-    write_book(folder / "library" / f"{NAME}.parquet")
+    (folder / "library").mkdir()
+    frame_from_rows(random_book(1_600, 1)).to_parquet(folder / "library" / f"{NAME}.parquet")
     scorer = Scorer()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "FOLDER", folder / "checkpoints")
