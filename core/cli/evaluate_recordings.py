@@ -216,7 +216,7 @@ def write(folder: Path, answer: dict[str, Any], rows: Table, tables: Mapping[str
 
 
 def table(answer: dict[str, Any]) -> str:
-    """The scores as lines of text: the mean over recordings with its interval, then all rows together."""
+    """The scores as lines of text: the mean over recordings with its interval, all rows together, and what to know of them."""
     count = len(answer["recordings"])
     of = "the mean over them, with 95 % intervals" if count > 1 else "with 95 % intervals"
     lines = [
@@ -228,9 +228,13 @@ def table(answer: dict[str, Any]) -> str:
         lines += ["all rows together, which a rule that sees no book (frequencies) must be beaten on:"]
         lines += score_lines(answer["pooled"])
     for one in answer["recordings"]:
-        lines += _adaptive_lines(one)
+        if "weights" in one:
+            lines.append("  recalibrated by   " + "   ".join(f"{name} {weight:.0%}" for name, weight in one["weights"].items()))
+        if one["stalled"]:
+            still = f"{one['stalled']:,} rows of a book that had not changed for {STALLED_MS // 1000} s"
+            lines.append(f"  {one['recording']}: {still} are not scored")
     lines += [f"left out {name}: {why}" for name, why in answer["skipped"].items()]
-    return "\n".join([*lines, *worse_than_nothing(answer), *stalled_lines(answer)])
+    return "\n".join([*lines, *worse_than_nothing(answer)])
 
 
 def score_lines(scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -247,15 +251,6 @@ def score_lines(scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def stalled_lines(answer: Mapping[str, Any]) -> list[str]:
-    """A sentence on each recording whose book stood still for minutes: what was predicted then is not scored."""
-    return [
-        f"  {one['recording']}: {one['stalled']:,} rows of a book that had not changed for {STALLED_MS // 1000} s are not scored"
-        for one in answer["recordings"]
-        if one["stalled"]
-    ]
-
-
 def worse_than_nothing(answer: Mapping[str, Any]) -> list[str]:
     """Sentences where the log-loss is above that of saying a third each: in the mean, and the recordings of several."""
     lines, count = [], len(answer["recordings"])
@@ -264,10 +259,3 @@ def worse_than_nothing(answer: Mapping[str, Any]) -> list[str]:
     if count > 1 and (worse := worse_recordings(answer)):
         lines.append(f"  worse than that on {len(worse)} of {count} recordings: {', '.join(worse)}")
     return lines
-
-
-def _adaptive_lines(one: Mapping[str, Any]) -> list[str]:
-    """A sentence on what a recalibrated recording follows; none for another."""
-    if "weights" not in one:
-        return []
-    return ["  recalibrated by   " + "   ".join(f"{name} {weight:.0%}" for name, weight in one["weights"].items())]

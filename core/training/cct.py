@@ -397,24 +397,15 @@ def train(run: TrainingRun, photographs: PhotographFiles, config: CCTConfig, tra
 
 def calibrate(card: dict[str, Any], model: CCT, task: MixedTask) -> dict[str, Any]:
     """Fit temperature, threshold and the odds of "none" on what was held out, write them to the card; the scores there."""
-    real = answers(model, task.normalise(task.held_out.prepared))
+    real = answers(model, task.normalise(task.held_out.prepared))  # (n, 11)
     truth = task.held_out.targets.int().argmax(dim=1).numpy()
     others = strangeness(answers(model, task.normalise(task.others.validation)))
-    card |= calibration_entries(real, truth, others)
-    return scores(softmax(real[:, :NONE] / card["calibration"]["temperature"]), truth)
-
-
-def calibration_entries(real: NDArray[np.float64], truth: NDArray[np.int64], others: NDArray[np.float64]) -> dict[str, Any]:
-    """The card's entries `calibration` and `strangeness`.
-
-    Args:
-        real: (n, 11) outputs of photographs of garments held out. truth: their classes. others: strangeness of other things.
-    """
+    temperature = round(fit_temperature(real[:, :NONE], truth), 4)
     threshold = round(float(np.quantile(strangeness(real), 1 - FLAGGED_GARMENTS)), 4)
-    return {
+    card |= {
         "calibration": {
             "method": "temperature fitted on the photographs of garments held out",
-            "temperature": round(fit_temperature(real[:, :NONE], truth), 4),
+            "temperature": temperature,
         },
         "strangeness": {
             "score": 'logarithm of the odds of "none of the ten", a trained output',
@@ -424,6 +415,7 @@ def calibration_entries(real: NDArray[np.float64], truth: NDArray[np.int64], oth
             "fitted_on": f"{len(real)} photographs held out; the slope also on {len(others)} of other things",
         },
     }
+    return scores(softmax(real[:, :NONE] / temperature), truth)
 
 
 def turning_entry(classifier: Classifier, held_out: Photographs) -> dict[str, Any]:
