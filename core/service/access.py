@@ -36,10 +36,9 @@ MIN_TOKEN: Final = 16
 
 
 class Role(StrEnum):
-    """Role of a visitor. `OWNER` is anyone at all, of what they brought or made themselves."""
+    """Role of a visitor."""
 
     STRANGER = "a stranger"
-    OWNER = "a stranger, of their own"
     SIGNED_IN = "signed in"
     OPERATOR = "at the machine"
 
@@ -48,7 +47,6 @@ class Action(StrEnum):
     """Everything that the app offers to do, by a short name."""
 
     WATCH = "watch"
-    PLAY = "play"
     BRING = "bring"
     RECORD = "record"
     CHANGE = "change"
@@ -58,7 +56,6 @@ class Action(StrEnum):
     MEASURE = "measure"
     READ_FEEDS = "read feeds"
     READ_METRICS = "read metrics"
-    SET_UP = "set up"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,14 +67,12 @@ class Right:
 
 
 _ALL: Final = frozenset(Role)
-_OWN: Final = frozenset({Role.OWNER})
 _KNOWN: Final = frozenset({Role.SIGNED_IN, Role.OPERATOR})
 _MACHINE: Final = frozenset({Role.OPERATOR})
 
 RIGHTS: Final[dict[Action, Right]] = {
     Action.WATCH: Right(what=compose("watching markets and recordings, reading what models answer, the lessons"), roles=_ALL),
-    Action.PLAY: Right(what=compose("the controls of a playback: one's own, or one whose link was given"), roles=_OWN),
-    Action.BRING: Right(what=compose("bringing pictures, films, windows and having them read"), roles=_OWN),
+    Action.BRING: Right(what=compose("bringing pictures, films, windows and having them read"), roles=_ALL),
     Action.RECORD: Right(what=compose("recording, and ending a recording"), roles=_KNOWN),
     Action.CHANGE: Right(what=compose("deleting recordings"), roles=_KNOWN),
     Action.EXPORT: Right(what=compose("exporting recordings of the library"), roles=_KNOWN),
@@ -86,7 +81,6 @@ RIGHTS: Final[dict[Action, Right]] = {
     Action.MEASURE: Right(what=compose("measuring the machine's speed"), roles=_KNOWN),
     Action.READ_FEEDS: Right(what=compose("reading which markets others watch"), roles=_KNOWN),
     Action.READ_METRICS: Right(what=compose("reading metrics, and the names of feeds in the state of health"), roles=_MACHINE),
-    Action.SET_UP: Right(what=compose("logs: by the environment alone"), roles=frozenset()),
 }
 """The table."""
 
@@ -100,7 +94,7 @@ class Visitor:
     """One who asks.
 
     Attributes:
-        id: of the browser tab. role: never `OWNER`. address: of the client, "" where unknown.
+        id: of the browser tab. address: of the client, "" where unknown.
     """
 
     id: str
@@ -123,14 +117,9 @@ class Visitor:
         """The tab and its address, by which what is kept for this visitor is counted."""
         return self.id, self.limited_by
 
-    def may(self, action: Action, *, own: bool = True) -> bool:
-        """Tells whether the table opens an action to this visitor.
-
-        Args:
-            own: whether what is acted on is the visitor's own.
-        """
-        roles = RIGHTS[action].roles
-        return self.role in roles or (own and Role.OWNER in roles)
+    def may(self, action: Action) -> bool:
+        """Tells whether the table opens an action to this visitor."""
+        return self.role in RIGHTS[action].roles
 
     def require(self, action: Action) -> None:
         """Stop what the table closes.

@@ -156,29 +156,18 @@ def test_the_secret_makes_a_request_the_operators(token: str, shown: str, role: 
 
 CLOSED_TO_STRANGERS = {
     *(Action.RECORD, Action.CHANGE, Action.EXPORT, Action.CONVERT),
-    *(
-        Action.SCORE,
-        Action.MEASURE,
-        Action.READ_FEEDS,
-        Action.READ_METRICS,
-        Action.SET_UP,
-    ),
+    *(Action.SCORE, Action.MEASURE, Action.READ_FEEDS, Action.READ_METRICS),
 }
 
 
-def test_a_stranger_may_watch_and_act_on_their_own_alone() -> None:
+def test_a_stranger_may_watch_and_bring_alone() -> None:
     stranger = Visitor(id="a", role=Role.STRANGER)
     assert {action for action in Action if not stranger.may(action)} == CLOSED_TO_STRANGERS
-    assert {action for action in Action if stranger.may(action, own=False)} == {Action.WATCH}
     with pytest.raises(NotAllowed, match=r"^Closed here: recording, and ending a recording\.$"):
         stranger.require(Action.RECORD)
 
 
-def test_nobody_sets_the_server_up_over_a_network_and_nobody_touches_what_is_anothers_own() -> None:
-    for role in (Role.SIGNED_IN, Role.OPERATOR):
-        visitor = Visitor(id="a", role=role)
-        assert not visitor.may(Action.SET_UP)
-        assert not visitor.may(Action.PLAY, own=False)
+def test_metrics_are_the_operators_alone() -> None:
     assert Visitor(id="a", role=Role.OPERATOR).may(Action.READ_METRICS)
     assert not Visitor(id="a", role=Role.SIGNED_IN).may(Action.READ_METRICS)
 
@@ -186,8 +175,7 @@ def test_nobody_sets_the_server_up_over_a_network_and_nobody_touches_what_is_ano
 def table() -> str:
     lines = ["| action | " + " | ".join(Role) + " |", "| --- |" + " --- |" * len(Role)]
     for right in RIGHTS.values():
-        open_to = right.roles | (set(Role) - {Role.STRANGER} if Role.OWNER in right.roles else set())
-        cells = ["yes" if role in open_to else "no" for role in Role]
+        cells = ["yes" if role in right.roles else "no" for role in Role]
         lines.append(f"| {right.what} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

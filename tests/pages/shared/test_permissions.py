@@ -47,7 +47,7 @@ def opened() -> tuple[set[Action], AppTest]:
 
 
 STRANGERS = set(Action) - CLOSED_TO_STRANGERS
-OPERATORS = set(Action) - {Action.SET_UP}
+OPERATORS = set(Action)
 
 
 @pytest.mark.parametrize(
