@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -59,6 +60,12 @@ class GarmentTeacher(nn.Module):
             for before, after in zip(widths, c.stages, strict=False)
         )
         self.head = nn.Linear(c.stages[-1], c.classes)
+
+    def lay_out_for_speed(self) -> None:
+        """Store the convolutions' weights with channels last, which is faster; no result changes."""
+        for parameter in self.parameters():
+            if parameter.dim() == 4:
+                parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
 
     def forward(self, x: Tensor) -> Tensor:
         """See the class."""

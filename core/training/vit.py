@@ -245,7 +245,8 @@ def _turned(angles: Tensor, rows: int, columns: int) -> Tensor:
 def load_teacher(name: str, *, folder: Path) -> GarmentTeacher:
     """The trained teacher, ready to be asked."""
     teacher = checkpoints.build_model(checkpoints.load(name, folder=folder), GarmentTeacher)
-    return teacher.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stub forgets it
+    teacher.lay_out_for_speed()
+    return teacher
 
 
 def evaluate(
@@ -383,7 +384,7 @@ def train_teacher(run: TrainingRun, data: Path, config: TeacherConfig, training:
     garments = prepare(read_part(data, "train"), split_seed=training.split_seed, held_out=VALIDATION)
     torch.manual_seed(training.seed)
     teacher = GarmentTeacher(config)
-    teacher.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    teacher.lay_out_for_speed()
     if training.compiled:
         teacher.compile(dynamic=False)
     card = {
