@@ -67,22 +67,18 @@ def live_part() -> None:
 
 
 def device() -> None:
-    """The device that each model computes on."""
+    """The device that the models compute on."""
     where = usage.compute_device()
     if where.kind == "cuda":
-        st.markdown(
-            _("TLOB and the ViT compute on **{name}** with {memory}; IIGA and the dates Transformer on the processor.").format(
-                name=where.name, memory=size(where.memory)
-            )
-        )
-    else:
-        st.markdown(
-            ngettext(
-                "Models compute on the **processor** ({name}), on {n} thread; a CUDA device would serve TLOB and the ViT.",
-                "Models compute on the **processor** ({name}), on {n} threads; a CUDA device would serve TLOB and the ViT.",
-                where.threads,
-            ).format(name=where.name, n=number(where.threads))
-        )
+        text = _("Every model computes on **{name}** with {memory}, and on the processor from the moment that it fails.")
+        st.markdown(text.format(name=where.name, memory=size(where.memory)))
+        return
+    text = ngettext(
+        "Every model computes on the **processor** ({name}), on {n} thread; a CUDA device would serve them all.",
+        "Every model computes on the **processor** ({name}), on {n} threads; a CUDA device would serve them all.",
+        where.threads,
+    )
+    st.markdown(text.format(name=where.name, n=number(where.threads)))
 
 
 def epoch_time() -> None:
