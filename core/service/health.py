@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,49 +17,29 @@ MIN_FREE = 200 * 2**20
 """Bytes of free disk below which the process is not ready: a recording would soon stop."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Health:
-    """State of the process.
+def health(by: Visitor, folder: Path | None = None) -> dict[str, Any]:
+    """State of this process now: `live`, true of every one that answers, and `ready`, whether new viewers can be served.
 
-    Attributes:
-        feeds: status by the key of each running feed. A failed one is told and makes nobody unready: its venue may be away.
-        model: why the default model cannot be read; None where it can.
-        free_bytes: on the disk that recordings are written to.
-    """
-
-    feeds: dict[str, str]
-    model: str | None
-    free_bytes: int
-
-    @property
-    def ready(self) -> bool:
-        """Tells whether new viewers can be served."""
-        return self.model is None and self.free_bytes >= MIN_FREE
-
-    def as_dict(self, by: Visitor) -> dict[str, Any]:
-        """For a JSON answer: `live`, true of every process that answers, and `ready`; the rest for whom the table lets."""
-        answer: dict[str, Any] = {"live": True, "ready": self.ready}
-        if by.may(Action.READ_METRICS):
-            answer |= {"feeds": self.feeds, "model": self.model or "ok", "disk_free_bytes": self.free_bytes}
-        return answer
-
-
-def health(folder: Path | None = None) -> Health:
-    """State of this process now.
+    For whom the table lets, also the feeds' states (a failed one makes nobody unready: its venue may be away), why the default
+    model cannot be read, and the free bytes of the disk that recordings are written to.
 
     Args:
         folder: whose disk is looked at; the library's where None.
     """
+    model = "ok"
     try:
         checkpoints.read_card(DEFAULT)
-        problem = None
     except checkpoints.CheckpointError as error:
-        problem = str(error)
+        model = str(error)
     try:
         place = folder or library_folder()
     except BookError:  # a URL is named
         place = Path()
     while not place.exists():
         place = place.parent
-    feeds = {session.feed.key: str(session.status_now()[0]) for session in hub().sessions()}
-    return Health(feeds=feeds, model=problem, free_bytes=shutil.disk_usage(place).free)
+    free = shutil.disk_usage(place).free
+    state: dict[str, Any] = {"live": True, "ready": model == "ok" and free >= MIN_FREE}
+    if by.may(Action.READ_METRICS):
+        feeds = {session.feed.key: str(session.status_now()[0]) for session in hub().sessions()}
+        state |= {"feeds": feeds, "model": model, "disk_free_bytes": free}
+    return state

@@ -35,8 +35,8 @@ async def healthz(request: Request) -> Response:
     """The process's state as JSON: 200 where it can serve new viewers, else 503."""
     from core.service.health import health
 
-    state = await run_in_threadpool(health)
-    return JSONResponse(state.as_dict(requester(request.scope)), status_code=200 if state.ready else 503)
+    state = await run_in_threadpool(health, requester(request.scope))
+    return JSONResponse(state, status_code=200 if state["ready"] else 503)
 
 
 async def metrics(request: Request) -> Response:

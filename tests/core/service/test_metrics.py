@@ -123,15 +123,15 @@ def test_a_duration_on_a_bound_is_within_it() -> None:
 
 def test_health_names_feeds_and_is_ready(watched: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(health_module, "hub", lambda: watched)
-    state = health(tmp_path / "not" / "there")
-    assert state.ready and state.as_dict(OPERATOR)["model"] == "ok"
-    assert list(state.feeds) == [watched.sessions()[0].feed.key]
+    state = health(OPERATOR, tmp_path / "not" / "there")
+    assert state["ready"] and state["model"] == "ok"
+    assert list(state["feeds"]) == [watched.sessions()[0].feed.key]
 
 
 def test_a_full_disk_or_a_missing_model_is_not_ready(watched: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(health_module, "hub", lambda: watched)
     monkeypatch.setattr(health_module.shutil, "disk_usage", lambda _: SimpleNamespace(free=health_module.MIN_FREE - 1))
-    assert not health(tmp_path).ready
+    assert not health(OPERATOR, tmp_path)["ready"]
     monkeypatch.undo()
     monkeypatch.setattr(health_module, "hub", lambda: watched)
 
@@ -139,13 +139,13 @@ def test_a_full_disk_or_a_missing_model_is_not_ready(watched: Hub, monkeypatch: 
         raise checkpoints.CheckpointError("the card is damaged")
 
     monkeypatch.setattr(checkpoints, "read_card", missing)
-    state = health(tmp_path)
-    assert not state.ready and state.as_dict(OPERATOR)["model"] == "the card is damaged" and state.as_dict(OPERATOR)["live"]
+    state = health(OPERATOR, tmp_path)
+    assert not state["ready"] and state["model"] == "the card is damaged" and state["live"]
 
 
 def test_strangers_learn_whether_it_is_well_and_no_more(watched: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health_module, "hub", lambda: watched)
-    assert health(tmp_path).as_dict(SIGNED_IN) == {"live": True, "ready": True}
+    assert health(SIGNED_IN, tmp_path) == {"live": True, "ready": True}
     with pytest.raises(NotAllowed):
         metrics_module.metrics(SIGNED_IN)
 

@@ -108,18 +108,6 @@ def test_constants_and_thresholds_are_those_of_the_training_part(card: dict[str,
     assert pooled["known_by"] == []
 
 
-def test_nothing_is_pickled(folder: Path) -> None:
-    """Files of known format alone: JSON reads as JSON, weights open with a length and a JSON header."""
-    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    assert files == ["small.json", "small.safetensors", "state/run.origin", "state/run.safetensors"]
-    for path in folder.rglob("*.safetensors"):
-        content = path.read_bytes()
-        length = int.from_bytes(content[:8], "little")
-        assert json.loads(content[8 : 8 + length])
-        assert content[8:9] == b"{"  # a pickle has its opcodes there
-        assert content[:2] != b"PK"  # and how torch.save's archive does
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_evaluate_gives_the_cards_numbers(
     folder: Path, card: dict[str, Any], data: Path, name: str, capsys: pytest.CaptureFixture[str]
