@@ -20,7 +20,7 @@ from core.training.progress import counting_bar
 from core.training.recipe import add_rows
 from core.training.vit import evaluate, fetch_missing, validation_part
 from core.vision.classifier import DEFAULT as VIT
-from core.vision.classifier import Classifier, classifier_names, default_name, load_classifier
+from core.vision.classifier import classifier_names, default_name, load_classifier
 from core.vision.idx import read_part
 from core.vision.photographs import photograph_files, photographs
 
@@ -109,26 +109,7 @@ def _run_vit(o: argparse.Namespace) -> None:
         part = validation_part(o.data) if held_out else read_part(o.data, "t10k")
         answer |= evaluate(classifier, part, progress=counting_bar("image"))
         answer |= {"flagged": answer["strange"], "ece": answer["calibration_error"]}
-    print(json.dumps(answer) if o.json else _vit_table(answer, classifier))
-
-
-def _vit_table(answer: dict[str, Any], classifier: Classifier) -> str:
-    images = "the training file's validation images" if "split" in answer else "the test images"
-    what = ", ".join(answer["files"]) if "files" in answer else images
-    lines = [
-        f"{answer['checkpoint']} on {what}: {answer['samples']:,} images",
-        f"  accuracy {answer['accuracy']:.4f}   flagged {answer['flagged']:.4f}   expected calibration error {answer['ece']:.4f}",
-    ]
-    if "files" not in answer:
-        rows = zip(classifier.class_names, answer["confusion"], strict=True)
-        return "\n".join([*lines, *(f"  {name:<12} {'  '.join(f'{count:>4}' for count in row)}" for name, row in rows)])
-    for kind, scores in answer["by_kind"].items():
-        lines.append(
-            f"  {kind:<12} {scores['samples']:>6,}   accuracy {scores['accuracy']:.4f}   flagged {scores['flagged']:.4f}"
-        )
-    if answer["left_out"]:
-        lines.append(f"  {answer['left_out']:,} photographs of other kinds were left out")
-    return "\n".join(lines)
+    options.print_answer(o, answer)
 
 
 HELD_OUT = "dev"
@@ -175,12 +156,7 @@ def run(o: argparse.Namespace) -> None:
     if (recogniser.front == "frames") is not photos:
         raise ValueError(f"the checkpoint {recogniser.name!r} reads {recogniser.front}, and {o.data.name} holds none")
     answer = {"model": "iiga", "checkpoint": recogniser.name, **(_photos if photos else _tracks)(o, recogniser)}
-    if o.json:
-        print(json.dumps(answer))
-    elif o.empty:
-        print(f"{answer['films_with_gloss']} of {answer['samples']} films without a hand got a gloss")
-    else:
-        print(_iiga_table(answer))
+    options.print_answer(o, answer)
 
 
 def _photos(o: argparse.Namespace, recogniser: Recogniser) -> dict[str, Any]:
@@ -230,16 +206,3 @@ def _of_photos(folder: Path) -> str:
 
     there = HANDS in checkpoints.names("iiga", folder=folder)
     return HANDS if there and HAND_FILES.available() else DIGITS
-
-
-def _iiga_table(answer: dict[str, Any]) -> str:
-    lines = [
-        f"{answer['checkpoint']} ({answer['split']}, {answer['sentences']} sentences, {answer['words']} words): "
-        f"WER {answer['wer']:.2%}, {answer['sentences_right']} sentences right"
-    ]
-    lines.append(f"  {answer['substitutions']} substitutions, {answer['deletions']} deletions, {answer['insertions']} insertions")
-    if answer.get("wer_unseen") is not None:
-        lines.append(f"  {answer['unseen_sentences']} sentences that training did not hold: WER {answer['wer_unseen']:.2%}")
-    if "clips" in answer:
-        lines.append(f"  {answer['clips']}, seed {answer['seed']}")
-    return "\n".join(lines)

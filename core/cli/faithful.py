@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from core import checkpoints
@@ -50,8 +48,9 @@ def _run(o: argparse.Namespace) -> None:
         raise ValueError(f"{o.checkpoint} predicts nothing on the bundled sample, so that there is nothing to measure")
     command = f"python -m core faithful {o.checkpoint}" + (f" --most {o.most}" if o.most else "")
     path = faithfulness.write(o.checkpoint, card["weights_sha256"], command, curves, folder=o.folder)
-    scores = to_dict(curves)
-    print(json.dumps(scores) if o.json else _table(scores, path))
+    options.print_answer(o, to_dict(curves))
+    if not o.json:
+        print(f"wrote {path}")
 
 
 def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
@@ -78,12 +77,3 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
         return of_windows.sample(load_predictor(name))
     measured = ", ".join(("tlob", *MODELS.reading("picture"), *MODELS.reading("clip")))
     raise ValueError(f"{name} is a {card['model']}: those of {measured} can be measured")
-
-
-def _table(scores: dict[str, Any], path: Path) -> str:
-    lines = [f"{scores['samples']} inputs; mean area under random orders {scores['chance']:.4f}"]
-    lines += [f"{'method':<12} {'area':>10} {'below chance':>13} {'':>8} {'better':>7}"]
-    for name, one in scores["verdicts"].items():
-        areas = f"{one['area']:>10.4f} {one['gain']:>+13.4f} ±{one['error']:>7.4f}"
-        lines.append(f"{name:<12} {areas} {one['better']:>7.0%}")
-    return "\n".join([*lines, f"wrote {path}"])

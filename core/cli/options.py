@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import pandas as pd
 
 from core import checkpoints
 from core.market.answers.recordings import find_recordings
@@ -14,6 +18,22 @@ ASSETS: Final = checkpoints.FOLDER.parent
 """Folder of what the app ships."""
 JSON: Final = ("json", False, "print one JSON object")
 """A row of `add_rows`: one object in place of a table."""
+
+
+def print_answer(o: argparse.Namespace, answer: Mapping[str, Any]) -> None:
+    """Print one JSON object; without `--json` a line for each plain value of it, and a table for parts that are alike."""
+    if o.json:
+        print(json.dumps(answer))
+        return
+    for name, value in _plain(answer).items():
+        print(f"{name.replace('_', ' '):<24} {value}")
+    for parts in answer.values():
+        if isinstance(parts, dict) and parts and all(isinstance(one, dict) and _plain(one) for one in parts.values()):
+            print(pd.DataFrame({name: _plain(one) for name, one in parts.items()}).T.to_string())
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, str | float]:
+    return {name: value for name, value in values.items() if isinstance(value, str | int | float)}
 
 
 def keep_shipped(o: argparse.Namespace, *written: Path) -> None:

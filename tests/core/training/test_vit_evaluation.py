@@ -136,7 +136,7 @@ def test_the_command_prints_what_the_contract_names(
     assert {key: printed[key] for key in expected} == expected
     assert main([*common, "--data", str(PHOTOS)]) == 0
     table = capsys.readouterr().out
-    assert f"flagged {printed['flagged']:.4f}" in table
+    assert f"flagged                  {printed['flagged']}" in table and "dress" in table
     assert main([*common, "--data", str(PHOTOS), "--split", "test"]) == 2
     assert "no split 'test'" in capsys.readouterr().err
     write(tmp_path / "bad.parquet", [{"file": "x"}])
