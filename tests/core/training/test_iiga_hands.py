@@ -8,7 +8,7 @@ import pytest
 from core.signs.hands.photo_landmarks import VIEWS, PhotoLandmarks
 from core.signs.hands.tracker import LANDMARKS
 from core.signs.hands.tracks import HANDS
-from core.training.iiga_hands import Material, Signs, part
+from core.training.iiga_hands import Material, Sign, part
 
 
 def material(signers: int, recordings: int) -> Material:
@@ -18,19 +18,18 @@ def material(signers: int, recordings: int) -> Material:
         digits=np.tile([0, 1], signers),
         signers=np.repeat(np.arange(signers), 2),
     )
-    signs = Signs(
-        points=[np.full((5, HANDS, LANDMARKS, 2), place, np.float32) for place in range(2 * recordings)],
-        seen=[np.ones((5, HANDS), bool)] * (2 * recordings),
-        labels=[11, 12] * recordings,
-    )
+    signs = [
+        Sign(points=np.full((5, HANDS, LANDMARKS, 2), place, np.float32), seen=np.ones((5, HANDS), bool), label=11 + place % 2)
+        for place in range(2 * recordings)
+    ]
     return Material(photos=photos, signs=signs, others=np.zeros((40, LANDMARKS, 2), np.float32))
 
 
 def test_the_last_signers_and_the_last_recordings_of_each_sign_are_held_out() -> None:
     learnt, held = part(material(10, 10), 0.12)
     assert set(learnt.photos.signers) == set(range(9)) and set(held.photos.signers) == {9}
-    assert [int(one[0, 0, 0, 0]) for one in held.signs.points] == [18, 19] and held.signs.labels == [11, 12]
-    assert len(learnt.signs.labels) == 18 and len(learnt.others) + len(held.others) == 40
+    assert [(int(one.points[0, 0, 0, 0]), one.label) for one in held.signs] == [(18, 11), (19, 12)]
+    assert len(learnt.signs) == 18 and len(learnt.others) + len(held.others) == 40
 
 
 @pytest.mark.parametrize(("signers", "recordings"), [(10, 2), (1, 10), (10, 0)])
