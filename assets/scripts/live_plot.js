@@ -1,6 +1,6 @@
-// A plot that is updated by frames and keeps its DOM node, its zoom and the reader's choices.
-// A frame is JSON: {traces: [{name, value?}], layout: {name, value?}, chrome, play?}; a part without a value was sent before
-// (core/figures/wire.py). Plots are drawn by plotly.js, which the app serves from the installed Python package.
+// A plot that keeps its DOM node, its zoom and the reader's choices when its figure changes.
+// Python sends {figure: the figure's JSON, chrome} (pages/shared/live_plot.py). Plots are drawn by plotly.js, which the app serves
+// from the installed Python package.
 
 import { colour } from "./colours.js";
 
@@ -14,7 +14,7 @@ export function loadPlotly(address) {
     script.onerror = () => reject(new Error("not reachable"));
     document.head.appendChild(script);
   }).catch((error) => {
-    plotly = null; // the next frame tries again
+    plotly = null; // the next figure tries again
     throw error;
   });
   return plotly;
@@ -36,12 +36,9 @@ class LivePlot {
     parent.append(this.figure);
     this.parent = parent;
     this.figure.livePlot = this;
-    this.parts = new Map();
     this.updates = 0;
     this.resizer = new ResizeObserver(() => this.fit());
     this.resizer.observe(this.figure);
-    this.onVisible = () => document.hidden || this.draw();
-    document.addEventListener("visibilitychange", this.onVisible);
     this.inView = false; // beyond what the reader sees nothing is drawn, and once they scroll, beyond half a screen of it
     this.onScroll = () => this.watch("50%");
     this.watch("0%");
@@ -51,9 +48,6 @@ class LivePlot {
       this.draw();
     };
     window.addEventListener("beforeprint", this.onPrint);
-    this.onRelease = () => this.release();
-    this.figure.addEventListener("pointerdown", () => this.hold(), { capture: true });
-    for (const name of ["pointerup", "pointercancel"]) window.addEventListener(name, this.onRelease, { capture: true });
   }
 
   // Whether it is within this margin of the screen; the page scrolls inside of an element of its own.
@@ -69,22 +63,17 @@ class LivePlot {
     this.viewer.observe(this.figure);
   }
 
-  // Take a frame in; draw it unless a newer one comes first or nobody looks.
-  receive(frame, channel) {
+  // Take a figure in; draw it unless a newer one comes first or nobody looks.
+  receive({ figure, chrome }, channel) {
     this.channel = channel;
-    this.chrome = frame.chrome;
-    const wanted = [...frame.traces, frame.layout];
-    for (const part of wanted) if (part.value !== undefined) this.parts.set(part.name, part.value);
-    this.figure.setAttribute("aria-label", this.chrome.alt);
+    this.chrome = chrome;
+    this.figure.setAttribute("aria-label", chrome.alt);
     this.figure.style.height = `${this.height()}px`;
-    if (wanted.some((part) => !this.parts.has(part.name))) return this.askAgain();
-    const names = new Set(wanted.map((part) => part.name));
-    for (const name of this.parts.keys()) if (!names.has(name)) this.parts.delete(name);
-    this.next = frame;
+    this.next = figure;
     return this.draw();
   }
 
-  // The same frame once more, for another size.
+  // The same figure once more, for another size.
   again() {
     this.next ??= this.last;
     return this.draw();
@@ -99,60 +88,30 @@ class LivePlot {
     return Math.round(0.78 * innerHeight);
   }
 
-  // A new frame under a pressed pointer would end the reader's drag or swallow the click: wait, but not for ever.
-  hold() {
-    this.held = true;
-    clearTimeout(this.releasing);
-    this.releasing = setTimeout(() => this.release(), 15_000);
-  }
-
-  release() {
-    if (!this.held) return;
-    clearTimeout(this.releasing);
-    // plotly acts on a click only when it knows that it was not the first of two
-    this.releasing = setTimeout(() => {
-      this.held = false;
-      this.draw();
-    }, 350);
-  }
-
-  // The whole figure again, please; not more than once a second.
-  askAgain() {
-    const now = performance.now();
-    if (now - (this.askedAt ?? -Infinity) < 1000) return;
-    this.askedAt = now;
-    this.channel.setTriggerValue("resend", true);
-  }
-
   async draw() {
-    if (this.drawing || this.held || !this.next || this.closed) return;
-    if (!this.inView || (document.hidden && this.updates > 0)) return;
+    if (this.drawing || !this.next || this.closed || !this.inView) return;
     this.drawing = true;
     try {
       const Plotly = await loadPlotly(this.chrome.plotly);
       // Of a page that opens, what the reader does comes between two plots.
       if (this.updates === 0) await new Promise((turn) => setTimeout(turn));
-      while (!this.closed && !this.held && this.next) await this.show(Plotly);
+      while (!this.closed && this.next) await this.show(Plotly);
     } catch (error) {
-      if (!this.closed) this.fail(error); // the next frame tries again
+      if (!this.closed) this.fail(error); // the next figure tries again
     } finally {
       this.drawing = false;
     }
   }
 
-  // The newest frame, unless it looks like the one shown: a paused feed costs nothing.
+  // The newest figure, unless it looks like the one shown.
   async show(Plotly) {
-    const frame = (this.last = this.next);
+    this.last = this.next;
     this.next = null;
     const ground = theme(this.parent);
-    const { language } = this.chrome;
-    const height = this.height();
-    const look = JSON.stringify([frame.traces.map((part) => part.name), frame.layout.name, ground, height, language]);
+    const look = JSON.stringify([this.last, ground, this.height(), this.chrome.language]);
     if (look === this.look) return;
-    // Copies, because plotly writes into what it is given; arrays are strings here, so a copy is cheap.
-    const traces = identified(frame.traces.map((part) => legible({ ...this.parts.get(part.name) })));
-    const layout = this.layout(frame, ground);
-    await Plotly.react(this.plot, traces, layout, this.config(Plotly));
+    const figure = JSON.parse(this.last);
+    await Plotly.react(this.plot, identified(figure.data.map(legible)), this.layout(figure.layout, ground), this.config(Plotly));
     this.look = look;
     this.say();
     if (this.updates === 0) this.listen();
@@ -161,9 +120,8 @@ class LivePlot {
     this.figure.querySelector(".live-plot-missing")?.remove();
   }
 
-  // The figure's layout over the page's colours, fonts and the reader's language.
-  layout(frame, ground) {
-    const layout = structuredClone(this.parts.get(frame.layout.name));
+  // A figure's layout over the page's colours, fonts and the reader's language.
+  layout(layout, ground) {
     layout.template = merge(ground, layout.template ?? {});
     layout.uirevision ??= "keep";
     layout.autosize = true;
@@ -192,16 +150,10 @@ class LivePlot {
     return config;
   }
 
-  // The drawing's text is positions without an order; a sentence has the values. Not more than every other second.
+  // The drawing's text is positions without an order; a sentence has the values.
   say() {
     for (const drawing of this.plot.querySelectorAll("svg.main-svg")) drawing.setAttribute("aria-hidden", "true");
-    this.saying ??= setTimeout(
-      () => {
-        this.saying = null;
-        if (!this.closed) this.said.textContent = values(this.plot._fullData ?? [], this.chrome.labels.said, this.chrome.language);
-      },
-      this.updates === 0 ? 0 : 2000,
-    );
+    this.said.textContent = values(this.plot._fullData ?? [], this.chrome.labels.said, this.chrome.language);
   }
 
   listen() {
@@ -210,12 +162,11 @@ class LivePlot {
     });
   }
 
-  async download(Plotly, format) {
+  download(Plotly, format) {
     const { width, height } = this.plot.getBoundingClientRect();
-    const background = css(this.parent, "--st-background-color", "white");
-    const layout = { ...this.plot.layout, paper_bgcolor: background, width: undefined };
-    const figure = { data: this.plot.data, layout: { ...layout, width, height } };
-    await Plotly.downloadImage(figure, { format, filename: this.chrome.filename, width, height, scale: format === "png" ? 2 : 1 });
+    const layout = { ...this.plot.layout, paper_bgcolor: css(this.parent, "--st-background-color", "white"), width, height };
+    const { filename } = this.chrome;
+    return Plotly.downloadImage({ data: this.plot.data, layout }, { format, filename, width, height, scale: format === "png" ? 2 : 1 });
   }
 
   fit() {
@@ -243,8 +194,6 @@ class LivePlot {
     this.viewer.disconnect();
     window.removeEventListener("beforeprint", this.onPrint);
     window.removeEventListener("scroll", this.onScroll, { capture: true });
-    document.removeEventListener("visibilitychange", this.onVisible);
-    for (const name of ["pointerup", "pointercancel"]) window.removeEventListener(name, this.onRelease, { capture: true });
     window.Plotly?.purge(this.plot);
     this.figure.remove();
   }
@@ -253,11 +202,10 @@ class LivePlot {
 const plots = new WeakMap(); // by the element Streamlit gives us, the same for every frame of one key
 
 export function receive({ data, parentElement, setTriggerValue }) {
-  const frame = JSON.parse(new TextDecoder().decode(data));
   if (!plots.has(parentElement)) plots.set(parentElement, new LivePlot(parentElement));
   const plot = plots.get(parentElement);
-  plot.receive(frame, { setTriggerValue });
-  // Streamlit also calls this for a frame that a newer one overtook: only an element that left the page takes its plot along.
+  plot.receive(data, { setTriggerValue });
+  // Streamlit also calls this for a figure that a newer one overtook: only an element that left the page takes its plot along.
   return () =>
     setTimeout(() => {
       if (parentElement.isConnected || plots.get(parentElement) !== plot) return;
@@ -266,7 +214,7 @@ export function receive({ data, parentElement, setTriggerValue }) {
     });
 }
 
-// plotly remembers a trace's visibility by its uid, and would make a new one for every frame.
+// plotly remembers a trace's visibility by its uid, and would make a new one for every figure.
 function identified(traces) {
   const taken = new Set();
   for (const [i, trace] of traces.entries()) {

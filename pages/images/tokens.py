@@ -19,7 +19,7 @@ from pages.images import cached_results
 from pages.learn.frame import equation_here, tex, tex_row
 from pages.shared import url_state
 from pages.shared.language import _, number, percent
-from pages.shared.live_plot import static_plot
+from pages.shared.live_plot import live_plot
 
 SMALL = 16
 """Numbers of a patch up to which three grids of them stand beside each other."""
@@ -212,7 +212,7 @@ def _grid(values: Any, name: str) -> Matrix:
 def _show(matrix: Matrix, key: str) -> None:
     """A table, or a heat map of what has more columns."""
     if matrix.values.shape[1] > MAX_COLUMNS:
-        static_plot(matrix_figure(matrix, height=110 + 6 * len(matrix.values)), key=key, alt=matrix.name)
+        live_plot(matrix_figure(matrix, height=110 + 6 * len(matrix.values)), key=key, alt=matrix.name)
     else:
         st.html(matrix_html(matrix, key=key, alt=matrix.name, write=lambda value, digits: number(value, digits)))
 

@@ -13,7 +13,7 @@ from core.vision.classifier import DEFAULT, classifier_names
 from pages.images.model_choice import no_model
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, percent, prose, scientific, significant
-from pages.shared.live_plot import static_plot
+from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
 HEIGHT = 320
@@ -66,7 +66,7 @@ def curves(record: TrainingRecord) -> None:
         with column:
             st.header(title, anchor=False)
             figure = figures.curve_figure(curve, run, history.report_run())
-            static_plot(figure, key=f"training_{curve}", height=HEIGHT, alt=alt)
+            live_plot(figure, key=f"training_{curve}", height=HEIGHT, alt=alt)
     st.caption(
         _(
             "The loss is shown above its floor of {floor} nats: under label smoothing even a perfect answer costs that much. "
@@ -97,7 +97,7 @@ def errors(record: TrainingRecord) -> None:
     left, right = st.columns([3, 2])
     with left:
         st.header(_("Which class is taken for which"), anchor=False)
-        static_plot(
+        live_plot(
             figures.confusion_figure(scores.confusion, names),
             key="training_confusion",
             height=480,
@@ -105,7 +105,7 @@ def errors(record: TrainingRecord) -> None:
         )
     with right:
         st.header(_("Is its confidence calibrated?"), anchor=False)
-        static_plot(
+        live_plot(
             reliability_figure({"ViT": scores.reliability}),
             key="training_reliability",
             height=HEIGHT,

@@ -52,7 +52,7 @@ from pages.learn.predict import Question
 from pages.learn.what_moved import Followed
 from pages.shared import assets, controls, url_state
 from pages.shared.language import _, current, number, scientific, significant
-from pages.shared.live_plot import static_plot
+from pages.shared.live_plot import live_plot
 from pages.shared.navigation import entry_of
 from pages.shared.stat_strip import Stat, stat_strip
 
@@ -166,13 +166,13 @@ def plot(figure: Any, key: str, alt: str, *, chooses: str = "", height: int | No
 
     Args:
         alt: one sentence on what it shows. chooses: the dial that a click on a matrix's row sets, as its key.
-        height: of a heat map or figure, pixels. more: for `static_plot`.
+        height: of a heat map or figure, pixels. more: for `live_plot`.
     """
     if not isinstance(figure, Matrix):
-        return Drawn(lambda: static_plot(figure, key=key, alt=alt, height=height, **more))
+        return Drawn(lambda: live_plot(figure, key=key, alt=alt, height=height, **more))
     if figure.values.size > MAX_CELLS or figure.values.shape[1] > MAX_COLUMNS:
         drawn = matrix_figure(figure, height=height)
-        return Drawn(lambda: static_plot(drawn, key=key, alt=alt, **more), figure.values)
+        return Drawn(lambda: live_plot(drawn, key=key, alt=alt, **more), figure.values)
     origin = follow(key, figure)
     csv = _("Download as CSV")
     table = matrix_html(figure, key=key, alt=alt, csv=csv, write=written, chooses=chooses, origin=origin)

@@ -27,12 +27,6 @@ def this_run() -> object | None:
     return None if run is None else run.cursors  # each run has new ones
 
 
-def of_a_fragment() -> bool:
-    """Tells whether this run is of a part of the page."""
-    run = get_script_run_ctx()
-    return run is not None and bool(run.fragment_ids_this_run)
-
-
 def tab() -> str:
     """Id of the browser tab whose page runs here."""
     run = get_script_run_ctx()

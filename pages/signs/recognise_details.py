@@ -14,7 +14,7 @@ from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, duration, number, percent, size
-from pages.shared.live_plot import static_plot
+from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
 from pages.signs import cached_results
 from pages.signs.alignment import alignment_table, error_stats
@@ -28,7 +28,7 @@ def through_time(recogniser: Recogniser, clip: Clip, recognition: Recognition) -
     names = recogniser.vocabulary.names
     strip = cached_results.strip(recogniser, clip, STRIP)
     labels = len(figures.labels_shown(recognition.probabilities))
-    static_plot(
+    live_plot(
         figures.clip_figure(recognition.probabilities, names, recognition.seconds, strip=strip, keep=clip.key),
         key="signs_clip",
         height=figures.clip_height(labels, strip=bool(strip)),

@@ -1,4 +1,4 @@
-"""A small app for the browser tests: one live plot, one that stands still, and what they tell."""
+"""A small app for the browser tests: one plot that moves, one that stands still, and what they tell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from core.figures.style import SEQUENTIAL_CLEAR, base_layout
 from pages.shared import controls, language
 from pages.shared.assets import Assets, Pages
-from pages.shared.live_plot import live_plot, static_plot
+from pages.shared.live_plot import live_plot
 
 
 def moving(step: int) -> go.Figure:
@@ -32,9 +32,8 @@ def moving(step: int) -> go.Figure:
     return figure.update_layout(**base_layout(x_title="x", y_title="y"))
 
 
-@st.fragment(run_every=0.25)
 def live() -> None:
-    """Four frames a second."""
+    """The next figure."""
     st.session_state.step = st.session_state.get("step", 0) + 1
     live_plot(
         moving(st.session_state.step),
@@ -54,9 +53,10 @@ def main() -> None:
     with st.sidebar:
         language.switch()
     st.text(f"pressed: {'yes' if st.button('Again') else 'no'}")
+    every_s = 0.25 if st.toggle("Moving", value=True) else None
     if st.toggle("Shown", value=True):
-        live()
-    static_plot(moving(0).update_layout(height=240), key="still", alt="A sine wave that stands still", filename="sine")
+        st.fragment(live, run_every=every_s)()
+    live_plot(moving(0).update_layout(height=240), key="still", alt="A sine wave that stands still", filename="sine")
 
 
 if get_script_run_ctx(suppress_warning=True) is None:

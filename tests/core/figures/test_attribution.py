@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.figures import attribution as figures
-from core.figures import wire
 from core.figures.attribution import DECADES, Shading
 from core.market.book import FEATURES
 from core.market.features import input_names
@@ -93,8 +92,8 @@ def test_compressed_colours_follow_the_formula_and_the_bar_names_attributions():
 
 
 def test_they_travel_as_bytes(values):
-    message, _ = wire.frame(wire.split(figures.inputs_figure(values, SECONDS)), {}, {})
-    assert all("bdata" in part["value"]["z"] for part in orjson.loads(message)["traces"] if "z" in part["value"])
+    shown = orjson.loads(figures.inputs_figure(values, SECONDS).to_json(validate=False))
+    assert all("bdata" in trace["z"] for trace in shown["data"] if "z" in trace)
 
 
 def test_no_attribution_at_all_is_no_error():

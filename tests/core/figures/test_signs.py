@@ -6,22 +6,21 @@ from typing import get_args
 
 import numpy as np
 import orjson
+import plotly.graph_objects as go
 import pytest
 
 from core.figures import ctc as ctc_figures
 from core.figures import metrics as metrics_figures
 from core.figures import signs as figures
-from core.figures import wire
 from core.signs import ctc, ctc_lab, metrics
 from core.signs.edits import edit_table
 
 NAMES = tuple("∅ABCDEFGHIJKLMNOPQRSTU")
 
 
-def travels(figure: object) -> None:
+def travels(figure: go.Figure) -> None:
     """It can be sent to a browser."""
-    message, _sent = wire.frame(wire.split(figure), {}, {})
-    orjson.loads(message)
+    orjson.loads(figure.to_json(validate=False))
 
 
 @pytest.fixture

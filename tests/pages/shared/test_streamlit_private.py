@@ -125,7 +125,7 @@ def test_a_run_tells_itself_its_tab_and_its_page() -> None:
         def note() -> None:
             run = streamlit_private.this_run()
             kept = (run is streamlit_private.this_run(), streamlit_private.tab(), streamlit_private.page())
-            st.session_state.setdefault("runs", []).append((*kept, streamlit_private.of_a_fragment(), run))
+            st.session_state.setdefault("runs", []).append((*kept, run))
 
         note()
 
@@ -140,10 +140,9 @@ def test_a_run_tells_itself_its_tab_and_its_page() -> None:
     app.button[0].click().run()
     first, within, *_rest = app.session_state["runs"]
     elsewhere = other.session_state["runs"][0]
-    assert first[0] and first[4] is within[4] and first[4] is not elsewhere[4], f"{BROKEN} ScriptRunContext.cursors"
+    assert first[0] and first[3] is within[3] and first[3] is not elsewhere[3], f"{BROKEN} ScriptRunContext.cursors"
     assert first[1] and first[1] == within[1], f"{BROKEN} ScriptRunContext.session_id"
     assert first[2] and first[2] == within[2], f"{BROKEN} ScriptRunContext.page_script_hash"
-    assert first[3] is False, f"{BROKEN} ScriptRunContext.fragment_ids_this_run"
     assert (streamlit_private.this_run(), streamlit_private.tab(), streamlit_private.page()) == (None, "nobody", "")
 
 
