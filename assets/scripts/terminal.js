@@ -45,7 +45,7 @@ class Terminal {
     this.live = element("button", "terminal-live");
     this.live.type = "button";
     this.live.hidden = true;
-    this.live.addEventListener("click", () => this.chart.goLive());
+    this.live.addEventListener("click", () => this.chart.returnToNewest());
     this.pane.append(this.bar, this.plot, this.live);
     this.light = new LightStrip(this.pane, (text) => {
       const open = this.socket?.readyState === WebSocket.OPEN;
@@ -171,7 +171,6 @@ class Terminal {
           ["M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4", labels.fullScreen, () => this.fullScreen()],
           ["M2 3h12v8H2zM5 14h6M8 11v3", labels.present, () => this.present(true)],
           ["M4 11V7a4 4 0 0 1 8 0v4l1.5 1.5h-11zM6.5 14.5h3", labels.alert, () => this.alert.open(), this.alert.rule],
-          ["M8 2v8M5 7l3 3 3-3M2 13h12", labels.picture, () => this.picture()],
           ["M5.5 6a2.5 2.5 0 1 1 3.5 2.2q-1 .5-1 1.8M8 13v.5", labels.help, () => this.toggleHelp()],
         ];
     this.tools.replaceChildren(
@@ -203,21 +202,13 @@ class Terminal {
     if (this.chart.scale) this.drawScale(this.chart.scale);
   }
 
-  // The sizes that the colours stand for, and the lock that keeps them.
+  // The sizes that the colours stand for.
   drawScale({ low, high }) {
     const { labels, colours } = this.config;
-    const lock = button("terminal-lock", this.chart.locked ? "🔒" : "🔓", () => {
-      this.chart.locked = !this.chart.locked;
-      this.chart.fitColours();
-    });
-    lock.title = this.chart.locked ? labels.locked : labels.unlocked;
-    lock.setAttribute("aria-label", lock.title);
-    lock.setAttribute("aria-pressed", String(this.chart.locked));
     this.scale.innerHTML = `<span>${this.format.significant(low)}</span><i></i><span>${this.format.significant(high)}</span>`;
     this.scale.style.setProperty("--up", colours.up);
     this.scale.style.setProperty("--down", colours.down);
     this.scale.title = labels.scale;
-    this.scale.append(lock);
   }
 
   // -- the stream -----------------------------------------------------------------------------------------------------
@@ -482,13 +473,13 @@ class Terminal {
     if (!row) return this.ladderRows.forEach((tr) => this.drawPrice(tr, "none", ["", "", "", ""], [0, 0], 0));
     const { tick } = this;
     const anew = this.ladderTick !== tick;
-    const centre = this.still.place(Math.round(row.mid / tick), PRICE_ROWS, performance.now(), { locked: this.rowsLocked, anew });
+    const centre = this.still.place(Math.round(row.mid / tick), PRICE_ROWS, performance.now(), anew);
     this.ladderTick = tick;
     const banded = row.bands && data.holdsBands(tick, this.store.fine);
     const sizes = data.restingByRow(row, banded && this.book.sizes, tick, this.store.fine);
     const [low, high] = banded ? [this.book.low, this.book.high] : [row.levels[38], row.levels[36]];
     const before = this.minuteAgo(banded);
-    const traded = this.chart.profile?.sizes ?? new Map();
+    const traded = this.chart.traded ?? new Map();
     const [first, half] = [centre - Math.floor(PRICE_ROWS / 2), Math.floor(PRICE_ROWS / 2)];
     const inView = ([price]) => price >= first && price <= centre + half;
     const largest = Math.max(...[...sizes[0], ...sizes[1]].filter(inView).map(([, size]) => size), 1e-12);
@@ -547,11 +538,7 @@ class Terminal {
       this.fitted = this.ladderTick = null;
       this.request();
     });
-    const lock = button("", "", () => {
-      this.rowsLocked = !this.rowsLocked;
-      this.request();
-    });
-    this.ladder.caption.append(fit, " ", lock);
+    this.ladder.caption.append(fit);
   }
 
   labelLadder(row) {
@@ -559,13 +546,10 @@ class Terminal {
     const heads = this.ladder.querySelectorAll("thead th");
     [labels.traded, labels.price, labels.size, labels.change].forEach((text, i) => put(heads[i], text));
     mark(heads[3], "title", labels.changeHelp);
-    const [title, fit, lock] = this.ladder.caption.children;
+    const [title, fit] = this.ladder.caption.children;
     put(title, row ? fillIn(labels.ladder, { step: this.format.price(this.tick) }) : "");
     put(fit, labels.fit);
     mark(fit, "title", labels.fitHelp);
-    put(lock, labels.lock);
-    mark(lock, "title", labels.lockHelp);
-    mark(lock, "aria-pressed", String(Boolean(this.rowsLocked)));
   }
 
   // -- the call -------------------------------------------------------------------------------------------------------
@@ -710,15 +694,12 @@ class Terminal {
     const tell = (name, value) => this.command(name, value);
     const acts = {
       " ": () => tell("play", null),
-      "[": () => this.changeSpeed(-1),
-      "]": () => this.changeSpeed(1),
       ArrowLeft: () => this.chart.pan(-0.25),
       ArrowRight: () => this.chart.pan(0.25),
       "+": () => this.chart.zoomPrices(0.8),
       "-": () => this.chart.zoomPrices(1.25),
-      l: () => this.chart.goLive(),
+      l: () => this.chart.returnToNewest(),
       f: () => this.fullScreen(),
-      m: () => this.chart.measure(),
       p: () => this.present(!this.config.presenting),
       "?": () => this.toggleHelp(),
     };
@@ -728,16 +709,6 @@ class Terminal {
     if (!act) return;
     event.preventDefault();
     act();
-  }
-
-  // Presses that come one soon after another are one command: of several within one run of the page only the last would arrive.
-  changeSpeed(by) {
-    this.speedBy = (this.speedBy ?? 0) + by;
-    clearTimeout(this.speedTimer);
-    this.speedTimer = setTimeout(() => {
-      this.command("speed", this.speedBy);
-      this.speedBy = 0;
-    }, 250);
   }
 
   toggleHelp() {
@@ -755,14 +726,6 @@ class Terminal {
   fullScreen() {
     if (document.fullscreenElement) document.exitFullscreen();
     else this.root.requestFullscreen?.();
-  }
-
-  // The chart as a picture, as it is now.
-  picture() {
-    const link = document.createElement("a");
-    const shot = this.chart.picture();
-    Object.assign(link, { href: shot.toDataURL("image/png"), download: `${this.config.symbol.replace(/\W+/g, "-")}-${this.store.newest?.time ?? 0}.png` });
-    link.click();
   }
 
   close() {

@@ -22,7 +22,7 @@ class Painting {
 
 export class Chart {
   constructor(parent, charts, store, tell) {
-    Object.assign(this, { parent, charts, store, tell, follow: true, locked: true, ruler: null, hidden: new Set(), count: 0 });
+    Object.assign(this, { parent, charts, store, tell, follow: true, hidden: new Set(), count: 0 });
     this.depth = new DepthPicture();
     this.image = document.createElement("canvas");
     const chart = charts.createChart(parent, {
@@ -156,8 +156,8 @@ export class Chart {
   // Nothing is known of this source yet, and nothing of an earlier one stays.
   clear() {
     for (const series of [this.bid, this.ask, this.zero, this.delta, ...this.signals.values()]) series.setData([]);
-    Object.assign(this, { count: 0, last: undefined, lastPredicted: undefined, prices: null, deltas: null, profile: null, scale: null });
-    Object.assign(this, { traded: [], bins: [], priceBars: [], shown: [], deltaBars: null, ruler: null, pointer: null, follow: true, byHand: false });
+    Object.assign(this, { count: 0, last: undefined, lastPredicted: undefined, prices: null, deltas: null, scale: null });
+    Object.assign(this, { traded: new Map(), bins: [], priceBars: [], shown: [], deltaBars: null, pointer: null, follow: true, byHand: false });
     this.depth.forget();
     this.drawLines();
     this.tell.pointed(null);
@@ -168,18 +168,18 @@ export class Chart {
     const [from, to] = this.range();
     const rows = this.store.between(from, to);
     this.column = Math.max(250, Math.ceil((to - from) / 240 / 250) * 250);
-    this.traded = this.store.tradesBetween(from, to);
+    const traded = this.store.tradesBetween(from, to);
     const { cumulative, smallest, bars } = this.config;
     const { trades } = this.store;
     this.deltaBars = cumulative
       ? data.cumulativeDelta(trades, this.store.holes, from, Math.min(to, this.store.newest.time), this.column)
-      : data.volumeDelta(this.traded, from, to, this.column);
+      : data.volumeDelta(traded, from, to, this.column);
     this.priceBars = bars ? data.priceBars(this.store.between(from - (from % (1000 * bars)), to), bars) : [];
     const [low, high] = priceRange(rows, this.store) ?? [0, 1];
     this.prices = data.steady(this.prices, low, high, 0.6);
     this.deltas = data.steady(this.deltas, Math.min(0, ...this.deltaBars.y), Math.max(0, ...this.deltaBars.y), 0.3);
-    this.bins = data.binTrades(this.traded.filter(({ size }) => size >= smallest), from, to, this.column, this.tick);
-    this.profile = data.volumeProfile(this.traded, from, to, this.tick);
+    this.bins = data.binTrades(traded.filter(({ size }) => size >= smallest), from, to, this.column, this.tick);
+    this.traded = data.tradedByRow(traded, this.tick);
     this.shown = rows;
     this.stale = false;
     this.drawLines();
@@ -196,7 +196,6 @@ export class Chart {
     const ink = `${style.color} ${style.fontFamily} ${date} ${this.config.locale} ${this.config.zone}`;
     if (ink === this.ink) return;
     this.ink = ink;
-    this.text = { color: style.color, fontFamily: style.fontFamily, background: style.getPropertyValue("--st-background-color") || "white" };
     this.inkColour = (style.color.match(/[\d.]+/g) ?? [128, 128, 128]).slice(0, 3).map(Number);
     this.faint = style.getPropertyValue("--st-border-color") || "#8884";
     const fontFamily = style.fontFamily;
@@ -251,6 +250,13 @@ export class Chart {
     this.tell.moved();
   }
 
+  // What the reader asks for: the newest rows, with the colours fitted to them.
+  returnToNewest() {
+    this.goLive();
+    this.fitColours();
+    this.repaint();
+  }
+
   pan(share) {
     const view = this.time.getVisibleLogicalRange();
     if (!view) return;
@@ -283,25 +289,16 @@ export class Chart {
     this.repaint();
   }
 
-  picture() {
-    return this.chart.takeScreenshot(true, true);
-  }
-
   // -- lines ----------------------------------------------------------------------------------------------------------
 
-  // The reader's lines, the newest best prices on the axis, and of the volume profile the point of control and the mean price, as the
-  // library's price lines.
+  // The reader's lines and the newest best prices on the axis, as the library's price lines.
   drawLines() {
-    const { lines, profile, colours } = this.config;
+    const { lines, colours } = this.config;
     const wanted = new Map(lines.map((price) => [`own ${price}`, { price, lineStyle: 0, title: "" }]));
     const { newest } = this.store;
     if (newest) {
       wanted.set("ask", { price: newest.levels[0], color: colours.down, lineVisible: false });
       wanted.set("bid", { price: newest.levels[2], color: colours.up, lineVisible: false });
-    }
-    if (profile && this.profile) {
-      wanted.set("POC", { price: this.profile.poc, lineStyle: 2, title: "POC" });
-      wanted.set("VWAP", { price: this.profile.vwap, lineStyle: 1, title: "VWAP" });
     }
     for (const [name, line] of this.lines) {
       if (wanted.has(name)) continue;
@@ -328,7 +325,6 @@ export class Chart {
 
   point({ point, logical, paneIndex }) {
     this.pointer = point && !paneIndex && this.store.slots.length ? { slot: logical, price: this.bid.coordinateToPrice(point.y), y: point.y } : null;
-    if (this.ruler?.open && this.pointer) this.ruler.to = this.pointer;
     this.tell.pointed(this.pointer && this.under(this.pointer));
   }
 
@@ -341,14 +337,6 @@ export class Chart {
     const total = (name) => bins.reduce((sum, bin) => sum + bin[name], 0);
     const bin = bins.length ? { bought: total("bought"), sold: total("sold"), count: total("count") } : null;
     return { time, price, rests, bin };
-  }
-
-  // Begins a measurement at the pointer, ends the one under way, or takes the last one away.
-  measure() {
-    if (this.ruler?.open) this.ruler.open = false;
-    else if (this.ruler) this.ruler = null;
-    else if (this.pointer) this.ruler = { from: this.pointer, to: this.pointer, open: true };
-    this.repaint();
   }
 
   repaint() {
@@ -383,8 +371,8 @@ export class Chart {
     if (place !== before || this.depth.shifted) first = 0;
     this.depth.shifted = 0;
     const outgrown = this.scale && this.scale.rows < SCALE_ROWS && columns > this.scale.rows;
-    if (!this.scale || outgrown || (!this.locked && place !== before)) this.fitColours();
-    const look = JSON.stringify([this.scale, this.config.contrast, this.config.cutoff, this.config.colours, this.inkColour]);
+    if (!this.scale || outgrown) this.fitColours();
+    const look = JSON.stringify([this.scale, this.config.contrast, this.config.colours, this.inkColour]);
     if (look !== this.look) [this.look, first] = [look, 0];
     this.colour(first, Math.max(last, first ? last : columns));
     pen.imageSmoothingEnabled = false;
@@ -408,7 +396,7 @@ export class Chart {
 
   colour(first, last) {
     const { place, values } = this.depth;
-    const { contrast, cutoff, colours } = this.config;
+    const { colours } = this.config;
     if (this.image.width < place.width || this.image.height !== place.height) [this.image.width, this.image.height, first] = [place.width, place.height, 0];
     const count = last - first;
     if (count <= 0) return;
@@ -434,7 +422,7 @@ export class Chart {
     const ink = this.inkColour;
     const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
     return Uint32Array.from({ length: SHADES }, (_, i) => {
-      const alpha = strength(i / (SHADES - 1), this.config.contrast, this.config.cutoff);
+      const alpha = strength(i / (SHADES - 1), this.config.contrast);
       const lean = Math.max(0, alpha - 0.6);
       const [r, g, b] = parts.map((part, k) => Math.round(part + (ink[k] - part) * lean));
       return (r | (g << 8) | (b << 16) | (Math.round(255 * alpha) << 24)) >>> 0;
@@ -444,21 +432,13 @@ export class Chart {
   paintMarks({ context: pen, mediaSize }) {
     const frame = this.store.rows.length ? this.frame(mediaSize) : null;
     if (!frame) return;
-    const { profile, colours } = this.config;
     pen.save();
     pen.beginPath();
     pen.rect(0, 0, frame.width, frame.height);
     pen.clip();
-    if (profile && this.profile) {
-      pen.globalAlpha = 0.07;
-      pen.fillStyle = colours.line;
-      pen.fillRect(0, frame.y(this.profile.high), frame.width, frame.y(this.profile.low) - frame.y(this.profile.high));
-      pen.globalAlpha = 1;
-    }
     this.paintBars(pen, frame);
     if (!this.hidden.has("trades")) this.paintTrades(pen, frame);
     this.paintCalls(pen, frame);
-    this.paintRuler(pen, frame);
     pen.restore();
   }
 
@@ -532,24 +512,6 @@ export class Chart {
       pen.fillStyle = this.deltaBars.y[i] >= 0 ? this.config.colours.up : this.config.colours.down;
       pen.fillRect(middle - wide / 2, Math.min(zero, end), wide, Math.abs(end - zero));
     });
-  }
-
-  paintRuler(pen, { x, y }) {
-    if (!this.ruler) return;
-    const { from, to } = this.ruler;
-    const [x0, y0, x1, y1] = [x(from.slot), y(from.price), x(to.slot), y(to.price)];
-    pen.fillStyle = this.config.colours.line;
-    pen.globalAlpha = 0.2;
-    pen.fillRect(x0, y0, x1 - x0, y1 - y0);
-    pen.globalAlpha = 1;
-    const move = to.price - from.price;
-    const seconds = (this.store.timeAt(to.slot) - this.store.timeAt(from.slot)) / 1000;
-    const text = `${this.format.signed(move)} · ${this.format.number((move / from.price) * 1e4, 2)} ${this.config.labels.bps} · ${this.format.number(seconds, 1)} s`;
-    pen.font = `12px ${this.text.fontFamily}`;
-    pen.fillStyle = this.text.background;
-    pen.fillRect(x1 + 6, y1 - 17, pen.measureText(text).width + 8, 20);
-    pen.fillStyle = this.text.color;
-    pen.fillText(text, x1 + 10, y1 - 3);
   }
 
   remove() {

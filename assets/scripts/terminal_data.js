@@ -205,10 +205,10 @@ export function fittingGroup(rows, tick, count) {
 // The ladder's middle row: it stands still while the mid is near it, follows row by row twice a second at most, and jumps to a mid
 // that has left the ladder's middle half.
 export class StillRows {
-  place(wanted, count, now, { locked = false, anew = false } = {}) {
+  place(wanted, count, now, anew = false) {
     const away = wanted - (this.centre ?? Infinity);
     if (anew || this.centre === undefined) [this.centre, this.shiftedAt] = [wanted, now];
-    else if (!locked && (Math.abs(away) > count / 4 || (Math.abs(away) > count / 8 && now - this.shiftedAt >= SHIFT_MS))) {
+    else if (Math.abs(away) > count / 4 || (Math.abs(away) > count / 8 && now - this.shiftedAt >= SHIFT_MS)) {
       this.centre = Math.abs(away) > count / 4 ? wanted : this.centre + Math.sign(away);
       this.shiftedAt = now;
     }
@@ -311,32 +311,14 @@ export function priceBars(rows, seconds) {
   return made;
 }
 
-// Traded size per price, the price with the most (point of control), and the span that holds 70 % of it (value area).
-export function volumeProfile(trades, from, to, tick) {
+// Traded size by price row.
+export function tradedByRow(trades, tick) {
   const sizes = new Map();
-  let total = 0;
-  let weighted = 0;
-  for (const trade of trades) {
-    if (trade.time < from || trade.time > to) continue;
-    const price = priceRow(trade.price, tick, trade.side);
-    sizes.set(price, (sizes.get(price) ?? 0) + trade.size);
-    total += trade.size;
-    weighted += trade.size * trade.price;
+  for (const { price, side, size } of trades) {
+    const row = priceRow(price, tick, side);
+    sizes.set(row, (sizes.get(row) ?? 0) + size);
   }
-  if (!total) return null;
-  const [poc] = [...sizes.entries()].reduce((a, b) => (b[1] > a[1] ? b : a));
-  let low = poc;
-  let high = poc;
-  let inside = sizes.get(poc);
-  const prices = [...sizes.keys()];
-  const [least, most] = [Math.min(...prices), Math.max(...prices)];
-  while (inside < 0.7 * total && (low > least || high < most)) {
-    const below = low > least ? (sizes.get(low - 1) ?? 0) : -1;
-    const above = high < most ? (sizes.get(high + 1) ?? 0) : -1;
-    if (above >= below) inside += Math.max(0, sizes.get(++high) ?? 0);
-    else inside += Math.max(0, sizes.get(--low) ?? 0);
-  }
-  return { sizes, tick, total, poc: poc * tick, low: low * tick, high: high * tick, vwap: weighted / total };
+  return sizes;
 }
 
 // "right", "wrong", "pending" of a row's call for one head.

@@ -174,7 +174,7 @@ export function shadeOf(size, { low, span }) {
   return Math.round((SHADES - 1) * Math.min(1, Math.max(0, (Math.log(size) - low) / span)));
 }
 
-// How strongly a place on the scale is drawn, 0 to 1; nothing below the cut-off.
-export function strength(place, contrast, cutoff) {
-  return place < cutoff ? 0 : 0.04 + 0.92 * place ** (1.5 * contrast);
+// How strongly a place on the scale is drawn, 0 to 1.
+export function strength(place, contrast) {
+  return 0.04 + 0.92 * place ** (1.5 * contrast);
 }

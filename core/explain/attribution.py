@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import torch
@@ -38,9 +37,6 @@ MAX_NODES = 512
 """Number of gradients after which no piece is cut any more, where the caller gives no other."""
 TOLERANCE = 0.005
 """The worst piece is cut in two while the pieces' errors add up to more than this share of the difference to explain."""
-
-BaselineKind = Literal["still", "newest"]
-BASELINE_KINDS: tuple[BaselineKind, ...] = ("still", "newest")
 
 
 class GradientError(Refusal, ValueError):
@@ -197,17 +193,6 @@ def class_probability(
     return probability
 
 
-def tlob_baseline(inputs: Tensor, kind: BaselineKind) -> Tensor:
-    """A book without movement, in the shape of `inputs` (steps, features).
-
-    Args:
-        kind: "still": every input at its mean over this window. "newest": every row equal to the newest.
-
-    Raises:
-        ValueError: for another kind.
-    """
-    if kind == "still":
-        return inputs.mean(dim=0, keepdim=True).expand_as(inputs).clone()
-    if kind == "newest":
-        return inputs[-1:].expand_as(inputs).clone()
-    raise ValueError(f"unknown baseline {kind!r}: choose {' or '.join(BASELINE_KINDS)}")
+def tlob_baseline(inputs: Tensor) -> Tensor:
+    """A book without movement, in the shape of `inputs` (steps, features): every input at its mean over the window."""
+    return inputs.mean(dim=0, keepdim=True).expand_as(inputs).clone()

@@ -77,7 +77,7 @@ def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, hea
     function = class_probability(
         predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
     )
-    still = tlob_baseline(inputs, "still")
+    still = tlob_baseline(inputs)
     parts = torch.arange(len(inputs), device=inputs.device)[:, None]
     maps = [weights for name, weights in predictor.attention(levels, entry)[1].items() if name.startswith(TIME)]
     pooling = predictor.config.pooling
@@ -105,7 +105,7 @@ def answers_without(
     """
     inputs = predictor.inputs(levels[None], entry)[0]
     parts = torch.arange(len(inputs), device=inputs.device)[:, None]
-    copies = without(inputs, tlob_baseline(inputs, "still"), parts, hidden)
+    copies = without(inputs, tlob_baseline(inputs), parts, hidden)
     return answers_of(entry.rules, predictor.logits(copies))
 
 

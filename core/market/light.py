@@ -88,7 +88,7 @@ def window_light(
 def eight_gradients(function: ScalarFunction, inputs: torch.Tensor) -> NDArray[np.float32]:
     """(steps, inputs): the contribution of each input, by Gauss and Legendre's quadrature of the gradient."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    still = tlob_baseline(inputs, "still")
+    still = tlob_baseline(inputs)
     shares = torch.as_tensor((nodes + 1) / 2, dtype=inputs.dtype, device=inputs.device)[:, None, None]
     line = (still + shares * (inputs - still)).requires_grad_()
     (gradients,) = torch.autograd.grad(function(line).sum(), line)

@@ -90,7 +90,7 @@ def scene_of(window: FrozenWindow, answered: WindowAnswer, explained: Explained,
 
 def sentence(window: FrozenWindow, answered: WindowAnswer, explained: Explained) -> str:
     """The answer, its market and its time in one line."""
-    head, label, _baseline = explained
+    head, label = explained
     probabilities = answered.probabilities[head]
     quote = market_figures.quote(window.levels[-1])
     kind, steps = answered.predictor.heads[head]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple, cast
 
-import pandas as pd
 import streamlit as st
 
 from core.explain import summaries
-from core.explain.attribution import Attribution, BaselineKind, GradientError, Report
+from core.explain.attribution import Attribution, GradientError, Report
 from core.explain.faithfulness import Curves
 from core.figures import attribution as figures
 from core.market.features import input_names
@@ -21,7 +20,7 @@ from pages.markets.cached_results import WindowAnswer
 from pages.markets.call_rules import class_names, describe_call
 from pages.markets.live_controls import horizon_name
 from pages.shared import controls, faithfulness_view, url_state
-from pages.shared.language import _, number, percent, significant
+from pages.shared.language import _, number, percent, prose_section, significant
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
@@ -31,41 +30,24 @@ WARNING_GAP: Final = 0.01
 
 
 class Explained(NamedTuple):
-    """The number that is explained, and what it is compared with.
-
-    Attributes:
-        head: index of label and horizon. label: index of the class. baseline: of integrated gradients.
-    """
+    """The number that is explained: `head` is the index of label and horizon, `label` that of the class."""
 
     head: int
     label: int
-    baseline: BaselineKind
 
 
 def pick(answer: WindowAnswer) -> Explained:
-    """Pickers of label, horizon, class and baseline, in one line."""
+    """Pickers of label, horizon and class, in one line."""
     predictor = answer.predictor
     labels = {"forward": _("Forward"), "smoothed": _("Smoothed (the paper's)")}  # D24
     present = {kind: text for kind, text in labels.items() if any(head[0] == kind for head in predictor.heads)}
-    baselines = {"still": _("This window's average, held constant"), "newest": _("The newest book, held constant")}
     with st.container(horizontal=True, vertical_alignment="bottom", key="attention_explained"):
         kind = cast(LabelKind, url_state.choice(st.segmented_control, _("Label"), present, key="label", required=True))
         steps = {str(horizon): horizon_name(horizon) for name, horizon in predictor.heads if name == kind}
         horizon = int(url_state.choice(st.selectbox, _("Horizon"), steps, key="h", width=120))
         head = predictor.head(kind, horizon)
         label = pick_class(answer.calls[head])
-        baseline = url_state.choice(
-            st.selectbox,
-            _("Against the baseline"),
-            baselines,
-            key="baseline",
-            width=280,
-            help=_(
-                "What the answer is compared with: every input at its mean over this window, or at its newest value. In neither "
-                "does anything move."
-            ),
-        )
-    return Explained(head, label, cast(BaselineKind, baseline))
+    return Explained(head, label)
 
 
 def details(window: FrozenWindow, answer: WindowAnswer, explained: Explained) -> None:
@@ -86,14 +68,7 @@ def details(window: FrozenWindow, answer: WindowAnswer, explained: Explained) ->
         filename="attribution-inputs",
         alt=_("Attribution of every input at every moment, and each input's sum over time."),
     )
-    st.caption(_input_meanings(answer))
-
-    def table() -> pd.DataFrame:
-        frame = pd.DataFrame(attribution.values, columns=list(names))
-        frame.insert(0, "timestamp", window.timestamps)
-        return frame
-
-    controls.download_table(_("Attributions"), table, key="attention_inputs_table", filename="attributions", formats=("csv",))
+    st.caption(prose_section("attention_inputs", answer.predictor.transform))
 
 
 def pick_class(called: int) -> int:
@@ -146,36 +121,6 @@ def _sentence(attribution: Attribution, names: Sequence[str]) -> str:
         "Over the whole window these moved it most: {inputs}. The newest row alone carries {share} of all attribution, in "
         "absolute value."
     ).format(inputs=", ".join(parts), share=percent(float(newest)))
-
-
-def _input_meanings(answer: WindowAnswer) -> str:
-    """Explains the inputs' names under the checkpoint's transform (D9)."""
-    meanings = {
-        "flow": _(
-            "The inputs as the model is fed them: prices are distances from that row's mid, ASK_DRIFT and BID_DRIFT the best "
-            "prices against their own mean of the last ten steps, ASK_MOVE2 and BID_MOVE2 the second best against their mean "
-            "over the window's last ten steps (all compressed by asinh). ADDED and REMOVED are the sizes that came to and left "
-            "the best prices since the row before. DRIFT_10 to DRIFT_100 say where the mid's distance from its own mean stands "
-            "against the label's threshold at each horizon: the momentum rule's own number. Sizes are logarithms against the "
-            "window's median."
-        ),
-        "drift": _(
-            "The inputs as the model is fed them: ASK_P1 and BID_P1 are the best prices against their own mean of the last ten "
-            "steps, ASK_P2 and BID_P2 the second best against their mean over the window's last ten steps, levels 7 to 10 their "
-            "distance from that row's mid (all compressed by asinh). ASK_P3 to ASK_P6, and BID_P3 to BID_P6 alike, say where the "
-            "mid's distance from its own mean stands against the label's threshold at 10, 20, 50 and 100 steps. Sizes are "
-            "logarithms against the window's median."
-        ),
-        "relative": _(
-            "The inputs as the model is fed them: prices in basis points from the window's last mid, sizes as logarithms "
-            "against the window's median."
-        ),
-        "raw": _(
-            "The inputs as the model is fed them: prices and sizes as they are, less the training mean, over its standard "
-            "deviation."
-        ),
-    }
-    return meanings[answer.predictor.transform]
 
 
 def faithfulness(window: FrozenWindow, answer: WindowAnswer, explained: Explained) -> None:

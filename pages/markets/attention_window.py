@@ -19,15 +19,14 @@ from core.market.windows import STORE, FrozenWindow, RecordedWindows, WindowErro
 from pages.markets import cached_results, recorded_choice
 from pages.shared import controls, permissions, streamlit_private, url_state
 from pages.shared.kept_results import kept
-from pages.shared.language import _, duration, number
+from pages.shared.language import _, number
 
 SECOND: Final = "second"
 """Key of the place in the recording."""
 PLAYING: Final = "attention:playing"
-FOLLOWING: Final = "attention:following"
 TICK_S: Final = 0.5
 FOLLOW_S: Final = 1.0
-STRIDES: Final = {"0.25": 0.25, "1": 1.0, "5": 5.0, "30": 30.0}
+STRIDE_S: Final = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,30 +100,22 @@ def _pick_feed() -> tuple[str, str] | None:
         st.page_link("pages/markets/live.py", label=_("Live order book"), icon=":material/candlestick_chart:")
         return None
     key = url_state.choice(st.selectbox, _("Feed"), running, key="feed")
-    st.toggle(_("Follow the newest window"), value=True, key=FOLLOWING, help=_("Off: hold the one on the screen."))
     session = _running(key)
     return (key, str(session.predictor.card["name"])) if session else None
 
 
 def _pick_frozen() -> tuple[str, str] | None:
-    state, asked = st.session_state, st.query_params.get("frozen")
-    linked = STORE.find(asked) if asked else None
-    mine = STORE.values(permissions.visitor().holder)
-    kept = {window.id: window for window in ([linked] if linked else []) + mine}  # others' by their links alone
-    if asked and asked not in kept:
+    """The window that the link names."""
+    name = st.query_params.get("frozen")
+    window = STORE.find(name) if name else None
+    if name and window is not None:
+        return name, window.predictor
+    if name:
         words = _("The frozen window {id} is gone: they last as long as the app runs, of each visitor the newest {count}.")
-        controls.notice("stale", words.format(id=asked, count=number(STORE.limit.visitor or STORE.limit.total)))
-    if not kept:
+        controls.notice("stale", words.format(id=name, count=number(STORE.limit.visitor or STORE.limit.total)))
+    else:
         controls.notice("empty", _("Nothing is frozen yet: freeze a window on the live page."))
-        return None
-    if asked in kept and asked != state.get("attention:asked"):
-        state["attention:frozen"] = asked
-    elif state.get("attention:frozen") not in kept:
-        state["attention:frozen"] = next(iter(kept))
-    name = str(st.selectbox(_("Frozen window"), sorted(kept), key="attention:frozen", format_func=lambda name: title(kept[name])))
-    url_state.remember("frozen", name)
-    state["attention:asked"] = name
-    return name, kept[name].predictor
+    return None
 
 
 def show_frozen(window: FrozenWindow) -> None:
@@ -136,11 +127,6 @@ def show_frozen(window: FrozenWindow) -> None:
 def _name_in_link(window: FrozenWindow) -> None:
     key = STORE.keep(window, permissions.visitor().holder)
     st.query_params.from_dict({**st.query_params.to_dict(), "window": "frozen", "frozen": key})
-
-
-def title(window: FrozenWindow) -> str:
-    """A window's market and end time."""
-    return f"{window.market} · {utc(window)}"
 
 
 def utc(window: FrozenWindow) -> str:
@@ -164,7 +150,7 @@ def every_s(source: WindowSource | None) -> float | None:
     if source is None:
         return None
     if source.kind == "live":
-        return FOLLOW_S if st.session_state.get(FOLLOWING, True) else None
+        return FOLLOW_S
     return TICK_S if source.kind == "recording" and st.session_state.get(PLAYING) else None
 
 
@@ -197,18 +183,15 @@ def _play(wanted: bool) -> None:
 
 
 def _place(windows: RecordedWindows) -> float:
-    """Slider, step buttons and play; returns the second to show."""
-    state = st.session_state
-    stride = STRIDES.get(str(state.get("stride", st.query_params.get("stride"))), 1.0)
-    playing = bool(state.get(PLAYING))
+    """Play, step buttons and slider; returns the second to show."""
+    playing = bool(st.session_state.get(PLAYING))
     if playing:
-        _move(windows, stride)
+        _move(windows, STRIDE_S)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.button(_("Step back"), icon=":material/skip_previous:", key="attention:back", on_click=_move, args=(windows, -stride))
+        args = (windows, -STRIDE_S), (windows, STRIDE_S)
+        st.button(_("Step back"), icon=":material/skip_previous:", key="attention:back", on_click=_move, args=args[0])
         controls.play_button(playing, _play, key="attention", help=_("Walks through the recording, two steps a second."))
-        st.button(_("Next step"), icon=":material/skip_next:", key="attention:forward", on_click=_move, args=(windows, stride))
-        strides = {code: duration(value) for code, value in STRIDES.items()}
-        url_state.choice(st.selectbox, _("Step"), strides, key="stride", default="1", width=130)
+        st.button(_("Next step"), icon=":material/skip_next:", key="attention:forward", on_click=_move, args=args[1])
         chosen = url_state.slider(
             _("Second of the recording at which the window ends"),
             windows.first,
@@ -242,9 +225,6 @@ def _running(key: str) -> MarketSession | None:
 
 def _newest(source: WindowSource) -> FrozenWindow | None:
     session = _running(source.name)
-    held: tuple[str, FrozenWindow] | None = st.session_state.get("attention:held")
-    if not st.session_state.get(FOLLOWING, True) and held is not None and held[0] == source.name:
-        return replace(held[1], predictor=source.model)
     if session is None:
         controls.notice("stale", _("This feed has stopped: open the live page to start it again."))
         return None
@@ -252,5 +232,4 @@ def _newest(source: WindowSource) -> FrozenWindow | None:
     if window is None:
         controls.notice("loading", _("There is no whole window without a gap yet: wait until the warm-up is over."))
         return None
-    st.session_state["attention:held"] = source.name, window
     return replace(window, predictor=source.model)

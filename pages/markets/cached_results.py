@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from core import checkpoints
 from core.explain import attribution, erasing, faithfulness
-from core.explain.attribution import Attribution, BaselineKind, Report
+from core.explain.attribution import Attribution, Report
 from core.explain.erasing import Needed
 from core.explain.faithfulness import Curves, Evidence
 from core.explain.rollout import rollout
@@ -77,8 +77,8 @@ def answer(window: FrozenWindow) -> WindowAnswer:
 
 
 @kept(64, HASHES)
-def attribute(window: FrozenWindow, head: int, label: int, baseline: BaselineKind) -> Attribution:
-    """Integrated gradients of one head's probability of one class, over all inputs.
+def attribute(window: FrozenWindow, head: int, label: int) -> Attribution:
+    """Integrated gradients of one head's probability of one class over all inputs, against each input's mean over the window.
 
     Raises:
         As `answer`.
@@ -90,7 +90,7 @@ def attribute(window: FrozenWindow, head: int, label: int, baseline: BaselineKin
     probability = attribution.class_probability(
         predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
     )
-    return attribution.integrated_gradients(probability, inputs, attribution.tlob_baseline(inputs, baseline))
+    return attribution.integrated_gradients(probability, inputs, attribution.tlob_baseline(inputs))
 
 
 @kept(64, HASHES)

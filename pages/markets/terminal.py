@@ -50,23 +50,6 @@ NOTICE: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Palette:
-    """Colours of the two directions, and of calls that came true or did not."""
-
-    up: str
-    down: str
-    right: str
-    wrong: str
-
-
-PALETTES: Final = {
-    "safe": Palette(up=BLUE, down=ORANGE, right=GREEN, wrong=WRONG),
-    "greenred": Palette(up=GREEN, down=PALETTE["red"], right=BLUE, wrong=ORANGE),
-}
-"""`safe` is legible under every common colour blindness; `greenred` is what trading screens use."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class TerminalChoices:
     """Choices of the reader.
 
@@ -74,9 +57,7 @@ class TerminalChoices:
         head: index of the chosen label and horizon. heads: indices of that label's horizons, nearest first.
         span: seconds drawn while following the newest row.
         grouping: ticks a price row of the ladder and a trade bubble cover.
-        contrast: exponent of the liquidity's shade. cutoff: share of the smallest sizes left out.
-        palette: a key of `PALETTES`. zone: "UTC" or a name of the browser's time zone.
-        profile: whether point of control, value area and VWAP are drawn.
+        contrast: exponent of the liquidity's shade. zone: "UTC" or a name of the browser's time zone.
         bars: seconds of a price bar; 0 for the best prices at every step. smallest: size of the smallest trade drawn.
         cumulative: whether the volume delta is summed since the last gap.
         lines: prices of the reader's own lines. minimap: outline of a whole recording, see `RecordingFeed.outline`.
@@ -87,10 +68,7 @@ class TerminalChoices:
     span: int
     grouping: int
     contrast: float
-    cutoff: float
-    palette: str
     zone: str
-    profile: bool
     bars: int = 0
     smallest: float = 0.0
     cumulative: bool = False
@@ -128,7 +106,7 @@ def draw_terminal(
 
     Args:
         venue: where the market is traded, for a reader. viewer: who watches, for the stream's ticket.
-        on_command: called with the name and value of a key the reader pressed ("play", "speed", "horizon").
+        on_command: called with the name and value of a key the reader pressed ("play", "horizon").
     """
     config = configuration(session, choices) | {
         "venue": venue,
@@ -148,7 +126,6 @@ def draw_terminal(
 def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str, Any]:
     """Configuration of the screen: the session and the reader's choices, without its stream."""
     predictor, entry = session.predictor, session.entry
-    palette = PALETTES[choices.palette]
     names = {head: duration(predictor.heads[head][1] * STEP_MS / 1e3) for head in choices.heads}
     states = status_names()
     return asdict(choices) | {
@@ -162,9 +139,9 @@ def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str,
         "rules": [rule.lean for rule in entry.rules],
         "rivals": [live_scores.rival_names()[rule] for rule in RIVALS],
         "known": entry.name != "pooled",
-        "colours": {"up": palette.up, "down": palette.down, "none": GREY, "line": VIOLET},
-        "marks": {"right": palette.right, "wrong": palette.wrong, "pending": GREY},
-        "legend": _legend(palette),
+        "colours": {"up": BLUE, "down": ORANGE, "none": GREY, "line": VIOLET},
+        "marks": {"right": GREEN, "wrong": WRONG, "pending": GREY},
+        "legend": _legend(),
         "notice": NOTICE,
         "states": [states[status].replace("{whole}", str(predictor.window)) for status in STATUSES],
         "statusNames": [status.value for status in STATUSES],
@@ -188,15 +165,15 @@ def _feed_states() -> dict[str, tuple[str, str]]:
     }
 
 
-def _legend(palette: Palette) -> list[tuple[str, str, str]]:
+def _legend() -> list[tuple[str, str, str]]:
     """Name, words and colour of what the reader may switch off."""
     return [
         ("depth", _("Resting size"), GREY),
-        ("ask", _("Best ask"), palette.down),
-        ("bid", _("Best bid"), palette.up),
-        ("trades", _("Trades"), palette.up),
-        ("right", _("Call came true"), palette.right),
-        ("wrong", _("Call was wrong"), palette.wrong),
+        ("ask", _("Best ask"), ORANGE),
+        ("bid", _("Best bid"), BLUE),
+        ("trades", _("Trades"), BLUE),
+        ("right", _("Call came true"), GREEN),
+        ("wrong", _("Call was wrong"), WRONG),
         ("pending", _("Call not yet known"), GREY),
     ]
 
@@ -262,10 +239,7 @@ def _chart_labels() -> dict[str, str]:
         "deltaPane": _("Volume delta: bought less sold"),
         "cumulativePane": _("Bought less sold, summed since the last gap"),
         "unknown": _("Depth not known"),
-        "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send."),
-        "locked": _("The colours' scale is locked: press to fit it to what is seen"),
-        "unlocked": _("The colours' scale follows what is seen: press to lock it"),
-        "picture": _("Save the chart as a picture"),
+        "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send. L fits it anew."),
         "bin": _("bought {bought}, sold {sold}, {count} trades"),
         "fullScreen": _("Full screen (F)"),
         "present": _("Presentation (P)"),
@@ -278,8 +252,6 @@ def _chart_labels() -> dict[str, str]:
 def _ladder_labels() -> dict[str, str]:
     """Words of the ladder and of the tape."""
     return {
-        "lock": _("Lock"),
-        "lockHelp": _("The price rows stand still, wherever the market goes."),
         "tape": _("Newest trades"),
         "tradesBreak": _("{from} – {until}: not followed"),
         "bought": _("Bought"),
@@ -356,12 +328,10 @@ def _keys() -> list[tuple[str, str]]:
     return [
         (_("Space"), _("Play or pause")),
         ("← →", _("Move through time")),
-        ("[ ]", _("Slower, faster")),
         ("1 – 4", _("Horizon")),
         ("L", _("Back to the newest")),
         ("F", _("Full screen")),
         ("P", _("Presentation; Esc leaves it")),
-        ("M", _("Ruler: begin, end, remove")),
         (_("Double click"), _("A line at this price, or remove it")),
         (_("Wheel"), _("Zoom time; with Shift, prices")),
         ("+ -", _("Zoom prices; L has them follow the market again")),

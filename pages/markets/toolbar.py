@@ -8,7 +8,7 @@ from typing import Final, cast
 import streamlit as st
 
 from core.market.book import STEP_MS
-from core.market.feeds.playback import SPEEDS, PlayedFeed
+from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.recording import RecordingFeed
 from core.market.hub import kind_of
 from core.market.labels import LabelKind
@@ -16,7 +16,7 @@ from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.sources import MarketSource
 from pages.markets import live_controls
-from pages.markets.live_controls import FASTEST, ViewChoices
+from pages.markets.live_controls import ViewChoices
 from pages.markets.terminal import TerminalChoices
 from pages.shared import controls, url_state
 from pages.shared.language import _, duration, number
@@ -61,18 +61,14 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
     spans = {str(seconds): duration(seconds) for seconds in (30, 60, 120, 300, 600, 1200)}
     groupings = {"0": _("Fit the book"), **{str(n): _("{count} ticks").format(count=number(n)) for n in (1, 5, 10, 50)}}
     spans_of_bars = {"0": _("Best bid and ask"), **{str(n): _("Bars of {span}").format(span=duration(n)) for n in (5, 15, 60)}}
-    palettes = {"safe": _("Blue and orange (colour-blind safe)"), "greenred": _("Green and red")}
     zones = {"UTC": "UTC", "local": _("My time zone")}
     with st.popover(_("View"), icon=":material/tune:", width="content"):
         span = int(url_state.choice(st.selectbox, _("History"), spans, key="span", default="120"))
         grouping = int(url_state.choice(st.selectbox, _("Price rows"), groupings, key="ticks"))
         contrast = url_state.slider(_("Contrast of resting size"), 0.3, 3.0, key="contrast", default=1.0, step=0.1)
-        cutoff = url_state.slider(_("Leave out the smallest (share)"), 0.0, 0.9, key="cutoff", default=0.0, step=0.05)
         bars = int(url_state.choice(st.selectbox, _("Price as"), spans_of_bars, key="bars"))
         smallest = url_state.number_input(_("Smallest trade drawn"), 0.0, 1e9, key="least", default=0.0, format="%g")
         cumulative = st.toggle(_("Volume delta summed since the last gap"), key="cumulative", bind="query-params")
-        profile = st.toggle(_("Volume profile, value area and VWAP"), key="profile", bind="query-params")
-        palette = url_state.choice(st.selectbox, _("Colours"), palettes, key="colours")
         zone = url_state.choice(st.selectbox, _("Times in"), zones, key="zone")
     return TerminalChoices(
         head=choices.head,
@@ -80,10 +76,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         span=span,
         grouping=grouping,
         contrast=contrast,
-        cutoff=cutoff,
-        palette=palette,
         zone="UTC" if zone == "UTC" else (st.context.timezone or "UTC"),
-        profile=profile,
         bars=bars,
         smallest=smallest,
         cumulative=cumulative,
@@ -132,9 +125,9 @@ def remember_moment(feed: object) -> None:
 
 
 def carry_out(session: MarketSession, name: str, value: object, heads: tuple[int, ...]) -> None:
-    """A key or a press on the screen: play, speed, horizon, seek, lines, presentation."""
+    """A key or a press on the screen: play, horizon, seek, lines, presentation."""
     feed = session.feed
-    if kind_of(feed.key) == "shared" and name in ("seek", "play", "speed"):
+    if kind_of(feed.key) == "shared" and name in ("seek", "play"):
         return
     if name == "lines" and isinstance(value, list):
         prices = [f"{float(price):.10g}" for price in value[:MAX_LINES]]
@@ -148,12 +141,6 @@ def carry_out(session: MarketSession, name: str, value: object, heads: tuple[int
         st.session_state[controls.PRESENTATION] = bool(value)
     elif name == "play" and isinstance(feed, PlayedFeed):
         set_playing(feed, feed.paused)
-    elif name == "speed" and isinstance(feed, PlayedFeed) and isinstance(value, int):
-        speeds: list[float | None] = [*SPEEDS, None]
-        at = speeds.index(feed.speed) if feed.speed in speeds else 0
-        wanted = speeds[max(0, min(len(speeds) - 1, at + value))]
-        feed.set_speed(wanted)
-        st.session_state["speed"] = FASTEST if wanted is None else str(float(wanted))
 
 
 def link(session: MarketSession) -> None:

@@ -24,13 +24,12 @@ def small_tlob(seed: int, *, outputs: int = 1, sharp: float = 1.0) -> TLOB:
     return model.eval()
 
 
-@pytest.mark.parametrize("kind", ["still", "newest"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_attributions_sum_to_the_difference_within_one_percent(kind, seed):
+def test_attributions_sum_to_the_difference_within_one_percent(seed):
     model = small_tlob(seed, sharp=1.5)
     x = torch.randn(16, 40) * 2
     for label in range(3):
-        found = integrated_gradients(class_probability(model, label=label), x, tlob_baseline(x, kind))
+        found = integrated_gradients(class_probability(model, label=label), x, tlob_baseline(x))
         assert abs(found.gap) <= 0.01 * abs(found.difference)
         assert found.values.shape == (16, 40)
 
@@ -102,7 +101,7 @@ def test_the_one_input_that_decides_is_found_out():
         x = torch.randn(16, 40, generator=generator)
         label = 2 if x[-1, column] > 0 else 0
         x[-1, column] *= 2 / abs(float(x[-1, column]))  # far enough from the fence to be a decision
-        values = integrated_gradients(class_probability(model, label=label), x, tlob_baseline(x, "still")).values
+        values = integrated_gradients(class_probability(model, label=label), x, tlob_baseline(x)).values
         found += np.unravel_index(np.abs(values).argmax(), values.shape) == (15, column) and values[-1, column] > 0
     assert found >= 19
 
@@ -121,13 +120,9 @@ def test_the_probability_is_the_one_the_rule_gives():
                 np.testing.assert_allclose(function(x).numpy(), wanted[:, label], atol=1e-6)
 
 
-def test_baselines_stand_still():
+def test_the_baseline_stands_still():
     x = torch.randn(16, 40)
-    still, newest = tlob_baseline(x, "still"), tlob_baseline(x, "newest")
-    np.testing.assert_allclose(still.numpy(), np.tile(x.numpy().mean(axis=0), (16, 1)), atol=1e-6)
-    np.testing.assert_array_equal(newest.numpy(), np.tile(x.numpy()[-1], (16, 1)))
-    with pytest.raises(ValueError, match="still or newest"):
-        tlob_baseline(x, "zero")
+    np.testing.assert_allclose(tlob_baseline(x).numpy(), np.tile(x.numpy().mean(axis=0), (16, 1)), atol=1e-6)
 
 
 def test_a_cliff_on_the_way_is_cut_until_it_fits():

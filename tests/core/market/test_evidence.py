@@ -50,7 +50,7 @@ def test_the_moment_that_decides_is_found_out(planted: TLOB) -> None:
         def probability(z: torch.Tensor, label: int = label) -> torch.Tensor:
             return planted(z).softmax(dim=-1)[:, label]
 
-        still = tlob_baseline(x, "still")
+        still = tlob_baseline(x)
         importance = {
             "gradients": integrated_gradients(probability, x, still).values.sum(axis=1),
             "occlusion": occlusion(probability, x, still, torch.arange(STEPS)[:, None]),

@@ -46,7 +46,7 @@ def test_eight_points_say_nearly_what_the_whole_integral_says(predictor: Predict
         function = attribution.class_probability(
             predictor.model, label=light.label, output=0, temperature=rule.temperature, offsets=rule.bias * MOVING
         )
-        whole = attribution.integrated_gradients(function, inputs, attribution.tlob_baseline(inputs, "still")).values
+        whole = attribution.integrated_gradients(function, inputs, attribution.tlob_baseline(inputs)).values
         assert np.corrcoef(light.moments, whole.sum(axis=1))[0, 1] > 0.9
         places = np.array(price_columns(predictor.transform))
         values = eight_gradients(function, inputs)

@@ -77,12 +77,12 @@ def test_a_link_with_nonsense_opens_with_the_defaults() -> None:
 
 
 def test_steps_move_and_the_url_follows() -> None:
-    app = opened(second="50", stride="5")
+    app = opened(second="50")
     app.button(key="attention:forward").click().run()
-    assert ends(55) in words(app) and app.query_params["second"] == "55"
+    assert ends(51) in words(app) and app.query_params["second"] == "51"
     app.button(key="attention:back").click().run()
     app.button(key="attention:back").click().run()
-    assert ends(45) in words(app) and app.query_params["second"] == "45"
+    assert ends(49) in words(app) and app.query_params["second"] == "49"
 
 
 def test_playing_moves_without_touching_the_url() -> None:
@@ -153,15 +153,15 @@ def test_what_is_explained_is_the_probability_on_the_page(models: Path) -> None:
     window = frozen()
     found = cached_results.answer(window)
     for head, label in ((0, 2), (3, 0)):
-        attribution = cached_results.attribute(window, head, label, "still")
+        attribution = cached_results.attribute(window, head, label)
         assert attribution.output == pytest.approx(float(found.probabilities[head, label]), abs=1e-5)
         assert abs(attribution.gap) <= 0.01 * abs(attribution.difference)
 
 
 def test_the_view_of_the_inputs_shows_the_sum_and_the_gap() -> None:
     window = frozen()
-    app = opened(frozen=STORE.keep(window), view="inputs", label="forward", h="5", baseline="still", **{"class": "UP"})
-    attribution = cached_results.attribute(window, HEADS.index(("forward", 5)), 2, "still")
+    app = opened(frozen=STORE.keep(window), view="inputs", label="forward", h="5", **{"class": "UP"})
+    attribution = cached_results.attribute(window, HEADS.index(("forward", 5)), 2)
     text = words(app)
     assert f"{attribution.output:.2%}" in text and f"{attribution.baseline_output:.2%}" in text
     assert f"{attribution.total:+.5f}" in text and f"{attribution.gap:+.7f}" in text
@@ -183,7 +183,7 @@ def test_at_rest_the_stage_is_lit_by_integrated_gradients_of_what_is_explained()
     """D38: of the five measures they reach furthest below chance for the shipped model."""
     window = frozen()
     head, arrays = scene_of(opened(frozen=STORE.keep(window), label="forward", h="5", **{"class": "UP"}))
-    values = cached_results.attribute(window, HEADS.index(("forward", 5)), 2, "still").values
+    values = cached_results.attribute(window, HEADS.index(("forward", 5)), 2).values
     assert head["measures"][0]["name"] == "gradients"
     np.testing.assert_allclose(arrays["gradients"], values, atol=1e-6)
 
