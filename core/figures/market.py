@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, COLOURS, VIOLET
+from core.figures.style import COLOURS, SERIES
 from core.figures.traces import bars, chart, line
 from core.market.book import FloatArray, price_tick
 from core.messages import translate as _
@@ -30,14 +29,14 @@ def horizons_figure(names: list[str], probabilities: NDArray[np.floating]) -> go
                  barmode="stack", bargap=0.25)  # fmt: skip
 
 
-def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> go.Figure:
+def reliability_figure(curves: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> go.Figure:
     """Draws the rate at which classes came true by their probability, against the diagonal of a calibrated model.
 
     Args:
         curves: name -> bins as `core.scores.reliability` returns them; empty bins are left out, larger dots hold more rows.
     """
     traces = [line([0, 1], [0, 1], _("Calibrated"), COLOURS["STATIONARY"], dash="dot", hover="")]
-    for (name, bins), colour in zip(curves.items(), (BLUE, VIOLET), strict=False):
+    for (name, bins), colour in zip(curves.items(), SERIES, strict=False):
         x, y, count = (bins[column][bins["count"] > 0] for column in ("confidence", "accuracy", "count"))
         traces.append(
             line(x, y, name, colour, hover="%{x:.1%} -> %{y:.1%} (%{customdata:,})<extra></extra>", mode="lines+markers",
@@ -55,17 +54,7 @@ def reliability_figure(curves: Mapping[str, dict[str, NDArray[np.float64]]]) -> 
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Quote:
-    """One row's mid in quote currency, the decimals to show of it, and its spread in basis points."""
-
-    mid: float
-    digits: int
-    spread_bps: float
-
-
-def quote(row: FloatArray) -> Quote:
-    """Mid and spread of one row (40,). A mid may lie between two ticks, so it gets the decimals of half a tick."""
-    mid, half = float(row[0] + row[2]) / 2, price_tick(row[0::2]) / 2
-    digits = next((d for d in range(9) if abs(half * 10**d - round(half * 10**d)) < 1e-6), 9)
-    return Quote(mid=mid, digits=digits, spread_bps=float(row[0] - row[2]) / mid * 1e4)
+def mid_and_digits(row: FloatArray) -> tuple[float, int]:
+    """Mid of one row (40,) in quote currency, and its decimals: a mid may lie between two ticks, so those of half a tick."""
+    half = price_tick(row[0::2]) / 2
+    return float(row[0] + row[2]) / 2, next((d for d in range(9) if abs(half * 10**d - round(half * 10**d)) < 1e-6), 9)

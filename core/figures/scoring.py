@@ -1,4 +1,4 @@
-"""Figures of scored recordings, calibration and log-loss through time; and the words beside them."""
+"""The figure of scored recordings, log-loss through time; and the words beside it."""
 
 from __future__ import annotations
 
@@ -56,14 +56,6 @@ def regime_names() -> dict[str, str]:
     }
 
 
-def pooled_note() -> str:
-    """Sentence on the scores over the rows of several recordings together."""
-    return _(
-        "All rows together, for comparison. Where classes come more often in one recording than in another, the frequencies, "
-        "which see no book, score well on them: a model is worth what it has beyond these."
-    )
-
-
 def worse_than_nothing(answer: Mapping[str, Any], limit: str) -> list[str]:
     """Sentences where the checkpoint's log-loss is above that of a third each: in the mean, and on which of several recordings.
 
@@ -81,26 +73,6 @@ def worse_than_nothing(answer: Mapping[str, Any], limit: str) -> list[str]:
         counts = {"count": len(worse), "all": len(answer["recordings"])}
         sentences.append(text.format(name=name, limit=limit, names=", ".join(worse), **counts))
     return sentences
-
-
-def calibration_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure:
-    """Draws the rate at which the likeliest class came true by its probability, a series per forecaster (D26)."""
-    traces = [line([1 / 3, 1], [1 / 3, 1], _("Perfect"), GREY, dash="dot")]
-    for colour, name in zip(_colours(table), dict.fromkeys(table["forecaster"]), strict=False):
-        mine = table[table["forecaster"] == name]
-        traces.append(
-            line(
-                mine["confidence"],
-                mine["accuracy"],
-                names.get(str(name), str(name)),
-                colour,
-                hover="%{x:.0%}: %{y:.0%} (%{customdata:,})",
-                customdata=mine["count"],
-                mode="lines+markers",
-            )
-        )
-    share = {"tickformat": ".0%"}
-    return chart(traces, x_title=_("Probability given"), y_title=_("Came true"), keep="calibration", x=share, y=share)
 
 
 def losses_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure:
@@ -121,7 +93,3 @@ def losses_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure
         keep="losses",
         shapes=shapes,
     )
-
-
-def _colours(table: pd.DataFrame) -> list[str]:
-    return [SERIES[i % len(SERIES)] for i in range(table["forecaster"].nunique())]

@@ -92,7 +92,7 @@ def sentence(window: FrozenWindow, answered: WindowAnswer, explained: Explained)
     """The answer, its market and its time in one line."""
     head, label = explained
     probabilities = answered.probabilities[head]
-    quote = market_figures.quote(window.levels[-1])
+    mid, digits = market_figures.mid_and_digits(window.levels[-1])
     kind, steps = answered.predictor.heads[head]
     labels = {"forward": _("forward label"), "smoothed": _("smoothed label")}
     shares = ", ".join(
@@ -101,7 +101,7 @@ def sentence(window: FrozenWindow, answered: WindowAnswer, explained: Explained)
     return _("{market}, {time}, mid {mid}: in {horizon} {shares} ({label}; explained: {name}).").format(
         market=window.market.split(" ")[-1],
         time=attention_window.utc(window),
-        mid=number(quote.mid, quote.digits),
+        mid=number(mid, digits),
         horizon=horizon_name(steps),
         shares=shares,
         label=labels[kind],

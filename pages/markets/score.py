@@ -9,7 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from core.figures import scoring as figures
-from core.figures.scoring import forecaster_names, group_names, pooled_note, regime_names, worse_than_nothing
+from core.figures.market import reliability_figure
+from core.figures.scoring import forecaster_names, group_names, regime_names, worse_than_nothing
 from core.market.answers.naive import A_THIRD_EACH
 from core.market.answers.recordings import cut_window
 from core.market.book import BookError
@@ -134,10 +135,6 @@ def results(answer: dict[str, Any]) -> None:
         st.caption(_("Of one recording, with 95 % intervals by blocks of its rows."))
     for sentence in worse_than_nothing(answer, number(A_THIRD_EACH, 3)):
         st.markdown(f":material/warning: {controls.plain(sentence)}")
-    if several:
-        with st.expander(_("All rows together"), icon=":material/merge:"):
-            st.caption(translate(pooled_note()))
-            st.dataframe(_overall(answer["pooled"], names), hide_index=True, width="stretch", height="content")
     live_plot(
         figures.losses_figure(SCORING.run.table("losses"), names=names),
         key="score_losses",
@@ -146,8 +143,9 @@ def results(answer: dict[str, Any]) -> None:
     )
     _groups(names)
     _pairs(answer["checkpoint"], names)
+    bins = SCORING.run.table("calibration").groupby("forecaster", sort=False)
     live_plot(
-        figures.calibration_figure(SCORING.run.table("calibration"), names=names),
+        reliability_figure({names.get(str(name), str(name)): one for name, one in bins}),
         key="score_calibration",
         height=HEIGHT,
         alt=_("How often the likeliest class came true by the probability it was given."),

@@ -39,25 +39,22 @@ def test_every_figure_travels_and_speaks_the_readers_language(name: str) -> None
 @pytest.mark.parametrize(("tick", "digits"), [(0.01, 3), (0.5, 2), (1.0, 1), (0.0001, 5), (25.0, 1)])
 def test_a_quote_has_one_digit_more_than_a_price(tick: float, digits: int) -> None:
     row = random_book(1, 0, tick=tick, start=1_000 * tick).levels[0]
-    quote = figures.quote(row)
-    assert quote.digits == digits
-    assert quote.mid == pytest.approx((row[0] + row[2]) / 2)
-    assert quote.spread_bps == pytest.approx((row[0] - row[2]) / quote.mid * 1e4)
+    assert figures.mid_and_digits(row) == (pytest.approx((row[0] + row[2]) / 2), digits)
 
 
 def test_a_quote_is_as_fine_as_the_finer_side() -> None:
     """Asks a unit apart, bids a hundredth."""
     row = np.ones(40)
     row[0::4], row[2::4] = 101.0 + np.arange(10), 100.0 - 0.01 * np.arange(10)
-    assert figures.quote(row).digits == 3
+    assert figures.mid_and_digits(row)[1] == 3
 
 
 def test_a_quote_shows_its_half_tick_where_the_levels_of_a_side_are_further_apart() -> None:
     """Asks and bids a tenth apart each, on hundredths."""
     row = np.ones(40)
     row[0::4], row[2::4] = 100.16 + 0.1 * np.arange(10), 100.05 - 0.1 * np.arange(10)
-    quote = figures.quote(row)
-    assert f"{quote.mid:.{quote.digits}f}" == "100.105"
+    mid, digits = figures.mid_and_digits(row)
+    assert f"{mid:.{digits}f}" == "100.105"
 
 
 def test_each_horizon_has_its_bar() -> None:
