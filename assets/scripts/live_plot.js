@@ -142,7 +142,7 @@ class LivePlot {
       displaylogo: false,
       responsive: false, // the observer below also sees the sidebar open
       locale: this.chrome.language,
-      locales: { [this.chrome.language]: { dictionary: label.modebar, format: dateFormat(this.chrome.language) } },
+      locales: { [this.chrome.language]: { dictionary: label.modebar, format: {} } },
       modeBarButtonsToRemove: ["toImage", "sendChartToCloud", "lasso2d", "select2d"],
       modeBarButtonsToAdd: [button("png", label.png), button("svg", label.svg)],
     };
@@ -292,26 +292,6 @@ export function separators(language) {
   const parts = new Intl.NumberFormat(language).formatToParts(12345.6);
   const of = (type) => parts.find((part) => part.type === type)?.value ?? "";
   return of("decimal") + of("group");
-}
-
-export function dateFormat(language) {
-  const names = (count, at, options) =>
-    Array.from({ length: count }, (_, i) => new Intl.DateTimeFormat(language, { ...options, timeZone: "UTC" }).format(at(i)));
-  const month = (i) => new Date(Date.UTC(2024, i, 15));
-  const day = (i) => new Date(Date.UTC(2024, 0, 7 + i)); // a Sunday first
-  return {
-    months: names(12, month, { month: "long" }),
-    shortMonths: names(12, month, { month: "short" }),
-    days: names(7, day, { weekday: "long" }),
-    shortDays: names(7, day, { weekday: "short" }),
-    ...(dayComesFirst(language) ? { dayMonth: "%-d %b", dayMonthYear: "%-d %b %Y" } : {}),
-  };
-}
-
-function dayComesFirst(language) {
-  const written = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" }).formatToParts(new Date());
-  const types = written.map((part) => part.type);
-  return types.indexOf("day") < types.indexOf("month");
 }
 
 const MAX_SAID = 4; // traces

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -148,29 +148,18 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 class LatencyLog:
-    """Durations of a session's steps: those of the last 500 batches that ended on a new book, and a histogram of all.
-
-    Attributes:
-        predictions: made so far. batches: milliseconds of the last ones, in the order of `STAGES`.
-    """
+    """Histograms of the durations of a session's steps, of batches that ended on a new book; and the predictions made so far."""
 
     def __init__(self) -> None:
         self.predictions = 0
-        self.batches: deque[tuple[float, ...]] = deque(maxlen=500)
         self._counts = {stage: [0] * (len(BUCKETS_S) + 1) for stage in STAGES}
         self._sums = dict.fromkeys(STAGES, 0.0)
 
     def add(self, *durations_ms: float) -> None:
         """One batch: milliseconds in the order of `STAGES`."""
-        self.batches.append(durations_ms)
         for stage, value in zip(STAGES, durations_ms, strict=True):
             self._counts[stage][bisect_left(BUCKETS_S, value / 1e3)] += 1
             self._sums[stage] += value / 1e3
-
-    def recent(self) -> dict[str, tuple[float, float]]:
-        """Median and 95th percentile of each stage over the last batches, milliseconds; NaN where there are none."""
-        rows = np.array(self.batches or [[math.nan] * len(STAGES)], dtype=np.float64)
-        return {stage: (float(a), float(b)) for stage, a, b in zip(STAGES, *np.percentile(rows, [50, 95], axis=0), strict=True)}
 
     def histogram(self, stage: str) -> tuple[list[tuple[str, float]], float]:
         """Upper bound in seconds and how many batches took no longer, as Prometheus counts; and the sum in seconds."""

@@ -26,7 +26,7 @@ class WallRow:
     """A market now, for one label and horizon.
 
     Attributes:
-        key, symbol: of the feed. message: what the feed says of its status; "" for nothing.
+        symbol: of the feed. message: what the feed says of its status; "" for nothing.
         warm: rows since the last gap, up to the window.
         mids: of the newest rows without a gap, oldest first, at most `SPARK_ROWS`.
         call: the answer on the newest row (D37): a class, or `NO_CALL` for no signal; None without a prediction, or where the
@@ -39,7 +39,6 @@ class WallRow:
         age_s: seconds since the newest book arrived; NaN before the first, and while none is due.
     """
 
-    key: str
     symbol: str
     status: Status
     message: str
@@ -75,7 +74,6 @@ def wall_row(session: MarketSession, head: int) -> WallRow:
     mine, rule = (float(matthews(one)) if score.enough else math.nan for one in (score.confusion, score.best_confusion))
     due = math.isfinite(view.age_ms) and view.status not in WAITING
     return WallRow(
-        key=session.feed.key,
         symbol=session.feed.market,
         status=view.status,
         message=view.message,

@@ -88,11 +88,6 @@ class FrozenWindow:
         """(n,) seconds relative to the newest row: -31.75 to 0 for 128 rows."""
         return (self.timestamps - self.timestamps[-1]) / 1e3
 
-    @property
-    def mid(self) -> FloatArray:
-        """(n,) mid-price, quote currency."""
-        return (self.levels[:, 0] + self.levels[:, 2]) / 2
-
 
 STORE: BoundedStore[FrozenWindow] = BoundedStore(
     key=lambda window: window.id,

@@ -19,7 +19,7 @@ from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.situations import Situation
 from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, STALE_MS, MarketSession
-from core.market.session_view import Status
+from core.market.session_view import STAGES, Status
 from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying, wait_until
 from tests.core.market.helpers import HEADS, confirmed, frame_from_rows, random_book, real_rows, with_hole, with_stall
 
@@ -342,12 +342,11 @@ def test_rows_before_a_new_book_are_of_the_old_one(predictor: Predictor) -> None
 
 def test_latency_is_measured_on_new_books(predictor: Predictor) -> None:
     session = finished(predictor, replaying(ROWS[:60]), together=1)
-    latency = session.latencies.recent()
-    for median, high in latency.values():
-        assert 0 <= median <= high
-    assert len(latency) == 4 and latency["total"][0] >= latency["model"][0]
-    nothing = MarketSession(ScriptedFeed([]), predictor).latencies.recent()
-    assert np.isnan(list(nothing.values())).all()
+    counts, sums = zip(*(session.latencies.histogram(stage) for stage in STAGES), strict=True)
+    (batches,) = {buckets[-1][1] for buckets in counts}
+    assert 0 < batches <= session.latencies.predictions and min(sums) >= 0
+    assert sums[STAGES.index("total")] >= sums[STAGES.index("model")]
+    assert MarketSession(ScriptedFeed([]), predictor).latencies.histogram("total") == ([(b, 0.0) for b, _ in counts[0]], 0.0)
 
 
 def test_an_old_book_carried_on_does_not_count_as_slow(predictor: Predictor, loop: BackgroundLoop) -> None:
@@ -358,10 +357,10 @@ def test_an_old_book_carried_on_does_not_count_as_slow(predictor: Predictor, loo
     loop.submit(session.run())
     wait_until(lambda: session.step >= predictor.window + 4)
     assert len(session.view().predictions) >= 4
-    assert np.isnan(session.latencies.recent()["feed"][0])
+    assert session.latencies.histogram("feed")[0][-1][1] == 0
     feed.send(*books(ROWS[1:2]))
-    wait_until(lambda: not np.isnan(session.latencies.recent()["feed"][0]))
-    assert session.latencies.recent()["feed"][0] < 5_000
+    wait_until(lambda: session.latencies.histogram("feed")[0][-1][1] > 0)
+    assert session.latencies.histogram("feed")[1] < 5
 
 
 # -- once more ------------------------------------------------------------------------------------------------------------

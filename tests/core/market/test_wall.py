@@ -51,7 +51,7 @@ def test_a_row_agrees_with_the_sessions_view_and_export(predictor: Predictor, he
     session = finished(predictor, replaying(ROWS))
     row, view = wall_row(session, head), session.view()
     newest, score = view.predictions[-1], session.answer_score(head)
-    assert (row.key, row.symbol, row.status) == (session.feed.key, session.feed.market, Status.ENDED)
+    assert (row.symbol, row.status) == (session.feed.market, Status.ENDED)
     assert row.call == newest["answered"][head]
     assert row.net == pytest.approx(float(newest["recalibrated"][head][UP] - newest["recalibrated"][head][DOWN]), abs=1e-12)
     np.testing.assert_array_equal(row.mids, ROWS.mid[-SPARK_ROWS:])

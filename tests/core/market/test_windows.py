@@ -75,7 +75,6 @@ def vars_of(one: FrozenWindow) -> dict:
 def test_the_axis_ends_now():
     one = window(128)
     np.testing.assert_allclose(one.seconds[[0, -1]], [-31.75, 0])
-    np.testing.assert_allclose(one.mid, (one.levels[:, 0] + one.levels[:, 2]) / 2)
 
 
 def test_the_store_drops_what_was_untouched_for_longest():

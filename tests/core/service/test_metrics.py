@@ -22,7 +22,7 @@ from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.hub import Hub
 from core.market.session import MarketSession
-from core.market.session_view import BUCKETS_S, LatencyLog
+from core.market.session_view import BUCKETS_S, STAGES, LatencyLog
 from core.service import health as health_module
 from core.service import metrics as metrics_module
 from core.service.access import NotAllowed, Role, Visitor
@@ -103,13 +103,23 @@ def test_what_was_logged_is_counted_by_kind(families: dict[str, Metric], watched
 
 def test_every_timed_batch_is_in_each_stages_histogram(families: dict[str, Metric], watched: Hub) -> None:
     (session,) = watched.sessions()
-    batches = np.array(session.latencies.batches)
-    for place, stage in enumerate(("feed", "features", "model", "total")):
+    for stage in STAGES:
         samples = [one for one in families["observatory_stage_seconds"].samples if one.labels["stage"] == stage]
-        counts = {one.labels["le"]: one.value for one in samples if one.name.endswith("_bucket")}
-        assert counts["+Inf"] == len(batches)
-        for bound in BUCKETS_S:
-            assert counts[str(bound)] == (batches[:, place] / 1e3 <= bound).sum()
+        counts = [(one.labels["le"], one.value) for one in samples if one.name.endswith("_bucket")]
+        assert counts == session.latencies.histogram(stage)[0] and counts[-1][1] > 0
+
+
+def test_a_histogram_counts_what_took_no_longer() -> None:
+    log, batches = LatencyLog(), np.random.default_rng(0).exponential(300.0, (200, len(STAGES)))
+    for batch in batches:
+        log.add(*batch)
+    for place, stage in enumerate(STAGES):
+        counts, total = log.histogram(stage)
+        assert [count for _, count in counts] == [
+            *((batches[:, place] / 1e3 <= bound).sum() for bound in BUCKETS_S),
+            len(batches),
+        ]
+        assert total == pytest.approx(batches[:, place].sum() / 1e3)
 
 
 def test_a_duration_on_a_bound_is_within_it() -> None:

@@ -108,7 +108,7 @@ def test_a_recording_is_scored_and_its_worst_window_opens() -> None:
     window = cut_window(plan.places, line["recording"], line["timestamp"], 24, predictor="tlob")
     assert window.timestamps[-1] == line["timestamp"] and len(window) == 24
     explorer = open_page(MARKETS / "attention.py", window="frozen", frozen=STORE.keep(window))
-    assert f"mid {window.mid[-1]:,.2f}: in 10 steps" in words(explorer) and not explorer.error
+    assert f"mid {(window.levels[-1, 0] + window.levels[-1, 2]) / 2:,.2f}: in 10 steps" in words(explorer) and not explorer.error
 
 
 def test_a_recording_with_a_journal_says_what_came_of_making_it_again(place: Path) -> None:
