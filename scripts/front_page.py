@@ -32,7 +32,7 @@ from core.vision.marked_answer import marked_answer
 from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe
 from core.vision.uprightness import prepare_upright
-from pages.markets.toolbar import OPENS_WITH
+from pages.markets.live_controls import OPENS_WITH
 from pages.shared import language
 
 ROWS: Final = 480

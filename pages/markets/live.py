@@ -23,13 +23,11 @@ from pages.markets import (
     live_scores,
     record_switch,
     terminal,
-    toolbar,
     wall_markets,
     watched_feeds,
 )
 from pages.markets.call_rules import unknown_market
-from pages.markets.live_controls import ViewChoices
-from pages.markets.terminal import TerminalChoices
+from pages.markets.live_controls import TerminalChoices, ViewChoices
 from pages.shared import controls, permissions, streamlit_private
 from pages.shared.language import _
 
@@ -44,7 +42,7 @@ def main() -> None:
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="livebar")
     with bar:
         st.title(_("Live order book"), anchor=False, width="content")
-        picked = toolbar.pick_source()
+        picked = live_controls.pick_market()
     if picked is None:
         st.stop()
     source: MarketSource = live_model.told_apart(picked)
@@ -63,11 +61,11 @@ def main() -> None:
         controls.error_box(str(error))
         st.stop()
     with bar:
-        toolbar.playback(session)
-        choices = toolbar.pick_head(predictor)
-        view = toolbar.pick_view(choices, session.feed)
+        live_controls.playback(session)
+        choices = live_controls.pick_head(predictor)
+        view = live_controls.pick_view(choices, session.feed)
         live_model.pick()
-        toolbar.link(session)
+        live_controls.link(session)
     if session.status_now()[0] in (Status.FAILED, Status.ENDED) and st.button(
         _("Start again"), icon=":material/refresh:", key="restart"
     ):
@@ -101,7 +99,7 @@ def _session(source: MarketSource, start: Callable[[], MarketSession], predictor
 def _screen(session: MarketSession, source: MarketSource, choices: ViewChoices, view: TerminalChoices) -> None:
     def commanded(name: str, value: Any) -> None:
         """A key or a press on the screen."""
-        toolbar.carry_out(session, name, value, choices.heads_of_label)
+        live_controls.carry_out(session, name, value, choices.heads_of_label)
 
     venue = wall_markets.symbol_and_venue(source)[1]
     terminal.draw_terminal(session, view, venue=venue, viewer=streamlit_private.tab(), on_command=commanded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from statistics import StatisticsError
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -23,6 +23,7 @@ from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
 from pages.markets import call_value, live_scores, stream_route
+from pages.markets.live_controls import TerminalChoices
 from pages.shared import assets, controls, permissions
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, duration, number, regional
@@ -47,33 +48,6 @@ WRONG: Final = PALETTE["wrong"]
 NOTICE: Final = (
     'Charts: <a href="https://www.tradingview.com/">TradingView Lightweight Charts™</a>, © 2026 TradingView, Inc., Apache-2.0.'
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TerminalChoices:
-    """Choices of the reader.
-
-    Attributes:
-        head: index of the chosen label and horizon. heads: indices of that label's horizons, nearest first.
-        span: seconds drawn while following the newest row.
-        grouping: ticks a price row of the ladder and a trade bubble cover.
-        contrast: exponent of the liquidity's shade. zone: "UTC" or a name of the browser's time zone.
-        bars: seconds of a price bar; 0 for the best prices at every step. smallest: size of the smallest trade drawn.
-        cumulative: whether the volume delta is summed since the last gap.
-        lines: prices of the reader's own lines. minimap: outline of a whole recording, see `RecordingFeed.outline`.
-    """
-
-    head: int
-    heads: tuple[int, ...]
-    span: int
-    grouping: int
-    contrast: float
-    zone: str
-    bars: int = 0
-    smallest: float = 0.0
-    cumulative: bool = False
-    lines: tuple[float, ...] = ()
-    minimap: dict[str, Any] | None = None
 
 
 def status_names() -> dict[Status, str]:

@@ -15,7 +15,7 @@ from core.market.sources import MarketSource
 from core.market.store.index import RecordingError
 from core.market.wall import WallRow, wall_row
 from core.messages import translate
-from pages.markets import toolbar, wall_markets, watched_feeds
+from pages.markets import live_controls, wall_markets, watched_feeds
 from pages.shared import controls, permissions, streamlit_private
 from pages.shared.language import _
 
@@ -49,7 +49,7 @@ watched_feeds.watch_only(source.key for source in sources)
 
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     wall_markets.pick(sources)
-    choices = toolbar.pick_head(predictor)
+    choices = live_controls.pick_head(predictor)
     controls.link_to_view()
 
 

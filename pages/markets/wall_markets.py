@@ -15,7 +15,7 @@ from core.market.session_view import Status
 from core.market.sources import MarketSource
 from core.market.store import index
 from core.market.wall import WallRow
-from pages.markets import live_controls, live_scores, recorded_choice, terminal, toolbar
+from pages.markets import live_controls, live_scores, recorded_choice, terminal
 from pages.shared import controls, url_state
 from pages.shared.language import _, ngettext, number
 
@@ -58,7 +58,7 @@ def chosen() -> list[MarketSource]:
     """
     text = st.query_params.get(PARAMETER) or st.session_state.get(KEPT) or _bundled()
     codes = [] if text == NOTHING else list(dict.fromkeys(code for code in text.split(",") if code))
-    by_code = {code: source_of(code, toolbar.owner()) for code in codes}
+    by_code = {code: source_of(code, live_controls.owner()) for code in codes}
     unknown = [code for code, source in by_code.items() if source is None]
     sources = [source for source in by_code.values() if source is not None]
     if unknown:
@@ -114,7 +114,7 @@ def link_of(source: MarketSource, *, horizon: int) -> dict[str, str]:
         symbol, venue = symbol_and_venue(source)
         market = {"ex": venue, "sym": symbol}
     else:
-        market = {"rec" if source.kind == "recording" else "seed": source.name, toolbar.SHARED: toolbar.owner()}
+        market = {"rec" if source.kind == "recording" else "seed": source.name, live_controls.SHARED: live_controls.owner()}
     return {"source": source.kind, **market, "h": str(horizon)}
 
 
@@ -122,7 +122,7 @@ def pick(sources: Sequence[MarketSource]) -> None:
     """The picker, in a popover: add a market, remove one, or go back to the bundled recordings."""
     with st.popover(_("Markets"), icon=":material/playlist_add:", width="content"):
         picked = live_controls.pick_source()
-        source = picked and picked.played_by(toolbar.owner())
+        source = picked and picked.played_by(live_controls.owner())
         there = source is not None and source.key in {one.key for one in sources}
         whole = len(sources) >= MAX_FEEDS_OF_VIEWER
         st.button(

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from core.market.depth import RecordedDepth
 from core.market.store.index import find_recording, recordings
 from core.market.store.segments import TRADES, segment_path
-from pages.markets.toolbar import OPENS_WITH
+from pages.markets.live_controls import OPENS_WITH
 from tests.browser.conftest import NewPage, SamePage, navigate, settled
 from tests.browser.reader import PATIENCE_MS, place
 from tests.browser.server import AppServer

@@ -25,7 +25,7 @@ from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.store.index import find_recording
 from pages.markets import terminal
-from pages.markets.toolbar import OPENS_WITH
+from pages.markets.live_controls import OPENS_WITH, TerminalChoices
 from tests.browser.conftest import Watch
 from tests.browser.server import ROOT
 from tests.core.market.feeds_for_tests import ScriptedFeed
@@ -35,7 +35,7 @@ MINUTES: Final = 20
 BATCH: Final = 16
 """Rows of a drawn frame: four seconds of the market, twice a second at 8x."""
 SPAN_S: Final = 120
-VIEW: Final = terminal.TerminalChoices(head=1, heads=(1, 3), span=SPAN_S, grouping=0, contrast=1.0, zone="UTC")
+VIEW: Final = TerminalChoices(head=1, heads=(1, 3), span=SPAN_S, grouping=0, contrast=1.0, zone="UTC")
 ADDRESS: Final = "http://localhost/terminal/"
 HARNESS: Final = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/styles/colours.css">
 <link rel="stylesheet" href="/styles/terminal.css">

@@ -24,7 +24,7 @@ from core.market.store.rows import read_market
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.samples import clip_samples
 from core.vision.gallery import photograph_gallery
-from pages.markets.toolbar import OPENS_WITH
+from pages.markets.live_controls import OPENS_WITH
 from pages.shared import controls
 from pages.shared.navigation import OF_THE_LIVE_PAGE, ROOT
 from scripts import front_page
