@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.market.feeds.playback import SPEEDS
 from tests.browser.conftest import NewPage
 from tests.browser.server import ROOT, AppServer, serve
 
@@ -35,22 +34,12 @@ def rows_recorded(page: Page) -> int:
     return int(re.findall(r"[\d,]+", line)[0].replace(",", ""))
 
 
-def faster(page: Page, times: int) -> None:
-    """Presses soon after another, which are one command."""
-    speed = page.get_by_role("combobox", name="Speed")
-    assert speed.input_value().startswith("1x")
-    for _ in range(times):
-        page.locator(".terminal").press("]")
-    expect(speed).to_have_value(f"{SPEEDS[SPEEDS.index(1.0) + times]:g}x", timeout=60_000)
-
-
 @pytest.mark.timeout(600)
 def test_a_market_is_recorded_found_and_scored(new_page: NewPage, own_app: AppServer, tmp_path: Path) -> None:
-    page = new_page(own_app, f"/live?rec={RECORDING}")
+    page = new_page(own_app, f"/live?rec={RECORDING}&speed=25.0")
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=90_000)
     page.get_by_text("Record this market").click()
     expect(page.get_by_text(re.compile(r"^Recording: "))).to_be_visible(timeout=LONG_MS)
-    faster(page, 4)
     while rows_recorded(page) < ENOUGH:
         page.wait_for_timeout(1_000)
     page.get_by_text("Record this market").click()
