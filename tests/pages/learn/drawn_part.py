@@ -155,7 +155,7 @@ def _keep_all(view: PartView, drawn: DrawnPart, stack: ExitStack) -> None:
         drawn.checks.append((sentence, holds))
 
     watched: list[tuple[Any, str, Callable[..., Any]]] = [
-        (lesson_page, "static_plot", keep_figure), (lesson_page, "stat_strip", keep_stats), (frame, "check", keep_check),
+        (lesson_page, "live_plot", keep_figure), (lesson_page, "stat_strip", keep_stats), (frame, "check", keep_check),
         (st, "dataframe", keep_table), (st, "caption", lambda text, **_more: drawn.told.append(text)),
         (st, "markdown", lambda text, **_more: drawn.told.append(text)), (st, "html", lambda *_given, **_more: None),
     ]  # fmt: skip
