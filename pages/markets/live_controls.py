@@ -35,6 +35,8 @@ MAX_LINES: Final = 12
 MINIMAP_POINTS: Final = 600
 MAX_PATIENCE_S: Final = 15.0
 """Longest time that an exchange may take to list its markets, seconds."""
+LIKELY: Final = "BTC/USDT"
+"""Symbol to begin with where an exchange does not list its markets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +164,7 @@ def _symbols(exchange: str) -> tuple[list[str], str]:
                 symbols, problem = asked.result(timeout=MAX_PATIENCE_S), ""
             except (catalogue.CatalogueUnavailable, TimeoutError) as error:
                 asked.cancel()
-                symbols, problem = [], str(error)
+                symbols, problem = [LIKELY], str(error)
         st.session_state[key] = symbols, problem
     return cast("tuple[list[str], str]", st.session_state[key])
 
