@@ -136,7 +136,7 @@ class CostRow:
 
 @dataclass
 class _Passed:
-    """What a module's call took and made."""
+    """Shapes, products and maps of one call of a module."""
 
     shapes: tuple[tuple[int, ...], ...]
     macs: int
@@ -157,7 +157,7 @@ def _macs(module: nn.Module, x: Tensor, made: Sequence[Tensor]) -> int:
 
 
 def _watch(model: nn.Module) -> dict[str, _Passed]:
-    """What each module's first call takes and makes, by name; filled in by the model's next pass."""
+    """Each module's first call, by name; filled in by the model's next pass."""
     passed: dict[str, _Passed] = {}
 
     def note(name: str, module: nn.Module, x: Tensor, output: Any) -> None:

@@ -118,7 +118,7 @@ class Lab:
         )
 
     def probabilities(self) -> Drawn:
-        """What each frame says."""
+        """The probabilities of each frame."""
         alt = _("The probability of each label in each frame.")
         return self.table(self.problem.probabilities, "P", "ctc_frames", alt, signed=False, top=1.0)
 

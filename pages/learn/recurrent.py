@@ -108,7 +108,7 @@ class Unrolled:
         return Followed(name=f"{cell} states", values=h.T, rows=units, columns=steps)
 
     def curves(self, cell: str, lines: Sequence[UnitLine], alt: str, moved: Moved | None) -> list[Item]:
-        """What a change of the first input leaves in the state, and beside it the unit that is read, through time."""
+        """The share of a change of the first input that is left in the state, and the unit that is read, through time."""
         before = moved.before[self.k] if moved and self.k in moved.rows else None
         left = recurrence.left_of_first(self.x, self.rnn, self.lstm)
         drawn = figures.left_figure(*left, chosen=cell, x_title=self.title)
