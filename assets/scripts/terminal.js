@@ -2,7 +2,7 @@
 // Python gives the words, the choices and the frames' schema (pages/markets/terminal.py, core/market/stream.py).
 
 import { colour } from "./colours.js";
-import { fillIn } from "./dom.js";
+import { fillIn, save } from "./dom.js";
 import { CallAlert } from "./terminal_alert.js";
 import { LightStrip } from "./terminal_light.js";
 import * as data from "./terminal_data.js";
@@ -171,6 +171,7 @@ class Terminal {
           ["M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4", labels.fullScreen, () => this.fullScreen()],
           ["M2 3h12v8H2zM5 14h6M8 11v3", labels.present, () => this.present(true)],
           ["M4 11V7a4 4 0 0 1 8 0v4l1.5 1.5h-11zM6.5 14.5h3", labels.alert, () => this.alert.open(), this.alert.rule],
+          ["M8 2v8M5 7l3 3 3-3M2 13h12", labels.picture, () => this.savePicture()],
           ["M5.5 6a2.5 2.5 0 1 1 3.5 2.2q-1 .5-1 1.8M8 13v.5", labels.help, () => this.toggleHelp()],
         ];
     this.tools.replaceChildren(
@@ -709,6 +710,12 @@ class Terminal {
     if (!act) return;
     event.preventDefault();
     act();
+  }
+
+  // The chart as a picture, as it is now.
+  savePicture() {
+    const name = `${this.config.symbol.replace(/\W+/g, "-")}-${this.store.newest?.time ?? 0}.png`;
+    this.chart.chart.takeScreenshot(true, true).toBlob((blob) => save(blob, name));
   }
 
   toggleHelp() {

@@ -216,6 +216,7 @@ def _chart_labels() -> dict[str, str]:
         "scale": _("Resting size by colour, on a logarithmic scale; grey: depth that the venue did not send. L fits it anew."),
         "bin": _("bought {bought}, sold {sold}, {count} trades"),
         "fullScreen": _("Full screen (F)"),
+        "picture": _("Save the chart as a picture"),
         "present": _("Presentation (P)"),
         "leave": _("Leave presentation (Esc)"),
         "help": _("Keys (?)"),

@@ -7,6 +7,7 @@ import re
 
 import pandas as pd
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from core.market.depth import RecordedDepth
@@ -299,6 +300,17 @@ def test_a_double_click_draws_a_line_and_removes_it(live: Page) -> None:
     assert box is not None
     live.mouse.dblclick(at[0], box["y"] + y)
     live.wait_for_url(lambda url: "lines=" not in url, timeout=PATIENCE_MS)
+
+
+def test_the_chart_is_saved_as_a_picture_under_its_market_and_moment(live: Page) -> None:
+    with live.expect_download() as given:
+        live.get_by_role("button", name="Save the chart as a picture").click()
+    assert re.fullmatch(r"BTC-USDT-\d{13}\.png", given.value.suggested_filename)
+    with Image.open(given.value.path()) as picture:
+        chart = live.locator(".terminal-chart").bounding_box()
+        assert chart is not None
+        assert abs(picture.width - chart["width"]) < 3
+        assert len(picture.convert("RGB").getcolors(maxcolors=1 << 24) or []) > 20  # the heat map is on it
 
 
 def test_a_computer_that_slept_says_so(live: Page) -> None:
