@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from core import checkpoints
 from core.device import best_device
@@ -19,6 +19,7 @@ from core.training.recipe import TrainingRun
 
 PACKAGES = ("torch", "numpy", "pandas", "pyarrow", "safetensors")
 """Packages whose versions every card names."""
+Weights = dict[str, Tensor]
 
 
 def command() -> str:
@@ -63,12 +64,12 @@ def rounded_history(progress: TrainingProgress) -> list[dict[str, float]]:
     return [{key: float(f"{value:.5g}") for key, value in row.items()} for row in progress.history]
 
 
-def begun(run: TrainingRun, model: nn.Module) -> dict[str, Any] | None:
+def begun(run: TrainingRun, model: nn.Module, *, adapt: Callable[[Weights], Weights] = dict) -> dict[str, Any] | None:
     """Load what the run starts from; returns the card's `started_from`.
 
     The command and the start are written beside the run's state, for a later run that starts from this one.
     """
-    before = None if run.start is None else load_start(model, run.start)
+    before = None if run.start is None else load_start(model, run.start, adapt=adapt)
     if run.state is not None:
         run.state.parent.mkdir(parents=True, exist_ok=True)
         origin = {"command": command(), "started_from": before}
@@ -112,18 +113,19 @@ def save(
     return path
 
 
-def load_start(model: nn.Module, start: Path) -> dict[str, Any]:
+def load_start(model: nn.Module, start: Path, *, adapt: Callable[[Weights], Weights] = dict) -> dict[str, Any]:
     """Load an earlier run's best weights; returns the `started_from` of the new card.
 
     Args:
         start: the card of a checkpoint (.json), or the state that the earlier run kept.
+        adapt: changes the earlier weights to fit the model.
     """
     if start.suffix == ".json":
         earlier = checkpoints.load(start.stem, folder=start.parent)
-        checkpoints.restore(model, earlier)
+        checkpoints.restore(model, checkpoints.Checkpoint(card=earlier.card, weights=adapt(earlier.weights)))
         kept = ("command", "started_from", "transform", "training", "history", "metrics", "notes", "weights_sha256")
         return {key: earlier.card[key] for key in kept if key in earlier.card}
     weights, progress = best_of(start)
-    model.load_state_dict(weights)
+    model.load_state_dict(adapt(weights))
     origin: dict[str, Any] = json.loads(start.with_suffix(".origin").read_text(encoding="utf-8"))
     return origin | {"epochs": progress.epoch, "best_epoch": progress.best_epoch, "history": rounded_history(progress)}

@@ -126,6 +126,8 @@ def test_the_command_trains_calibrates_tests_and_can_be_gone_on_from(
     assert main([*first, "--no-test"]) == 0
     assert "test" not in checkpoints.read_card("a", folder=tmp_path)["metrics"]
     assert main(["train", "vit", *common, *small, "--epochs", "2", "--rate", "3e-3", "--name", "b", "--start", str(state)]) == 0
+    wider = ["--hidden", "36", "--epochs", "1", "--name", "c", "--start", str(tmp_path / "a.json"), "--no-test"]
+    assert main(["train", "vit", *common, *small, *wider]) == 0  # as the shipped model's command, from 192 to 384
     card = checkpoints.read_card("b", folder=tmp_path)
     assert card["started_from"]["epochs"] == 2
     assert str(tmp_path) not in json.dumps(card)
