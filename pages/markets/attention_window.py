@@ -105,8 +105,10 @@ def _pick_feed() -> tuple[str, str] | None:
 
 
 def _pick_frozen() -> tuple[str, str] | None:
-    """The window that the link names."""
-    name = st.query_params.get("frozen")
+    """The window that the link names; without one the last that this visitor froze or looked at."""
+    mine = STORE.values(permissions.visitor().holder)
+    name = st.query_params.get("frozen") or (mine[0].id if mine else None)
+    url_state.remember("frozen", name)
     window = STORE.find(name) if name else None
     if name and window is not None:
         return name, window.predictor

@@ -19,7 +19,9 @@ from core.market.predictor import load_predictor, windows_of
 from core.market.store import index
 from core.market.store.rows import read_market
 from core.market.windows import STORE, FrozenWindow, cut
+from core.service.access import Role, Visitor
 from pages.markets import attention_window, cached_results
+from pages.shared import permissions
 from pages.shared.navigation import ROOT
 from tests.core.market.helpers import HEADS, real_rows, save_tiny, tiny_config
 from tests.pages.open_page import open_page, words
@@ -107,6 +109,16 @@ def test_a_frozen_window_is_shown_by_its_link() -> None:
 
 def test_a_frozen_window_that_is_gone_says_so() -> None:
     assert "0123456789ab is gone" in words(opened(frozen="0123456789ab"))
+
+
+def test_without_a_link_the_last_frozen_window_of_the_visitor_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recording and back again: what was frozen is there still."""
+    someone = Visitor(id="someone", role=Role.STRANGER)
+    monkeypatch.setattr(permissions, "visitor", lambda: someone)
+    assert "Nothing is frozen yet" in words(opened(window="frozen"))
+    kept = STORE.keep(frozen(), someone.holder)
+    app = opened(window="frozen")
+    assert "ABC/USDT" in words(app) and app.query_params == {"frozen": kept, "window": "frozen"}
 
 
 def test_a_window_the_model_cannot_take_says_so() -> None:
