@@ -33,8 +33,6 @@ SHARED: Final = "with"
 """URL parameter: the code of a playback that several viewers share."""
 MAX_LINES: Final = 12
 MINIMAP_POINTS: Final = 600
-MAX_PATIENCE_S: Final = 15.0
-"""Longest time that an exchange may take to list its markets, seconds."""
 LIKELY: Final = "BTC/USDT"
 """Symbol to begin with where an exchange does not list its markets."""
 
@@ -159,11 +157,9 @@ def _symbols(exchange: str) -> tuple[list[str], str]:
     key = f"live:symbols:{exchange}"
     if key not in st.session_state:
         with st.spinner(_("Asking the exchange which markets it has…"), show_time=True):
-            asked = background_loop().submit(catalogue.markets(exchange))
             try:
-                symbols, problem = asked.result(timeout=MAX_PATIENCE_S), ""
-            except (catalogue.CatalogueUnavailable, TimeoutError) as error:
-                asked.cancel()
+                symbols, problem = background_loop().submit(catalogue.markets(exchange)).result(), ""
+            except catalogue.CatalogueUnavailable as error:
                 symbols, problem = [LIKELY], str(error)
         st.session_state[key] = symbols, problem
     return cast("tuple[list[str], str]", st.session_state[key])

@@ -16,6 +16,8 @@ from core.once import once
 
 KINDS: Final = ("spot", "swap", "future")
 """Kinds of markets, in the order of the list; swaps are perpetual futures."""
+PATIENCE_S: Final = 15.0
+"""Longest time that an exchange may take to list its markets, seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +53,13 @@ async def markets(exchange: str, *, configure: Configure | None = None) -> list[
     """Symbols of the spot, perpetual and dated markets that an exchange trades, spot first. Run it in the background loop.
 
     Raises:
-        CatalogueUnavailable: with no network, or where the exchange does not answer.
+        CatalogueUnavailable: with no network, or where the exchange does not answer in time.
         FeedFailed: for an exchange that does not exist.
     """
     client = await asyncio.to_thread(make_exchange, exchange, None, configure)
     try:
-        listed = await client.load_markets()
+        async with asyncio.timeout(PATIENCE_S):
+            listed = await client.load_markets()
     except Exception as error:
         reason = classify_failure(error, str(client.name), compose("its markets")).reason
         raise CatalogueUnavailable(

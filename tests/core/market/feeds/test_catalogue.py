@@ -74,6 +74,15 @@ def test_an_exchange_that_does_not_answer_is_said_not_to() -> None:
         asyncio.run(markets("binance", configure=configure))
 
 
+def test_an_exchange_that_takes_too_long_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    def configure(exchange: Any) -> None:
+        exchange.load_markets = lambda: asyncio.sleep(60)
+
+    monkeypatch.setattr(catalogue, "PATIENCE_S", 0.05)
+    with pytest.raises(CatalogueUnavailable, match="Binance could not be listed: Binance did not answer in time"):
+        asyncio.run(markets("binance", configure=configure))
+
+
 def test_an_exchange_that_does_not_exist_is_named() -> None:
     with pytest.raises(FeedFailed, match="there is no exchange 'binanze'"):
         asyncio.run(markets("binanze"))
