@@ -48,6 +48,8 @@ class LivePlot {
       this.draw();
     };
     window.addEventListener("beforeprint", this.onPrint);
+    this.onVisible = () => this.draw(); // a hidden page draws a figure once and no changes
+    document.addEventListener("visibilitychange", this.onVisible);
   }
 
   // Whether it is within this margin of the screen; the page scrolls inside of an element of its own.
@@ -90,6 +92,7 @@ class LivePlot {
 
   async draw() {
     if (this.drawing || !this.next || this.closed || !this.inView) return;
+    if (document.hidden && this.updates > 0) return;
     this.drawing = true;
     try {
       const Plotly = await loadPlotly(this.chrome.plotly);
@@ -193,6 +196,7 @@ class LivePlot {
     this.resizer.disconnect();
     this.viewer.disconnect();
     window.removeEventListener("beforeprint", this.onPrint);
+    document.removeEventListener("visibilitychange", this.onVisible);
     window.removeEventListener("scroll", this.onScroll, { capture: true });
     window.Plotly?.purge(this.plot);
     this.figure.remove();

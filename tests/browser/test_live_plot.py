@@ -89,6 +89,20 @@ def test_a_plot_far_out_of_view_is_not_drawn_again_until_it_is_near(plots_page: 
     page.evaluate(f"document.querySelector('{MOVING}').style.marginTop = ''")
 
 
+def test_a_hidden_page_draws_no_changes_until_it_is_seen(plots_page: Page) -> None:
+    page = plots_page
+    show = "(hidden) => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true }); "
+    show += "document.dispatchEvent(new Event('visibilitychange')); }"
+    page.evaluate(show, True)
+    page.wait_for_timeout(500)  # the draw that may have begun
+    drawn = updates(page)
+    page.evaluate(f"void (window.waiting = document.querySelector('{MOVING}').livePlot.next)")
+    page.wait_for_function(f"document.querySelector('{MOVING}').livePlot.next !== window.waiting", timeout=60_000)
+    assert updates(page) == drawn
+    page.evaluate(show, False)
+    wait_for_updates(page, 2)
+
+
 def test_alternative_text(plots_page: Page) -> None:
     expect(plots_page.get_by_role("figure", name="A sine wave that moves", exact=True)).to_be_visible()
     expect(plots_page.get_by_role("figure", name="A sine wave that stands still")).to_be_visible()
