@@ -18,8 +18,8 @@ from core.training.recipe import MADE, OVERWRITE, add_rows
 def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     p.description = (
-        "Delete the parts that each method calls most important, least important, and random parts, over a bundled "
-        "sample, and write the mean curves."
+        "Delete the parts that each method calls most important, and random parts, over a bundled sample, and write the mean "
+        "curves."
     )
     p.add_argument("checkpoint", help="name of a shipped checkpoint")
     add_rows(

@@ -105,10 +105,11 @@ NO_PAGE: Final = "no-page"
 """Page that says of an address, in the parameter `address`, that no page has it."""
 
 OF_THE_LIVE_PAGE: Final = frozenset(
-    ("at", "contrast", "ex", "fee", "h", "label", "lines", "model",
-     "pressure", "rec", "seed", "source", "span", "speed", "spread", "sym", "ticks", "vol", "with", "zone")
+    ("at", "colours", "contrast", "cutoff", "ex", "fee", "h", "label", "lines", "model",
+     "pressure", "profile", "rec", "seed", "source", "span", "speed", "spread", "sym", "ticks", "vol", "with", "zone")
 )  # fmt: skip
-"""Parameters of links to the live page, which stood at the root address before the front page did: they lead there still."""
+"""Parameters of links to the live page, which stood at the root address before the front page did: they lead there still,
+those too whose choice is gone (colours, cutoff, profile)."""
 
 
 _MADE: Final[dict[str, dict[str, list[Any]]]] = {}

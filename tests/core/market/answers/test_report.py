@@ -23,7 +23,16 @@ from core.market.answers.table import Answered, Table
 from core.market.book import STEP_MS
 from core.market.predictor import Predictor
 from core.market.store.rows import read_market
-from tests.core.market.helpers import EXCERPTS, HEADS, random_book, real_rows, tiny_predictor, with_hole
+from tests.core.market.helpers import (
+    EXCERPTS,
+    HEADS,
+    frame_from_rows,
+    random_book,
+    real_rows,
+    tiny_predictor,
+    with_hole,
+    with_stall,
+)
 
 HEAD = HEADS[3]
 
@@ -175,3 +184,16 @@ def test_a_recording_it_learned_from_is_scored_on_its_test_part(predictor: Predi
     assert (whole.part, part.part) == ("all", "test")
     seconds = whole.table.column("second")
     np.testing.assert_array_equal(part.table.column("second"), seconds[seconds >= first * STEP_MS / 1e3])
+
+
+def test_rows_of_a_stalled_book_are_counted_and_said_and_not_scored(predictor: Predictor, tmp_path: Path) -> None:
+    """Of 1,200 steps without a change those past two minutes, and no row after them."""
+    frame_from_rows(with_stall(real_rows(1), 200, 1_200)).to_parquet(tmp_path / "venue_abc_2024-01-01.parquet")
+    day = score_day(find_recordings([tmp_path])[0], {"mine": predictor}, Scoring(head=HEAD))
+    times = (day.table.column("timestamp") - real_rows(1).timestamps[0]) // STEP_MS
+    assert day.stalled == 1_200 - 480 + 1
+    assert not ((times >= 200 + 480) & (times <= 200 + 1_200)).any() and times.max() > 1_400
+    rows = Table.joined({day.recording: day.table})
+    answer = evaluate_recordings._answer("mine", rows, [day], {}, report.all_tables(rows))
+    assert answer["recordings"][0]["stalled"] == day.stalled
+    assert "721 rows of a book that had not changed for 120 s are not scored" in evaluate_recordings.table(answer)
