@@ -36,8 +36,8 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
 }
 MAX_WORDS: Final = 30
 """Longest sentence whose tables are drawn."""
-AREA: Final[dict[str, Any]] = {"widget": st.text_area, "height": "content", "max_chars": 4_000}
-"""Fields whose text a link can carry."""
+MAX_IN_LINK: Final = 4_000
+"""Characters of a text that a link still carries."""
 REFERENCE, HYPOTHESIS, LINE = "ref", "hyp", "line"
 
 
@@ -75,6 +75,14 @@ def examples() -> dict[str, Any]:
     return {}
 
 
+def area(label: str, key: str, default: str, _values: Mapping[str, Any]) -> str:
+    """Asks for a text of any length."""
+    written = url_state.text(label, key=key, default=default, widget=st.text_area, height="content")
+    if len(written) > MAX_IN_LINK:
+        url_state.remember(key, None)
+    return written
+
+
 def dials() -> dict[str, Dial]:
     """Those of all parts: both texts, and of several lines the one whose tables are shown."""
     reference, hypothesis = next(iter(EXAMPLES.values()))
@@ -84,14 +92,9 @@ def dials() -> dict[str, Dial]:
         return Elsewhere(kept, {HYPOTHESIS: kept})
 
     texts = {
-        "reference": Dial(
-            _("Reference"),
-            lambda _values: url_state.text(_("Reference: what was signed"), key=REFERENCE, default=reference, **AREA),
-        ),
+        "reference": Dial(_("Reference"), partial(area, _("Reference: what was signed"), REFERENCE, reference)),
         "hypothesis": Dial(
-            _("Hypothesis"),
-            lambda _values: url_state.text(_("Hypothesis: what was recognised"), key=HYPOTHESIS, default=hypothesis, **AREA),
-            elsewhere=shorter,
+            _("Hypothesis"), partial(area, _("Hypothesis: what was recognised"), HYPOTHESIS, hypothesis), elsewhere=shorter
         ),
     }
     lines = len(metrics.sentences(url_state.upcoming(REFERENCE) or reference))

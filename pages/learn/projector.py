@@ -53,7 +53,8 @@ class Stage:
         """The QR code of the view's link."""
         link = controls.view_address(**{controls.PRESENTATION: "false"})
         with self.link:
-            st.html(f'<figure class="stage-qr" aria-label="{_("QR code of this view")}">{take_along.qr_code(link)}</figure>')
+            if code := take_along.qr_code(link):
+                st.html(f'<figure class="stage-qr" aria-label="{_("QR code of this view")}">{code}</figure>')
 
 
 def stage() -> Stage | None:

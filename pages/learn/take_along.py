@@ -20,9 +20,13 @@ MASK: Final = 2
 def qr_code(text: str) -> str:
     """A QR code as an image, HTML, black on white, its quiet zone included: Streamlit leaves no SVG in HTML.
 
-    One of the eight masks is taken, as any is legible: to compare them all took up to a fifth of a dial's time.
+    One of the eight masks is taken, as any is legible: to compare them all took up to a fifth of a dial's time. Empty for an
+    address of more than some 2,300 characters, as of a long text: no code holds it.
     """
-    code = segno.make(text, error="m", micro=False, mask=MASK)
+    try:
+        code = segno.make(text, error="m", micro=False, mask=MASK)
+    except segno.DataOverflowError:
+        return ""
     return f'<img alt="" src="{code.svg_data_uri(border=4, light="white", scale=8)}" style="width:100%">'
 
 
@@ -42,5 +46,5 @@ def offer(page: str, part: str, title: str, values: Callable[[], Mapping[str, An
 
         mime = "application/x-ipynb+json"
         controls.download_bytes(_("Notebook (.ipynb)"), made, key=f"{name}_notebook", filename=f"{name}.ipynb", mime=mime)
-    label = escape(_("QR code of this view"))
-    controls.link_to_view(picture=f'<figure style="margin:0;width:9rem" aria-label="{label}">{qr_code(address)}</figure>')
+    label, code = escape(_("QR code of this view")), qr_code(address)
+    controls.link_to_view(picture=f'<figure style="margin:0;width:9rem" aria-label="{label}">{code}</figure>' if code else "")

@@ -223,6 +223,18 @@ def test_a_long_sentence_is_scored_without_its_table():
     assert "60 words" in text(app)
 
 
+@pytest.mark.parametrize("lines", [80, 1500])
+def test_texts_of_any_length_are_scored(lines):
+    """A QR code holds no link of more than 2,300 characters; a link carries no text of more than 4,000."""
+    app = opened("metrics")
+    app.text_area(key="ref").set_value("\n".join(["ONE TWO THREE FOUR"] * lines))
+    app.text_area(key="hyp").set_value("\n".join(["ONE TWO THREE FIVE"] * lines))
+    assert ran(app).text_area(key="ref").proto.max_chars == 0  # a paste is not cut off without a word
+    assert (stats(app)["WER"], stats(app)["Substitutions S"]) == ("25.0%", f"{lines:,}")
+    assert ("ref" in app.query_params) == (lines == 80)
+    assert any("QR code" in one.proto.body for one in app.get("html")) == (lines == 1500)
+
+
 def test_each_line_is_a_sentence_of_the_corpus():
     app = opened("metrics", ref="A B C\nD", hyp="A B\nX Y", line="2")
     shown = stats(app)
