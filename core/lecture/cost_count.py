@@ -285,6 +285,11 @@ class CountedCost:
         """MACs of a module, or, where it was never called itself (a dictionary of modules), of those right under it."""
         return self.macs.get(module, sum(macs for one, macs in self.macs.items() if one.rpartition(".")[0] == module))
 
+    def by_row(self, listed: Sequence[CostRow]) -> dict[str, int]:
+        """MACs of each row of a model; a parameter's, the learned pooling's, are those that no module has done."""
+        macs = {row.module: self.of(row.module) for row in listed}
+        return macs | {name: self.of("") - sum(macs.values()) for name in macs if name == "pool_logits"}
+
 
 @cache
 def count(config: AttentionConfig, tokens: int) -> CountedCost:

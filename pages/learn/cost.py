@@ -136,7 +136,7 @@ def modules(name: str, setup: Setup) -> None:
     """One model, one row a module, by formula and by count."""
     rows, counted, kinds = _rows(setup), cost_count.count(setup.config, setup.tokens), kind_names()
     total = cost_count.total(rows)
-    macs = {row.module: row.macs if row.module == "pool_logits" else counted.of(row.module) for row in rows}
+    macs = counted.by_row(rows)
     wrong = [row.module for row in rows if row.macs != macs[row.module]]
     strip = stats(
         Stat(name=_("Parameters"), value=number(counted.parameters), note=size(total.weight_bytes)),

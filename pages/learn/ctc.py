@@ -20,6 +20,7 @@ from core.signs import ctc, ctc_lab
 from core.signs.ctc import Lattice
 from core.signs.ctc_lab import Fill, Problem
 from core.signs.recogniser import Recogniser
+from core.signs.recognition import Recognition
 from core.signs.vocabulary import BLANK_NAME
 from pages.learn import frame, matrix_editor
 from pages.learn.frame import Dial, passage
@@ -38,6 +39,8 @@ BACKWARD: Final = r"\overleftarrow{\alpha}"
 GIVEN: Final = "P(·|y)"
 """Name of the labels' probabilities given the target."""
 SIGNED, CELLS, FRAME, STATE = "signed", "cells", "at", "state"
+CLIPS: Final = ("frames", "tracks")
+"""Sources of probabilities that are clips."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,21 @@ class ProbabilitySource:
 
     @property
     def reader(self) -> Recogniser:
-        """The shipped model of such clips."""
-        return cached_results.shipped(cached_results.model_names(self.kind)[0])
+        """The shipped model of such clips.
+
+        Raises:
+            Refusal: where there is none.
+        """
+        names = cached_results.model_names(self.kind)
+        if not names:
+            raise Refusal("There is no trained model for these clips yet: see the README on how to train one.")
+        return cached_results.shipped(names[0])
+
+    @property
+    def read(self) -> Recognition:
+        """What it makes of the clip."""
+        assert self.clip is not None
+        return cached_results.read(self.reader, self.clip)
 
 
 @dataclass(frozen=True)
@@ -76,8 +92,7 @@ class Lab:
         if self.source.clip is None:
             edited = matrix_editor.edited(self.generated.probabilities, key=CELLS)
             return replace(self.generated, probabilities=ctc_lab.normalised(edited))
-        read = cached_results.read(self.source.reader, self.source.clip)
-        return ctc_lab.of_clip(read.log_probabilities, self.source.reader.vocabulary.names, self.target)
+        return ctc_lab.of_clip(self.source.read.log_probabilities, self.source.reader.vocabulary.names, self.target)
 
     @property
     def skip(self) -> bool:
@@ -163,9 +178,11 @@ def source() -> dict[str, ProbabilitySource]:
         "frames": _("A film of digits, read by a model"),
         "tracks": _("An ASL sentence, read by a model"),
     }
+    if st.query_params.pop("probs", "") == "clip":  # a link of before
+        st.session_state["fill"] = st.query_params.pop("signs", CLIPS[0])
     kind = url_state.choice(st.segmented_control, _("Probabilities"), kinds, key="fill", required=True)
     it = ProbabilitySource(kind)
-    if kind in ("frames", "tracks"):
+    if kind in CLIPS:
         it = replace(it, clip=clip_source.bundled(kind, it.reader, on_change=_forget_signed))
     return {"source": it}
 
@@ -197,11 +214,19 @@ def dials(source: ProbabilitySource) -> dict[str, Dial]:
 def trellis_dials(source: ProbabilitySource) -> dict[str, Dial]:
     """Those, the quantity, and the cell that is read."""
     quantities = {"gamma": _("Posterior"), "alpha": _("Forward α"), "beta": _("Backward, the document's β")}
-    end = ctc_lab.MAX_FRAMES if source.clip is None else max(2, len(source.clip.seconds))
+
+    def frame_read(values: Mapping[str, Any]) -> int:
+        frames = values["length"] if source.clip is None else len(source.read.log_probabilities)
+        return url_state.slider(_("Frame to read"), 1, frames, key=FRAME, default=2) if frames > 1 else 1
+
+    def state_read(values: Mapping[str, Any]) -> int:
+        labels = min(len(values["target"].split()), ctc_lab.MAX_LABELS)
+        return url_state.slider(_("State to read"), 0, 2 * labels, key=STATE, default=1) if labels else 0
+
     return dials(source) | {
         "show": replace(frame.choice(_("Shown"), quantities, key="show"), reads=True, elsewhere=None),
-        FRAME: frame.slider(_("Frame to read"), 1, end, key=FRAME, default=2, reads=True, short=_("Frame")),
-        STATE: frame.slider(_("State to read"), 0, 2 * ctc_lab.MAX_LABELS, key=STATE, default=1, reads=True, short=_("State")),
+        FRAME: Dial(_("Frame"), frame_read, reads=True),
+        STATE: Dial(_("State"), state_read, reads=True),
     }
 
 

@@ -162,9 +162,9 @@ def dropout(rate: float, draw: int) -> PartView:
     example = norms.dropout_example(rate, seed=draw)
     before, after = figures.dropout_matrices(example.before, example.after)
     x, y, mean = float(example.before[0, 0]), float(example.after[0, 0]), float(example.means.mean())
-    noise = _("Over 400 draws the mean of 64 ones is {mean}, its spread {spread}: dropping adds noise, and no shift.").format(
-        mean=number(mean, 3), spread=number(float(example.means.std()), 3)
-    )
+    noise = _(
+        "Over 400 draws the mean of 64 ones is {mean}, its spread {spread}: dropping adds that spread, and no shift."
+    ).format(mean=number(mean, 3), spread=number(float(example.means.std()), 3))
     return PartView(
         equation=Worked(
             r"y_{ij} = \begin{cases} x_{ij} / p & r_{ij} < p \\ 0 & \text{else} \end{cases}\qquad p = 1 - \text{rate}",

@@ -13,9 +13,21 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from core.lecture import backprop, decoding, gradients, norms, optimisers, recurrence
+from core.lecture import (
+    attention_steps,
+    backprop,
+    decoding,
+    gradients,
+    norms,
+    optimisers,
+    permutation,
+    positions,
+    recurrence,
+    tokens,
+)
 from core.lecture.backprop import Part
 from core.lecture.date_reader import DateReader
+from core.signs import ctc_lab, metrics
 
 TEXT = Path(__file__).resolve().parents[3] / "assets" / "text" / "en"
 FORGET_BIAS = 2.0
@@ -65,6 +77,60 @@ def test_how_gradients_fall_at_the_pages_opening() -> None:
     assert np.log10(plain[-1] / plain[0]) > 8
     half = len(x) // 2
     assert 0.5 < back.attention[:half].mean() / back.attention[half:-1].mean() < 2
+
+
+def test_an_early_input_fades_at_the_pages_opening_and_may_grow_with_the_factor() -> None:
+    x, lstm = recurrence.wave(40, period=12.0), recurrence.random_lstm(1)
+    left = {
+        factor: recurrence.left_of_first(x, recurrence.scale_weight(recurrence.random_rnn(1), "W_hh", factor), lstm)[0]
+        for factor in (0.0, 1.0, 2.0)
+    }
+    assert not left[0.0][1:].any() and left[1.0][-1] < 1e-4 and left[2.0][-1] > 2 * left[2.0][10] > 0.5
+    said = passage("recurrent", "rnn")
+    assert "as the page opens, an early input fades" in said and "may stay, or grow" in said
+
+
+def test_the_listing_has_longer_waves_and_no_fewer_still_channels() -> None:
+    gained = set()
+    for length, width, base in product((8, 64, 256), (4, 32, 128), (10.0, 10_000.0, 100_000.0)):
+        plain, doubled = (positions.encoding(length, width, base=base, doubled_exponent=one) for one in (False, True))
+        gained.add(np.sign(positions.still_channels(doubled) - positions.still_channels(plain)))
+        waves = [positions.wavelengths(width, base=one) for one in (base, base**2)]
+        assert waves[0][0] == waves[1][0] and (waves[0][1:] < waves[1][1:]).all()
+    assert gained == {0, 1}
+    assert "all but the first are longer and no fewer channels stand still" in passage("positions", "matrix")
+
+
+def test_where_rows_only_change_places_each_weight_goes_with_its_words() -> None:
+    """Also where no word moves, whatever the mask and the positions, and where two equal words change places."""
+    x, weights = tokens.embed(["a", "b", "a"], 4, seed=1), attention_steps.random_weights(4, seed=1)
+    orders = ([0, 1, 2], [2, 1, 0], [1, 2, 0])
+    for order, mask, places in product(orders, get_args(permutation.Causal), (False, True)):
+        found = permutation.shuffle(x, weights, order, causal=mask, positions=places)
+        moved = found.before.weights[:, order][:, :, order]
+        assert np.allclose(found.after.weights, moved) or not found.equivariant, (order, mask, places)
+        assert found.equivariant or (order != orders[0] and (places or mask == "fixed")), (order, mask, places)
+    assert "in the row and column in which its two words now stand" in passage("permutation", "maps")
+    assert "the shuffle may change the rows themselves" in passage("permutation", "pool")
+
+
+def test_without_the_skip_the_loss_is_never_lower_and_sometimes_the_same() -> None:
+    gained = set()
+    for target, fill in product((["A"], ["A", "A"], ["A", "B"], ["A", "B", "B", "A"], []), get_args(ctc_lab.Fill)):
+        problem = ctc_lab.made(target, 9, fill)
+        skip, plain = (problem.lattice(skip=one) for one in (True, False))
+        gained.add(np.sign(round(plain.loss - skip.loss, 12)))
+        for lattice in (skip, plain):
+            np.testing.assert_allclose(lattice.posteriors.sum(axis=1), 1)
+    assert gained == {0, 1}
+    assert "the loss is never lower" in passage("ctc", "document")
+
+
+@pytest.mark.parametrize(("order", "score"), [(1, 75.0), (2, 50.0), (3, 0.0), (4, 0.0)])
+def test_bleu_is_zero_without_a_match_of_the_longest_n_grams(order: int, score: float) -> None:
+    found = metrics.bleu([["A", "B", "X", "C"]], [["A", "B", "Y", "C"]], order=order)
+    assert found.score == pytest.approx(score)  # a pair matches of three, no triple and no four
+    assert "without a single match among the longest n-grams it is 0" in passage("metrics", "bleu")
 
 
 def test_adamw_without_decay_is_adam() -> None:

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from core.signs import ctc, ctc_lab
 from core.signs.ctc import count_paths
 from pages.shared.navigation import ROOT
+from pages.signs import cached_results
 from tests.pages.open_page import open_page, ran
 
 
@@ -91,6 +92,30 @@ def test_too_few_frames_are_explained():
     app.slider(key="length").set_value(4).run()
     assert not app.warning
     assert stats(app)["Valid paths"] == "1"
+
+
+def test_a_dial_reads_only_frames_and_states_that_there_are():
+    app = opened("ctc", target="A", length="3", at="40", state="24", dial="at")
+    assert (app.slider(key="at").value, app.slider(key="at").max) == (3, 3)
+    app = opened("ctc", target="A", length="3", at="40", state="24", dial="state")
+    assert (app.slider(key="state").value, app.slider(key="state").max) == (2, 2)
+    assert stats(opened("ctc", target="", length="1", at="40", state="24"))["Valid paths"] == "1"
+
+
+@pytest.mark.parametrize(("signs", "opens"), [("tracks", "sentence"), ("frames", "sample"), ("", "sample")])
+def test_a_link_of_before_opens_its_clip(signs, opens):
+    app = opened("ctc", probs="clip", **({"signs": signs} if signs else {}))
+    assert app.selectbox(key=opens).value and "probs" not in app.query_params
+    app.segmented_control(key="fill").set_value("even")
+    assert not ran(app).selectbox
+
+
+def test_a_clip_without_a_model_is_said(monkeypatch):
+    monkeypatch.setattr(cached_results, "model_names", lambda _kind: [])
+    app = opened("ctc", fill="tracks")
+    assert "no trained model for these clips yet" in app.error[0].value
+    app.segmented_control(key="fill").set_value("even")
+    assert not ran(app).error
 
 
 def test_changed_cells_come_back_from_a_link():
