@@ -1,4 +1,4 @@
-"""Cost of the models: parameters, multiply-adds and memory, by formula and by count."""
+"""Cost of the models: parameters, memory and multiply-adds by count, multiply-adds by formula, too."""
 
 from __future__ import annotations
 
@@ -89,7 +89,9 @@ def table_of(names: Mapping[str, str]) -> None:
     counting = controls.counted(cost_count.setups().items(), _("Counting each model's multiply-adds…"))
     rows, equal = zip(*(model_row(names[code], one) for code, one in counting), strict=True)
     numbers(rows)()
-    agree = _("Formula and count agree for all {count} models: parameters, multiply-adds and attention weights.")
+    agree = _(
+        "Formula and count of multiply-adds and attention weights agree for all {count} models, whose rows hold every parameter."
+    )
     differ = _("Formula and count differ for {count} models.")
     check((agree if all(equal) else differ).format(count=len(rows) if all(equal) else equal.count(False)), all(equal))()
 

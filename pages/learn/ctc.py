@@ -179,7 +179,7 @@ def source() -> dict[str, ProbabilitySource]:
         "tracks": _("An ASL sentence, read by a model"),
     }
     if st.query_params.pop("probs", "") == "clip":  # a link of before
-        st.session_state["fill"] = st.query_params.pop("signs", CLIPS[0])
+        st.query_params["fill"] = st.query_params.pop("signs", CLIPS[0])
     kind = url_state.choice(st.segmented_control, _("Probabilities"), kinds, key="fill", required=True)
     it = ProbabilitySource(kind)
     if kind in CLIPS:

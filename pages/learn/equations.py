@@ -15,7 +15,10 @@ PER_PAGE = 20
 
 
 def search_line() -> dict[str, str]:
-    """The search text."""
+    """The search text; links of before name a document and a decision apart."""
+    if linked := [st.query_params.pop(name) for name in ("doc", "decided") if name in st.query_params]:
+        words = [st.query_params.get("find", ""), *linked]
+        url_state.remember("find", " ".join(one for one in words if one not in ("", "all", "any")) or None)
     with frame.controls_block("find"):
         hint = _("softmax, CTC, D11, vit-report, core.nn …")
         return {"query": url_state.text(_("Search"), key="find", max_chars=80, placeholder=hint, icon=":material/search:")}

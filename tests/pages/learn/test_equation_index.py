@@ -28,6 +28,13 @@ def test_a_search_lives_in_the_link() -> None:
     assert len(open_page(PAGE, find="attention-notebook D22").latex) == len(search("attention-notebook D22")) == 2
 
 
+def test_a_link_of_before_finds_its_document_and_decision() -> None:
+    app = open_page(PAGE, find="exponent", doc="vit-report", decided="D11")
+    assert app.text_input(key="find").value == "exponent vit-report D11"
+    assert len(app.latex) == len(search("exponent vit-report D11")) > 0 and "doc" not in app.query_params
+    assert open_page(PAGE, doc="all", decided="any").text_input(key="find").value == ""
+
+
 def test_nothing_found_is_said() -> None:
     app = open_page(PAGE, find="no such equation")
     assert not app.latex and "No equation" in app.info[0].value
