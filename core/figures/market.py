@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 
 import numpy as np
 import plotly.graph_objects as go
@@ -36,7 +37,7 @@ def reliability_figure(curves: Mapping[str, Mapping[str, NDArray[np.float64]]]) 
         curves: name -> bins as `core.scores.reliability` returns them; empty bins are left out, larger dots hold more rows.
     """
     traces = [line([0, 1], [0, 1], _("Calibrated"), COLOURS["STATIONARY"], dash="dot", hover="")]
-    for (name, bins), colour in zip(curves.items(), SERIES, strict=False):
+    for (name, bins), colour in zip(curves.items(), cycle(SERIES), strict=False):
         x, y, count = (bins[column][bins["count"] > 0] for column in ("confidence", "accuracy", "count"))
         traces.append(
             line(x, y, name, colour, hover="%{x:.1%} -> %{y:.1%} (%{customdata:,})<extra></extra>", mode="lines+markers",

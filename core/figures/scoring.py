@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -81,7 +82,7 @@ def losses_figure(table: pd.DataFrame, *, names: Mapping[str, str]) -> go.Figure
     forecasters = [name for name in table.columns if name not in ("row", "recording", "timestamp")]
     traces = [
         line(table["row"], table[name], names.get(name, name), colour, hover="%{y:.1f} (%{customdata})", customdata=when)
-        for colour, name in zip(SERIES, forecasters, strict=False)
+        for name, colour in zip(forecasters, cycle(SERIES), strict=False)
     ]
     starts = table["row"][table["recording"].ne(table["recording"].shift())][1:]
     shapes = [*(upright(row, GREY, 1, dash="dash") for row in starts), across(0, GREY, dash="dot")]

@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
 from core.figures import market as figures
+from core.figures.scoring import losses_figure
 from core.scores import reliability
 from tests.core.market.helpers import random_book
 
@@ -76,3 +78,11 @@ def test_likeliest_class_and_calls_are_drawn_under_their_own_names() -> None:
     assert trace(figure, "CALLED").x.tolist() == pytest.approx([0.1, 0.2])
     assert len({one.line.color for one in figure.data}) == 3
     assert figure.layout.showlegend and not DRAWN["reliability"]().layout.showlegend
+
+
+def test_more_forecasters_than_colours_are_all_drawn() -> None:
+    names = [f"checkpoint {i}" for i in range(8)]
+    drawn = [one.name for one in figures.reliability_figure(dict.fromkeys(names, BINS)).data]
+    assert drawn[1:] == names
+    table = pd.DataFrame({"row": [0, 1], "recording": "one", "timestamp": [0, 250], **dict.fromkeys(names, 0.5)})
+    assert [one.name for one in losses_figure(table, names={}).data] == names
