@@ -253,7 +253,7 @@ export class Chart {
   // What the reader asks for: the newest rows, with the colours fitted to them.
   returnToNewest() {
     this.goLive();
-    this.fitColours();
+    this.scale = null; // fitted when they are in the picture, which is with the next frame
     this.repaint();
   }
 

@@ -174,3 +174,26 @@ def test_twenty_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_
     assert screen.evaluate(scale)[:2] == pytest.approx([low, high])
     screen.keyboard.press("l")
     assert screen.evaluate(scale)[2]
+
+
+FITTED: Final = """async () => {
+    const { chart } = document.querySelector('.terminal').terminal;
+    const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const fit = chart.fitColours.bind(chart);
+    const ends = [];
+    chart.fitColours = () => { ends.push(chart.depth.until); fit(); };
+    chart.pan(-0.5);
+    await drawn();
+    const earlier = chart.depth.until;
+    chart.returnToNewest();
+    await drawn();
+    return [earlier, chart.store.slots.length, ...ends];
+}"""
+
+
+def test_back_at_the_newest_rows_the_colours_are_fitted_to_them(screen: Page, predictor: Predictor) -> None:
+    market = Market(predictor)
+    screen.evaluate("config => look.configure(config)", market.configuration())
+    screen.evaluate("frames => look.take(frames)", market.play(market.rows(900)))
+    earlier, newest, *ends = screen.evaluate(FITTED)
+    assert earlier < newest and ends == [newest]
