@@ -216,21 +216,25 @@ def bleu(it: Texts, order: int) -> PartView:
 
 def rouge(it: Texts) -> PartView:
     """ROUGE-L, by the table of the longest common subsequence."""
-    score, common = metrics.rouge_l(*it.pair), metrics.common_words(*it.pair)
+    score = metrics.rouge_l(*it.pair)
     digits = significant_needed(lambda r, p: 2 * r * p / (r + p), score.recall, score.precision) if score.common else 3
     r, p = (_tex(one, digits) for one in (score.recall, score.precision))
     drawn: Item = caption(it.too_long)
+    words: list[Item] = []
     if not it.too_long:
+        common = metrics.common_words(*it.pair)
         alt = _("Table of the longest common subsequence of the beginnings of both sentences.")
         path = [(i + 1, j + 1) for i, j in common]
         figure = figures.table_figure(metrics.lcs_table(*it.pair), *it.pair, path=path, keep="lcs")
         drawn = plot(figure, "metrics_lcs", alt, filename="lcs")
+        sides = zip((_("Reference"), _("Hypothesis")), it.pair, zip(*common, strict=True) if common else ((), ()), strict=True)
+        words = [markdown(f"{name}: {_marked(side, kept)}") for name, side, kept in sides]
+        words.append(caption(_("Bold: a longest common subsequence, the same words in the same order, gaps allowed.")))
     mean = _("Mean F of {count} sentences: {mean}. Below, sentence {place}.").format(
         count=number(len(it.references)),
         mean=percent(metrics.corpus_rouge_l(it.references, it.hypotheses), 2),
         place=number(it.place + 1),
     )
-    sides = zip((_("Reference"), _("Hypothesis")), it.pair, zip(*common, strict=True) if common else ((), ()), strict=True)
     return PartView(
         equation=Worked(
             r"\text{F} = \frac{2\,\text{R}\,\text{P}}{\text{R} + \text{P}}",
@@ -247,8 +251,7 @@ def rouge(it: Texts) -> PartView:
                     name=_("Precision P"), value=percent(score.precision, 2), note=f"{score.common} / {score.hypothesis_length}"
                 ),
             ),
-            *(markdown(f"{name}: {_marked(words, kept)}") for name, words, kept in sides),
-            caption(_("Bold: a longest common subsequence, the same words in the same order, gaps allowed.")),
+            *words,
         ],
         notes=[passage("metrics", "rouge")],
         asked=lambda: ("ROUGE-L F", score.f),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.signs import ctc, ctc_lab
+from core.signs import ctc, ctc_lab, metrics
 from core.signs.ctc import count_paths
 from pages.shared.navigation import ROOT
 from pages.signs import cached_results
@@ -246,6 +246,22 @@ def test_a_long_sentence_is_scored_without_its_table():
     assert not app.exception
     assert stats(app)["WER"] == "25.0%"
     assert "60 words" in text(app)
+
+
+@pytest.mark.parametrize("part", ["edits", "bleu", "rouge"])
+def test_a_very_long_sentence_has_no_table_made_for_it(part, monkeypatch):
+    """A table of 400 million entries, filled one by one, would hold the server for minutes."""
+    app = opened("metrics", part=part)
+    monkeypatch.setattr(metrics, "lcs_table", lambda *_pair: pytest.fail("the table is made"))
+    app.text_area(key="ref").set_value(" ".join(["A", "B"] * 10_000))
+    app.text_area(key="hyp").set_value(" ".join(["B", "A"] * 10_000))
+    shown = stats(ran(app))
+    name, value = {
+        "edits": ("Deletions D", "1"),
+        "bleu": ("Hypothesis length c", "20,000"),
+        "rouge": ("Common subsequence", "19,999"),
+    }[part]
+    assert shown[name] == value
 
 
 @pytest.mark.parametrize("lines", [80, 1500])
