@@ -64,7 +64,7 @@ class ProbabilitySource:
 
     @property
     def read(self) -> Recognition:
-        """What it makes of the clip."""
+        """The reader's answer on the clip."""
         assert self.clip is not None
         return cached_results.read(self.reader, self.clip)
 
