@@ -107,6 +107,7 @@ def test_the_views_notebook_is_downloaded_with_its_values(new_page: NewPage, app
 def test_a_followed_numbers_equation_is_drawn(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/attention-steps?part=scores")
     drawn(page, '[data-key="steps_raw"]')
+    page.wait_for_selector("#matrix-origin", state="attached", timeout=PATIENCE_MS)  # its script listens from then on
     page.locator('[data-key="steps_raw"] tbody td').first.click()
     expect(page.locator("#matrix-origin .katex math")).to_have_count(1, timeout=PATIENCE_MS)
 
