@@ -16,7 +16,7 @@ from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
 from pages.learn import frame
 from pages.learn.amounts import amount, tex_amount, tex_amounts
-from pages.learn.frame import Dial, choice, passage, tex
+from pages.learn.frame import Dial, aligned, choice, passage, tex
 from pages.learn.lesson_page import Drawn, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
 from pages.shared import controls
 from pages.shared.language import _, number, percent, significant, size
@@ -117,7 +117,7 @@ def models(setup: str) -> PartView:
         equation=Worked(
             r"\text{MACs} = \sum_{\text{linear}} T\, n_{in}\, n_{out} + \sum_{\text{attention}} 2\, T_q T_k\, N d_k"
             r" + \sum_{\text{conv}} H'W' k_{conv}^2 \tfrac{c_{in}}{G} c_{out}",
-            r"\begin{aligned} " + r" \\ ".join(lines) + r" \end{aligned}",
+            aligned(*lines),
             note.format(frames=cost_count.FRAMES, symbols=cost_count.SOURCE),
         ),
         figure=[plot(kinds, "cost_kinds", alt), caption(weighs)],

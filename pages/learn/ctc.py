@@ -23,7 +23,7 @@ from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from core.signs.vocabulary import BLANK_NAME
 from pages.learn import frame, matrix_editor
-from pages.learn.frame import Dial, passage
+from pages.learn.frame import Dial, aligned, passage, tex_significant
 from pages.learn.lesson_page import Drawn, Item, LessonPage, Part, PartView, caption, check, markdown, plot, render, stats, table
 from pages.shared import url_state
 from pages.shared.language import _, ngettext, number, percent, significant
@@ -300,18 +300,9 @@ def _emitted(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> str:
     return rf"P({shown} \mid \text{{{frame_name} {t + 1}}})"
 
 
-def _tex(value: float, digits: int = 3) -> str:
-    return significant(value, digits).replace(",", "{,}")
-
-
-def _aligned(*lines: str) -> str:
-    """Short lines one under the other, for narrow screens."""
-    return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
-
-
 def forward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked:
     """α of a frame and a state, from those a step before."""
-    left, result = rf"\alpha({t + 1}, {s})", _tex(math.exp(lattice.alpha[t, s]))
+    left, result = rf"\alpha({t + 1}, {s})", tex_significant(math.exp(lattice.alpha[t, s]))
     emitted, emission = _emitted(lattice, names, t, s), ctc_lab.emission(lattice, t, s)
     if t == 0:
         return Worked(f"{left} = {emitted if s < 2 else 0}", f"{left} = {result}", _("A path starts in state 0 or 1."))
@@ -319,16 +310,16 @@ def forward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked:
     values = [math.exp(lattice.alpha[t - 1, source]) for source in sources]
     digits = significant_needed(lambda *given: sum(given[:-1]) * given[-1], *values, emission)
     letters = " + ".join(rf"\alpha({t}, {source})" for source in sources)
-    added = " + ".join(_tex(one, digits) for one in values)
+    added = " + ".join(tex_significant(one, digits) for one in values)
     return Worked(
-        _aligned(rf"{left} &= ({letters})", rf"&\quad \cdot {emitted}"),
-        _aligned(rf"{left} &= ({added}) \cdot {_tex(emission, digits)}", f"&= {result}"),
+        aligned(rf"{left} &= ({letters})", rf"&\quad \cdot {emitted}"),
+        aligned(rf"{left} &= ({added}) \cdot {tex_significant(emission, digits)}", f"&= {result}"),
     )
 
 
 def backward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked:
     """The document's β of a frame and a state, from those a step later."""
-    left, result = rf"{BACKWARD}({t + 1}, {s})", _tex(math.exp(lattice.beta[t, s]))
+    left, result = rf"{BACKWARD}({t + 1}, {s})", tex_significant(math.exp(lattice.beta[t, s]))
     if t == len(lattice.beta) - 1:
         return Worked(f"{left} = {result}", "", _("A path ends in one of the last two states."))
     targets = ctc_lab.targets_of(lattice, s)
@@ -337,10 +328,12 @@ def backward(lattice: Lattice, names: tuple[str, ...], t: int, s: int) -> Worked
     digits = significant_needed(dot, *values, *emissions)
     first, *others = (rf"{BACKWARD}({t + 2}, {one}) \cdot {_emitted(lattice, names, t + 1, one)}" for one in targets)
     pairs = zip(values, emissions, strict=True)
-    products = " + ".join(rf"{_tex(value, digits)} \cdot {_tex(emission, digits)}" for value, emission in pairs)
+    products = " + ".join(
+        rf"{tex_significant(value, digits)} \cdot {tex_significant(emission, digits)}" for value, emission in pairs
+    )
     return Worked(
-        _aligned(f"{left} &= {first}", *(rf"&\quad + {one}" for one in others)),
-        _aligned(f"{left} &= {products}", f"&= {result}"),
+        aligned(f"{left} &= {first}", *(rf"&\quad + {one}" for one in others)),
+        aligned(f"{left} &= {products}", f"&= {result}"),
     )
 
 
@@ -353,8 +346,8 @@ def posterior(lattice: Lattice, _names: tuple[str, ...], t: int, s: int) -> Work
     if not whole:
         return Worked(formula, rf"{left} = \text{{–}}", "P(y) = 0")
     digits = significant_needed(lambda a, b, p: a * b / p, alpha, beta, whole)
-    a, b, p = (_tex(one, digits) for one in (alpha, beta, whole))
-    return Worked(formula, rf"{left} = \frac{{{a} \cdot {b}}}{{{p}}} = {_tex(float(lattice.posteriors[t, s]))}")
+    a, b, p = (tex_significant(one, digits) for one in (alpha, beta, whole))
+    return Worked(formula, rf"{left} = \frac{{{a} \cdot {b}}}{{{p}}} = {tex_significant(float(lattice.posteriors[t, s]))}")
 
 
 def paths(it: Lab, lattice: Lattice) -> PartView:
@@ -395,10 +388,10 @@ def likeliest(lattice: Lattice) -> Worked:
     best = ctc.best_path(lattice)
     factors = [math.exp(row[label]) for row, label in zip(lattice.log_probabilities, best.labels, strict=True)]
     whole = math.exp(best.log_probability)
-    product = f"= {_tex(whole)}"
+    product = f"= {tex_significant(whole)}"
     if len(factors) <= FACTORS:
         digits = significant_needed(lambda *given: math.prod(given), *factors)
-        product = "= " + r" \cdot ".join(_tex(one, digits) for one in factors) + f" {product}"
+        product = "= " + r" \cdot ".join(tex_significant(one, digits) for one in factors) + f" {product}"
     name = _("likeliest path")
     return Worked(
         r"P(y) = \sum_{\text{paths of } y} \; \prod_t P(\text{label} \mid t)",

@@ -249,6 +249,16 @@ def tex(value: float, digits: int = 3) -> str:
     return number(round(value, digits) + 0.0, digits).replace(",", "{,}")  # + 0.0 makes a zero of -0.0
 
 
+def tex_significant(value: float, digits: int = 3) -> str:
+    """A number for LaTeX by its significant digits: 0.0411 or 0{,}0411."""
+    return significant(value, digits).replace(",", "{,}")
+
+
+def aligned(*lines: str) -> str:
+    """Lines of LaTeX one under the other, each with an & where they meet."""
+    return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
+
+
 def tex_row(values: Iterable[float], digits: int = 2, *, most: int = 6) -> str:
     """A row vector in brackets; of one longer than `most`, the first entries, dots and the last."""
     return rf"\begin{{bmatrix}}{_row(list(values), digits, most)}\end{{bmatrix}}"

@@ -20,10 +20,10 @@ from core.messages import Message, Refusal
 from core.signs import metrics
 from core.signs.edits import edit_table
 from core.signs.metrics import Sentence
-from pages.learn.frame import Dial, Elsewhere, choice, passage
+from pages.learn.frame import Dial, Elsewhere, choice, passage, tex_significant
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, markdown, plot, render, stats, table
 from pages.shared import url_state
-from pages.shared.language import N_, _, number, percent, significant
+from pages.shared.language import N_, _, number, percent
 from pages.shared.stat_strip import Stat
 from pages.signs.alignment import alignment_table, error_stats
 
@@ -140,7 +140,9 @@ def edits(it: Texts, left: int) -> PartView:
     added = " + ".join(map(str, counts))
     worked = Worked(
         r"\text{WER} = \frac{\text{S} + \text{D} + \text{I}}{\text{N}}",
-        rf"\frac{{{added}}}{{{errors.words}}} = {_tex(errors.rate)}" if errors.words and errors.rate is not None else "",
+        rf"\frac{{{added}}}{{{errors.words}}} = {tex_significant(errors.rate)}"
+        if errors.words and errors.rate is not None
+        else "",
         "" if errors.rate is not None else _("Without words in the reference the rate divides by zero: it is undefined."),
     )
     aligned = partial(alignment_table, steps, *it.pair)
@@ -193,12 +195,12 @@ def bleu(it: Texts, order: int) -> PartView:
         for gram in metrics.ngrams(*it.pair, n)
     ]
     digits = significant_needed(lambda bp, *given: bp * math.prod(given) ** (1 / order), score.bp, *precisions)
-    product = r" \cdot ".join(_tex(precision, digits) for precision in precisions)
+    product = r" \cdot ".join(tex_significant(precision, digits) for precision in precisions)
     root = f"({product})^{{1/{order}}}" if order > 1 else product
     return PartView(
         equation=Worked(
             rf"\text{{BLEU}} = \text{{BP}} \cdot \Bigl(\prod \text{{precision}}\Bigr)^{{1/{order}}}",
-            rf"{_tex(score.bp, digits)} \cdot {root} = {_tex(whole)}",
+            rf"{tex_significant(score.bp, digits)} \cdot {root} = {tex_significant(whole)}",
         ),
         figure=[
             [table(counts), table(grams, height="content" if len(grams) <= 8 else 320)] if grams else table(counts),
@@ -218,7 +220,7 @@ def rouge(it: Texts) -> PartView:
     """ROUGE-L, by the table of the longest common subsequence."""
     score = metrics.rouge_l(*it.pair)
     digits = significant_needed(lambda r, p: 2 * r * p / (r + p), score.recall, score.precision) if score.common else 3
-    r, p = (_tex(one, digits) for one in (score.recall, score.precision))
+    r, p = (tex_significant(one, digits) for one in (score.recall, score.precision))
     drawn: Item = caption(it.too_long)
     words: list[Item] = []
     if not it.too_long:
@@ -238,7 +240,7 @@ def rouge(it: Texts) -> PartView:
     return PartView(
         equation=Worked(
             r"\text{F} = \frac{2\,\text{R}\,\text{P}}{\text{R} + \text{P}}",
-            rf"\frac{{2 \cdot {r} \cdot {p}}}{{{r} + {p}}} = {_tex(score.f)}" if score.common else "",
+            rf"\frac{{2 \cdot {r} \cdot {p}}}{{{r} + {p}}} = {tex_significant(score.f)}" if score.common else "",
         ),
         figure=[
             drawn,
@@ -260,10 +262,6 @@ def rouge(it: Texts) -> PartView:
 
 def _marked(words: Sentence, kept: Sequence[int]) -> str:
     return " ".join(f"**{word}**" if place in kept else f":gray[{word}]" for place, word in enumerate(words)) or "–"
-
-
-def _tex(value: float | None, digits: int = 3) -> str:
-    return significant(value or 0.0, digits).replace(",", "{,}")
 
 
 def part(code: str, title: str, offered: Callable[[], Mapping[str, Dial]], view: Callable[..., PartView]) -> Part:
