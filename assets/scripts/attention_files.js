@@ -1,6 +1,4 @@
-// Files that a reader takes away from the attention view: its numbers, its picture, and the view itself.
-
-import { colour } from "./colours.js";
+// Files that a reader takes away from the attention view: its numbers, and the view itself.
 
 const CRC = new Uint32Array(256).map((_, n) => {
   let c = n;
@@ -61,23 +59,6 @@ export function npz(arrays) {
 }
 
 const escaped = (text) => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
-
-// The stage as an image, the row as bars and the sentence as text.
-export function svg(stage, bars, sentence) {
-  const [width, height] = [stage.clientWidth, stage.clientHeight];
-  const most = Math.max(...bars.map(([, share]) => share), 1e-12);
-  const step = width / bars.length;
-  const drawn = bars.map(
-    ([name, share], i) =>
-      `<rect x="${(i * step + 1).toFixed(2)}" y="${(height + 130 - (90 * share) / most).toFixed(2)}" width="${Math.max(1, step - 2).toFixed(2)}" ` +
-      `height="${((90 * share) / most).toFixed(2)}" fill="${colour("orange")}"><title>${escaped(name)}: ${share.toPrecision(3)}</title></rect>`,
-  );
-  const text =
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height + 140}" font-family="sans-serif" font-size="15">` +
-    `<image href="${stage.toDataURL("image/png")}" width="${width}" height="${height}"/>` +
-    `<text x="4" y="${height + 24}" fill="${colour("caption")}">${escaped(sentence)}</text>${drawn.join("")}</svg>`;
-  return new Blob([text], { type: "image/svg+xml" });
-}
 
 function base64(bytes) {
   let text = "";

@@ -22,7 +22,7 @@ const PALE = colour("pale");
 const FAINT = parts("pale");
 const INK = colour("ink");
 
-const tint = (share) => (share < 0 ? COLD : WARM); // less than in the pinned scene, or more
+const tint = (share) => (share < 0 ? COLD : WARM); // against the answer, or for it
 
 export const glow = (share, most) => (most > 0 ? Math.pow(Math.min(1, Math.abs(share) / most), 0.6) : 0);
 

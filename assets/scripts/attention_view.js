@@ -2,7 +2,7 @@
 //
 // `mount(element, message)` draws one message of `AttentionScene.packed` (core/explain/scene.py); nothing is asked of a server.
 import { SMALL, STAGES, glow, paintPicture } from "./attention_stages.js";
-import { npz, page, svg } from "./attention_files.js";
+import { npz, page } from "./attention_files.js";
 import { colour } from "./colours.js";
 import { element, fillIn, save } from "./dom.js";
 
@@ -57,7 +57,7 @@ class AttentionView {
     this.number = new Intl.NumberFormat(scene.locale, { maximumSignificantDigits: 3 });
     this.reverse = this.held = this.erasing = false;
     this.erased = new Set(scene.erased ?? []);
-    this.pointed = this.hovered = this.pinned = null;
+    this.pointed = this.hovered = null;
     this.kept = {};
     this.listSquares();
     this.chosen = Object.fromEntries(this.kinds.map((kind) => [kind, this.firstSquare(kind)]));
@@ -123,7 +123,6 @@ class AttentionView {
     this.erasing = before.erasing;
     this.resting = before.resting && this.measures.length > 0;
     this.lit = before.lit;
-    this.pinned = before.pinned;
     this.inPlay = before.inPlay;
     for (const [kind, token] of Object.entries(before.kept)) if (token < this.size(kind)) this.kept[kind] = token;
     if (before.pointed && before.pointed.token < this.size(before.pointed.kind)) this.pointed = before.pointed;
@@ -180,14 +179,8 @@ class AttentionView {
     const turned = this.reverse !== this.held;
     const token = this.tokenOf(layer.of) ?? rows - 1;
     const reverse = turned && layer.of === kind;
-    const row = (values) => (reverse ? Float32Array.from({ length: rows }, (_, i) => values[i * columns + token]) : values.subarray(token * columns, (token + 1) * columns));
-    let shares = row(map);
-    const pinned = this.pinned?.get(this.label(square));
-    if (pinned?.length === map.length) {
-      const other = row(pinned);
-      shares = Float32Array.from(shares, (share, i) => share - other[i]);
-    }
-    return { shares, most: largest(shares), token: layer.of === kind ? token : null, from: token, reverse, square, layer, differs: pinned?.length === map.length };
+    const shares = reverse ? Float32Array.from({ length: rows }, (_, i) => map[i * columns + token]) : map.subarray(token * columns, (token + 1) * columns);
+    return { shares, most: largest(shares), token: layer.of === kind ? token : null, from: token, reverse, square, layer };
   }
 
   measured(measure, kind) {
@@ -214,7 +207,6 @@ class AttentionView {
     this.buildSquares();
     this.row = element("canvas", "attention-row", right);
     this.row.setAttribute("role", "img");
-    this.note = element("p", "attention-note", right);
     this.formula = element("a", "attention-formula", right);
     this.formula.textContent = this.words.formula;
     this.formula.target = "_blank";
@@ -371,7 +363,7 @@ class AttentionView {
     context.font = '12px "Source Sans", "Source Sans 3", sans-serif';
     bars.forEach(([name, share], i) => {
       const h = light.most > 0 ? (tall * Math.abs(share)) / light.most : 0;
-      context.fillStyle = (light.differs ? share >= 0 : i === best) ? orange : blue;
+      context.fillStyle = i === best ? orange : blue;
       context.fillRect(i * step + 0.5, tall + 6 - h, Math.max(1, step - 1.5), Math.max(h, 0.5));
       if (!named) return;
       context.save();
@@ -407,10 +399,9 @@ class AttentionView {
       values.key = light.reverse ? names[light.from] : bars[best][0];
       values.times = this.number.format(share * bars.length);
     }
-    const sentence = fillIn(this.words[light.measure ? "counts" : light.differs ? "differs" : light.reverse ? "seen" : "looks"], values);
+    const sentence = fillIn(this.words[light.measure ? "counts" : light.reverse ? "seen" : "looks"], values);
     const text = sentence[0].toUpperCase() + sentence.slice(1);
     if (this.said.textContent !== text) this.said.textContent = text;
-    this.note.textContent = light.measure || light.reverse || light.differs ? "" : this.spread(bars);
     const id = !light.measure && this.addresses.length ? light.layer?.formula : ""; // a file of its own has no index beside it
     this.formula.hidden = !id;
     if (id && this.formula.dataset.id !== id) Object.assign(this.formula, { href: `equations?find=${id}` }).dataset.id = id;
@@ -421,14 +412,6 @@ class AttentionView {
       value: Number(share.toPrecision(3)),
     });
     if (this.inPlay !== undefined) this.canvas.dataset.frame = this.inPlay ?? "";
-  }
-
-  spread(bars) {
-    let entropy = 0;
-    for (const [, share] of bars) if (share > 0) entropy -= share * Math.log(share);
-    const even = Math.log(bars.length);
-    const values = { effective: Math.exp(entropy), count: bars.length, entropy, even };
-    return fillIn(this.words.spread, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, this.number.format(value)])));
   }
 
   // -- what a reader does -------------------------------------------------------------------------------------------------
@@ -639,27 +622,39 @@ class AttentionView {
       button.setAttribute("aria-pressed", this.reverse);
     }).setAttribute("aria-pressed", this.reverse);
     this.playing = press(this.words.play, () => this.play());
-    press(this.words.pin, (button) => {
-      this.let(() => (this.pinned = this.pinned ? null : this.snapshot()));
-      button.setAttribute("aria-pressed", Boolean(this.pinned));
-    }).setAttribute("aria-pressed", Boolean(this.pinned));
     if (this.scene.erased && this.onErase)
       press(this.words.erase, (button) => {
         this.let(() => (this.erasing = !this.erasing));
         button.setAttribute("aria-pressed", this.erasing);
       }).setAttribute("aria-pressed", this.erasing);
+    this.buildFiles(bar);
     element("span", "attention-help", bar).textContent = this.words.help;
-    const name = `attention-${this.scene.stage.name}`;
-    press(this.words.png, () => this.canvas.toBlob((blob) => save(blob, `${name}.png`)));
-    press(this.words.svg, () => save(svg(this.canvas, this.bars(this.light(this.activeKind())), this.said.textContent), `${name}.svg`));
-    if (this.addresses.length) press(this.words.html, async () => save(await page(this.message, this.scene.answer, this.addresses, this.style()), `${name}.html`));
-    press(this.words.npz, () => save(npz(this.arrays()), `${name}.npz`));
   }
 
-  // The maps as they are now, from which those of a later scene are taken away.
-  snapshot() {
-    return new Map(this.squares.filter((square) => square.l !== undefined).map((square) => [this.label(square), this.map(square).slice()]));
+  // One menu of what a reader takes away; a file of its own has no view to give, and so two entries.
+  buildFiles(bar) {
+    const menu = (this.files = element("details", "attention-files", bar));
+    element("summary", "attention-button", menu).textContent = this.words.take;
+    const list = element("div", "attention-list", menu);
+    const entry = (text, ending, make) => {
+      const button = element("button", "attention-button", list);
+      button.textContent = text;
+      button.addEventListener("click", async () => {
+        menu.open = false;
+        save(await make(), `attention-${this.scene.stage.name}.${ending}`);
+      });
+    };
+    entry(this.words.png, "png", () => new Promise((done) => this.canvas.toBlob(done)));
+    if (this.addresses.length) entry(this.words.html, "html", () => page(this.message, this.scene.answer, this.addresses, this.style()));
+    entry(this.words.npz, "npz", () => npz(this.arrays()));
+    menu.addEventListener("keydown", (event) => event.key === "Escape" && (menu.open = false));
+    document.addEventListener("pointerdown", this.shut);
   }
+
+  // Closes the menu at a press elsewhere.
+  shut = (event) => {
+    if (!this.files.contains(event.target)) this.files.open = false;
+  };
 
   arrays() {
     const layers = this.scene.layers.map((one) => [`${one.name}.${one.kind}`, this.bytes(one.weights), one.weights.shape, one.weights.type]);
@@ -670,6 +665,7 @@ class AttentionView {
     clearInterval(this.timer);
     clearTimeout(this.film);
     this.resized.disconnect();
+    document.removeEventListener("pointerdown", this.shut);
     this.root.remove();
   }
 }

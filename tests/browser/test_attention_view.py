@@ -6,6 +6,7 @@ import io
 import re
 
 import numpy as np
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from core.lecture.date_reader import DateReader
@@ -76,12 +77,27 @@ def test_arrows_walk_and_shift_turns_the_question_round(new_page: NewPage, app: 
     expect(page.locator(".attention-sentence")).to_contain_text("is looked at most by")
 
 
-def test_numbers_and_the_view_itself_are_taken_away(new_page: NewPage, app: AppServer) -> None:
+def test_one_menu_takes_away_the_numbers_the_stage_and_the_view_itself(new_page: NewPage, app: AppServer) -> None:
     page = opened(new_page, app)
+    menu = page.locator(".attention-files")
+    expect(page.get_by_role("button", name="Numbers (.npz)")).to_be_hidden()
+    menu.locator("summary").click()
+    page.locator("h1").first.click()
+    expect(menu).not_to_have_attribute("open", "")
+    menu.locator("summary").click()
+    page.keyboard.press("Escape")
+    expect(menu).not_to_have_attribute("open", "")
+    menu.locator("summary").click()
+    with page.expect_download() as drawn:
+        page.get_by_role("button", name="PNG", exact=True).click()
+    with Image.open(drawn.value.path()) as picture:
+        assert picture.size == tuple(page.locator(STAGE).evaluate("stage => [stage.width, stage.height]"))
+    menu.locator("summary").click()
     with page.expect_download() as taken:
         page.get_by_role("button", name="Numbers (.npz)").click()
     arrays = np.load(io.BytesIO(taken.value.path().read_bytes()))
     np.testing.assert_array_equal(arrays["layer_6.word"], SENTENCE.weights[5].astype(np.float16))
+    menu.locator("summary").click()
     with page.expect_download() as saved:
         page.get_by_role("button", name="HTML").click()
     path = saved.value.path().rename(saved.value.path().with_suffix(".html"))
