@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -27,7 +26,7 @@ from core.market.predictor import load_predictor
 from core.market.store.index import Recording
 from core.messages import BadValue, compose
 from core.parallel import each
-from core.training.progress import EVERY_S, counting_bar, write_values
+from core.training.progress import counting_bar
 from core.training.recipe import add_rows
 
 ROWS_PER_REPORT = 5
@@ -41,7 +40,6 @@ def add_options(p: argparse.ArgumentParser) -> None:
         p,
         ("every", 1, "score every so many-th row"),
         ("out", Path, "write report.json and the tables here"),
-        ("progress", Path, "keep a JSON file up to date with how far it is"),
     )
     ray = "spread the recordings over the Ray cluster at this address; over this machine's cores without one"
     p.add_argument("--ray", nargs="?", const="local", metavar="ADDRESS", help=ray)
@@ -111,23 +109,7 @@ def _score_all(
 ) -> tuple[list[ScoredDay], dict[str, str]]:
     """The recordings that could be scored, and by name why the others could not."""
     bar = counting_bar("window" if o.ray is None else "recording")
-    began = written = time.monotonic()
-    sizes = [sum(path.stat().st_size for path in day.paths) for day in days]
     answers: dict[int, ScoredDay | ValueError | OSError] = {}
-
-    def write_progress(values: dict[str, Any]) -> None:
-        if o.progress is not None:
-            write_values(o.progress, values | {"epochs": len(days), "elapsed": round(time.monotonic() - began, 2)})
-
-    def report(done: int, total: int) -> None:
-        nonlocal written
-        bar(done, total)
-        if done < total and time.monotonic() - written < EVERY_S:
-            return
-        written, place = time.monotonic(), len(answers)
-        step = sum(sizes[:place]) + sizes[place] * done // total  # bytes, as recordings are read one after another
-        write_progress({"step": step, "total": sum(sizes), "epoch": place, "recording": days[place].name})
-
     by = Scoring(
         head=head,
         market=o.market,
@@ -135,14 +117,12 @@ def _score_all(
         part=o.part,
         thresholds=o.thresholds if o.adaptive else None,
     )
-    told = report if o.ray is None else None
-    work = partial(score_named, names=names, folder=o.folder.resolve(), by=by, again=o.out is not None, progress=told)
+    windows = bar if o.ray is None else None
+    work = partial(score_named, names=names, folder=o.folder.resolve(), by=by, again=o.out is not None, progress=windows)
     for number, one in each(work, days, ray=o.ray):
         answers[number] = one
         if o.ray is not None:
             bar(len(answers), len(days))
-            done = len(answers)
-            write_progress({"step": done, "total": len(days), "epoch": done, "recording": days[number].name})
     scored: list[ScoredDay] = []
     skipped: dict[str, str] = {}
     for number, day in enumerate(days):

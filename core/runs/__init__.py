@@ -1,1 +1,1 @@
-"""Scoring that the app starts, trainings that it shows: the process, a card's history, what an epoch takes."""
+"""Trainings that the app shows: a card's history, what an epoch takes."""

@@ -1,20 +1,15 @@
-"""Progress of what takes time: bars for a terminal, and a file by which another process watches a run."""
+"""Progress of what takes time: bars for a terminal."""
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
 from core.training.loop import Callback, LoopSettings, TrainingProgress
-
-EVERY_S = 0.5
 
 
 def progress_bar(settings: LoopSettings, *, title: str) -> Callback:
@@ -36,14 +31,6 @@ def progress_bar(settings: LoopSettings, *, title: str) -> Callback:
         bar.update(0)
 
     return report
-
-
-def write_values(path: Path, values: Mapping[str, Any]) -> None:
-    """Replace a JSON file atomically, for another process that watches a run."""
-    partial = path.with_suffix(".partial")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial.write_text(json.dumps(values), encoding="utf-8")
-    partial.replace(path)
 
 
 def counting_bar(unit: str) -> Callable[[int, int], None]:

@@ -65,7 +65,7 @@ def show_calls(session: MarketSession, choices: ViewChoices, zone: str = "UTC") 
     st.caption(
         _(
             "One call at a time: while a trade on one is open, the next are passed over. What was recorded can be made again: "
-            "“Score” on the page of recordings says whether all of it is equal, and of two days which was better."
+            "`python -m core verify` says whether all of it is equal, `python -m core evaluate` which of two days was better."
         )
     )
     controls.download_table(

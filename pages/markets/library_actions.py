@@ -10,14 +10,11 @@ from typing import Final
 import streamlit as st
 
 from core.market.book import BookError
-from core.market.predictor import DEFAULT
 from core.market.store import watch_list
 from core.market.store.index import Recording
 from core.market.store.places import library_folder
-from core.runs.scoring import RunError, ScorePlan
 from core.service import recordings
 from core.service.access import Action, NotAllowed
-from core.service.runs import SCORING
 from pages.shared import controls, permissions
 from pages.shared.language import _, ngettext, number, size
 
@@ -25,8 +22,6 @@ ASKED: Final = "library:delete"
 """Session key of the names that are to be deleted once that is confirmed."""
 DONE: Final = "library:done"
 GB: Final = 1e9
-SCORED_STEPS: Final = 50
-"""Horizon that one press scores, that of the terminal."""
 MAX_CSV: Final = 200_000
 """Rows from which on CSV is not offered: it would take 130 MB."""
 
@@ -76,8 +71,6 @@ def draw_actions(chosen: Sequence[Recording]) -> None:
             _open(readable[0])
         if len(chosen) == 1 and readable and (readable[0].bundled or by.may(Action.EXPORT)):
             _export(readable[0])
-        if readable and by.may(Action.SCORE):
-            _score(readable)
         if own and st.button(_("Delete"), icon=":material/delete:", key="library:delete_first"):
             st.session_state[ASKED] = [entry.name for entry in own]
     _confirm(own)
@@ -92,21 +85,6 @@ def _open(entry: Recording) -> None:
     )
     for page, label, icon, parameters in pages:
         st.page_link(page, label=label, icon=icon, query_params=parameters)
-
-
-def _score(chosen: Sequence[Recording]) -> None:
-    """Scores recordings, in one press, and goes to the page that says how it ended: several, such as two days, by day."""
-    if not st.button(_("Score"), icon=":material/grading:", key="library:score", disabled=SCORING.run.status().running):
-        return
-    try:
-        places = tuple(path for entry in chosen for path in entry.files)
-        SCORING.opened(permissions.visitor()).start(ScorePlan(places=places, models=(DEFAULT,), horizon=SCORED_STEPS))
-    except (RunError, OSError, NotAllowed) as error:
-        controls.error_box(str(error))
-        return
-    codes = ".".join(entry.name.replace(".", "-") for entry in chosen)
-    query = {"recs": codes, "h": str(SCORED_STEPS)} | ({"by": "day"} if len(chosen) > 1 else {})
-    st.switch_page("pages/markets/score.py", query_params=query)
 
 
 def _export(entry: Recording) -> None:

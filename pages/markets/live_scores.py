@@ -11,7 +11,6 @@ import streamlit as st
 
 from core import scores
 from core.figures import market as figures
-from core.figures import scoring
 from core.market.answers.naive import A_THIRD_EACH, NAIVE
 from core.market.answers.one_answer import FEWEST
 from core.market.answers.scoreboard import ROLLING, HeadScores
@@ -25,12 +24,20 @@ from pages.shared.live_plot import live_plot
 
 def rule_names() -> dict[str, str]:
     """The model and every naive rule scored beside it, in the reader's language, by code."""
-    return {"tlob": "TLOB"} | {rule: scoring.forecaster_names()[rule] for rule in NAIVE}
+    names = rival_names()
+    return {"tlob": "TLOB"} | {rule: names[rule] for rule in NAIVE}
 
 
 def rival_names() -> dict[str, str]:
     """Every rule that stands beside an answer, likewise (`core.market.answers.one_answer`)."""
-    return scoring.forecaster_names() | {"vwap": _("Distance to the VWAP of a minute")}
+    return {
+        "momentum": _("Momentum rule"),
+        "stationary": _("Always stationary"),
+        "uniform": _("A third each"),
+        "frequencies": _("Frequencies so far"),
+        "decayed": _("Frequencies lately"),
+        "vwap": _("Distance to the VWAP of a minute"),
+    }
 
 
 def draw_scores(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:

@@ -21,7 +21,6 @@ WORDS: Final[dict[str, str]] = {
     "wall": N_("exchange Binance Kraken several markets"),
     "attention": N_("order book heads layers upload"),
     "recordings": N_("export import convert CSV Parquet download record files"),
-    "score": N_("evaluate calibration backtest F1 Matthews"),
     "classify": N_("clothes shoe shirt dress trousers photo webcam camera upload ViT Fashion-MNIST"),
     "garment-training": N_("ViT training curve confusion"),
     "own-classes": N_("webcam camera train few pictures"),
@@ -133,7 +132,7 @@ def _dialog() -> None:
         _("Pages, lessons, equations and terms"),
         key="search_for",
         max_chars=MAX_TYPED,
-        placeholder=_("softmax, spread, Score recordings …"),
+        placeholder=_("softmax, spread, Recordings …"),
         live=True,
     )
     hits = matching_hits(text or "", _hits(current(), regional()))

@@ -161,48 +161,20 @@ def text(label: str, *, key: str, default: str = "", widget: Callable[..., Any] 
     return written
 
 
-def several(label: str, options: Mapping[str, str], *, key: str, **arguments: Any) -> list[str]:
-    """Any number of codes, shown by their labels, kept in the URL (`?hide=3.17`) and across pages; see `choice` and `slider`.
-
-    Code moves it by setting `st.session_state[key]` to a list before it is drawn. Anything in a link but the codes is ignored.
-
-    Args:
-        options: label by code; codes have no dots.
-        key: of the widget and of the URL parameter. arguments: for st.multiselect.
-
-    Returns:
-        The codes chosen, in the order of the options.
-    """
-    wanted = _wanted_codes(key)
-    st.session_state[key] = [code for code in options if code in wanted]
-    chosen = st.multiselect(label, list(options), key=key, format_func=lambda code: options[code], **arguments)
-    codes = [code for code in options if code in chosen]
-    _keep(key, codes, ".".join(codes) or None)
-    return codes
-
-
 def numbers(key: str, count: int) -> list[int]:
     """Whole numbers from 0 to `count` without a widget, kept in the URL (`?key=3.17`) and across pages.
 
     Code moves them by setting `st.session_state[key]` to a list of their texts.
     """
-    wanted = _wanted_codes(key)
+    wanted: list[str] = _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
     codes = [code for code in map(str, range(count)) if code in wanted]
     st.session_state[key] = codes
     _keep(key, codes, ".".join(codes) or None)
     return [int(code) for code in codes]
 
 
-def _wanted_codes(key: str) -> list[str]:
-    """The codes that a link, the session or an earlier page names, unchecked."""
-    codes: list[str] = _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
-    return codes
-
-
-def upcoming(key: str, *, many: bool = False) -> Any:
-    """The code, or the list of codes where `many`, that a widget drawn later in this run starts from; None: its default."""
-    if many:
-        return _wanted_codes(key)
+def upcoming(key: str) -> Any:
+    """The code that a widget drawn later in this run starts from; None: its default."""
     return _wanted(key, str, lambda one: isinstance(one, str), None)
 
 

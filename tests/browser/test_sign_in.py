@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,8 +22,7 @@ with warnings.catch_warnings():
     from oidc_provider_mock import User, run_server_in_thread
 
 TEACHER = "teacher@class.example"
-CLOSED = "Closed here: scoring recordings, and ending that."
-SCORE = "/score?recs=binance_spot_nexousdt_2024-07-24"
+CLOSED = "Closed here: recording, and ending a recording;"
 
 
 @pytest.fixture
@@ -56,10 +56,10 @@ def test_who_is_on_the_list_signs_in_and_may_change_the_machine(
         width=1440, dark=False, locale="en-US"
     ).new_page()  # unwatched: the provider's own pages ask for a style sheet
     page.route("https://**", lambda route: route.abort())
-    page.goto(f"{closed_app.url}{SCORE}")
-    expect(page.get_by_text(f"{CLOSED} Sign in first, at the top.")).to_be_visible(timeout=60_000)
+    page.goto(f"{closed_app.url}/recordings")
+    expect(page.get_by_text(re.compile(f"{CLOSED}.*Sign in first, at the top"))).to_be_visible(timeout=60_000)
     sign_in(page, TEACHER)
-    page.goto(f"{closed_app.url}{SCORE}")
-    expect(page.get_by_role("button", name="Score these")).to_be_enabled(timeout=60_000)
+    page.goto(f"{closed_app.url}/recordings")
+    expect(page.locator("input[type=file]")).to_be_attached(timeout=60_000)
     expect(page.get_by_text(CLOSED)).to_have_count(0)
     page.close()

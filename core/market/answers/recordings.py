@@ -25,7 +25,6 @@ from core.market.predictor import MarketCard, Predictor
 from core.market.store.index import Recording, market_of, recording_of
 from core.market.store.rows import read_market
 from core.market.store.segments import below_library
-from core.market.windows import FrozenWindow, cut
 from core.messages import BadValue
 
 TEST_START: Final = 0.8
@@ -86,23 +85,6 @@ def _holds_books(path: Path) -> bool:
         return "ask_price_1" in pq.read_schema(path).names
     except (pa.ArrowException, OSError):
         return True
-
-
-def cut_window(places: Iterable[str], recording: str, timestamp: int, steps: int, *, predictor: str) -> FrozenWindow:
-    """The window of a recording that ends at a moment, to look into.
-
-    Args:
-        places: as for `find_recordings`. timestamp: milliseconds. steps: rows.
-
-    Raises:
-        BookError, WindowError: where the recording is not there any more, or has no whole window there.
-    """
-    day = next((one for one in find_recordings(map(Path, places)) if one.name == recording), None)
-    if day is None:
-        raise BookError("the recording {name} is not there any more", name=recording)
-    rows = read_market(day.paths)
-    end = int(np.searchsorted(rows.timestamps, timestamp))
-    return cut(rows, end, steps, market=f"recording/{recording} {day.market}", predictor=predictor)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,10 @@ import json
 from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
 from core.figures import market as figures
-from core.figures.scoring import losses_figure
 from core.scores import reliability
 from tests.core.market.helpers import random_book
 
@@ -84,5 +82,3 @@ def test_more_forecasters_than_colours_are_all_drawn() -> None:
     names = [f"checkpoint {i}" for i in range(8)]
     drawn = [one.name for one in figures.reliability_figure(dict.fromkeys(names, BINS)).data]
     assert drawn[1:] == names
-    table = pd.DataFrame({"row": [0, 1], "recording": "one", "timestamp": [0, 250], **dict.fromkeys(names, 0.5)})
-    assert [one.name for one in losses_figure(table, names={}).data] == names

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from core.service import access, metrics, recordings, runs, system
+from core.service import access, metrics, recordings, system
 from core.service.access import RIGHTS, Action, NotAllowed, Role, Visitor
 from pages.shared.navigation import ROOT
 
@@ -33,8 +33,6 @@ CASES: list[tuple[str, Action, Callable[[Visitor], object]]] = [
     ("export what came with the app", Action.WATCH, lambda by: recordings.export(by, BUNDLED)),
     ("inspect", Action.CONVERT, lambda by: recordings.inspect(by, {"a": Path("a")})),
     ("convert", Action.CONVERT, lambda by: recordings.convert(by, {"a": Path("a")}, "new", NOTED, market="m")),
-    ("score", Action.SCORE, lambda by: runs.SCORING.opened(by).start(SENTINEL)),
-    ("stop scoring", Action.SCORE, lambda by: runs.SCORING.opened(by).stop()),
     ("feeds of others", Action.READ_FEEDS, system.feeds),
     ("time an epoch", Action.MEASURE, lambda by: system.epoch(by, SENTINEL)),
     ("metrics", Action.READ_METRICS, metrics.metrics),
@@ -59,7 +57,6 @@ class Noted:
 
 
 NOTED = cast(Any, Noted())
-SCORER = runs.SCORING.run
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +65,6 @@ def below(monkeypatch: pytest.MonkeyPatch) -> None:
     NOTED.reached.clear()
     for closed in (recordings.start, recordings.stop, recordings.inspect):
         monkeypatch.setattr(closed, "unguarded", NOTED)
-    monkeypatch.setattr(runs.SCORING, "run", NOTED)
     for module, names in {
         recordings: ("RECORDER", "changes.delete", "changes.export", "watch_list.limit", "watch_list.make_room"),
         recordings.bounded: ("convert",),
@@ -105,22 +101,12 @@ def asking(module: ModuleType) -> set[str]:
     }
 
 
-def acting() -> set[str]:
-    """The public methods of runs that change something: those that are no answer of what everyone sees."""
-    seen = {"status", "close", "answer", "table", "file"}
-    return {
-        f"SCORING.opened(by).{name}"
-        for name, method in inspect.getmembers(type(SCORER), inspect.isfunction)
-        if name[0] != "_" and name not in seen
-    }
-
-
 def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
-    modules = (recordings, system, metrics, runs)
-    names = set[str]().union(acting(), *(asking(module) for module in modules))
+    modules = (recordings, system, metrics)
+    names = set[str]().union(*(asking(module) for module in modules))
     source = Path(__file__).read_text(encoding="utf-8")
     own = {"recordings.running"}  # answers of what is the visitor's own
-    assert {name for name in names - own if name not in source} == set() and len(names) > 12
+    assert {name for name in names - own if name not in source} == set() and len(names) > 10
     assert set(Action) - {case[1] for case in CASES} == {Action.BRING}  # which everybody may
     assert recordings.running(Visitor(id="a", role=Role.STRANGER)) == [] and not NOTED.reached
 
@@ -129,7 +115,7 @@ BELOW = {
     "core.market.store.watch_list.limit",
     *("core.market.store.changes", "core.market.store.background_recorder.RECORDER"),
     *(f"core.market.formats.{module}.{name}" for module in ("bounded", "conversion") for name in ("inspect", "convert")),
-    *("core.runs.scoring.Scorer", "core.runs.epoch_time.epoch_times"),
+    "core.runs.epoch_time.epoch_times",
 }
 """What carries an action out. Pages ask `core.service` for it."""
 
@@ -145,7 +131,6 @@ def test_no_page_reaches_below_the_functions_that_ask(path: Path) -> None:
     assert not used & BELOW
     text = path.read_text(encoding="utf-8")
     assert ".unguarded" not in text
-    assert not any(f"{kind}.run.{name}(" in text for kind, _, name in (one.partition(".opened(by).") for one in acting()))
 
 
 def test_the_table_is_one() -> None:

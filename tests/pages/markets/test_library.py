@@ -13,7 +13,6 @@ from core.market.feeds.protocol import Row
 from core.market.store import index
 from core.market.store.index import list_recordings
 from core.market.store.writer import SegmentWriter
-from core.runs.scoring import ScorePlan
 from core.service.access import Role
 from pages.shared.navigation import ROOT
 from tests.core.market.formats.test_conversion import tardis
@@ -99,25 +98,6 @@ def test_the_oldest_go_at_a_limit_that_is_set(folder: Path) -> None:
     press(app, "library:set_limit")
     assert names(folder) == ["BTC-USDT/2024-08-09"]
     assert app.number_input(key="library:most").value == pytest.approx(newest / 1e9)
-
-
-def test_a_recording_is_scored_in_one_press(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.service.runs import SCORING
-
-    record_two_days(folder)
-    (path,) = (folder / "BTC-USDT" / "2024-08-09").rglob("rows_*.parquet")
-    plans, pages = list[ScorePlan](), list[tuple[str, dict[str, str]]]()
-    monkeypatch.setattr(type(SCORING.run), "start", lambda run, plan: plans.append(plan))
-    monkeypatch.setattr("streamlit.switch_page", lambda page, query_params: pages.append((page, query_params)))
-    press(ran(AppTest.from_function(chosen_page, default_timeout=60)), "library:score")  # two days: one beside the other
-    both = {"recs": "BTC-USDT/2024-08-08.BTC-USDT/2024-08-09", "h": "50", "by": "day"}
-    assert len(plans.pop().places) == 2 and pages.pop() == ("pages/markets/score.py", both)
-    path.rename(path.with_name("kept"))  # the other day alone
-    app = ran(AppTest.from_function(chosen_page, default_timeout=60))
-    press(app, "library:score")
-    (plan,) = plans
-    assert [Path(place).parent.parent.name for place in plan.places] == ["2024-08-08"]
-    assert pages == [("pages/markets/score.py", {"recs": "BTC-USDT/2024-08-08", "h": "50"})]
 
 
 @pytest.mark.parametrize("role", [Role.STRANGER])

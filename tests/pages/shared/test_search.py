@@ -21,7 +21,7 @@ FILES = {entry.url: entry.file for entry in ENTRIES}
         ("webcam", "recognise"),
         ("export", "recordings"),
         ("garmnets", "classify"),
-        ("score rec", "score"),
+        ("recrodings", "recordings"),
         ("backprop", "backprop"),
     ],
 )
