@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from core.training import RECIPES
 from pages.shared.navigation import ENTRIES, SECTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = [*sorted((ROOT / "core").rglob("*.py")), *sorted((ROOT / "pages").rglob("*.py")), ROOT / "streamlit_app.py"]
+CODE = [*(path for top in ("core", "lab", "pages") for path in sorted((ROOT / top).rglob("*.py"))), ROOT / "streamlit_app.py"]
 
 SHARED = {
     "core.files",
@@ -57,7 +58,6 @@ ALLOWED = {
     "core.onnx_file": {"core.checkpoints", "core.files", "core.messages", "core.models"},
     "core.package_files": {"core.files", "core.messages"},
     "core.words": {*SHARED, "core.files", "core.package_files"},
-    "core.bench": {*SHARED, "core.checkpoints", "core.lecture", "core.market", "core.runs", "core.signs"},
     "core.service": {
         *SHARED,
         "core.camera",
@@ -124,7 +124,7 @@ def layer(name: str) -> str:
 MODULES = {module(path): path for path in CODE}
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("core")])
+@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith(("core", "lab"))])
 def test_core_never_imports_streamlit_or_pages(name: str) -> None:
     assert not [used for used in imports(MODULES[name]) if used.split(".")[0] in {"streamlit", "pages"}]
 
@@ -146,6 +146,13 @@ def test_dependencies_point_one_way(name: str) -> None:
     assert used <= ALLOWED[mine] | {mine}, f"{name} imports {sorted(used - ALLOWED[mine] - {mine})}"
 
 
+def test_nothing_imports_the_laboratory() -> None:
+    """`core.cli` finds its modules by name; the wheel has none of it."""
+    library = sorted((ROOT / "attention_observatory").rglob("*.py")) + sorted((ROOT / "scripts").glob("*.py"))
+    product = [*library, *(path for name, path in MODULES.items() if not name.startswith("lab"))]
+    assert not [path.name for path in product if any(one.split(".")[0] == "lab" for one in imports(path))]
+
+
 def reached(names: set[str]) -> set[str]:
     """Our modules that importing these loads: what they import, their packages, and so on."""
     seen: set[str] = set()
@@ -159,13 +166,10 @@ def reached(names: set[str]) -> set[str]:
 
 
 def test_training_needs_six_packages_only() -> None:
-    """By the source: core.training and all of ours that it imports."""
-    used = {
-        one.split(".")[0]: by
-        for by in reached({name for name in MODULES if layer(name) == "core.training"})
-        for one in imports(MODULES[by])
-    }
-    extra = used.keys() - TRAINING_NEEDS - set(sys.stdlib_module_names) - {"core"}
+    """By the source: core.training, the recipes, and all of ours that they import."""
+    recipes = {module for module, _ in RECIPES.values()} | {name for name in MODULES if layer(name) == "core.training"}
+    used = {one.split(".")[0]: by for by in reached(recipes) for one in imports(MODULES[by])}
+    extra = used.keys() - TRAINING_NEEDS - set(sys.stdlib_module_names) - {"core", "lab"}
     assert not extra, f"training would need {[(one, used[one]) for one in extra]}"
 
 
@@ -204,14 +208,14 @@ def pins(*extras: str) -> set[str]:
 def test_every_import_is_a_pinned_dependency() -> None:
     pinned = pins("dev", "docs")
     distributions = packages_distributions()
-    ours = {"attention_observatory", "core", "pages", "tests", "streamlit_app", "scripts"}
+    ours = {"attention_observatory", "core", "lab", "pages", "tests", "streamlit_app", "scripts"}
     for path in [*CODE, *(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
         siblings = {other.stem for other in path.parent.glob("*.py")}
         for name in imports(path):
             root = name.split(".")[0]
             if root in ours | siblings or root in sys.stdlib_module_names:
                 continue
-            apart = path.parent == ROOT / "scripts" or path.parent.name in ("hands", "feeds")
+            apart = path.parent.name in ("bundle", "hands", "feeds")
             if root in OPTIONAL and (apart or path.stem in ("parallel", "test_ray")):
                 continue
             named = {re.sub(r"[-_.]+", "-", one.lower()) for one in distributions.get(root, [root])}
@@ -236,7 +240,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
 @cache
 def functions() -> tuple[tuple[str, int, int], ...]:
-    """Every function and method of core and pages: its name, its lines, and its parameters besides `self`."""
+    """Every function and method of core, lab and pages: its name, its lines, and its parameters besides `self`."""
     rows = []
     for name, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -259,7 +263,7 @@ def test_functions_take_few_parameters() -> None:
 
 
 def test_class_names_are_unique() -> None:
-    """One noun, one class, in all of core and pages."""
+    """One noun, one class, in all of core, lab and pages."""
     files: dict[str, list[str]] = {}
     for name, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

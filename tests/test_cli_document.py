@@ -15,14 +15,14 @@ from core.market.feeds.simulated import SimulatedFeed
 from core.market.predictor import load_predictor
 from core.market.store.rows import read_market
 from core.signs.hands.model_files import HAND_FILES
-from core.training.iiga_hands import SIGN_NAMES
+from lab.training.iiga_hands import SIGN_NAMES
 from tests.core.market.helpers import EXCERPTS, frame_from_rows, random_book
 from tests.core.market.journals import recorded
-from tests.core.training.test_iiga import TINY
 from tests.core.training.test_tlob_run import SMALL
-from tests.core.training.test_vit import PART, garments
-from tests.core.vision.test_idx import write
 from tests.core.vision.test_photographs import PHOTOS
+from tests.lab.training.test_iiga import TINY
+from tests.lab.training.test_vit import PART, garments
+from tests.lab.vision.test_idx import write
 
 ROOT = Path(__file__).resolve().parents[1]
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -151,8 +151,8 @@ def test_a_line_of_the_document_runs(
     prepare, smaller = RUNS[begun]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(record, "LiveFeed", simulated)
-    monkeypatch.setattr("core.training.vit.VALIDATION", 50)
-    monkeypatch.setattr("core.training.vit.WHOLE", 200)
+    monkeypatch.setattr("lab.training.vit.VALIDATION", 50)
+    monkeypatch.setattr("lab.training.vit.WHOLE", 200)
     link(Path("assets"), ROOT / "assets")
     prepare()
     assert main([*shlex.split(line)[3:], *smaller.split()]) == 0, capsys.readouterr().err

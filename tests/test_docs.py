@@ -61,7 +61,7 @@ def test_every_path_exists(path: Path) -> None:
 @BY_FILE
 def test_every_module_exists(path: Path) -> None:
     for span in code_spans(path.read_text(encoding="utf-8")):
-        if not re.fullmatch(r"(?:core|pages|scripts)(?:\.\w+)+(?::[\w.]+)?", span):
+        if not re.fullmatch(r"(?:core|lab|pages|scripts)(?:\.\w+)+(?::[\w.]+)?", span):
             continue
         name, _, member = span.partition(":")
         try:

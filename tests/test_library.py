@@ -20,7 +20,7 @@ from core.market.store.index import recordings
 from core.signs import samples
 from core.vision.classifier import load_classifier
 from core.vision.gallery import photograph_gallery
-from core.vision.photograph_scores import answered
+from lab.vision.photograph_scores import answered
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -72,7 +72,7 @@ def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     with zipfile.ZipFile(wheel) as files:
         files.extractall(folder / "site")
-    for name in ("core", "pages"):
+    for name in ("core", "lab", "pages"):
         (folder / "other").mkdir(exist_ok=True)
         (folder / "other" / f"{name}.py").write_text(f"raise ImportError('{name} is of another project')")
     return folder
@@ -132,6 +132,14 @@ for missing in (answer.plot, lambda: library.read_signs(b"")):
         print(error)
 assert not {"core", "pages"} & {name.partition(".")[0] for name in sys.modules}
 """
+
+
+@pytest.mark.parametrize("command", ["train vit --data x", "evaluate iiga --data x", "bench --quick"])
+def test_commands_of_the_laboratory_say_that_it_is_not_there(site: Path, command: str) -> None:
+    words = [sys.executable, "-m", "attention_observatory", *command.split()]
+    run = subprocess.run(words, cwd=site, env=environment_of(site), capture_output=True, text=True, check=False)
+    wanted = "this needs the laboratory (lab/), which an installed package does not have: run it in the repository"
+    assert (run.returncode, run.stderr) == (2, f"attention-observatory {command.split()[0]}: {wanted}\n")
 
 
 def test_without_streamlit_and_the_extras_it_answers_as_the_app_does(site: Path) -> None:

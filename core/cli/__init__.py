@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +25,8 @@ COMMANDS: Final = {
     "bench": "measure speed on this machine, as ratios to references in the same run",
 }
 """Command -> a line about it; the file of the same name adds its options and runs it."""
+LABORATORY: Final = {"bench": "lab.commands.bench"}
+"""Command -> its file, where it is one of the laboratory."""
 
 
 class LazyParser(argparse.ArgumentParser):
@@ -60,7 +63,18 @@ def main(arguments: list[str] | None = None, *, program: str = "python -m core",
 
 
 def _fill(name: str, parser: argparse.ArgumentParser) -> None:
-    import_module(f"core.cli.{name}").add_options(parser)
+    find_module(LABORATORY.get(name, f"core.cli.{name}")).add_options(parser)
+
+
+def find_module(name: str) -> ModuleType:
+    """A module by its name. Those of the laboratory are found where it lies beside `core`: no file imports them.
+
+    Raises:
+        ValueError: where it is not there.
+    """
+    if name.startswith("lab.") and not (ROOT / "lab").is_dir():
+        raise ValueError("this needs the laboratory (lab/), which an installed package does not have: run it in the repository")
+    return import_module(name)
 
 
 def exit_code(run: Callable[[], object], program: str) -> int:

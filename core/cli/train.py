@@ -1,24 +1,23 @@
-"""`python -m core train MODEL`: finds the model's recipe (`core.training`), which holds its options and its training."""
+"""`python -m core train MODEL`: finds the model's recipe (`core.training.RECIPES`), which holds its options and its training."""
 
 from __future__ import annotations
 
 import argparse
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from core.cli import LazyParser, options
+from core.cli import LazyParser, find_module, options
 from core.training import RECIPES
 from core.training.recipe import TrainingRecipe
 
 READERS: Final = {
-    "tlob": ("options", "market_files"),
-    "cct": ("garment_photographs", "read"),
-    "iiga": ("hand_photographs", "read_digits"),
-    "iiga-hands": ("hand_photographs", "read_landmarks"),
+    "tlob": ("core.cli.options", "market_files"),
+    "cct": ("lab.training.garment_photographs", "read"),
+    "iiga": ("lab.training.hand_photographs", "read_digits"),
+    "iiga-hands": ("lab.training.hand_photographs", "read_landmarks"),
 }
-"""File and function of what finds or reads a model's data with packages that a machine for training alone does not have."""
+"""Module and function of what finds or reads a model's data with packages that a machine for training alone does not have."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _fill(name: str, parser: argparse.ArgumentParser) -> None:
-    recipe: TrainingRecipe = import_module(f"core.training.{RECIPES[name][0]}").RECIPES[name]
+    recipe: TrainingRecipe = find_module(RECIPES[name][0]).RECIPES[name]
     parser.description = recipe.description
     recipe.add_options(parser)
     parser.set_defaults(run=partial(_run, recipe))
@@ -47,6 +46,6 @@ def _run(recipe: TrainingRecipe, o: argparse.Namespace) -> None:
     if o.model not in READERS:
         path = recipe.run(o)
     else:
-        file, function = READERS[o.model]
-        path = recipe.run(o, getattr(import_module(f"core.cli.{file}"), function)(o))
+        module, function = READERS[o.model]
+        path = recipe.run(o, getattr(find_module(module), function)(o))
     print(f"wrote {path} and its weights")

@@ -1,7 +1,7 @@
 """One trained head, brought down to as many channels as the lesson on attention draws at random.
 
 The whole head (MiniLM's, of the page Words) reads 384 numbers a word and has 32 channels. `cut` looks for four numbers a word
-and small matrices that give the same attention weights as nearly as they can; `scripts/bundle_sentences.py` writes them, rounded
+and small matrices that give the same attention weights as nearly as they can; `lab/bundle/sentences.py` writes them, rounded
 as the page shows them, beside the weights of the whole head.
 """
 

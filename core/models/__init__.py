@@ -48,7 +48,6 @@ MODELS = ModelRegistry(
         "iiga": ("iiga", "IIGA", "IIGAConfig", "clip"),
         "transformer": ("transformer", "Transformer", "TransformerConfig", "text"),
         "minilm": ("minilm", "MiniLM", "MiniLMConfig", "words"),
-        "garment-teacher": ("garment_teacher", "GarmentTeacher", "TeacherConfig", ""),
     }
 )
-"""`MODELS["tlob"]` is `(TLOB, TLOBConfig)`; the last word says what a model reads, "" of one that no page asks."""
+"""`MODELS["tlob"]` is `(TLOB, TLOBConfig)`; the last word says what a model reads."""

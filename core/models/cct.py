@@ -4,7 +4,7 @@ image (batch, 3, side, side) -> convolutions -> one cell per patch of 16 x 16 pi
 -> + 0.1 * positions -> the ViT's layers -> Linear on the class token -> logits of the classes, and of "none of them"
 
 Its convolutions are the first stages of EfficientNet-Lite0 (Tan and Le 2019; without squeeze-and-excitation, with ReLU6), so that
-they can start from weights that were trained on ImageNet (`core.training.cct`). They hold no batch normalisation: those
+they can start from weights that were trained on ImageNet (`lab.training.cct`). They hold no batch normalisation: those
 weights come with it multiplied in. The class token stays where the paper pools the sequence, so the ViT's maps explain both.
 """
 

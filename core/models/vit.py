@@ -49,7 +49,7 @@ class ViTConfig(AttentionConfig):
         position_scale: factor on the sinusoidal positions; the report's 0.1 (D11).
         dropout: inside the feed-forward networks, and on what each sublayer adds.
         colours: channels of an image.
-        start: weights before training: "plain", or "local" (`core.training.vit`). Without effect on the built network.
+        start: weights before training: "plain", or "local" (`lab.training.vit`). Without effect on the built network.
     """
 
     model: ClassVar[str] = "vit"

@@ -1,6 +1,6 @@
 """Measures of the bundled clips, kept in a file so that a page that opens with one is lit at once.
 
-`python -m scripts.bundle_measures` writes it; to compute them takes a pass of the model for each frame, some seconds a clip.
+`python -m lab.bundle.measures` writes it; to compute them takes a pass of the model for each frame, some seconds a clip.
 """
 
 from __future__ import annotations

@@ -31,7 +31,6 @@ from core.models import MODELS
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.scores import softmax
 from core.vision.familiarity import Familiarity
-from core.vision.idx import Images
 
 Manner = Literal["dataset", "photograph"]
 """Default way of preparing a picture for a model: as the data set made its images, or as a photograph is."""
@@ -40,6 +39,8 @@ DEFAULT = "vit"
 PHOTOGRAPHS = "cct"
 """Answers on photographs, in the ten kinds of D30."""
 BATCH = 250
+Images = NDArray[np.uint8]
+"""(n, side, side) grey levels, 0 the background, or (n, side, side, 3) colours."""
 
 
 @dataclass(frozen=True, kw_only=True)

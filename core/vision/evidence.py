@@ -19,9 +19,8 @@ from core.explain.occlusion import BATCH, occlusion, without
 from core.models.cct import CCT
 from core.models.vit import CLASSES
 from core.vision.analysis import PictureAnalysis, analyse
-from core.vision.classifier import Classifier
+from core.vision.classifier import Classifier, Images
 from core.vision.gallery import gallery, photograph_gallery
-from core.vision.idx import Images
 from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe
 from core.vision.uprightness import prepare_upright

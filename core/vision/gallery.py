@@ -4,7 +4,7 @@
 
 Labels are those of `core.models.vit.CLASSES`; an index is the image's row in the official test file. No model was trained or
 chosen on these images. Thirty photographs of garments stand beside them, three of each kind, the first ones of the part that was
-held out of training (CC0). `scripts/bundle_garments.py` wrote the files.
+held out of training (CC0). `lab/bundle/garments.py` wrote the files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from core.vision.idx import Images, Labels
 from core.vision.photographs import Photograph, photographs
 
 FILE = Path(__file__).resolve().parents[2] / "assets" / "pictures" / "garments" / "gallery.parquet"
@@ -24,7 +23,7 @@ PHOTOGRAPHS = FILE.with_name("photographs.parquet")
 
 
 @cache
-def gallery() -> tuple[Images, Labels, NDArray[np.int64]]:
+def gallery() -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Images (60, 28, 28), labels (60,) and rows of the test set (60,); read once and shared, so do not write to them."""
     table = pq.read_table(FILE)
     pixels = b"".join(table["pixels"].to_pylist())

@@ -1,4 +1,4 @@
-"""Three sentences with their maps and some words, for who has not run `make words`; `scripts/bundle_sentences.py` writes them."""
+"""Three sentences with their maps and some words, for who has not run `make words`; `lab/bundle/sentences.py` writes them."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ from core.market.store.rows import RecordedRows
 from core.market.store.writer import restore_recordings
 from core.signs.recogniser import load_recogniser
 from core.signs.video import VideoError, read_video
-from core.vision.idx import IdxError, read_idx
 from core.vision.pictures import PictureError, decode
+from lab.vision.idx import IdxError, read_idx
 from tests.core.damaged_uploads import UPLOADS
 from tests.core.file_kinds import ROOT, Kind, files
 from tests.core.market.helpers import read_trades

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from core.models.cct import CCT, KERNELS, STRIDES, CCTConfig, LiteBlock
-from core.training.cct import EPSILON, start_from_imagenet
+from lab.training.cct import EPSILON, start_from_imagenet
 
 SMALL = CCTConfig(side=64, width=16, heads=2, layers=2, hidden=24, stem=4, stages=(4, 6, 6, 8, 10), repeats=(1, 2, 1, 1, 2))
 

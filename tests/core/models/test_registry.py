@@ -33,7 +33,7 @@ def test_every_model_is_registered_under_the_name_of_its_configuration() -> None
     assert MODELS["tlob"] == (TLOB, TLOBConfig)
     for name, (model, config) in MODELS.items():
         assert config.model == name and model.__module__ == config.__module__
-    assert "nothing" not in MODELS and {"tlob", "vit", "iiga", "transformer", "garment-teacher"} <= MODELS.keys()
+    assert "nothing" not in MODELS and {"tlob", "vit", "iiga", "transformer"} <= MODELS.keys()
 
 
 def test_importing_one_model_imports_no_other() -> None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from core.models.parameters import by_part, count
 from core.models.vit import CLASSES, ViT, ViTConfig
 from core.nn import EncoderLayer
-from core.training.vit import NEIGHBOURS, start_local
+from lab.training.vit import NEIGHBOURS, start_local
 from tests.core.models import numpy_vit
 
 CONFIGS = [

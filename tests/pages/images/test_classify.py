@@ -23,10 +23,10 @@ from core.models.vit import CLASSES
 from core.vision.analysis import analyse
 from core.vision.classifier import load_classifier
 from core.vision.gallery import gallery, photograph_gallery
-from core.vision.photograph_scores import answered
 from core.vision.photographs import KINDS
 from core.vision.pictures import MAX_PIXELS, STORE, Picture, PictureError, decode, png
 from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
+from lab.vision.photograph_scores import answered
 from pages.images import picture_source
 from pages.shared import brought, language
 from pages.shared.navigation import ROOT

@@ -1,0 +1,119 @@
+"""Benchmarks of what surrounds the networks: feed and films."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+import numpy as np
+import orjson
+
+from core.market.feeds.ccxt_books import KnownDepth, snapshot_of
+from core.market.feeds.venues import make_exchange, socket_levels
+from lab.bench.ratio import Pair, Work
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SYMBOL: Final = "BTC/USDT"
+DEPTH, CHANGES, MESSAGES = 1_000, 20, 500
+"""Of the wire: levels a side of the first snapshot, changed levels a side in a message, messages before they begin again."""
+FRAMES: Final = 120
+"""Of the film."""
+
+
+def _wire() -> list[bytes]:
+    """Changes of a book as Binance's spot market sends them, numbered from 1 on without a hole."""
+    draw = np.random.default_rng(0)
+
+    def changes(sign: int) -> list[list[str]]:
+        places = draw.geometric(0.05, CHANGES)
+        sizes = draw.exponential(1.0, CHANGES)
+        return [[f"{60_000 + sign * 0.1 * place:.2f}", f"{size:.5f}"] for place, size in zip(places, sizes, strict=True)]
+
+    return [
+        orjson.dumps(
+            {"e": "depthUpdate", "E": 1_700_000_000_000 + 100 * n, "s": "BTCUSDT", "U": n, "u": n}
+            | {"a": changes(1), "b": changes(-1)}
+        )
+        for n in range(1, MESSAGES + 1)
+    ]
+
+
+def _exchange() -> tuple[Any, Any]:
+    """ccxt's Binance with one market, its book of `DEPTH` levels a side, and a socket's stand-in."""
+    exchange = make_exchange("binance", SYMBOL)
+    market = {"id": "BTCUSDT", "symbol": SYMBOL, "base": "BTC", "quote": "USDT", "type": "spot", "spot": True, "active": True}
+    exchange.set_markets([exchange.safe_market_structure(market)])
+    client = SimpleNamespace(url="wss://stream.binance.com/stream", subscriptions={}, resolve=lambda *_: None)
+    return exchange, client
+
+
+def feed() -> Pair:
+    """A message of a socket to a snapshot of the program's, beside what ccxt alone does with it."""
+    messages = _wire()
+
+    def follow(*, ours: bool) -> Work:
+        exchange, client = _exchange()
+        limit = socket_levels("binance", {"spot": True})
+        start = {
+            side: [[60_000 + sign * 0.1 * place, 1.0] for place in range(1, DEPTH + 1)]
+            for side, sign in (("asks", 1), ("bids", -1))
+        }
+        depth, coming = KnownDepth(), itertools.cycle(range(MESSAGES))
+
+        def take() -> object:
+            number = next(coming)
+            if number == 0:
+                exchange.orderbooks[SYMBOL] = exchange.order_book(start | {"nonce": 0, "symbol": SYMBOL}, limit)
+                depth.learn(start, DEPTH)
+            exchange.handle_message(client, orjson.loads(messages[number]))
+            book = exchange.orderbooks[SYMBOL].limit()
+            if not ours:
+                return book
+            depth.narrow(book, limit)
+            snapshot = snapshot_of(book)
+            return depth.without_unknown(snapshot) if depth.covers(snapshot) else None
+
+        return take
+
+    return Pair(candidate=follow(ours=True), reference=follow(ours=False))
+
+
+def film() -> Pair:
+    """A film of `FRAMES` frames from its bytes to glosses, beside decoding its pictures alone."""
+    import av
+
+    from core.signs import video
+    from core.signs.recogniser import load_recogniser
+
+    recogniser = load_recogniser("iiga_digits")
+    data = _film(round(recogniser.fps))
+
+    def decode() -> int:
+        with av.open(io.BytesIO(data), "r") as container:
+            return sum(frame.to_ndarray(format="rgb24").shape[0] for frame in container.decode(video=0))
+
+    def recognise() -> object:
+        footage = video.read_video(data, size=recogniser.image_size, fps=recogniser.fps)
+        return recogniser.answer(footage.frames, footage.seconds)
+
+    return Pair(candidate=recognise, reference=decode, long=True)
+
+
+def _film(rate: int) -> bytes:
+    """H.264, 640 by 480 as a telephone's small film, with something in it that moves."""
+    import av
+
+    file = io.BytesIO()
+    rows, columns = np.mgrid[:480, :640]
+    with av.open(file, "w", format="mp4") as container:
+        stream: Any = container.add_stream("libx264", rate=rate)
+        stream.width, stream.height, stream.pix_fmt = 640, 480, "yuv420p"
+        for number in range(FRAMES):
+            at = 160 + 2.5 * number
+            picture = np.stack([rows % 256, columns % 256, np.hypot(rows - 240, columns - at) % 256], axis=-1).astype(np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode(None))
+    return file.getvalue()

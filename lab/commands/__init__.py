@@ -1,0 +1,1 @@
+"""Commands of `python -m core` that need the laboratory, one file each."""

@@ -1,0 +1,1 @@
+"""Scores of signs, and synthetic clips: films of hand signs put together from photographs."""

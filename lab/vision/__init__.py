@@ -1,0 +1,1 @@
+"""Scores of pictures: Fashion-MNIST, photographs of garments, calibration."""
