@@ -10,11 +10,13 @@ from core.messages import BadValue, compose
 from core.service.access import Action, Visitor
 from core.signs import video
 from core.signs.video import Footage, VideoError
-from core.vision import pictures
+from core.vision import picture_files, pictures
 from core.vision.pictures import Picture, PictureError
 from core.workers import Budget, Pool, Report, Stopped, unreported
 
 PICTURE: Final = Budget(seconds=3)
+WEBP: Final = Budget(seconds=3, mib=600)
+"""Its decoder holds four copies of a picture: 384 MB at the 24 million pixels that are read of any format."""
 FRAME: Final = Budget(seconds=0.5)
 FILM: Final = Budget(seconds=30)
 _quick: Final = Pool(2, "core.vision.pictures", "core.camera")
@@ -31,10 +33,11 @@ def picture(by: Visitor, data: bytes, *, name: str = "", report: Report = unrepo
         PictureError: also where a bound is reached, or too many wait.
     """
     by.require(Action.BRING)
+    budget = WEBP if picture_files.kind_of(data) == "WEBP" else PICTURE
     try:
-        return Picture(**_quick.run(pictures.decode, data, {"name": name}, PICTURE, by=by.limited_by, report=report))
+        return Picture(**_quick.run(pictures.decode, data, {"name": name}, budget, by=by.limited_by, report=report))
     except Stopped as stopped:
-        raise PictureError(_sentence(stopped, PICTURE)) from stopped
+        raise PictureError(_sentence(stopped, budget)) from stopped
 
 
 def frame(by: Visitor, data: bytes) -> camera.Picture:

@@ -27,6 +27,10 @@ class GlossSpan:
     peak: int
     probability: float
 
+    def counts(self, least: float, frames: int = 1) -> bool:
+        """Tells whether it takes at least so many frames, and the surest gives it at least that probability."""
+        return self.probability >= least and self.last - self.first + 1 >= frames
+
 
 def collapse(path: Iterable[int]) -> list[int]:
     """CTC's map from a path to a sentence: repeats become one, then blanks go.
@@ -56,11 +60,11 @@ def gloss_spans(log_probabilities: NDArray[np.floating]) -> list[GlossSpan]:
     return spans
 
 
-def confident(log_probabilities: NDArray[np.floating], least: float) -> NDArray[np.floating]:
-    """(T, V) with the frames of every gloss whose peak is below the probability `least` given to the blank."""
+def confident(log_probabilities: NDArray[np.floating], least: float, frames: int = 1) -> NDArray[np.floating]:
+    """(T, V) with the frames of every gloss that does not count (`GlossSpan.counts`) given to the blank."""
     changed = log_probabilities.copy()
     for span in gloss_spans(log_probabilities):
-        if span.probability < least:
+        if not span.counts(least, frames):
             changed[span.first : span.last + 1] = -np.inf
             changed[span.first : span.last + 1, BLANK] = 0.0
     return changed

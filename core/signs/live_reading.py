@@ -23,8 +23,6 @@ WINDOW: Final = 48
 """Frames that are read at a time: about five seconds."""
 SETTLED: Final = 8
 """Frames at the window's old end whose glosses change no more, as what came before them is out of sight."""
-MIN_FRAMES: Final = 2
-"""Frames that a gloss must hold the likeliest label to be said."""
 MIN_PROBABILITY: Final = 0.5
 MAX_SAID: Final = 200
 TILES_A_FRAME: Final = 1
@@ -115,7 +113,7 @@ class LiveReader:
         least = max(MIN_PROBABILITY, self._recogniser.least_probability)
         for span in gloss_spans(log_probabilities):
             first, last = start + span.first, start + span.last
-            sure = span.probability >= least and last - first + 1 >= MIN_FRAMES
+            sure = span.counts(least, self._recogniser.min_frames)
             gloss = self._recogniser.vocabulary.names[span.label]
             if not sure or last < border or (kept and kept[-1].last >= first):
                 continue

@@ -37,6 +37,8 @@ FOLLOWED = 16
 """Clips whose hands are kept."""
 PROBED = 16
 """Frames of a film without a hand in which a small one is sought."""
+MIN_FRAMES = 2
+"""Frames that a gloss of hands takes: one that is likeliest in a single frame, between two signs, is none."""
 BLANK_LEAD = -20.0
 """Logarithm of what a gloss keeps in a frame without a hand."""
 
@@ -91,6 +93,11 @@ class Recogniser:
     def front(self) -> str:
         """Kind of its inputs: "frames" or "tracks"."""
         return "frames" if self.reads_hands else self.config.front
+
+    @property
+    def min_frames(self) -> int:
+        """Frames that a gloss takes at least."""
+        return MIN_FRAMES if self.reads_hands else 1
 
     @property
     def image_size(self) -> int:
@@ -154,6 +161,7 @@ class Recogniser:
             took_s=time.perf_counter() - began,
             names=self.vocabulary.names,
             least_probability=self.least_probability,
+            min_frames=self.min_frames,
             hands=hands,
         )
 
@@ -201,12 +209,12 @@ class Recogniser:
         return self.answer(clip, speaker=speaker, attention=False).log_probabilities
 
     def greedy(self, log_probabilities: NDArray[np.floating]) -> list[str]:
-        """The glosses of the best path whose surest frame gives them `least_probability` or more."""
+        """The glosses of the best path that count (`GlossSpan.counts`)."""
         return self.vocabulary.decode(greedy(self.confident(log_probabilities)))
 
     def confident(self, log_probabilities: NDArray[np.floating]) -> NDArray[np.floating]:
         """(T', V) with the frames of the other glosses given to the blank."""
-        return confident(log_probabilities, self.least_probability)
+        return confident(log_probabilities, self.least_probability, self.min_frames)
 
     def inputs(self, clip: NDArray[Any], *, speaker: str | None = None) -> Tensor:
         """A clip as `answer` takes it -> the model's input: (1, T, S, S, 3) frames or (1, T', features) of tracks.

@@ -19,7 +19,7 @@ class Recognition:
         log_probabilities: (T', V) log of each frame's softmax, index 0 the blank.
         attention: sub-layer's name -> (heads, T', T'); empty where not asked for.
         seconds: (T',) where each of the model's frames lies in the clip. took_s: wall-clock time of the forward pass.
-        names: of the vocabulary. least_probability: of a gloss's surest frame, for the gloss to count.
+        names: of the vocabulary. least_probability: of a gloss's surest frame, min_frames: that a gloss takes, for it to count.
         hands: what was seen of hands, for a model of landmarks.
     """
 
@@ -29,6 +29,7 @@ class Recognition:
     took_s: float
     names: tuple[str, ...]
     least_probability: float = 0.0
+    min_frames: int = 1
     hands: HandTracks | None = None
 
     @property
@@ -44,7 +45,7 @@ class Recognition:
     @property
     def glosses(self) -> list[GlossSpan]:
         """The answer's glosses with their frames."""
-        return gloss_spans(confident(self.log_probabilities, self.least_probability))
+        return gloss_spans(confident(self.log_probabilities, self.least_probability, self.min_frames))
 
     @property
     def greedy(self) -> tuple[str, ...]:
@@ -57,7 +58,12 @@ class Recognition:
         return tuple((self.names[span.label], span.first, span.last) for span in self.glosses)
 
     @property
+    def two_hands(self) -> bool:
+        """Tells whether two hands are seen in most of the frames that show any."""
+        return self.hands is not None and 2 * int(self.hands.seen.all(axis=1).sum()) > int(self.hands.visible.sum())
+
+    @property
     def doubtful(self) -> tuple[tuple[str, float], ...]:
-        """The glosses left out of the answer as too unsure, with their probability."""
-        spans = gloss_spans(self.log_probabilities)
-        return tuple((self.names[span.label], span.probability) for span in spans if span.probability < self.least_probability)
+        """The glosses left out of the answer as too unsure or too short, with their probability."""
+        left_out = [one for one in gloss_spans(self.log_probabilities) if not one.counts(self.least_probability, self.min_frames)]
+        return tuple((self.names[span.label], span.probability) for span in left_out)

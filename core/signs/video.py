@@ -25,15 +25,16 @@ from PIL import Image
 
 from core.messages import Message, Refusal, compose
 from core.signs.containers import fault_of
+from core.vision import colours, picture_files, pictures
 
 Fit = Literal["crop", "pad"]
 """Crop: the middle square. Pad: all of the picture, black around it."""
 
 Ended = Literal["", "most", "time", "damaged"]
-Done = Literal["stream", "pixel_shape", "mirrored", "turned", "bits", "header"]
+Done = Literal["stream", "pixel_shape", "mirrored", "turned", "bits", "high_range", "header"]
 """Steps by which a film's pictures are changed before they are seen, and "header": that it does not hold what its header says."""
 
-SUFFIXES: Final = ("mp4", "mov", "m4v", "webm", "mkv", "avi", "gif")
+SUFFIXES: Final = ("mp4", "mov", "m4v", "webm", "mkv", "avi", "gif", "apng")
 MAX_FRAMES: Final = 256
 PATIENCE_S: Final = 25.0
 """Seconds by the wall and of the processor after which reading ends with what it has."""
@@ -46,7 +47,7 @@ MAX_DAMAGE: Final = 200
 _UNSPECIFIED: Final = 2
 """FFmpeg's colour space of a film that names none."""
 
-_CONTAINERS: Final = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,mpegts,mpeg,flv,ogg,asf,mp3,wav,flac,aac"
+_CONTAINERS: Final = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,apng,mpegts,mpeg,flv,ogg,asf,mp3,wav,flac,aac"
 """Sound-only containers are included so that the error can say that the file holds only sound."""
 
 Frames = NDArray[np.uint8]
@@ -147,6 +148,8 @@ def read_video(
         raise ValueError(f"size, fps and most must be above 0 and start 0 or more, not {size}, {fps}, {most} and {start}")
     if not data:
         raise VideoError("the file is empty: choose one that holds a video")
+    if picture_files.kind_of(data) == "WEBP":
+        return _read_webp(data, _Sampler(fps=fps, start=start, most=most, size=size, fit=fit, aspect=Fraction(1)), on_frame)
     with _opened(data) as container:
         stream, done = _picture_stream(container)
         if start:
@@ -178,6 +181,29 @@ def read_video(
             damaged=tuple(sorted(set(reading.damaged))) or ((reading.gap,) if fault == "damaged" and not ended else ()),
             done=done,
         )
+
+
+def _read_webp(data: bytes, sampler: _Sampler, on_frame: Callable[[int], None]) -> Footage:
+    """As `read_video`, of a WebP with or without several frames, which FFmpeg does not read."""
+    _check_size(*picture_files.webp_size(data))
+    try:
+        with Image.open(io.BytesIO(data), formats=["WEBP"]) as image:
+            reading = _WebpReading(stream=image, aspect=sampler.aspect, rate=0.0)
+            last, ended = _sample(sampler, reading, None, on_frame)
+    except (OSError, ValueError, SyntaxError) as error:
+        if isinstance(error, VideoError):
+            raise
+        raise VideoError("no picture of the video can be decoded: the file is damaged or cut off; send it again") from error
+    return Footage(
+        frames=np.stack(sampler.frames),
+        fps=sampler.fps,
+        seconds=np.array(sampler.seconds),
+        width=last.width,
+        height=last.height,
+        duration=None if ended else reading.end,
+        codec="webp",
+        ended=ended,
+    )
 
 
 def _sample(sampler: _Sampler, reading: _Reading, container: Any, on_frame: Callable[[int], None]) -> tuple[Any, Ended]:
@@ -315,7 +341,7 @@ class _Way:
 
 
 def _way_up(frame: Any) -> _Way:
-    """The one of eight ways that a frame's display matrix says; none for one at another angle, as browsers have it."""
+    """The one of eight ways that a frame's display matrix says; none for one of zeros or another angle, as browsers have it."""
     data = frame.side_data.get("DISPLAYMATRIX")
     if data is None:
         return _Way()
@@ -323,7 +349,7 @@ def _way_up(frame: Any) -> _Way:
     mirrored = a * d < b * c
     a, b = (-a, -b) if mirrored else (a, b)
     along, across = max(abs(a), abs(d)), max(abs(b), abs(c))
-    if min(along, across) > 0.1 * max(along, across):
+    if min(along, across) > 0.1 * max(along, across) or max(along, across) == 0:
         return _Way()
     return _Way(mirrored=mirrored, degrees=(0 if a >= 0 else 180) if along > across else (90 if b > 0 else 270))
 
@@ -340,6 +366,8 @@ def _said_of(frame: Any, way: _Way, aspect: Fraction) -> dict[Done, Message]:
         done["turned"] = compose("turned by {degrees}°", degrees=way.degrees)
     if (bits := max(one.bits for one in frame.format.components)) > 8:
         done["bits"] = compose("{bits} bits a level, brought to eight", bits=bits)
+    if frame.color_trc in colours.HIGH_RANGE:
+        done["high_range"] = pictures.high_range(frame.color_trc)
     return done
 
 
@@ -417,6 +445,20 @@ class _Reading:
                 yield frame, at
             if garbled and before >= start - 1 / (self.rate or 25.0):
                 self.damaged.append(max(float(before), start))
+
+
+class _WebpReading(_Reading):
+    """Decodes the frames of an opened WebP, each shown for the time that it says."""
+
+    def frames(self, container: Any, start: float) -> Iterator[tuple[Any, float]]:
+        at = 0.0
+        for number in range(getattr(self.stream, "n_frames", 1)):
+            self.stream.seek(number)
+            frame = av.VideoFrame.from_ndarray(np.asarray(self.stream.convert("RGBA")), format="rgba")
+            frame.time_base, frame.duration = Fraction(1, 1000), int(self.stream.info.get("duration") or 100)
+            self.count += 1
+            yield frame, at
+            at += frame.duration / 1e3
 
 
 def _picture(frame: Any, sampler: _Sampler) -> Frames:

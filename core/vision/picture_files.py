@@ -222,6 +222,13 @@ def is_film(data: bytes) -> bool:
     return data.startswith((b"\x1a\x45\xdf\xa3", b"FLV", b"OggS", b"\x00\x00\x01\xba")) or data[8:12] == b"AVI "
 
 
+def is_animated(data: bytes) -> bool:
+    """Tells whether a PNG or a WebP says that it holds several frames."""
+    if kind_of(data) == "WEBP":
+        return data[12:16] == b"VP8X" and len(data) > 20 and bool(data[20] & 2)
+    return kind_of(data) == "PNG" and b"acTL" in data[: max(0, data.find(b"IDAT"))]
+
+
 def kind_of(data: bytes) -> str | None:
     """The format that a file's first bytes are of; None for no picture that is read here."""
     for start, kind in _STARTS.items():

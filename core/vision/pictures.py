@@ -47,7 +47,7 @@ STRIP_PIXELS: Final = 1 << 20
 KEPT: Final = Limit(total=128, address=96, visitor=48)
 """Pictures that a process keeps, at 2.4 MB at most each."""
 
-Done = Literal["animated", "page", "bits", "mirrored", "turned", "reduced", "profile"]
+Done = Literal["animated", "page", "bits", "mirrored", "turned", "reduced", "profile", "high_range"]
 """What may be done to a file's pixels before they are seen, in its order."""
 
 UPRIGHT: Final = {
@@ -201,6 +201,8 @@ def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
         whole.thumbnail((WORK_SIDE, WORK_SIDE), Image.Resampling.BOX, reducing_gap=None)
     alpha = np.asarray(whole.getchannel("A")) if whole.mode == "RGBA" else None
     rgb, profile = _in_srgb(whole.convert("RGB") if whole.mode == "RGBA" else whole, opened, parts, file.data)
+    if (codes := picture_files.codes(opened, parts, file.data)) and codes[1] in colours.HIGH_RANGE:
+        done["high_range"] = high_range(codes[1])
     if profile:
         done["profile"] = compose("colours of {profile} brought to sRGB", profile=profile)
     return Picture(
@@ -214,6 +216,13 @@ def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
         mode=mode,
         frames=max(file.frames, file.page.count),
         done=done,
+    )
+
+
+def high_range(transfer: int) -> Message:
+    """Clause on a picture of high dynamic range, by its transfer code in `colours.HIGH_RANGE`."""
+    return compose(
+        "high dynamic range ({curve}) taken as ordinary levels: a browser shows other colours", curve=colours.HIGH_RANGE[transfer]
     )
 
 

@@ -15,6 +15,7 @@ from core.signs.recogniser import Recogniser
 from core.signs.samples import ClipSample
 from core.signs.tracks import FPS, TrackSentence
 from core.signs.video import Fit, Footage, VideoError
+from core.vision import picture_files
 from core.vision.pictures import SUFFIXES as PICTURES
 from pages.shared import brought, controls, permissions, upload_caps, url_state
 from pages.shared.language import _, duration, number
@@ -40,7 +41,8 @@ def own(file: Any, recogniser: Recogniser) -> Clip | None:
     """
     if file is None:
         return _linked(recogniser)
-    still = file.name.lower().endswith(tuple(set(PICTURES) - set(video.SUFFIXES)))
+    a_picture = file.name.lower().endswith(tuple(set(PICTURES) - set(video.SUFFIXES)))
+    still = a_picture and not picture_files.is_animated(file.getvalue())
     try:
         footage = _picture(file, recogniser) if still else _sampled(file, recogniser)
     except Refusal as error:

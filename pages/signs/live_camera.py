@@ -93,7 +93,7 @@ def _words() -> dict[str, Any]:
     return {
         "answer": _("I read: {glosses}"),
         "nothing": _("Nothing read yet: hold a sign for about half a second."),
-        "noHand": _("No hand is seen, so nothing is read."),
+        "noHand": _("No hand is seen, so nothing is read: come closer."),
         "now": _("Now: {gloss} ({share} %)"),
         "between": _("A hand is seen, and no sign that I know."),
         "two": _("Two hands are seen, and together no sign that I know: show one alone."),

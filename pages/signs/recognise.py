@@ -14,7 +14,7 @@ from core.signs.recognition import Recognition
 from core.signs.vocabulary import in_order
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
-from pages.shared.language import _, duration, percent, prose
+from pages.shared.language import _, duration, number, percent, prose
 from pages.signs import (
     cached_results,
     clip_and_model,
@@ -68,12 +68,16 @@ def answer(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> str:
     """Draw the glosses, each with its probability, and who read them; the glosses as text."""
     glosses = recognition.glosses
     if recognition.hands is not None and not recognition.hands.visible.any():
-        controls.notice("empty", _("No hand is seen in this film, so nothing is read. Show the whole hand, well lit."))
+        controls.notice(
+            "empty", _("No hand is seen in this film, so nothing is read. Come closer and show the whole hand, well lit.")
+        )
+    elif not glosses and recognition.two_hands:
+        controls.notice("empty", _("Two hands are seen, and together no sign that I know: show one alone."))
     elif not glosses:
         controls.notice("empty", _("No sign is seen in this clip: it gets no gloss."))
     else:
         words = " ".join(
-            f"<b>{escape(recognition.names[one.label])}</b><small>{percent(one.probability)}</small>" for one in glosses
+            f"<b>{escape(recognition.names[one.label])}</b> <small>{percent(one.probability)}</small>" for one in glosses
         )
         model = f"{clip_and_model.model_title(recogniser.name)}, {controls.computed_on(recogniser)}"
         who = _("{model}, {time}").format(model=model, time=duration(recognition.took_s))
@@ -86,6 +90,10 @@ def doubts(recogniser: Recogniser, recognition: Recognition) -> str:
     unsure = ", ".join(f"`{gloss}` ({percent(probability, 0)})" for gloss, probability in recognition.doubtful)
     if not unsure:
         return ""
+    if recogniser.min_frames > 1:
+        return _("Left out: {glosses}. A gloss counts where it is the likeliest in {count} frames in a row.").format(
+            glosses=unsure, count=number(recogniser.min_frames)
+        )
     return _("Left out as too unsure: {glosses}. A gloss counts where its surest frame gives it {least} or more.").format(
         glosses=unsure, least=percent(recogniser.least_probability, 0)
     )

@@ -21,6 +21,7 @@ from core.service import decoding
 from core.service.access import Role, Visitor
 from core.signs.samples import clip_samples
 from core.signs.video import VideoError, read_video
+from core.vision import pictures
 from core.vision.pictures import Picture, PictureError, decode
 from tests.core import bombs
 from tests.core.signs.video_files import film, grey
@@ -147,3 +148,11 @@ def test_a_film_of_large_pictures_takes_no_more_than_its_budget() -> None:
     with measured() as taken, suppress(VideoError):
         decoding.film(stranger("1"), bomb, size=96, fps=8.0)
     assert taken.mib <= MIB and taken.seconds <= decoding.FILM.seconds, vars(taken)
+
+
+def test_the_largest_webp_that_the_page_promises_is_read() -> None:
+    picture = Image.new("RGBA", (6000, 4000), (200, 30, 40, 128))
+    picture.save(buffer := io.BytesIO(), "WEBP", quality=10, method=0)
+    found = decoding.picture(stranger("a"), buffer.getvalue())
+    assert (found.width, found.height) == (6000, 4000)
+    assert found.width * found.height == pictures.MAX_PIXELS

@@ -41,3 +41,10 @@ def test_frames_of_a_doubtful_gloss_go_to_the_blank() -> None:
     assert greedy(confident(log_probabilities, 0.95)) == []
     np.testing.assert_array_equal(kept[:4], log_probabilities[:4])
     np.testing.assert_array_equal(np.exp(kept[4:]), [[1, 0, 0], [1, 0, 0]])
+
+
+def test_a_gloss_of_one_frame_counts_only_where_one_is_enough() -> None:
+    path = np.log(np.eye(3)[[1, 1, 2, 1, 1, 0, 2, 2]] + 0.1)
+    assert greedy(path) == [1, 2, 1, 2]
+    assert greedy(confident(path, 0.0)) == [1, 2, 1, 2]
+    assert greedy(confident(path, 0.0, frames=2)) == [1, 1, 2]

@@ -18,7 +18,8 @@ from PIL import Image
 from attention_observatory import read_signs
 from core.signs.samples import clip_samples
 from core.signs.video import Footage, VideoError, read_video
-from tests.core.signs.video_files import film, films
+from core.vision.picture_files import is_animated
+from tests.core.signs.video_files import film, films, grey
 
 Frames = np.ndarray
 Row = tuple[bytes, float]
@@ -233,3 +234,33 @@ def test_a_garbled_middle_is_not_complete(kind: str, codec: str) -> None:
 def test_a_rate_that_is_a_fraction() -> None:
     found = read_video(film(clip(), fps=Fraction(24_000, 1_001), options=FINE), size=32, fps=8)
     assert found.duration == pytest.approx(32 * 1_001 / 24_000, abs=0.01) and found.complete
+
+
+def test_a_display_matrix_of_zeros_turns_nothing() -> None:
+    data = film([grey(200, 64, 48)] * 10, rotation=90)
+    at = data.find(b"tkhd") + 44  # the matrix of a track's header of version 0
+    assert read_video(data, size=16, fps=8).rotation == 270
+    assert read_video(data[:at] + bytes(36) + data[at + 36 :], size=16, fps=8).rotation == 0
+
+
+@pytest.mark.parametrize(("transfer", "name"), [("smpte2084", "PQ"), ("arib-std-b67", "HLG")])
+def test_a_film_of_high_dynamic_range_says_that_its_light_is_not_mapped(transfer: str, name: str) -> None:
+    pictures = [grey(200, 64, 48)] * 4
+    of_range = read_video(film(pictures, options={"x264-params": f"transfer={transfer}"}), size=16, fps=8)
+    assert name in of_range.done["high_range"]
+    assert "high_range" not in read_video(film(pictures), size=16, fps=8).done
+
+
+@pytest.mark.parametrize("kind", ["webp", "png"])
+def test_an_animated_picture_is_a_film(kind: str) -> None:
+    pictures = [Image.fromarray(grey(40 * number, 64, 48)) for number in range(6)]
+    file = io.BytesIO()
+    pictures[0].save(file, kind, save_all=True, append_images=pictures[1:], duration=200, lossless=True)
+    footage = read_video(file.getvalue(), size=48, fps=5)
+    assert footage.frames[:, 24, 24, 0].tolist() == [0, 40, 80, 120, 160, 200]
+    assert footage.duration == pytest.approx(1.2)
+    assert (footage.width, footage.height) == (64, 48)
+    assert is_animated(file.getvalue())
+    still = io.BytesIO()
+    pictures[0].save(still, kind)
+    assert not is_animated(still.getvalue())

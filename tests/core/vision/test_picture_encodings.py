@@ -287,3 +287,10 @@ def test_each_encoding_is_answered_alike(rows: Any) -> None:
         if answer.name != like.name or abs(answer.probability - like.probability) > 0.05:
             wrong[name] = repr(answer)
     assert not wrong
+
+
+@pytest.mark.parametrize(("transfer", "name"), [(16, "PQ"), (18, "HLG")])
+def test_a_picture_of_high_dynamic_range_says_that_its_light_is_not_mapped(transfer: int, name: str) -> None:
+    rgb = photograph()
+    assert name in decode(png(rgb, chunk(b"cICP", bytes((9, transfer, 0, 1))))).done["high_range"]
+    assert "high_range" not in decode(png(rgb, chunk(b"cICP", bytes((9, 13, 0, 1))))).done
