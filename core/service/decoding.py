@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from core import camera
 from core.messages import BadValue, compose
+from core.picture_headers import is_webp
 from core.service.access import Action, Visitor
 from core.signs import video
 from core.signs.video import Footage, VideoError
-from core.vision import picture_files, pictures
+from core.vision import pictures
 from core.vision.pictures import Picture, PictureError
 from core.workers import Budget, Pool, Report, Stopped, unreported
 
@@ -33,7 +34,7 @@ def picture(by: Visitor, data: bytes, *, name: str = "", report: Report = unrepo
         PictureError: also where a bound is reached, or too many wait.
     """
     by.require(Action.BRING)
-    budget = WEBP if picture_files.kind_of(data) == "WEBP" else PICTURE
+    budget = WEBP if is_webp(data) else PICTURE
     try:
         return Picture(**_quick.run(pictures.decode, data, {"name": name}, budget, by=by.limited_by, report=report))
     except Stopped as stopped:

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from core import picture_headers
 from core.messages import Message, Refusal, compose
 from core.signs.containers import fault_of
-from core.vision import colours, picture_files, pictures
 
 Fit = Literal["crop", "pad"]
 """Crop: the middle square. Pad: all of the picture, black around it."""
@@ -148,7 +148,7 @@ def read_video(
         raise ValueError(f"size, fps and most must be above 0 and start 0 or more, not {size}, {fps}, {most} and {start}")
     if not data:
         raise VideoError("the file is empty: choose one that holds a video")
-    if picture_files.kind_of(data) == "WEBP":
+    if picture_headers.is_webp(data):
         return _read_webp(data, _Sampler(fps=fps, start=start, most=most, size=size, fit=fit, aspect=Fraction(1)), on_frame)
     with _opened(data) as container:
         stream, done = _picture_stream(container)
@@ -185,7 +185,7 @@ def read_video(
 
 def _read_webp(data: bytes, sampler: _Sampler, on_frame: Callable[[int], None]) -> Footage:
     """As `read_video`, of a WebP with or without several frames, which FFmpeg does not read."""
-    _check_size(*picture_files.webp_size(data))
+    _check_size(*picture_headers.webp_size(data))
     try:
         with Image.open(io.BytesIO(data), formats=["WEBP"]) as image:
             reading = _WebpReading(stream=image, aspect=sampler.aspect, rate=0.0)
@@ -366,8 +366,8 @@ def _said_of(frame: Any, way: _Way, aspect: Fraction) -> dict[Done, Message]:
         done["turned"] = compose("turned by {degrees}°", degrees=way.degrees)
     if (bits := max(one.bits for one in frame.format.components)) > 8:
         done["bits"] = compose("{bits} bits a level, brought to eight", bits=bits)
-    if frame.color_trc in colours.HIGH_RANGE:
-        done["high_range"] = pictures.high_range(frame.color_trc)
+    if frame.color_trc in picture_headers.HIGH_RANGE:
+        done["high_range"] = picture_headers.high_range(frame.color_trc)
     return done
 
 

@@ -17,8 +17,6 @@ Floats = npt.NDArray[np.float64]
 SAME: Final = 2
 """Levels by which a conversion from sRGB to itself may differ, by rounding."""
 LONGEST_NAME: Final = 60
-HIGH_RANGE: Final = {16: "PQ", 18: "HLG"}
-"""H.273's TransferCharacteristics of high dynamic range: browsers map their light to the screen's; here it is only said."""
 D65: Final = (0.3127, 0.3290)
 SRGB: Final = ((0.64, 0.33), (0.30, 0.60), (0.15, 0.06))
 PRIMARIES: Final = {

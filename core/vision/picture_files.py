@@ -11,6 +11,8 @@ from typing import Final
 
 from PIL import Image, TiffImagePlugin, TiffTags
 
+from core.picture_headers import is_webp
+
 _SHOWN: Final = (b"tRNS", b"acTL", b"fcTL", b"fdAT")
 """PNG's chunks beside the critical ones that the pixels need. Pillow is given no others: their limits and faults are not the
 picture's."""
@@ -186,20 +188,6 @@ def jpeg_scans(data: bytes, *, most: int) -> int:
     return scans
 
 
-def webp_size(data: bytes) -> tuple[int, int]:
-    """Width and height by a WebP's header; (0, 0) where it has none. Pillow makes room for the pixels before it says them."""
-    kind = data[12:16]
-    if kind == b"VP8X" and len(data) >= 30:
-        return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
-    if kind == b"VP8L" and len(data) >= 25:
-        packed = int.from_bytes(data[21:25], "little")
-        return 1 + (packed & 0x3FFF), 1 + (packed >> 14 & 0x3FFF)
-    if kind == b"VP8 " and len(data) >= 30:
-        width, height = struct.unpack_from("<HH", data, 26)
-        return width & 0x3FFF, height & 0x3FFF
-    return 0, 0
-
-
 _MARKER: Final = re.compile(rb"\xff+([\x01-\xcf\xd8-\xfe])")
 """A marker that is no restart among a scan's bits; the picture's end and 01 have no length after them."""
 
@@ -222,19 +210,12 @@ def is_film(data: bytes) -> bool:
     return data.startswith((b"\x1a\x45\xdf\xa3", b"FLV", b"OggS", b"\x00\x00\x01\xba")) or data[8:12] == b"AVI "
 
 
-def is_animated(data: bytes) -> bool:
-    """Tells whether a PNG or a WebP says that it holds several frames."""
-    if kind_of(data) == "WEBP":
-        return data[12:16] == b"VP8X" and len(data) > 20 and bool(data[20] & 2)
-    return kind_of(data) == "PNG" and b"acTL" in data[: max(0, data.find(b"IDAT"))]
-
-
 def kind_of(data: bytes) -> str | None:
     """The format that a file's first bytes are of; None for no picture that is read here."""
     for start, kind in _STARTS.items():
         if data.startswith(start):
             return kind
-    if data[:4] == b"RIFF" and b"WEBP".startswith(data[8:12]):
+    if is_webp(data):
         return "WEBP"
     return ("AVIF" if b"avi" in data[8:64] else "HEIF") if data[4:8] == b"ftyp" else None
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
+from core import picture_headers
 from core.messages import Message, Refusal, compose
 from core.store import BoundedStore, Limit
 from core.vision import colours, picture_files
@@ -107,7 +108,7 @@ def decode(data: bytes, *, name: str = "", max_pixels: int = MAX_PIXELS) -> Pict
     page = picture_files.meant_page(data) if kind == "TIFF" else TiffPage(data=data)
     parts = picture_files.png_parts(data) if kind == "PNG" else PngParts(data=page.data)
     size: tuple[int, int] | None = None
-    if kind == "WEBP" and math.prod(said := picture_files.webp_size(data)) > max_pixels:
+    if kind == "WEBP" and math.prod(said := picture_headers.webp_size(data)) > max_pixels:
         raise _too_large(max_pixels, said)
     try:
         with Image.open(BytesIO(parts.data), formats=KINDS) as opened:
@@ -201,8 +202,8 @@ def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
         whole.thumbnail((WORK_SIDE, WORK_SIDE), Image.Resampling.BOX, reducing_gap=None)
     alpha = np.asarray(whole.getchannel("A")) if whole.mode == "RGBA" else None
     rgb, profile = _in_srgb(whole.convert("RGB") if whole.mode == "RGBA" else whole, opened, parts, file.data)
-    if (codes := picture_files.codes(opened, parts, file.data)) and codes[1] in colours.HIGH_RANGE:
-        done["high_range"] = high_range(codes[1])
+    if (codes := picture_files.codes(opened, parts, file.data)) and codes[1] in picture_headers.HIGH_RANGE:
+        done["high_range"] = picture_headers.high_range(codes[1])
     if profile:
         done["profile"] = compose("colours of {profile} brought to sRGB", profile=profile)
     return Picture(
@@ -216,13 +217,6 @@ def _upright(opened: Image.Image, parts: PngParts, file: File) -> Picture:
         mode=mode,
         frames=max(file.frames, file.page.count),
         done=done,
-    )
-
-
-def high_range(transfer: int) -> Message:
-    """Clause on a picture of high dynamic range, by its transfer code in `colours.HIGH_RANGE`."""
-    return compose(
-        "high dynamic range ({curve}) taken as ordinary levels: a browser shows other colours", curve=colours.HIGH_RANGE[transfer]
     )
 
 

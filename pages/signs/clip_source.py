@@ -9,13 +9,13 @@ from typing import Any, Final, cast
 import streamlit as st
 
 from core.messages import Refusal, translate
+from core.picture_headers import is_animated
 from core.signs import samples, video
 from core.signs.own_clips import STORE
 from core.signs.recogniser import Recogniser
 from core.signs.samples import ClipSample
 from core.signs.tracks import FPS, TrackSentence
 from core.signs.video import Fit, Footage, VideoError
-from core.vision import picture_files
 from core.vision.pictures import SUFFIXES as PICTURES
 from pages.shared import brought, controls, permissions, upload_caps, url_state
 from pages.shared.language import _, duration, number
@@ -42,7 +42,7 @@ def own(file: Any, recogniser: Recogniser) -> Clip | None:
     if file is None:
         return _linked(recogniser)
     a_picture = file.name.lower().endswith(tuple(set(PICTURES) - set(video.SUFFIXES)))
-    still = a_picture and not picture_files.is_animated(file.getvalue())
+    still = a_picture and not is_animated(file.getvalue())
     try:
         footage = _picture(file, recogniser) if still else _sampled(file, recogniser)
     except Refusal as error:

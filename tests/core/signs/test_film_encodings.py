@@ -16,9 +16,9 @@ from av.stream import Disposition
 from PIL import Image
 
 from attention_observatory import read_signs
+from core.picture_headers import is_animated
 from core.signs.samples import clip_samples
 from core.signs.video import Footage, VideoError, read_video
-from core.vision.picture_files import is_animated
 from tests.core.signs.video_files import film, films, grey
 
 Frames = np.ndarray
