@@ -4,6 +4,7 @@
 # make ray    the tests of several workers: installs Ray, starts clusters on this machine
 # make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
 # make words  the model of sentences for Words (83 MB are downloaded once, 45 kept)
+# make sight  the network of Any photograph (90 MB are downloaded once, 49 kept)
 # make lint   ruff and mypy
 # make check  lint, and the tests of one page or module without a browser: make check PAGE=permutation
 # make audit  known weaknesses of the pinned packages, by pip-audit
@@ -22,15 +23,16 @@ export PYTHONDONTWRITEBYTECODE :=
 # glibc gives each thread a heap of its own and returns little of it: with two, 800 visits end at 665 MiB instead of up to 933.
 export MALLOC_ARENA_MAX := 2
 
-.PHONY: run test numeric ray hands words lint check audit docs messages
+.PHONY: run test numeric ray hands words sight lint check audit docs messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
 	@$(MAKE) --no-print-directory hands || echo 'The models that find hands could not be set up: the rest of the app works without them.'
 	@$(MAKE) --no-print-directory words || echo 'The model of sentences could not be set up: Words shows its three bundled sentences.'
+	@$(MAKE) --no-print-directory sight || echo 'The network that sees anything could not be set up: the rest of the app works without it.'
 	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT) --server.address $(ADDRESS)
 
-test: $(VENV)/.installed-dev $(VENV)/.hands $(VENV)/.words
+test: $(VENV)/.installed-dev $(VENV)/.hands $(VENV)/.words $(VENV)/.sight
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/run_tests.py $(ARGS)
 
 # The tests as `make test` runs them take the processor's best instructions and one thread; idle threads leave the cores to others.
@@ -56,6 +58,12 @@ words: $(VENV)/.words
 
 $(VENV)/.words: core/words/model_files.py | $(VENV)/.installed
 	$(BIN)/python -m core setup words
+	@touch $@
+
+sight: $(VENV)/.sight
+
+$(VENV)/.sight: core/vision/sight_files.py | $(VENV)/.installed
+	$(BIN)/python -m core setup sight
 	@touch $@
 
 lint: $(VENV)/.installed-dev

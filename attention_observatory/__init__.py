@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         PhotoAnswer,
         Picture,
         ReadSentence,
+        SeenPhoto,
         SignReading,
         Words,
         attention_view,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         predict_book,
         read_signs,
         read_words,
+        see_photo,
     )
     from attention_observatory.hub import HubCheckpoint as HubCheckpoint
 
@@ -47,6 +49,7 @@ __all__ = [
     "PhotoAnswer",
     "Picture",
     "ReadSentence",
+    "SeenPhoto",
     "SignReading",
     "Words",
     "attention_view",
@@ -57,6 +60,7 @@ __all__ = [
     "predict_book",
     "read_signs",
     "read_words",
+    "see_photo",
 ]
 
 __version__ = "0.2.0"

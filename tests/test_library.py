@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from core.market.store.index import recordings
 from core.signs import samples
 from core.vision.classifier import load_classifier
 from core.vision.gallery import photograph_gallery
+from core.vision.sight_files import SIGHT_FILES
 from lab.vision.photograph_scores import answered
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -79,6 +81,26 @@ def test_a_photograph_is_answered_as_the_page_scores_it(tmp_path: Path) -> None:
     assert sum(answer.probabilities.values()) == pytest.approx(1, abs=1e-5)
     assert repr(answer).startswith(f"{expected.name} {expected.confidence:.1%}") and len(answer.plot().data) == 1
     assert library.classify_photo(Image.open(file)).name == library.classify_photo(np.asarray(Image.open(file))).name
+
+
+@pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
+def test_a_photograph_is_seen_patch_by_patch(tmp_path: Path) -> None:
+    photo = Image.open(BytesIO(photograph_gallery()[0].data)).convert("RGB").resize((112, 112))
+    photo.save(tmp_path / "photo.png")
+    seen = library.see_photo(tmp_path / "photo.png", side=112)
+    np.testing.assert_array_equal(seen.pixels, np.asarray(photo))
+    assert (seen.grid, seen.weights.shape, seen.tokens.shape) == ((8, 8), (12, 6, 65, 65), (65, 384))
+    assert seen.salience.shape == (112, 112) and 0 < seen.salience.min() < seen.salience.max() < 1
+    table = seen.to_frame()
+    np.testing.assert_allclose(table[["token_0", "token_383"]], seen.tokens[1:, [0, 383]])
+    last = table[(table.row == 7) & (table.column == 6)]
+    assert last.salience.item() == pytest.approx(seen.salience[98:, 84:98].mean(), rel=1e-5)
+    assert f"{(seen.salience > 0.5).mean():.1%} of the picture stands out" in repr(seen)
+    figure = seen.plot()
+    np.testing.assert_allclose(figure.data[0].z, seen.salience)
+    assert len(seen.scene().layers) == 12
+    with pytest.raises(ValueError, match="a side of 110 pixels: a multiple of 14 from 112 to 518 is right"):
+        library.see_photo(tmp_path / "photo.png", side=110)
 
 
 def test_a_film_of_digits_is_read_as_it_was_signed() -> None:

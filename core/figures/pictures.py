@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image, ImageDraw
 
-from core.figures.style import BLUE, GREY, ORANGE, Write
-from core.figures.traces import Trace, bars, chart
+from core.figures.style import BLUE, GREY, ORANGE, Scale, Write
+from core.figures.traces import Trace, bars, chart, heat
 from core.messages import translate as _
 from core.vision.pictures import Bytes, png
 
@@ -89,6 +89,35 @@ def ranking_figure(
     return chart(traces, x_title=_("Probability (%)"), keep="ranking", legend=after is not None, height=height, bargap=0.25,
                  barmode="group", bargroupgap=0, **({"margin": {"t": 8}} if after is None else {}),
                  x={"range": [0, 118], "tickvals": [0, 25, 50, 75, 100]}, y={"autorange": "reversed", "ticks": ""})  # fmt: skip
+
+
+def salience_figure(pixels: Bytes, salience: NDArray[np.floating]) -> go.Figure:
+    """How much each pixel of a picture stands out, 0 to 1, over the picture in grey.
+
+    Args:
+        pixels: (height, width, 3). salience: (height, width).
+    """
+    height, width = salience.shape
+    scale: Scale = [[0.0, "rgba(0, 0, 0, 0.75)"], [1.0, "rgba(255, 215, 64, 0.65)"]]
+    picture = {
+        "source": thumbnail(pixels, side=max(height, width)),
+        "xref": "x",
+        "yref": "y",
+        "layer": "below",
+        "sizing": "stretch",
+    }
+    place = {"x": -0.5, "y": -0.5, "sizex": width, "sizey": height}
+    trace = heat(salience, scale, 0, 1, bar={"title": {"text": _("Stands out")}}, hover="%{x}, %{y}: %{z:.2f}<extra></extra>")
+    return chart(
+        [trace],
+        x_title=_("Column (pixels)"),
+        y_title=_("Row (pixels)"),
+        keep="salience",
+        height=480,
+        images=[picture | place],
+        x={"range": [-0.5, width - 0.5], "constrain": "domain"},
+        y={"range": [height - 0.5, -0.5], "scaleanchor": "x", "constrain": "domain"},
+    )
 
 
 def _share_bars(shares: NDArray[np.floating], names: Sequence[str], write: Write, **more: Any) -> Trace:

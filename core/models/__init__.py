@@ -47,6 +47,7 @@ MODELS = ModelRegistry(
         "cct": ("cct", "CCT", "CCTConfig", "picture"),
         "iiga": ("iiga", "IIGA", "IIGAConfig", "clip"),
         "transformer": ("transformer", "Transformer", "TransformerConfig", "text"),
+        "dinov2": ("dinov2", "DINOv2", "DINOv2Config", "photograph"),
         "minilm": ("minilm", "MiniLM", "MiniLMConfig", "words"),
     }
 )

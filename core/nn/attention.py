@@ -99,9 +99,18 @@ class MultiHeadAttention(nn.Module):
         Returns:
             (batch, queries, width) and the weights (batch, heads, queries, keys), or None when not asked for.
         """
+        return self.mixed(*self.projected(query, key, value), mask=mask, return_attention=return_attention)
+
+    def projected(self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Q, K and V of every head, (batch, heads, length, d_k) each; see `forward`."""
         key = query if key is None else key
         value = key if value is None else value
-        q, k, v = (self.split_heads(x) for x in (self.q(query), self.k(key), self.v(value)))
+        return self.split_heads(self.q(query)), self.split_heads(self.k(key)), self.split_heads(self.v(value))
+
+    def mixed(
+        self, q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, return_attention: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """What `forward` returns, of the three that `projected` gives."""
         y, weights = scaled_dot_product_attention(q, k, v, mask=mask, return_weights=return_attention)
         y = y.transpose(1, 2).flatten(2)  # (batch, heads, queries, d_k) -> (batch, queries, heads * d_k)
         return self.out(y), weights

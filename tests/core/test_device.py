@@ -18,6 +18,9 @@ from core.signs import samples
 from core.signs.recogniser import ASL, load_recogniser
 from core.vision import analysis, evidence
 from core.vision.classifier import PHOTOGRAPHS, load_classifier
+from core.vision.pictures import from_pixels
+from core.vision.sight import SightReader
+from core.vision.sight_files import SIGHT_FILES
 from core.words import bundled
 from core.words.model_files import WORD_FILES
 from core.words.sentences import SentenceReader
@@ -65,6 +68,21 @@ def words() -> Asked:
     return reader, ask
 
 
+def photographs() -> Asked:
+    if not SIGHT_FILES.available():
+        pytest.skip("needs `make sight`")
+    reader, picture = (
+        SightReader(),
+        from_pixels(np.random.default_rng(0).integers(0, 255, (112, 112, 3), dtype=np.uint8), name=""),
+    )
+
+    def ask() -> list[np.ndarray]:
+        seen = reader.read(picture, side=112)
+        return [seen.salience, seen.tokens, seen.rows(0)]
+
+    return reader, ask
+
+
 def dates() -> Asked:
     reader = DateReader()
 
@@ -90,6 +108,7 @@ def book() -> Asked:
 MODULES = (
     "core.signs.recogniser",
     "core.vision.classifier",
+    "core.vision.sight",
     "core.words.sentences",
     "core.lecture.date_reader",
     "core.market.predictor",
@@ -98,6 +117,7 @@ MODELS: dict[str, Callable[[], Asked]] = {
     "IIGA": iiga,
     "CCT": lambda: garments(PHOTOGRAPHS),
     "ViT": lambda: garments("vit"),
+    "DINOv2": photographs,
     "MiniLM": words,
     "Transformer": dates,
     "TLOB": book,

@@ -13,6 +13,7 @@ from core import checkpoints
 from core.checkpoints import CheckpointError
 from core.models import MODELS
 from core.models.config import AttentionConfig
+from core.models.dinov2 import DINOv2Config
 from core.models.iiga import IIGA, IIGAConfig
 from core.models.minilm import MiniLMConfig
 from core.models.tlob import TLOB, TLOBConfig
@@ -25,6 +26,7 @@ SMALL: list[AttentionConfig] = [
     IIGAConfig(front="tracks", vocabulary=5, width=16, heads=2, layers=1),
     IIGAConfig(vocabulary=5, width=16, heads=2, layers=1, image_size=32, width_multiplier=0.35, image_channels=32),
     TransformerConfig(vocabulary=9, width=16, heads=2, layers=1, hidden=16),
+    DINOv2Config(width=16, heads=2, layers=1, hidden=16),
     MiniLMConfig(vocabulary=9, width=16, heads=2, layers=1, hidden=16),
 ]
 

@@ -1,0 +1,171 @@
+"""Reading of any photograph by DINOv2: tokens, every head's attention, and what stands out.
+
+seen = sight_reader().read(decode(data), side=336)
+seen.salience              # (336, 336) in 0..1
+seen.weights[11, 3, 0]     # (577,): the class token's row of layer 12, head 4
+seen.likeness(40)          # (24, 24): cosine of each patch's token with that of token 40
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from safetensors.torch import load_file
+from torch import Tensor
+
+from core.device import Placement, falls_back
+from core.explain.scene import AttentionScene, LayerMaps, PictureStage
+from core.messages import BadValue
+from core.models.dinov2 import DINOv2
+from core.nn import scaled_dot_product_attention
+from core.vision.pictures import Bytes, Picture
+from core.vision.sight_files import SIGHT_FILES, WEIGHTS
+
+PATCH: Final = 14
+"""Pixels along a side of a patch."""
+SIDE: Final = 336
+"""Pixels along a side where nobody asks for others: 24 x 24 patches."""
+LEAST, MOST = 112, 518
+"""Sides that are read; positions were learnt at the largest."""
+MEAN: Final = (0.485, 0.456, 0.406)
+STD: Final = (0.229, 0.224, 0.225)
+"""Of red, green and blue in 0..1; the network reads (colour - mean) / deviation."""
+CLASS: Final = "class token"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SeenPicture:
+    """A photograph and what the network made of it. The arrays are shared: do not write to them.
+
+    Attributes:
+        pixels: uint8 (side, side, 3), what was read: the picture, centred, with black beside it where it is no square.
+        inside: left, top, right and bottom of the picture in these, pixels.
+        grid: rows and columns of patches; a token each, row by row, after the class token, n in all.
+        tokens: (n, 384), after the last layer.
+        queries, keys: (12, 6, n, 64), of every layer and head.
+        salience: (side, side) in 0..1, how much each pixel stands out by the network's own answer.
+    """
+
+    pixels: Bytes
+    inside: tuple[int, int, int, int]
+    grid: tuple[int, int]
+    tokens: NDArray[np.float32]
+    queries: NDArray[np.float32]
+    keys: NDArray[np.float32]
+    salience: NDArray[np.float32]
+
+    @cached_property
+    def weights(self) -> NDArray[np.float32]:
+        """(12, 6, n, n), rows summing to 1."""
+        return self._weights(self.queries)
+
+    def rows(self, token: int) -> NDArray[np.float32]:
+        """(12, 6, n): what a token looks at, in every layer and head."""
+        return self._weights(self.queries[:, :, token, None])[:, :, 0]
+
+    def _weights(self, queries: NDArray[np.float32]) -> NDArray[np.float32]:
+        q, k = torch.from_numpy(queries), torch.from_numpy(self.keys)
+        return np.asarray(scaled_dot_product_attention(q, k, k, return_weights=True)[1].numpy())
+
+    def likeness(self, token: int) -> NDArray[np.float32]:
+        """(rows, columns): the cosine of each patch's token with that of a token, by number from 0, the class token's."""
+        unit = self.tokens / np.linalg.norm(self.tokens, axis=1, keepdims=True)
+        return np.asarray((unit[1:] @ unit[token]).reshape(self.grid))
+
+    @cached_property
+    def patch_salience(self) -> NDArray[np.float32]:
+        """(rows, columns): the mean of each patch."""
+        rows, columns = self.grid
+        return np.asarray(self.salience.reshape(rows, PATCH, columns, PATCH).mean(axis=(1, 3)))
+
+    def scene(self, **more: Any) -> AttentionScene:
+        """The photograph as a scene, lit at rest by what stands out; see `AttentionScene` for the arguments."""
+        layers = [LayerMaps(name=f"layer {i + 1}", weights=one, formula="nb-attention") for i, one in enumerate(self.weights)]
+        stage = PictureStage(pixels=self.pixels, grid=self.grid, extra=[CLASS])
+        share = np.append(0.0, self.patch_salience.ravel())
+        measures = {"what stands out": share / max(share.sum(), 1e-9)}
+        return AttentionScene(stage=stage, layers=layers, measures=measures, **{"start": 0, "rolled": False} | more)
+
+
+def square(picture: Picture, side: int) -> tuple[Bytes, tuple[int, int, int, int]]:
+    """Pixels (side, side, 3) of a picture, centred on black as the network was trained, and where it lies in them.
+
+    One of exactly that size stays as it is. What shows through is white.
+    """
+    image = Image.fromarray(picture.rgb)
+    if picture.alpha is not None:
+        image = Image.composite(image, Image.new("RGB", image.size, "white"), Image.fromarray(picture.alpha))
+    scale = side / max(image.size)
+    if scale != 1:
+        kind = Image.Resampling.BOX if scale < 1 else Image.Resampling.BICUBIC
+        image = image.resize([max(1, round(one * scale)) for one in image.size], kind)
+    left, top = (side - image.width) // 2, (side - image.height) // 2
+    whole = np.zeros((side, side, 3), dtype=np.uint8)
+    whole[top : top + image.height, left : left + image.width] = np.asarray(image)
+    return whole, (left, top, left + image.width, top + image.height)
+
+
+def normalised(pixels: Bytes) -> Tensor:
+    """Pixels (height, width, 3) as the network reads them, (1, 3, height, width)."""
+    x = torch.from_numpy(pixels).permute(2, 0, 1)[None].float() / 255  # (height, width, 3) -> (1, 3, height, width)
+    return (x - torch.tensor(MEAN)[:, None, None]) / torch.tensor(STD)[:, None, None]
+
+
+class SightReader:
+    """DINOv2 with its head, ready to read.
+
+    Raises:
+        MissingModels: where `make sight` has not been run.
+    """
+
+    def __init__(self, folder: Path = SIGHT_FILES.folder) -> None:
+        path = SIGHT_FILES.checked(folder)[WEIGHTS]
+        with torch.device("meta"):
+            model = DINOv2()
+        model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()}, assign=True)
+        self.placement = Placement(model.eval())
+
+    def read(self, picture: Picture, *, side: int = SIDE) -> SeenPicture:
+        """The photograph with its attention.
+
+        Raises:
+            BadValue: for a side that is not a multiple of 14 from 112 to 518.
+        """
+        if side % PATCH or not LEAST <= side <= MOST:
+            raise BadValue(
+                "a side of {side} pixels: a multiple of {patch} from {least} to {most} is right",
+                side=side,
+                patch=PATCH,
+                least=LEAST,
+                most=MOST,
+            )
+        pixels, inside = square(picture, side)
+        tokens, queries, keys, salience = self._computed(pixels)
+        grid = (side // PATCH, side // PATCH)
+        return SeenPicture(pixels=pixels, inside=inside, grid=grid, tokens=tokens, queries=queries, keys=keys, salience=salience)
+
+    @falls_back
+    @torch.no_grad()
+    def _computed(self, pixels: Bytes) -> list[NDArray[np.float32]]:
+        """Tokens, queries, keys and salience of pixels (height, width, 3)."""
+        model, x = self.placement.model, normalised(pixels).to(self.placement.device)
+        tokens, queries, keys = model.forward_with_heads(x)
+        salience = model.salience(tokens, model.grid_of(x))
+        return [one[0].cpu().numpy() for one in (tokens, queries, keys, salience)]
+
+
+@cache
+def sight_reader() -> SightReader:
+    """The reader of this process.
+
+    Raises:
+        MissingModels: where `make sight` has not been run.
+    """
+    return SightReader()
