@@ -23,7 +23,7 @@ from core.vision.pictures import Bytes
 from core.vision.sight import normalised
 from core.vision.sight_files import GRAPH, MEMBERS, initializers, renamed
 
-FILE: Final = Path(__file__).parents[1] / "tests" / "fixtures" / "sight.npz"
+FILE: Final = Path(__file__).parents[2] / "tests" / "fixtures" / "sight.npz"
 SIDES: Final = (112, 224)
 
 
