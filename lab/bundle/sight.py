@@ -1,7 +1,7 @@
 """Hold the network that sees anything against onnxruntime, for its tests: `python -m lab.bundle.sight WHEEL`.
 
 Needs onnx and onnxruntime. The published graph runs twice: as it is, beside this project's network with the same float32
-weights, whose largest differences are printed; and rounded to float16, whose numbers `tests/fixtures/sight.npz` keeps.
+weights, whose largest differences are printed; and rounded to float16, whose numbers `tests/fixtures/sight.safetensors` keeps.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import onnxruntime
 import torch
 from numpy.typing import NDArray
 from onnx import numpy_helper
+from safetensors.numpy import save_file
 
 from core.models.dinov2 import DINOv2
 from core.package_files import contents
@@ -23,7 +24,7 @@ from core.vision.pictures import Bytes
 from core.vision.sight import normalised
 from core.vision.sight_files import GRAPH, MEMBERS, initializers, renamed
 
-FILE: Final = Path(__file__).parents[2] / "tests" / "fixtures" / "sight.npz"
+FILE: Final = Path(__file__).parents[2] / "tests" / "fixtures" / "sight.safetensors"
 SIDES: Final = (112, 224)
 
 
@@ -96,7 +97,7 @@ def main() -> None:
         found = answers(graph, normalised(made_picture(side)).numpy())
         kept |= {f"salience {side}": found["salience"][::8, ::8], f"tokens {side}": found["tokens"][:, ::32]}
         kept[f"rows {side}"] = found["weights"][:, :, 0]
-    np.savez_compressed(FILE, **kept)
+    save_file({name: np.ascontiguousarray(one) for name, one in kept.items()}, FILE)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from core.messages import BadValue
 from core.vision import sight
@@ -13,7 +14,7 @@ from core.vision.pictures import Picture, from_pixels
 from core.vision.sight import SeenPicture, SightReader, sight_reader, square
 from core.vision.sight_files import SIGHT_FILES
 
-KEPT = np.load(Path(__file__).parents[2] / "fixtures" / "sight.npz")
+KEPT = load_file(Path(__file__).parents[2] / "fixtures" / "sight.safetensors")
 THERE = pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
 BESIDE = (100, 150)
 """Middle of the disc, rows and columns of 256."""
