@@ -21,6 +21,8 @@ Head = tuple[LabelKind, int]
 """Target of one classifier: a label and a horizon in steps."""
 SMOOTHING = 10
 """The longest average on either side of the smoothed label, steps."""
+LEAST_ALPHA = 1e-10
+"""Smallest threshold, a fraction of the price: below it a move is rounding, as in a market that is pegged."""
 
 
 def smoothing_steps(horizon: int) -> int:
@@ -76,7 +78,7 @@ def class_of(move: float, alpha: float) -> int:
 
 
 def fit_alpha(moves: list[FloatArray]) -> float:
-    """The label threshold: half the mean |l| of the training part (D8), a fraction of the price.
+    """The label threshold: half the mean |l| of the training part (D8), a fraction of the price, at least `LEAST_ALPHA`.
 
     Args:
         moves: l(t, h) by stretch, NaN where undefined.
@@ -88,7 +90,7 @@ def fit_alpha(moves: list[FloatArray]) -> float:
     known = known[~np.isnan(known)]
     if not len(known):
         raise ValueError("no move is known to fit a threshold to: more rows than the horizon are needed")
-    return float(np.abs(known).mean()) / 2
+    return max(float(np.abs(known).mean()) / 2, LEAST_ALPHA)
 
 
 def trailing_mean(values: FloatArray, steps: int) -> FloatArray:

@@ -25,6 +25,8 @@ from core.words.model_files import TOKENIZER, WEIGHTS, WORD_FILES
 MAX_PIECES: Final = 96
 """Pieces of words a sentence may have, [CLS] and [SEP] among them: more would not be legible, and cost grows by their square."""
 MAX_CHARACTERS: Final = 600
+UNKNOWN: Final = "[UNK]"
+"""The tokenizer's name of what its vocabulary lacks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,7 @@ class ReadSentence:
 
     Attributes:
         text: as it was given.
-        tokens: n pieces of words in WordPiece's spelling, "##" before those that continue a word.
+        tokens: n pieces of words in WordPiece's spelling, "##" before those that continue a word; an unknown symbol as it was given.
         spans: of each piece in the text, characters; (0, 0) of [CLS] and [SEP].
         weights: (layers, heads, n, n), rows summing to 1.
         vector: (width,), the mean of all pieces' vectors, of length 1.
@@ -90,6 +92,7 @@ class SentenceReader:
         self.tokenizer = Tokenizer.from_file(str(paths[TOKENIZER]))
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
+        self.tokenizer.encode_special_tokens = True  # "[SEP]" that somebody types is text
         with torch.device("meta"):
             model = MiniLM(MiniLMConfig())
         weights = {name: tensor.float() for name, tensor in load_file(paths[WEIGHTS]).items()}
@@ -120,7 +123,8 @@ class SentenceReader:
         vectors, weights = self._computed(coded.ids)
         return ReadSentence(
             text=clean,
-            tokens=list(coded.tokens),
+            # a symbol that the vocabulary lacks stays the reader's own
+            tokens=[clean[a:b] if token == UNKNOWN else token for token, (a, b) in zip(coded.tokens, coded.offsets, strict=True)],
             spans=[(int(a), int(b)) for a, b in coded.offsets],
             weights=weights,
             vector=_unit(vectors.mean(axis=0)),

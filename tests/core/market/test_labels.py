@@ -126,3 +126,11 @@ def test_alpha_is_half_the_mean_size_of_the_known_moves() -> None:
 def test_alpha_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="no move is known"):
         fit_alpha([np.array([np.nan, np.nan])])
+
+
+def test_a_pegged_market_stands_still_whatever_is_rounded() -> None:
+    mid = np.full(400, 1.0) + 1e-16 * np.arange(400)
+    moves = future_move(np.nextafter(mid, np.where(np.arange(400) % 2, 2.0, 0.0)), 10, "forward")
+    known = moves[~np.isnan(moves)]
+    assert np.abs(known).max() > 0
+    assert (classify(known, fit_alpha([moves])) == STATIONARY).all()

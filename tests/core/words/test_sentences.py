@@ -126,3 +126,7 @@ def test_what_stays_of_a_sentence_is_the_sentence_without_the_word(reader: Sente
     found = reader.remainder(read, [at], reader.order_of_change(read))
     assert found.most == (min(alone, key=alone.__getitem__),) and found.cosine_without_most == pytest.approx(min(alone.values()))
     assert found.cosine == alone[at] and min(alone.values()) <= found.cosine_at_random <= max(alone.values())
+
+
+def test_what_somebody_types_is_text_and_an_unknown_symbol_stays_theirs(reader: SentenceReader) -> None:
+    assert reader.read("a [SEP] b ☃").tokens == ["[CLS]", "a", "[", "sep", "]", "b", "☃", "[SEP]"]
