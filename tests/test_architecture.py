@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -153,6 +154,17 @@ def test_nothing_imports_the_laboratory() -> None:
     library = sorted((ROOT / "attention_observatory").rglob("*.py")) + sorted((ROOT / "scripts").glob("*.py"))
     product = [*library, *(path for name, path in MODULES.items() if not name.startswith("lab"))]
     assert not [path.name for path in product if any(one.split(".")[0] == "lab" for one in imports(path))]
+
+
+def test_no_arrow_goes_back_among_the_rooms_of_markets() -> None:
+    """A room is a folder of core/market, or a file beside them; graphlib names a circle where there is one."""
+    rooms: dict[str, set[str]] = {}
+    for name, path in MODULES.items():
+        if name.startswith("core.market.") and path.name != "__init__.py":
+            used = {one.split(".")[2] for one in imports(path) & MODULES.keys() if one.startswith("core.market.")}
+            rooms.setdefault(name.split(".")[2], set()).update(used - {name.split(".")[2]})
+    assert {"store", "feeds", "answers", "formats", "session"} <= rooms.keys()
+    TopologicalSorter(rooms).prepare()
 
 
 def reached(names: set[str]) -> set[str]:

@@ -14,12 +14,12 @@ from typing import Any, Final
 from tqdm import tqdm
 
 from core.device import use_one_thread
+from core.market import watch_list
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedFailed, is_cancelled
 from core.market.feeds.venues import make_exchange
 from core.market.predictor import load_predictor
 from core.market.recorder import RecordingProgress, record
-from core.market.store import watch_list
 from core.market.store.places import library_folder
 from core.market.store.segments import market_folder
 from core.training.recipe import add_rows

@@ -26,7 +26,7 @@ from core.messages import N_, Message, Refusal, compose, first_line
 LEVELS = 10
 """Levels a side that the model reads; a book has them all."""
 MAX_LEVELS: Final = 1_000
-"""Levels a side that are kept for display, and recorded in price bands (`core.market.depth`), where the venue gives them."""
+"""Levels a side that are kept for display, and recorded in price bands (`core.market.bands`), where the venue gives them."""
 RECORDED_LEVELS: Final = 100
 """Levels a side that are recorded one by one."""
 EXACT: Final = 2**53

@@ -1,35 +1,16 @@
-"""The price bands of a session's rows and of a recording's files (`core.market.bands`): kept as what changed from row to row."""
+"""The price bands of a session's newest rows (`core.market.bands`), kept as what changed from row to row."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Final
 
 from core.market.bands import BandChange, Bands, Ladder, bands_of, change_of
-from core.market.book import LEVELS, BookError, FloatArray
-from core.market.store.segments import DEPTH, segment_path
+from core.market.book import LEVELS, FloatArray
 
 DEEP_ROWS: Final = 1_200
 """Newest rows whose bands are kept: five minutes."""
-SCHEMA: Final = pa.schema(
-    [
-        ("timestamp", pa.int64()),
-        ("fine", pa.float64()),
-        ("coarse", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
-        ("whole", pa.bool_()),
-        ("keys", pa.list_(pa.int32())),
-        ("sizes", pa.list_(pa.float32())),
-    ]
-)
 
 
 class DepthHistory:
@@ -70,52 +51,3 @@ class DepthHistory:
         rows = list(islice(reversed(self._rows), count))[::-1]
         pairs = zip([None, *rows], rows, strict=False)
         return [None if after is None else change_of(before, after) for before, after in pairs]
-
-
-# -- files --------------------------------------------------------------------------------------------------------------
-
-
-def depth_row(timestamp: int, ladder: Ladder, change: BandChange) -> tuple[Any, ...]:
-    """A file's row."""
-    return timestamp, *ladder, *change
-
-
-class RecordedDepth:
-    """Bands of the rows of a market's files, by their time.
-
-    Raises:
-        BookError: for a file without the columns of `SCHEMA`.
-    """
-
-    def __init__(self, books: Sequence[Path]) -> None:
-        try:
-            paths = [segment_path(book, DEPTH) for book in books]
-            tables = [pq.read_table(path, schema=SCHEMA) for path in paths if path.exists()]
-        except (pa.ArrowException, OSError) as error:
-            raise BookError("{file} is no file of price bands", file=segment_path(books[0], DEPTH).name) from error
-        table = pa.concat_tables([SCHEMA.empty_table(), *tables]).combine_chunks()
-        self._times, self._fine, self._coarse, self._low, self._high, self._whole = (table.column(i).to_numpy() for i in range(6))
-        lists = [pa.concat_arrays(table.column(i).chunks) for i in (6, 7)]
-        self._ends = lists[0].offsets.to_numpy()
-        self._keys, self._sizes = (one.values.to_numpy() for one in lists)
-        self._row, self._state = -2, dict[int, float]()
-
-    def at(self, timestamp: int) -> Bands | None:
-        """The bands of the row of that time; None where there are none."""
-        row = int(np.searchsorted(self._times, timestamp))
-        if row == len(self._times) or self._times[row] != timestamp:
-            return None
-        first = row
-        if row != self._row + 1:
-            while first and not self._whole[first]:
-                first -= 1
-        for one in range(first, row + 1):
-            if self._whole[one]:
-                self._state = {}
-            part = slice(self._ends[one], self._ends[one + 1])
-            self._state.update(zip(self._keys[part].tolist(), self._sizes[part].tolist(), strict=True))
-        self._row = row
-        there = sorted((key, size) for key, size in self._state.items() if size > 0)
-        keys, sizes = np.array(there, dtype=np.float64).reshape(-1, 2).T
-        ladder = Ladder(float(self._fine[row]), float(self._coarse[row]))
-        return Bands(ladder, keys.astype(np.int32), sizes.astype(np.float32), float(self._low[row]), float(self._high[row]))

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from core.market.answers.scoreboard import Scoreboard
 from core.market.book import LEVELS, STEP_MS, FloatArray
+from core.market.events import Row
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import FeedEvent, Row
+from core.market.feeds.protocol import FeedEvent
 from core.market.grid import StandStill
 from core.market.labels import Head
 from core.market.predictor import POOLED, MarketCard, Predictions, Predictor, identity

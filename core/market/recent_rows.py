@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.market.book import LEVELS, FloatArray, price_tick
-from core.market.feeds.protocol import FeedEvent, Gap, Row
+from core.market.events import Gap, Row
+from core.market.feeds.protocol import FeedEvent
 from core.market.grid import DAY_MS, STEP_MS, StandStill
 
 

@@ -20,13 +20,14 @@ from typing import Final
 from core.market.bands import BandChange, Ladder
 from core.market.book import STEP_MS
 from core.market.depth import DepthHistory
+from core.market.events import BookLost, Confirmed, Gap, Row, Trade, TradesBreak
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import BookLost, Confirmed, Feed, FeedEvent, FeedState, Gap, Row, StatusChange, Trade, TradesBreak
+from core.market.feeds.protocol import Feed, FeedEvent, FeedState, StatusChange
 from core.market.feeds.sampling import Grid, next_step
 from core.market.feeds.situations import Since
-from core.market.feeds.trades import BREAK
 from core.market.journal import Answer, Caller
 from core.market.predictor import Predictor
+from core.market.store.trades import BREAK
 from core.market.store.writer import SegmentWriter
 
 WHOLE_MS: Final = 60_000

@@ -38,22 +38,10 @@ from core.market.answers.scoreboard import (
 from core.market.answers.table import Table
 from core.market.book import OrderBookSnapshot
 from core.market.depth import DepthHistory
+from core.market.events import GRID_ITEMS, Confirmed, Gap, GridItem, Row, Trade, TradesBreak
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.lag import LagMeter
-from core.market.feeds.protocol import (
-    GRID_ITEMS,
-    Confirmed,
-    Feed,
-    FeedEvent,
-    FeedFailed,
-    FeedState,
-    Gap,
-    GridItem,
-    Row,
-    StatusChange,
-    Trade,
-    TradesBreak,
-)
+from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.sampling import Grid, next_step
 from core.market.feeds.situations import SILENT, Since, gravest, without_rows
 from core.market.grid import STEP_MS

@@ -9,7 +9,7 @@ the page hands it to the browser with everything else, so that names and places 
 Levels are the 40 columns of the book. `predicted` is 0 or 1; probabilities are the recalibrated ones, a call is -1 where there is
 no signal, `leans` what the card's rule calls, and the outcome of a head -1 while unknown (`PredictionLog`). A trade's side is 1
 bought, -1 sold; a break is a time in which trades were not followed. `changes` counts a row's bands that changed
-(`core.market.depth`), -1 for a row without bands; `whole` is 1 where these are all of them. Keys of all rows come first, then
+(`core.market.bands`), -1 for a row without bands; `whole` is 1 where these are all of them. Keys of all rows come first, then
 sizes.
 """
 
@@ -31,7 +31,7 @@ from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.answers.scoreboard import Scoreboard
 from core.market.bands import BandChange
 from core.market.book import FEATURES, STEP_MS, FloatArray
-from core.market.feeds.protocol import Row
+from core.market.events import Row
 from core.market.session_view import Status, View
 
 STATUSES = tuple(Status)

@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from core.market import watch_list
+from core.market.background_recorder import RECORDER
 from core.market.formats import bounded
 from core.market.formats.conversion import Inspection, Progress
 from core.market.formats.tables import FormatError
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
 from core.market.sources import MarketSource
-from core.market.store import changes, watch_list
-from core.market.store.background_recorder import RECORDER
+from core.market.store import changes
 from core.market.store.index import Recording
 from core.market.store.places import library_folder
 from core.market.store.writer import FileSummary

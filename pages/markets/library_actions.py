@@ -9,8 +9,8 @@ from typing import Final
 
 import streamlit as st
 
+from core.market import watch_list
 from core.market.book import BookError
-from core.market.store import watch_list
 from core.market.store.index import Recording
 from core.market.store.places import library_folder
 from core.service import recordings

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from core.market.depth import RecordedDepth
+from core.market.store.depth_files import RecordedDepth
 from core.market.store.index import find_recording, recordings
 from core.market.store.segments import TRADES, segment_path
 from pages.markets.live_controls import OPENS_WITH

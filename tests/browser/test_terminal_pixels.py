@@ -18,7 +18,8 @@ from unittest.mock import Mock
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route
 
-from core.market.feeds.protocol import GRID_ITEMS, FeedState, Gap, GridItem, Row
+from core.market.events import GRID_ITEMS, Gap, GridItem, Row
+from core.market.feeds.protocol import FeedState
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.sampling import Grid
 from core.market.predictor import Predictor

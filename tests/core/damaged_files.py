@@ -16,7 +16,7 @@ from PIL import Image
 
 from core import checkpoints
 from core.market.book import BookError, read_rows
-from core.market.feeds.protocol import Row
+from core.market.events import Row
 from core.market.formats import conversion
 from core.market.formats.tables import FormatError
 from core.market.store.index import list_recordings

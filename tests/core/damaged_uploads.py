@@ -17,7 +17,7 @@ from PIL import Image
 
 from core import checkpoints, npz
 from core.market.book import BookError, read_rows
-from core.market.feeds.protocol import Row, Trade
+from core.market.events import Row, Trade
 from core.market.formats import conversion
 from core.market.formats.tables import FormatError
 from core.market.predictor import load_predictor

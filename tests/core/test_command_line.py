@@ -21,10 +21,10 @@ import pytest
 from core import checkpoints
 from core.cli import COMMANDS, exit_code, main, options, record, train
 from core.explain import faithfulness
+from core.market import watch_list
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.predictor import load_predictor
-from core.market.store import watch_list
 from core.market.store.rows import read_market
 from core.training.progress import counting_bar
 

@@ -23,7 +23,7 @@ from safetensors.torch import load_file
 
 from core import checkpoints
 from core.market.book import BookRows, read_rows
-from core.market.feeds.protocol import Row, Trade
+from core.market.events import Row, Trade
 from core.market.formats import conversion
 from core.market.formats.tables import FormatError
 from core.market.grid import HOUR_MS

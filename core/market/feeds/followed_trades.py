@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from core.market.events import Trade, TradesBreak
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.market_judge import MarketJudge
-from core.market.feeds.protocol import Trade, TradesBreak, is_cancelled
+from core.market.feeds.protocol import is_cancelled
 from core.market.feeds.situations import Situation
 
 TRADED_MS: Final = 2_000

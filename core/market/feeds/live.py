@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.market.book import OrderBookSnapshot
+from core.market.events import BookLost
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.connection import Connection, Transport
 from core.market.feeds.failures import (
@@ -25,7 +26,7 @@ from core.market.feeds.failures import (
     classify_failure,
 )
 from core.market.feeds.market_judge import FeedMemory, Timeouts
-from core.market.feeds.protocol import BookLost, Clock, FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
+from core.market.feeds.protocol import Clock, FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
 from core.market.feeds.situations import said_of
 from core.market.feeds.venues import Configure, close_exchange, make_exchange
 from core.messages import Message, compose, sentence

@@ -12,11 +12,12 @@ from typing import Any, Final
 import numpy as np
 
 from core.market.book import BookError, OrderBookSnapshot
+from core.market.events import BookLost, Confirmation, Trade, TradesBreak
 from core.market.feeds.ccxt_books import KnownDepth, same_levels, snapshot_of
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import OutOfStep
 from core.market.feeds.listing import Listing
-from core.market.feeds.protocol import BookLost, Confirmation, FeedState, StatusChange, Trade, TradesBreak
+from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.feeds.situations import OF_BOOK, Situation, Situations, said_of, situation_of
 from core.market.feeds.trade_proof import TradeProof
 

@@ -10,13 +10,13 @@ from typing import Any, Final
 import numpy as np
 
 from core.market.book import LEVELS, NO_LEVELS, STEP_MS, BookRows, OrderBookSnapshot
-from core.market.depth import RecordedDepth
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.playback import PlayedFeed
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
-from core.market.feeds.trades import TradeColumns
 from core.market.grid import segments
+from core.market.store.depth_files import RecordedDepth
 from core.market.store.rows import RecordedRows
+from core.market.store.trades import TradeColumns
 
 BLOCK: Final = 1_024
 """Rows read ahead, up to 3 MB."""

@@ -12,11 +12,12 @@ from typing import Any, Final
 import numpy as np
 
 from core.market.book import LEVELS, STEP_MS, BookError, FloatArray
+from core.market.events import Confirmation
 from core.market.feeds.ccxt_books import snapshot_of
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.failures import BooksDiffer, OutOfStep, UnusableBook, WentQuiet
 from core.market.feeds.market_judge import MarketJudge
-from core.market.feeds.protocol import Confirmation, FeedFailed
+from core.market.feeds.protocol import FeedFailed
 from core.market.feeds.situations import Situation
 from core.market.feeds.stream_checks import differing_levels
 from core.market.feeds.venues import poll_levels

@@ -6,19 +6,9 @@ import asyncio
 
 from core.market.bands import Bands
 from core.market.book import FloatArray, OrderBookSnapshot
+from core.market.events import GRID_ITEMS, BookLost, Confirmation, Confirmed, Gap, Row
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import (
-    GRID_ITEMS,
-    BookLost,
-    Clock,
-    Confirmation,
-    Confirmed,
-    FeedEvent,
-    FeedState,
-    Gap,
-    Row,
-    StatusChange,
-)
+from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
 from core.market.grid import MAX_CARRY_MS, STEP_MS
 
 

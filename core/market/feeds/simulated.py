@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.market.book import ASK_PRICES, ASK_SIZES, BID_PRICES, BID_SIZES, LEVELS, STEP_MS, FloatArray, OrderBookSnapshot
+from core.market.events import Side, Trade
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.playback import PlayedFeed
-from core.market.feeds.protocol import FeedEvent, FeedState, Side, Trade
+from core.market.feeds.protocol import FeedEvent, FeedState
 
 DT_S = STEP_MS / 1e3
 DEPTH = 40

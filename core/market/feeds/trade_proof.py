@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from core.market.book import LARGEST
-from core.market.feeds.protocol import Side, Trade, TradesBreak
+from core.market.events import Side, Trade, TradesBreak
 
 MEMORY: Final = 20_000
 """Trades that are remembered: venues send fifty or a thousand again."""

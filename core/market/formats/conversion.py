@@ -16,7 +16,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from core.market.book import LARGEST, LEVELS, RECORDED_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth
-from core.market.feeds.trades import trades_table
 from core.market.formats import tables
 from core.market.formats.identity import OF_A_FILE, Claim, agreed, contradiction, market_said
 from core.market.formats.readers import (
@@ -35,6 +34,7 @@ from core.market.formats.readers import (
 from core.market.formats.tables import Faults, FormatError
 from core.market.grid import carry_ms, count_pauses, grid_rows, on_grid
 from core.market.store.segments import TRADES, segment_path, write_table
+from core.market.store.trades import trades_table
 from core.market.store.writer import FileSummary, RowBlock, write_rows
 from core.market.times import DAY_MS
 from core.messages import Message, compose

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.market.book import LEVELS, RECORDED_LEVELS, STEP_MS, FloatArray
-from core.market.feeds.protocol import Trade
+from core.market.events import Trade
 from core.market.formats import tables
 from core.market.formats.identity import Claim, Claims, agreed, claims_of_name
 from core.market.formats.tables import Faults, FormatError, NumberRows

@@ -38,13 +38,13 @@ from core.market.book import (
     FloatArray,
     first_fault,
 )
-from core.market.depth import SCHEMA as DEPTH_SCHEMA
-from core.market.depth import depth_row
-from core.market.feeds.protocol import Row, Trade
-from core.market.feeds.trades import CODES
-from core.market.feeds.trades import SCHEMA as TRADES_SCHEMA
+from core.market.events import Row, Trade
 from core.market.grid import HOUR_MS, count_pauses
 from core.market.store import call_columns, segments
+from core.market.store.depth_files import SCHEMA as DEPTH_SCHEMA
+from core.market.store.depth_files import depth_row
+from core.market.store.trades import CODES
+from core.market.store.trades import SCHEMA as TRADES_SCHEMA
 from core.messages import compose
 
 GROUP_ROWS: Final = 14_400

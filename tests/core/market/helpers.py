@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, BookRows, read_rows
+from core.market.events import Trade
 from core.market.features import TransformKind, fit_constants, input_names
-from core.market.feeds.protocol import Trade
-from core.market.feeds.trades import TradeColumns
 from core.market.labels import Head, fit_alpha, future_move
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
+from core.market.store.trades import TradeColumns
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
 
 LOB = Path(__file__).parents[2] / "fixtures" / "lob"

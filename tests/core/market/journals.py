@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from core.market.book import BookRows
-from core.market.feeds.protocol import Confirmed, FeedEvent, Row
+from core.market.events import Confirmed, Row
+from core.market.feeds.protocol import FeedEvent
 from core.market.journal import Caller
 from core.market.predictor import Predictor
 from core.market.recorder import EventRecorder

@@ -11,12 +11,13 @@ import pytest
 
 from core.market.bands import Bands, Ladder, bands_of
 from core.market.book import OrderBookSnapshot
-from core.market.depth import RecordedDepth
-from core.market.feeds.protocol import FeedEvent, Trade
+from core.market.events import Trade
+from core.market.feeds.protocol import FeedEvent
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictor
 from core.market.recorder import record
 from core.market.session import KEPT_ROWS, MarketSession
+from core.market.store.depth_files import RecordedDepth
 from core.market.store.rows import RecordedRows
 from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
 from tests.core.market.helpers import confirmed, real_rows, tiny_predictor

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from core.market.bands import BandChange, Bands, Ladder, bands_of, change_of
 from core.market.book import NO_LEVELS, BookError, OrderBookSnapshot
-from core.market.depth import DEEP_ROWS, SCHEMA, DepthHistory, RecordedDepth, depth_row
+from core.market.depth import DEEP_ROWS, DepthHistory
 from core.market.grid import STEP_MS
 from core.market.session import MarketSession
+from core.market.store.depth_files import SCHEMA, RecordedDepth, depth_row
 from core.market.store.index import recordings
 from core.market.store.rows import RecordedRows
 from core.market.store.segments import DEPTH, segment_path

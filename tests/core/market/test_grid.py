@@ -14,7 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.market.book import OrderBookSnapshot
-from core.market.feeds.protocol import BookLost, Confirmation, Confirmed, FeedEvent, FeedState, Gap, Row, StatusChange
+from core.market.events import BookLost, Confirmation, Confirmed, Gap, Row
+from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.sampling import Grid, next_step
 from core.market.grid import MAX_CARRY_MS, carry_ms, count_pauses, grid_rows, sampling_interval, segments, stalled
 

@@ -18,8 +18,8 @@ from core import checkpoints
 from core.cli import main
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, Recalibrated
 from core.market.book import FILE_COLUMNS, BookRows
+from core.market.events import Confirmed, Gap, Row
 from core.market.features import transform
-from core.market.feeds.protocol import Confirmed, Gap, Row
 from core.market.feeds.recording import RecordingFeed
 from core.market.grid import DAY_MS, HOUR_MS
 from core.market.made_again import JournalError, MadeAgain, known_predictors, make_again

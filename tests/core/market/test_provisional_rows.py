@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from core.market.book import STEP_MS, OrderBookSnapshot
+from core.market.events import BookLost, Confirmation
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.clock import SteadyClock
-from core.market.feeds.protocol import BookLost, Confirmation, FeedState, StatusChange
+from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_rows
+from core.market.events import Row, Trade
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.protocol import FeedFailed, FeedState, Row, StatusChange, Trade
+from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import MarketProcess, MarketSettings, SimulatedFeed
 from core.market.recorder import EventRecorder, RecordingProgress, record

@@ -12,7 +12,7 @@ import pytest
 
 from core.files import lock
 from core.market.book import read_rows
-from core.market.feeds.protocol import Row, Trade
+from core.market.events import Row, Trade
 from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter

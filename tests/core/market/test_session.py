@@ -13,8 +13,9 @@ import pytest
 
 from core.market.answers.predictions import evaluate
 from core.market.book import STEP_MS, BookRows, OrderBookSnapshot
+from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, Trade
+from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.situations import Situation
 from core.market.predictor import Predictor, windows_of

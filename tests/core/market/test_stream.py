@@ -15,8 +15,9 @@ from sklearn.metrics import log_loss, matthews_corrcoef
 from core.market import session as session_module
 from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.book import BookRows, price_tick
+from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
-from core.market.feeds.protocol import FeedState, StatusChange, Trade
+from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.stream import HEADER, MAX_BEHIND, ROW, ROW_FIXED, SCORES, FrameKind, FrameStream, encode

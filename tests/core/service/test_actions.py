@@ -112,8 +112,8 @@ def test_every_function_that_asks_who_it_is_and_every_action_is_tried() -> None:
 
 
 BELOW = {
-    "core.market.store.watch_list.limit",
-    *("core.market.store.changes", "core.market.store.background_recorder.RECORDER"),
+    "core.market.watch_list.limit",
+    *("core.market.store.changes", "core.market.background_recorder.RECORDER"),
     *(f"core.market.formats.{module}.{name}" for module in ("bounded", "conversion") for name in ("inspect", "convert")),
     "core.runs.epoch_time.epoch_times",
 }

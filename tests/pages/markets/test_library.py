@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.market.book import read_rows
-from core.market.feeds.protocol import Row
+from core.market.events import Row
 from core.market.store import index
 from core.market.store.index import list_recordings
 from core.market.store.writer import SegmentWriter

@@ -12,7 +12,7 @@ from sklearn.metrics import matthews_corrcoef
 from streamlit.testing.v1 import AppTest
 
 from core.market.answers.scoreboard import ROLLING
-from core.market.feeds.protocol import Row
+from core.market.events import Row
 from core.market.feeds.recording import RecordingFeed
 from core.market.predictor import Predictions
 from core.market.session import MarketSession

@@ -14,8 +14,9 @@ from typing import Any, Final
 import numpy as np
 
 from core.market.book import FloatArray, OrderBookSnapshot
+from core.market.events import BookLost
 from core.market.feeds.live import LiveFeed
-from core.market.feeds.protocol import BookLost, FeedEvent, StatusChange
+from core.market.feeds.protocol import FeedEvent, StatusChange
 from core.market.labels import UNKNOWN
 from core.market.predictor import Predictor
 from core.market.recorder import EventRecorder

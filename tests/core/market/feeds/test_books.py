@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from core.market.book import LEVELS, MAX_LEVELS, BookError, OrderBookSnapshot, interleave
+from core.market.events import Trade
 from core.market.feeds.ccxt_books import KnownDepth, snapshot_of
-from core.market.feeds.protocol import Trade
 from core.market.feeds.trade_proof import trade_of
 
 

@@ -16,11 +16,12 @@ import psutil
 import pytest
 
 from core.market.book import OrderBookSnapshot, interleave
+from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import MAX_DOUBTS, LiveFeed
 from core.market.feeds.market_judge import Timeouts
-from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange, Trade
+from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.situations import Situation
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 

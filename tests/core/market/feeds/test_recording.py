@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.market.book import BookError, BookRows, OrderBookSnapshot
+from core.market.events import Row, Trade, TradesBreak
 from core.market.feeds.playback import SPEEDS
-from core.market.feeds.protocol import FeedEvent, FeedState, Row, StatusChange, Trade, TradesBreak
+from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.recording import RecordingFeed
-from core.market.feeds.trades import BREAK, trades_table
 from core.market.store.segments import TRADES, segment_path
+from core.market.store.trades import BREAK, trades_table
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
 from tests.core.market.helpers import frame_from_rows

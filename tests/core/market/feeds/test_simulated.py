@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from core.market.book import OrderBookSnapshot
-from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange, Trade
+from core.market.events import Trade
+from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.simulated import MarketProcess, MarketSettings, SimulatedFeed
 from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
 

@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from core.market.events import Trade, TradesBreak
 from core.market.feeds.failures import Backoff
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.market_judge import Timeouts
-from core.market.feeds.protocol import FeedState, StatusChange, Trade, TradesBreak
+from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.feeds.situations import Situation
 from core.market.feeds.trade_proof import TradeProof
 from core.market.recorder import EventRecorder

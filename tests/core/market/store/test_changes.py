@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.market.book import BookError, BookRows, read_rows
-from core.market.feeds.protocol import Row, Trade
+from core.market.events import Row, Trade
 from core.market.store import changes, index
 from core.market.store.index import Recording, bundled_recordings, find_recording, list_recordings
 from core.market.store.writer import SegmentWriter

@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.market.book import OrderBookSnapshot
+from core.market.events import BookLost, Row, Trade
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import BookLost, FeedEvent, FeedState, Row, StatusChange, Trade
+from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.sampling import Grid
 from core.market.feeds.simulated import MarketProcess, MarketSettings
 from core.market.grid import HOUR_MS
@@ -133,11 +134,11 @@ def test_a_write_that_was_refused_half_way_leaves_a_readable_journal(tmp_path: P
 
 
 def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_played(tmp_path: Path) -> None:
+    from core.market.background_recorder import BackgroundRecorder
     from core.market.feeds.simulated import SimulatedFeed
     from core.market.hub import hub, shutdown
     from core.market.predictor import load_predictor
     from core.market.session import MarketSession
-    from core.market.store.background_recorder import BackgroundRecorder
 
     feed = SimulatedFeed(3, start_ms=START_MS, speed=50.0)
     recorder = BackgroundRecorder(folder=lambda: tmp_path)
@@ -167,12 +168,12 @@ def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_pla
 
 
 def test_a_recording_waits_for_a_full_disk_and_goes_on_after_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from core.market import background_recorder
+    from core.market.background_recorder import BackgroundRecorder, RecordingStatus
     from core.market.feeds.simulated import SimulatedFeed
     from core.market.hub import shutdown
     from core.market.predictor import load_predictor
     from core.market.session import MarketSession
-    from core.market.store import background_recorder
-    from core.market.store.background_recorder import BackgroundRecorder, RecordingStatus
 
     monkeypatch.setattr(background_recorder, "AGAIN_S", 0.05)
     feed, usage = SimulatedFeed(3, start_ms=START_MS, speed=50.0), shutil.disk_usage
@@ -208,7 +209,7 @@ def test_a_recording_waits_for_a_full_disk_and_goes_on_after_a_gap(tmp_path: Pat
 
 def test_nobody_waits_for_the_start_of_anothers_recording(tmp_path: Path) -> None:
     """It may restore an hour that a killed process left, while every live page asks for its own recording's status."""
-    from core.market.store.background_recorder import BackgroundRecorder
+    from core.market.background_recorder import BackgroundRecorder
 
     starting, go_on = threading.Event(), threading.Event()
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from core.market import watch_list
+from core.market.background_recorder import BackgroundRecorder
 from core.market.book import read_rows
-from core.market.feeds.protocol import Row, Trade
+from core.market.events import Row, Trade
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor
 from core.market.session import MarketSession
-from core.market.store import index, watch_list
-from core.market.store.background_recorder import BackgroundRecorder
+from core.market.store import index
 from core.market.store.writer import SegmentWriter
 from core.messages import Refusal
 from tests.core.market.feeds_for_tests import ScriptedFeed

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.market.book import BookError
-from core.market.feeds.protocol import Side, Trade, TradesBreak
+from core.market.events import Side, Trade, TradesBreak
 from core.market.store.segments import EVENTS, TRADES, is_segment, segment_path
 
 SCHEMA = pa.schema([("timestamp", pa.int64()), ("price", pa.float64()), ("size", pa.float64()), ("side", pa.int8())])

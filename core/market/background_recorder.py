@@ -20,13 +20,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from core.market import watch_list
 from core.market.feeds.background import background_loop
 from core.market.hub import TooManyFeeds, hub
 from core.market.journal import Caller
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from core.market.store import segments, watch_list
+from core.market.store import segments
 from core.market.store.places import library_folder
 from core.market.store.writer import SegmentWriter
 from core.messages import Refusal, compose
