@@ -18,7 +18,9 @@ from core.training.recipe import add_rows
 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    p.epilog = "Exit code: 0 where every prediction came out again, 1 where one did not, 2 where there is no journal."
+    p.epilog = (
+        "Exit code: 0 where every prediction that can be replayed came out again, 1 where one did not, 2 without a journal."
+    )
     p.add_argument("recording", help="a folder of recordings, a file of rows, or a recording's name")
     weights = "folder of the weights; else the shipped ones and trained/"
     p.add_argument("--checkpoints", type=Path, action="append", default=[], help=weights)
@@ -33,7 +35,7 @@ def _run(o: argparse.Namespace) -> None:
     files = [path for day in days for path in day.paths] or find_recording(o.recording).paths
     result = make_again(o.recording, files, known_predictors(*o.checkpoints), progress=counting_bar("step"))
     print(json.dumps(asdict(result)) if o.json else _in_words(result))
-    if result.equal < result.predictions:
+    if result.different is not None:
         raise SystemExit(1)
 
 
@@ -42,6 +44,15 @@ def _in_words(result: MadeAgain) -> str:
         f"{result.equal:,} of {result.predictions:,} made again, equal; {result.late:,} late; "
         f"{result.without_outcome:,} without an outcome"
     ]
+    if result.beyond_replay:
+        lines.append(
+            f"{result.beyond_replay:,} are beyond replay, since hours of their journal were deleted or damaged: "
+            "their recalibrated probabilities are not compared, nor anything of rows whose window is not whole now"
+        )
+    if result.early:
+        lines.append(f"{result.early:,} say that they were written before their row: a clock was set back, or they were changed")
+    if result.uncalled:
+        lines.append(f"{result.uncalled:,} rows at the end have a whole window and no prediction")
     if result.different is not None:
         lines.append("the first that differs: {timestamp}, {head}: {why}".format(**result.different))
     return "\n".join([*lines, str(CERTIFIES_NOTHING)])

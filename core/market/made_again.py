@@ -56,14 +56,20 @@ class MadeAgain:
 
     Attributes:
         predictions: in them, rows times heads. equal: of them, those that came out again. late: written more than a step after
-            their row. without_outcome: those whose horizon reaches past the end or over a gap.
+            their row, early: before it. without_outcome: those whose horizon reaches past the end or over a gap.
+        uncalled: rows at the end that have a whole window and no call.
+        beyond_replay: predictions of journals of which files were deleted or damaged: their recalibrated probabilities are not
+            compared, nor anything of a row whose window is not whole now.
         different: the first that did not come out again, its `timestamp`, `head` and `why`; None where all did.
     """
 
     predictions: int
     equal: int
     late: int
+    early: int
     without_outcome: int
+    uncalled: int
+    beyond_replay: int
     different: dict[str, Any] | None = None
 
 
@@ -119,8 +125,11 @@ def make_again(
         predictions=sum(len(one.why) for one in journals),
         equal=sum(int((one.why == 0).sum()) for one in journals),
         late=sum(one.late for one in journals),
+        early=sum(one.early for one in journals),
         without_outcome=sum(one.without_outcome for one in journals),
-        different=next((one.different for one in journals if one.why.any()), None),
+        uncalled=sum(one.uncalled for one in journals),
+        beyond_replay=sum(len(one.why) for one in journals if not one.is_whole),
+        different=next((one.different for one in journals if (one.why > 0).any()), None),
     )
 
 
@@ -130,22 +139,30 @@ def _day_of(path: Path) -> Path:
 
 
 def _journals(files: Iterable[Path]) -> Iterator[_Journal]:
-    """Yields each journal with the rows from its beginning on."""
+    """Yields each journal with the rows from its beginning on, as far as they are there."""
     runs: dict[object, list[Path]] = {}
+    parts: dict[object, list[int]] = {}
     for path in files:
         with reading(path):
             summary = footer_summary(pq.read_metadata(path))
-        runs.setdefault(summary.run if summary is not None and summary.run else path, []).append(path)
-    for paths in runs.values():
+        run = summary.run if summary is not None and summary.run else path
+        runs.setdefault(run, []).append(path)
+        parts.setdefault(run, []).append(summary.part if summary is not None else 0)
+    for run, paths in runs.items():
+        whole = sorted(parts[run]) == list(range(len(paths)))
         if beside := [one for one in (segment_path(path, CALLS) for path in paths) if one.exists()]:
-            yield _Journal(read_market(paths), pa.concat_tables(map(read_calls, beside)).to_pandas().sort_values("timestamp"))
+            told = pa.concat_tables(map(read_calls, beside)).to_pandas().sort_values("timestamp")
+            yield _Journal(read_market(paths), told, is_whole=whole)
 
 
 class _Journal:
     """A journal: the rows from its beginning on, and its calls, a line for a row and a head.
 
     Attributes:
-        why: (lines,) the number of a reason in `REASONS`; 0 where a line came out again.
+        uncalled: rows past its last call that a whole window ends at.
+        why: (lines,) the number of a reason in `REASONS`; 0 where a line came out again, as far as it can be replayed, and
+            `NOT_COMPARED` where nothing of it can.
+        is_whole: whether no file of it was deleted or damaged.
     """
 
     REASONS: Final[tuple[str, ...]] = (
@@ -157,13 +174,15 @@ class _Journal:
         compose("its call does not follow from its probabilities"),
         compose("made again from the journal's beginning, its recalibrated probabilities differ"),
     )
+    NOT_COMPARED: Final = -1
     UNKNOWN, NO_WINDOW, MISSING, OTHER_RAW, OTHER_CALL, OTHER_PAST = range(1, 7)
 
-    def __init__(self, rows: BookRows, told: pd.DataFrame) -> None:
-        self.rows, self._told = rows, told
+    def __init__(self, rows: BookRows, told: pd.DataFrame, *, is_whole: bool) -> None:
+        self.rows, self._told, self.is_whole = rows, told, is_whole
         self._time: NDArray[np.int64] = told["timestamp"].to_numpy()  # of each line
         self._raw, self._recalibrated = (told[list(names)].to_numpy() for names in (PROBABILITIES[:3], PROBABILITIES[3:]))
         self.why = np.zeros(len(told), np.int64)
+        self.uncalled = 0
 
     def make_again(self, predictors: Predictors, advance: Callable[[int], None]) -> None:
         """Compare every line."""
@@ -178,7 +197,7 @@ class _Journal:
     @property
     def different(self) -> dict[str, Any]:
         """The first line that did not come out again."""
-        line = int(np.flatnonzero(self.why)[0])
+        line = int(np.flatnonzero(self.why > 0)[0])
         head = str(self._told["head"].iloc[line])
         return {"timestamp": int(self._time[line]), "head": head, "why": self.REASONS[self.why[line]]}
 
@@ -186,6 +205,11 @@ class _Journal:
     def late(self) -> int:
         """Lines written more than a step after their row."""
         return int((self._told["written"].to_numpy() > self._time + STEP_MS).sum())
+
+    @property
+    def early(self) -> int:
+        """Lines written before their row."""
+        return int((self._told["written"].to_numpy() < self._time).sum())
 
     @property
     def without_outcome(self) -> int:
@@ -202,6 +226,12 @@ class _Journal:
         row = np.minimum(np.searchsorted(self.rows.timestamps, times), len(self.rows) - 1)
         return row, self.rows.timestamps[row] == times
 
+    def _whole_windows(self, window: int) -> NDArray[np.bool_]:
+        """(rows,) whether a window of so many rows, without a gap, ends there."""
+        whole, rows = np.zeros(len(self.rows), bool), self.rows.timestamps
+        whole[window - 1 :] = rows[window - 1 :] - rows[: max(0, len(rows) - window + 1)] == (window - 1) * STEP_MS
+        return whole
+
     def _note(self, reason: int, wrong: NDArray[np.bool_]) -> None:
         self.why[wrong & (self.why == 0)] = reason
 
@@ -216,10 +246,16 @@ class _Journal:
         line[at[head >= 0], head[head >= 0]] = np.flatnonzero(head >= 0)
         whole = (line >= 0).all(axis=1)
         steps = np.diff(times, prepend=times[0] - STEP_MS) // STEP_MS
+        if not self.is_whole:  # rows that are not there have no calls either
+            steps = np.minimum(steps, np.diff(row := self._row_of(times)[0], prepend=row[0] - 1))
         cut = ~whole | ((steps > 1) & (steps < predictor.window))  # after a gap a window has to fill first
         self._note(self.MISSING, cut[at] | (line[at, head] != np.arange(len(at))))
         again, calls = self._predicted(predictor, entry, times, advance)
-        self._note(self.NO_WINDOW, ~np.isfinite(again[at, head, 0]))
+        self.uncalled = int((self._whole_windows(predictor.window) & (self.rows.timestamps > times[-1])).sum())
+        short = ~np.isfinite(again[at, head, 0])
+        if not self.is_whole:
+            self._note(self.NOT_COMPARED, short & self._row_of(self._time)[1])
+        self._note(self.NO_WINDOW, short)
         self._note(self.OTHER_RAW, ~_near(again[at, head], self._raw, RAW) | (again[at, head].argmax(1) != self._raw.argmax(1)))
         # near a threshold another processor may call another class
         ruled = np.stack([rule.call(self._raw[line[:, place]]) for place, rule in enumerate(entry.rules)], axis=1)
@@ -228,9 +264,11 @@ class _Journal:
         told = Predictions(
             probabilities=self._raw[line], calls=called[line].astype(np.int8), momentum=called[line].astype(np.int8)
         )
+        self._note(self.OTHER_PAST, (known != known[first][at]) | (known > self._time))
+        if not self.is_whole:
+            return
         again = self._replayed(KnownPast(predictor.heads, entry), told, times, np.where(whole, known[first], -1), advance)
         self._note(self.OTHER_PAST, ~_near(again[at, head], self._recalibrated, RECALIBRATED))
-        self._note(self.OTHER_PAST, (known != known[first][at]) | (known > self._time))
 
     def _predicted(
         self, predictor: Predictor, entry: MarketCard, times: NDArray[np.int64], advance: Callable[[int], None]
@@ -239,10 +277,7 @@ class _Journal:
         again = np.full((len(times), len(predictor.heads), 3), np.nan, dtype=np.float32)
         calls = np.full((len(times), len(predictor.heads)), -1)
         row, there = self._row_of(times)
-        start, span = row - predictor.window + 1, (predictor.window - 1) * STEP_MS
-        whole = np.flatnonzero(
-            there & (start >= 0) & (self.rows.timestamps[row] - self.rows.timestamps[np.maximum(start, 0)] == span)
-        )
+        whole = np.flatnonzero(there & self._whole_windows(predictor.window)[row])
         for part in np.split(whole, range(BATCH, len(whole), BATCH)):
             answer = predictor.predict(windows_of(self.rows.levels, row[part], predictor.window), entry, batch=BATCH)
             again[part], calls[part] = answer.probabilities, answer.calls

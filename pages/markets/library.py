@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.market.book import BookError
+from core.market.store import write_ahead
 from core.market.store.index import Recording, RecordingError, bundled_recordings, list_recordings
 from core.market.store.places import library_folder
 from core.market.store.writer import restore_recordings
@@ -88,6 +89,9 @@ may_change = permissions.guard(Action.RECORD, Action.CONVERT, Action.CHANGE, Act
 library_actions.announce()
 record_switch.show_running()
 listed = entries()
+if damaged := write_ahead.damaged(library_folder()):
+    text = _("A recording that was killed left a damaged journal. What could be read of it is below; it is kept as {files}.")
+    controls.notice("stale", text.format(files=", ".join(path.name for path in damaged)))
 try:
     bundled = bundled_recordings()
 except RecordingError as error:

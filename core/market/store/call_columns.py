@@ -85,15 +85,6 @@ def head_of(code: str) -> Head | None:
     return (kind, int(steps)) if kind is not None and code == f"{kind}_{steps}" and steps.isdecimal() and int(steps) else None
 
 
-def are_calls(lines: pa.Table) -> bool:
-    """Tells whether no value of a journal's lines is missing, and every class is one."""
-    parts = [column.combine_chunks() for column in lines.columns]
-    if any(one.null_count or (pa.types.is_list(one.type) and one.flatten().null_count) for one in parts):
-        return False
-    called = lines["calls"].combine_chunks().flatten().to_numpy()
-    return bool(((called >= 0) & (called < len(CLASSES))).all())
-
-
 def calls_table(lines: pa.Table, rows: NDArray[np.int64], by: CalledBy) -> pa.Table:
     """An hour's file of a journal's lines: those of the rows that were confirmed (D27), a line a head.
 

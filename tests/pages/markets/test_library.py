@@ -150,3 +150,10 @@ def test_the_days_of_a_market_are_one_recording(folder: Path) -> None:
     app.file_uploader(key="upload:files").set_value(files[:1])
     ran(app)
     assert not copy.exists()
+
+
+def test_a_damaged_journal_is_said(folder: Path) -> None:
+    folder.mkdir()
+    (folder / ".binance-BTC-USDT_1.journal.part").write_bytes(b"no journal" * 100)
+    said = words(open_page(PAGE))
+    assert "left a damaged journal" in said and ".binance-BTC-USDT_1.journal.part.damaged" in said

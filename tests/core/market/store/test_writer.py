@@ -107,32 +107,6 @@ def test_a_full_disk_ends_the_recording_with_a_sentence_and_loses_nothing(
     assert len(read_market(writer.files)) == 9
 
 
-def test_a_write_that_was_refused_half_way_leaves_a_readable_journal(tmp_path: Path) -> None:
-    writer = SegmentWriter(tmp_path, "x")
-    writer.add(Row(START_MS, books(1)[0]))
-    writer.save_journal()
-    journal = writer._journal
-    assert journal is not None
-    real = journal._file
-
-    class Half:
-        def write(self, data: bytes) -> int:
-            real.write(data[:100])
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        def truncate(self, size: int) -> int:
-            return real.truncate(size)
-
-    journal._file = Half()  # type: ignore[assignment]
-    writer.add(Row(START_MS + 250, books(2)[1]))
-    with pytest.raises(OSError, match="No space left"):
-        writer.save_journal()
-    journal._file = real
-    writer.add(Row(START_MS + 500, books(3)[2]))
-    writer.close()
-    np.testing.assert_array_equal(read_market(writer.files).levels, np.array(books(3)))
-
-
 def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_played(tmp_path: Path) -> None:
     from core.market.background_recorder import BackgroundRecorder
     from core.market.feeds.simulated import SimulatedFeed
