@@ -18,9 +18,7 @@ from core.training.recipe import add_rows
 
 def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    p.epilog = (
-        "Exit code: 0 where all that can be replayed came out again, 1 where one did not, 2 without a journal."
-    )
+    p.epilog = "Exit code: 0 where all that can be replayed came out again, 1 where one did not, 2 without a journal."
     p.add_argument("recording", help="a folder of recordings, a file of rows, or a recording's name")
     weights = "folder of the weights; else the shipped ones and trained/"
     p.add_argument("--checkpoints", type=Path, action="append", default=[], help=weights)

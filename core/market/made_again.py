@@ -148,8 +148,8 @@ def _journals(files: Iterable[Path]) -> Iterator[_Journal]:
         run = summary.run if summary is not None and summary.run else path
         runs.setdefault(run, []).append(path)
         parts.setdefault(run, []).append(summary.part if summary is not None else 0)
-    for run, paths in runs.items():
-        whole = sorted(parts[run]) == list(range(len(paths)))
+    for key, paths in runs.items():
+        whole = sorted(parts[key]) == list(range(len(paths)))
         if beside := [one for one in (segment_path(path, CALLS) for path in paths) if one.exists()]:
             told = pa.concat_tables(map(read_calls, beside)).to_pandas().sort_values("timestamp")
             yield _Journal(read_market(paths), told, is_whole=whole)
