@@ -1,123 +1,170 @@
-"""Search over pages and lessons, equations and terms, in the header and by the key `/`."""
+"""Search over pages, their parts, lessons, equations and terms, in the header and by the key `/`.
+
+SQLite's FTS5 finds and ranks (BM25); words that lead to a page in both languages, and questions that it answers, are data
+(`assets/search.json`).
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+import sqlite3
+import threading
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 import streamlit as st
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
-from core.lecture.equations import equations, without_accents
+from core.lecture.equations import LANGUAGES, equations, without_accents
 from core.lecture.glossary import terms
-from pages.shared.language import N_, _, current, regional
-from pages.shared.navigation import ENTRIES
+from pages.shared.language import _, current, regional
+from pages.shared.navigation import ENTRIES, ROOT, PageEntry
 
-WORDS: Final[dict[str, str]] = {
-    "live": N_("exchange Binance Kraken Bybit OKX Coinbase KuCoin Bitcoin crypto TLOB prediction replay alert"),
-    "wall": N_("exchange Binance Kraken several markets"),
-    "attention": N_("order book heads layers upload"),
-    "recordings": N_("export import convert CSV Parquet download record files"),
-    "classify": N_("clothes shoe shirt dress trousers photo webcam camera upload ViT Fashion-MNIST"),
-    "garment-training": N_("ViT training curve confusion"),
-    "own-classes": N_("webcam camera train few pictures"),
-    "recognise": N_("hands video film webcam camera sign language IIGA upload"),
-    "words": N_("sentence MiniLM tokens BERT"),
-    "ctc": N_("alignment speech"),
-    "metrics": N_("WER BLEU ROUGE edit distance"),
-    "learn": N_("lessons class teacher students slides"),
-    "system": N_("GPU processor memory speed benchmark version"),
-    "cost": N_("GPU FLOPs MACs memory speed"),
-}
-"""Words that lead to a page besides its title, by its url: a reader's own, and names of what it handles."""
+WORDS: Final = ROOT / "assets" / "search.json"
+PROSE: Final = ROOT / "assets" / "text"
 MOST: Final = 8
 MAX_TYPED: Final = 80
-"""Characters that are searched for: each word is compared with all there are."""
+"""Characters that are searched for."""
 NEAR: Final = 84
 """Likeness of two words, of 100, from which one is taken for a slip of the other."""
 SHORT: Final = 4
 """Letters up to which a word is taken as it is typed."""
+ENDING: Final = 2
+"""Letters of a word's ending, which languages change."""
+TOKENIZER: Final = "porter unicode61 remove_diacritics 2"
+WEIGHTS: Final = {"page": 1.0, "part": 1.0, "lesson": 1.0, "term": 0.4, "equation": 0.4}
+"""Weight of each kind of entry: a reader means a page more often than one of its equations."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """Something to be found: a page with the parameters that open it, or the meaning of a term where there is no page.
+    """Something to be found: a page, or one of its parts, with the parameters that open it.
 
     Attributes:
-        kind: page, lesson, equation or term, for the reader. words: that lead to it besides its name.
+        kind: of `WEIGHTS`. page: its file. meaning: of a term, for the reader.
+        words: that lead to it besides its name. prose: of its texts, which count least.
     """
 
     name: str
     kind: str
     icon: str
-    page: str = ""
+    page: str
     query: Mapping[str, str] = field(default_factory=dict)
     meaning: str = ""
     words: str = ""
+    prose: str = ""
 
-    @cached_property
-    def weighted_words(self) -> list[tuple[str, float]]:
-        """Words that lead to it, those of its name first and heaviest."""
-        texts = ((self.name, 1.0), (self.words, 0.9), (self.meaning, 0.6))
-        return [(word, weight) for text, weight in texts for word in _words(text)]
+
+class SearchIndex:
+    """Entries in SQLite's memory, for several threads.
+
+    Args:
+        hits: all that can be found. little_words: those that count in no question, unless there are no others.
+    """
+
+    def __init__(self, hits: Sequence[Hit], little_words: Collection[str] = ()) -> None:
+        self.hits, self._little_words = tuple(hits), little_words
+        self._lock = threading.Lock()
+        self._base = sqlite3.connect(":memory:", check_same_thread=False)
+        self._base.execute(
+            "CREATE VIRTUAL TABLE hit USING fts5(name, words, prose, tokenize='porter unicode61 remove_diacritics 2')"
+        )
+        rows = ((at, one.name, f"{one.words} {one.meaning}", one.prose) for at, one in enumerate(self.hits))
+        self._base.executemany("INSERT INTO hit (rowid, name, words, prose) VALUES (?, ?, ?, ?)", rows)
+        self._known = sorted({word for one in self.hits for word in _words(f"{one.name} {one.words}")})
+
+    def find(self, text: str) -> list[Hit]:
+        """Entries that fit a text, the best first, at most `MOST`: those with all its words before those with some."""
+        typed = _words(text[:MAX_TYPED])
+        asked = [word for word in typed if word not in self._little_words] or typed
+        with self._lock:
+            terms_of = [term for word in dict.fromkeys(asked) if (term := self._term(word))]
+            found: list[int] = []
+            for joined in (" AND ", " OR ") if terms_of else ():
+                ranked = self._ranked(joined.join(terms_of))
+                found += [at for at in ranked if at not in found]
+                if len(found) >= MOST:
+                    break
+        return [self.hits[at] for at in found[:MOST]]
+
+    def _ranked(self, query: str) -> list[int]:
+        rows = self._base.execute("SELECT rowid, bm25(hit, 10, 6, 1) FROM hit WHERE hit MATCH ?", (query,))
+        scored = sorted((rank * WEIGHTS[self.hits[at].kind], len(self.hits[at].name), at) for at, rank in rows)
+        return [at for _rank, _length, at in scored]
+
+    def _term(self, word: str) -> str:
+        """A word as FTS5 takes it: what begins so, or so but for the ending, else the nearest word there is; "" for none."""
+        for begin in (word, word[:-ENDING]) if len(word) > SHORT + ENDING else (word,):
+            term = f'("{begin}" OR "{begin}"*)'  # the whole word counts twice
+            if self._base.execute("SELECT 1 FROM hit WHERE hit MATCH ? LIMIT 1", (term,)).fetchone():
+                return term
+        near = process.extractOne(word, self._known, scorer=fuzz.ratio, score_cutoff=NEAR) if len(word) > SHORT else None
+        return f'"{near[0]}"' if near else ""
 
 
 @cache
-def _hits(language: str, region: str) -> tuple[Hit, ...]:
-    """Everything to be found, in the reader's language; `region` has the numbers of titles."""
-    files = {entry.url: entry.file for entry in ENTRIES}
-    pages = [
-        Hit(
-            name=_(entry.title),
-            kind=_("Lesson") if entry.under == "learn" else _("Page"),
-            icon=entry.icon,
-            page=entry.file,
-            words=f"{entry.title} {WORDS.get(entry.url, '')} {_(WORDS[entry.url]) if entry.url in WORDS else ''}",
-        )
-        for entry in ENTRIES
-    ]
+def index(language: str, region: str) -> SearchIndex:
+    """The index in the reader's language; `region` has the numbers of titles."""
+    entries = {entry.url: entry for entry in ENTRIES}
+    data = json.loads(WORDS.read_text(encoding="utf-8"))
+    whole = [_described(one, entries[one["page"]], language) for one in data["entries"]]
     formulas = [
-        Hit(name=one.title[language], kind=_("Equation"), icon=":material/function:", page=files[one.page], query=one.query)
+        Hit(
+            name=one.title[language],
+            kind="equation",
+            icon=":material/function:",
+            page=entries[one.page].file,
+            query=one.query,
+            words=" ".join(one.title.values()),
+        )
         for one in equations()
     ]
     glossary = [
         Hit(
             name=" · ".join(dict.fromkeys((term.names[language], *term.names.values()))),
-            kind=_("Term"),
+            kind="term",
             icon=":material/book_2:",
+            page=entries[term.page].file,
             meaning=term.meanings[language],
         )
         for term in terms()
     ]
-    return (*pages, *formulas, *glossary)
+    return SearchIndex([*whole, *formulas, *glossary], _words(" ".join(data["little_words"].values())))
 
 
-def matching_hits(text: str, hits: tuple[Hit, ...]) -> list[Hit]:
-    """Entries that fit each word of a text, the best first and of equals the shorter name, at most `MOST`."""
-    asked = _words(text)
-    scored = [(score, hit) for hit in hits if asked and (score := _fit(asked, hit))]
-    return [hit for _score, hit in sorted(scored, key=lambda one: (-one[0], len(one[1].name)))][:MOST]
+def _described(one: Mapping[str, Any], entry: PageEntry, language: str) -> Hit:
+    """An entry of `assets/search.json`: a page, or a part of it that has a name of its own."""
+    part = one.get("name")
+    said = [" ".join((one["words"][code], *one["asks"][code])) for code in LANGUAGES]
+    titles = part.values() if part else (entry.title, _(entry.title))
+    return Hit(
+        name=part[language] if part else _(entry.title),
+        kind="part" if part else "lesson" if entry.under == "learn" else "page",
+        icon=entry.icon,
+        page=entry.file,
+        query=one.get("query", {}),
+        words=" ".join((*titles, *said)),
+        prose="" if part else _prose(entry.url.replace("-", "_"), language),
+    )
 
 
-def _fit(asked: list[str], hit: Hit) -> float:
-    """Mean over the words asked for of the best word of the hit; 0 where one fits none."""
-    best = [max(weight * _likeness(word, other) for other, weight in hit.weighted_words) for word in asked]
-    return sum(best) / len(best) if all(best) else 0
-
-
-def _likeness(typed: str, word: str) -> float:
-    """100 where a word begins as it was typed, less the more follows; else how like the two are, from `NEAR` on."""
-    if word.startswith(typed):
-        return 100 - min(9, len(word) - len(typed))
-    return fuzz.ratio(typed, word, score_cutoff=NEAR) if len(typed) > SHORT else 0
+def _prose(name: str, language: str) -> str:
+    """A page's texts: those of a lesson, or those whose names begin with the page's."""
+    files = [*PROSE.glob(f"{language}/learn_{name}.md"), *PROSE.glob(f"{language}/course_{name}.md")]
+    return " ".join(file.read_text(encoding="utf-8") for file in files or PROSE.glob(f"{language}/{name}*.md"))
 
 
 def _words(text: str) -> list[str]:
     """Words in lower case without accents."""
     return re.findall(r"\w+", without_accents(text))
+
+
+def kind_names() -> dict[str, str]:
+    """Kinds of entries in the reader's language."""
+    return {"page": _("Page"), "part": _("Part"), "lesson": _("Lesson"), "equation": _("Equation"), "term": _("Term")}
 
 
 @st.fragment
@@ -135,14 +182,12 @@ def _dialog() -> None:
         placeholder=_("softmax, spread, Recordings …"),
         live=True,
     )
-    hits = matching_hits(text or "", _hits(current(), regional()))
+    hits = index(current(), regional()).find(text or "")
     if text and not hits:
         st.caption(_("Nothing is called so here: try another word, or the menu."))
     language = {"lang": st.query_params["lang"]} if "lang" in st.query_params else {}
+    kinds = kind_names()
     for hit in hits:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
-            if hit.page:
-                st.page_link(hit.page, label=hit.name, icon=hit.icon, query_params={**hit.query, **language})
-            else:
-                st.markdown(f"{hit.icon} **{hit.name}**: {hit.meaning}")
-            st.caption(hit.kind, width="content")
+            st.page_link(hit.page, label=hit.name, icon=hit.icon, query_params={**hit.query, **language})
+            st.caption(hit.meaning or kinds[hit.kind], width="content")
