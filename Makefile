@@ -5,6 +5,7 @@
 # make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
 # make words  the model of sentences for Words (83 MB are downloaded once, 45 kept)
 # make sight  the network of Any photograph (90 MB are downloaded once, 49 kept)
+# make writer  the network that writes, for Words (93 MB are downloaded once, 154 kept)
 # make lint   ruff and mypy
 # make check  lint, and the tests of one page or module without a browser: make check PAGE=permutation
 # make audit  known weaknesses of the pinned packages, by pip-audit
@@ -23,16 +24,17 @@ export PYTHONDONTWRITEBYTECODE :=
 # glibc gives each thread a heap of its own and returns little of it: with two, 800 visits end at 665 MiB instead of up to 933.
 export MALLOC_ARENA_MAX := 2
 
-.PHONY: run test numeric ray hands words sight lint check audit docs messages
+.PHONY: run test numeric ray hands words sight writer lint check audit docs messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
 	@$(MAKE) --no-print-directory hands || echo 'The models that find hands could not be set up: the rest of the app works without them.'
 	@$(MAKE) --no-print-directory words || echo 'The model of sentences could not be set up: Words shows its three bundled sentences.'
 	@$(MAKE) --no-print-directory sight || echo 'The network that sees anything could not be set up: the rest of the app works without it.'
+	@$(MAKE) --no-print-directory writer || echo 'The network that writes could not be set up: Words reads only.'
 	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT) --server.address $(ADDRESS)
 
-test: $(VENV)/.installed-dev $(VENV)/.hands $(VENV)/.words $(VENV)/.sight
+test: $(VENV)/.installed-dev $(VENV)/.hands $(VENV)/.words $(VENV)/.sight $(VENV)/.writer
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/run_tests.py $(ARGS)
 
 # The tests as `make test` runs them take the processor's best instructions and one thread; idle threads leave the cores to others.
@@ -64,6 +66,13 @@ sight: $(VENV)/.sight
 
 $(VENV)/.sight: core/vision/sight_files.py | $(VENV)/.installed
 	$(BIN)/python -m core setup sight
+	@touch $@
+
+writer: $(VENV)/.writer
+
+$(VENV)/.writer: core/words/writer_files.py | $(VENV)/.installed
+	$(PIP) $$($(BIN)/python scripts/pins.py writer)
+	$(BIN)/python -m core setup writer
 	@touch $@
 
 lint: $(VENV)/.installed-dev
@@ -99,5 +108,5 @@ $(VENV)/.installed: requirements.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: requirements.txt pyproject.toml | $(VENV)/bin/python
-	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands sign-in docs dev)
+	$(PIP) -r requirements.txt $$($(BIN)/python scripts/pins.py hands writer sign-in docs dev)
 	@touch $(VENV)/.installed $@

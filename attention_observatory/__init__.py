@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SeenPhoto,
         SignReading,
         Words,
+        WrittenText,
         attention_view,
         capture,
         classify_photo,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         read_signs,
         read_words,
         see_photo,
+        write_words,
     )
     from attention_observatory.hub import HubCheckpoint as HubCheckpoint
 
@@ -52,6 +54,7 @@ __all__ = [
     "SeenPhoto",
     "SignReading",
     "Words",
+    "WrittenText",
     "attention_view",
     "capture",
     "classify_photo",
@@ -61,6 +64,7 @@ __all__ = [
     "read_signs",
     "read_words",
     "see_photo",
+    "write_words",
 ]
 
 __version__ = "0.2.0"

@@ -19,6 +19,8 @@ import pyarrow as pa
 from PIL import Image
 
 from attention_observatory.extras import of_extra
+from attention_observatory.writing import WrittenText as WrittenText
+from attention_observatory.writing import write_words as write_words
 from core import checkpoints
 from core.explain.capture import capture as capture
 from core.explain.scene import AttentionScene as AttentionScene

@@ -15,6 +15,7 @@ from core.market.feeds.simulated import SimulatedFeed
 from core.market.predictor import load_predictor
 from core.market.store.rows import read_market
 from core.signs.hands.model_files import HAND_FILES
+from core.words.writer_files import WRITER_FILES
 from lab.training.iiga_hands import SIGN_NAMES
 from tests.core.market.helpers import EXCERPTS, frame_from_rows, random_book
 from tests.core.market.journals import recorded
@@ -81,6 +82,12 @@ def hands() -> None:
         np.savez(name, xy=random.uniform(0, 1, (40, 42)).astype(np.float32), label=np.arange(40) % 8)
 
 
+def text() -> None:
+    if not WRITER_FILES.available():
+        pytest.skip("needs make writer")
+    Path("TEXT.txt").write_text("The cat sat on the mat.", encoding="utf-8")
+
+
 def two_days() -> None:
     rows = random_book(2_400, 0)
     frame_from_rows(rows[:1_200]).to_parquet("MONDAY.parquet")
@@ -117,6 +124,7 @@ RUNS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: (digits(), link(Path("PICTURES"), ROOT / "assets" / "screenshots")),
         "--clips 2",
     ),
+    "evaluate writer": (text, ""),
     "faithful vit": (lambda: None, "--most 1"),
     "record binance": (lambda: None, "--seconds 1"),
     "record --all": (lambda: None, "--seconds 1"),

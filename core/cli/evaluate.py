@@ -6,11 +6,12 @@ import argparse
 import json
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from core.cli import LazyParser, evaluate_recordings, find_module, options
 from core.market.labels import LABEL_KINDS
 from core.market.predictor import DEFAULT
+from core.training.progress import counting_bar
 from core.training.recipe import add_rows
 
 LABORATORY: Final = {
@@ -51,6 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     p.set_defaults(run=_run_tlob)
     for name, (module, text) in LABORATORY.items():
         models.add_parser(name, help=text).fill = partial(_fill, module)
+    _add_writer(models)
 
 
 def _fill(module: str, parser: argparse.ArgumentParser) -> None:
@@ -60,3 +62,24 @@ def _fill(module: str, parser: argparse.ArgumentParser) -> None:
 def _run_tlob(o: argparse.Namespace) -> None:
     answer, _ = evaluate_recordings.scored(o)
     print(json.dumps(answer) if o.json else evaluate_recordings.table(answer))
+
+
+def _add_writer(models: Any) -> None:
+    """Add the model to `evaluate`'s."""
+    p = models.add_parser(
+        "writer",
+        help="SmolLM2 on a text",
+        description="Bits a byte that SmolLM2 needs for a text in UTF-8, beside those by the frequencies of the text's own "
+        "tokens. Needs `make writer`.",
+    )
+    p.add_argument("--data", required=True, type=Path, metavar="FILE", help="a text")
+    add_rows(p, options.JSON)
+    p.set_defaults(run=_run_writer)
+
+
+def _run_writer(o: argparse.Namespace) -> None:
+    from core.words.writer import writer
+    from core.words.writer_scores import bits_per_byte
+
+    scores = bits_per_byte(writer(), o.data.read_text(encoding="utf-8"), progress=counting_bar("window"))
+    options.print_answer(o, {"model": "smollm2", "file": o.data.name, **scores})

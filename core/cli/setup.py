@@ -1,4 +1,4 @@
-"""`python -m core setup hands`, `setup words` and `setup sight`: fetch what the app may use and does not ship."""
+"""`python -m core setup hands`, `setup words`, `setup sight` and `setup writer`: fetch what the app may use and does not ship."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Final
 from core.signs.hands.model_files import HAND_FILES
 from core.vision.sight_files import SIGHT_FILES
 from core.words.model_files import WORD_FILES
+from core.words.writer_files import WRITER_FILES
 
 KINDS: Final = {
     "hands": (HAND_FILES, "the hand finder's models"),
     "words": (WORD_FILES, "the model of sentences"),
     "sight": (SIGHT_FILES, "the network that sees anything"),
+    "writer": (WRITER_FILES, "the network that writes"),
 }
 
 

@@ -49,6 +49,7 @@ MODELS = ModelRegistry(
         "transformer": ("transformer", "Transformer", "TransformerConfig", "text"),
         "dinov2": ("dinov2", "DINOv2", "DINOv2Config", "photograph"),
         "minilm": ("minilm", "MiniLM", "MiniLMConfig", "words"),
+        "smollm2": ("smollm2", "SmolLM2", "SmolLM2Config", "text so far"),
     }
 )
 """`MODELS["tlob"]` is `(TLOB, TLOBConfig)`; the last word says what a model reads."""

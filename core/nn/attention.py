@@ -7,11 +7,14 @@ sequence-modelling "Atención Escalar de Producto"; Vaswani et al. 2017, equatio
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal, overload
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from core.nn.positions import Turns, rotated
 
 AttentionMaps = dict[str, Tensor]
 """Maps that a model returns beside its output: layer name -> weights (batch, heads, queries, keys)."""
@@ -36,8 +39,9 @@ def scaled_dot_product_attention(
 
     Args:
         q: (..., queries, d_k).
-        k: (..., keys, d_k).
-        v: (..., keys, d_v).
+        k: (..., keys, d_k), of as many heads as q, or of fewer (batch, key heads, keys, d_k): each is then read by as many
+            neighbouring heads of q as share it (Ainslie et al. 2023, grouped-query attention).
+        v: (..., keys, d_v), as k.
         mask: boolean, True where a query may look; broadcastable to (..., queries, keys).
             A forbidden score is set to -inf before the softmax (D20). A query with no key at all gets zeros on both paths.
         return_weights: compute by the explicit softmax and return the weights too; otherwise PyTorch's fused kernel computes,
@@ -46,8 +50,11 @@ def scaled_dot_product_attention(
     Returns:
         The output (..., queries, d_v), and the weights (..., queries, keys) or None.
     """
+    grouped = q.ndim > 3 and k.shape[-3] < q.shape[-3]
     if not return_weights:
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask), None
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=grouped), None
+    if grouped:  # (batch, key heads, keys, d) -> (batch, heads, keys, d)
+        k, v = (one.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3) for one in (k, v))
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., queries, d_k) x (..., d_k, keys) -> (..., queries, keys)
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)
@@ -114,3 +121,65 @@ class MultiHeadAttention(nn.Module):
         y, weights = scaled_dot_product_attention(q, k, v, mask=mask, return_weights=return_attention)
         y = y.transpose(1, 2).flatten(2)  # (batch, heads, queries, d_k) -> (batch, queries, heads * d_k)
         return self.out(y), weights
+
+
+class KeyValueCache:
+    """Keys and values of the positions that an attention has seen, (batch, key heads, positions, d_k) each."""
+
+    def __init__(self, keys: Tensor | None = None, values: Tensor | None = None) -> None:
+        self.keys, self.values = keys, values
+
+    def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values, those of further positions at their end."""
+        if self.keys is not None and self.values is not None:
+            keys, values = torch.cat([self.keys, keys], dim=2), torch.cat([self.values, values], dim=2)
+        self.keys, self.values = keys, values
+        return keys, values
+
+
+class GroupedAttention(nn.Module):
+    """Causal self-attention whose heads share fewer key heads, with rotary positions and without biases (Ainslie et al. 2023).
+
+    Args:
+        width: size of the vectors that come in and go out; the heads' total width.
+        heads: number of heads. key_heads: of keys and values; divides `heads`.
+        linear: makes a linear layer without bias, of inputs and outputs.
+    """
+
+    def __init__(self, width: int, heads: int, key_heads: int, linear: Callable[[int, int], nn.Module]) -> None:
+        super().__init__()
+        self.widths = [width, width // heads * key_heads, width // heads * key_heads]
+        self.head_width = width // heads
+        self.qkv = linear(width, sum(self.widths))  # one product is quicker than three, for one position twice as quick
+        self.out = linear(width, width)
+
+    def forward(
+        self,
+        x: Tensor,
+        turns: Turns,
+        *,
+        mask: Tensor | None = None,
+        kept: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+        return_attention: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend from x (batch, n, width) to itself and to what the cache holds, which is extended by it.
+
+        Args:
+            turns: of queries and keys at these n positions, see `rotary_turns`.
+            mask: see `scaled_dot_product_attention`.
+            kept: factor of each head's output, (batch, heads) or (1, heads): 0 switches a head off.
+
+        Returns:
+            (batch, n, width) and the weights (batch, heads, n, keys), or None when not asked for.
+        """
+        q, k, v = (  # (batch, n, heads * d_k) -> (batch, heads, n, d_k)
+            part.unflatten(-1, (-1, self.head_width)).transpose(1, 2) for part in self.qkv(x).split(self.widths, dim=-1)
+        )
+        q, k = rotated(q, turns), rotated(k, turns)
+        if cache is not None:
+            k, v = cache.extended(k, v)
+        y, weights = scaled_dot_product_attention(q, k, v, mask=mask, return_weights=return_attention)
+        if kept is not None:
+            y = y * kept[:, :, None, None]
+        return self.out(y.transpose(1, 2).flatten(2)), weights  # (batch, heads, n, d_k) -> (batch, n, heads * d_k)

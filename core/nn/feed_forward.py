@@ -1,6 +1,7 @@
 """The position-wise feed-forward network.
 
-Sources: tlob-architecture section 5.3 (exact GELU), vit-report section 2.3 (tanh GELU), iiga-equations section 8 (ReLU).
+Sources: tlob-architecture section 5.3 (exact GELU), vit-report section 2.3 (tanh GELU), iiga-equations section 8 (ReLU);
+Shazeer 2020, "GLU Variants Improve Transformer" (SwiGLU).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from functools import partial
 from typing import Final, Literal
 
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 Activation = Literal["gelu", "gelu_tanh", "relu"]
 ACTIVATIONS: Final[dict[Activation, Callable[[], nn.Module]]] = {
@@ -46,3 +48,23 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(..., width) -> (..., output)."""
         return self.fc2(self.dropout(self.activation(self.fc1(x))))
+
+
+class SwiGLU(nn.Module):
+    """(silu(x W_gate) * x W_up) W_down, without biases.
+
+    Args:
+        width: size of the last axis that comes in and goes out. hidden: of the middle.
+        linear: makes a linear layer without bias, of inputs and outputs.
+    """
+
+    def __init__(self, width: int, hidden: int, linear: Callable[[int, int], nn.Module]) -> None:
+        super().__init__()
+        self.gate_up = linear(width, 2 * hidden)
+        self.down = linear(hidden, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., width) -> (..., width)."""
+        gate, up = self.gate_up(x).chunk(2, dim=-1)
+        y: Tensor = self.down(F.silu(gate) * up)
+        return y

@@ -1,4 +1,4 @@
-"""Positional encodings: sinusoidal (also in the report's variant) and learned.
+"""Positional encodings: sinusoidal (also in the report's variant), learned, and rotary.
 
 Sources: tlob-architecture section 2.4, iiga-equations section 4, vit-report section 2.1 (D11), attention-notebook.
 """
@@ -60,3 +60,24 @@ class LearnedPositions(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(batch, positions, width) -> the same shape."""
         return x + self.encoding[:, : x.shape[1]]
+
+
+Turns = tuple[Tensor, Tensor]
+"""Cosines and sines of the angles by which pairs of channels are turned, (positions, width / 2) each."""
+
+
+def rotary_turns(positions: Tensor, width: int, *, base: float) -> Turns:
+    """Turns of a head's pairs of channels at some positions, by the angles position * base^(-2i/width).
+
+    Source: Su et al. 2021, "RoFormer", equation 15.
+    """
+    rates = base ** (-torch.arange(0, width, 2, dtype=torch.float64, device=positions.device) / width)
+    angles = positions[:, None].double() * rates
+    return angles.cos().float(), angles.sin().float()
+
+
+def rotated(x: Tensor, turns: Turns) -> Tensor:
+    """Each pair of neighbouring channels of x (..., n, width), turned."""
+    cos, sin = turns
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
