@@ -19,6 +19,7 @@ from core.market.store.index import find_recording
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
+from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.helpers import read_trades
 
 START_MS = 1_700_000_000_000
@@ -114,7 +115,7 @@ def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
     one = find_recording("binance_spot_ethusdt_2024-08-08")
     feed = RecordingFeed(one.path, market=one.market, speed=None, loop=False)
     reports: list[RecordingProgress] = []
-    files = asyncio.run(record(feed, tmp_path, on_progress=reports.append))
+    files = virtually(record(feed, tmp_path, on_progress=reports.append))
     assert [len(read_rows(path)) for path in files] == [1_377]
     again, first = read_market(files), read_rows(one.path)
     np.testing.assert_array_equal(again.levels, first.levels)
@@ -124,7 +125,7 @@ def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
 
 
 def test_a_simulation_is_recorded_for_as_long_as_asked_by_its_own_clock(tmp_path: Path) -> None:
-    files = asyncio.run(record(SimulatedFeed(3, speed=None, start_ms=START_MS), tmp_path, seconds=60))
+    files = virtually(record(SimulatedFeed(3, speed=None, start_ms=START_MS), tmp_path, seconds=60))
     rows = read_market(files)
     np.testing.assert_array_equal(rows.levels, np.array(books(240, seed=3)))
 
@@ -150,7 +151,7 @@ def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> 
                 await recording_it
             assert reports[-1].state is FeedState.LIVE
 
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    virtually(scenario())
     rows = read_market(sorted(tmp_path.rglob("rows_*.parquet")))
     assert len(rows) >= 6
     assert (rows.timestamps % 250 == 0).all()
@@ -162,7 +163,7 @@ def test_a_live_feed_stops_after_the_seconds_asked(tmp_path: Path) -> None:
         async with BinanceServer(fixture("spot_btcusdt_20240808")) as server:
             return await record(LiveFeed("binance", "BTC/USDT", configure=server.configure), tmp_path, seconds=1.5)
 
-    files = asyncio.run(asyncio.wait_for(scenario(), 60))
+    files = virtually(scenario())
     assert sum(len(read_rows(path)) for path in files) < 40  # and not for ever
 
 
@@ -180,7 +181,7 @@ class Broken:
 
 def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_path: Path) -> None:
     with pytest.raises(FeedFailed, match="it is over"):
-        asyncio.run(record(Broken(), tmp_path))
+        virtually(record(Broken(), tmp_path))
     (file,) = tmp_path.rglob("rows_*.parquet")
     assert [int(time) - START_MS for time in read_rows(file).timestamps] == [0, 250, 500, 60_000]
     assert len(read_trades(file)) == 3

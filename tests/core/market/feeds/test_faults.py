@@ -24,18 +24,19 @@ from core.market.recorder import RecordingProgress, record
 from core.market.store.rows import read_market
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
+from tests.core.market.feeds.virtual_time import virtually
 
 QUICK = Backoff(first_s=0.02, cap_s=0.05, long_cap_s=0.05)
 LATE_S = 0.45
 """A row may show a book that was replaced so long ago, for the way from the server."""
 
 
-def wrong_rows(rows: BookRows, history: list[tuple[float, FloatArray]], late_s: float) -> int:
-    """Number of rows that equal no book that the venue had at the time, or up to `late_s` seconds before."""
+def wrong_rows(rows: BookRows, history: list[tuple[float, FloatArray]]) -> int:
+    """Number of rows that equal no book that the venue had at the time, or up to `LATE_S` before."""
     times = np.array([when for when, _ in history])
     wrong = 0
     for timestamp, levels in zip(rows.timestamps / 1e3, rows.levels, strict=True):
-        first, last = np.searchsorted(times, [timestamp - late_s, timestamp], side="right")
+        first, last = np.searchsorted(times, [timestamp - LATE_S, timestamp], side="right")
         wrong += not any(np.array_equal(levels, book) for _, book in history[max(first - 1, 0) : last])
     return wrong
 
@@ -46,18 +47,7 @@ class Recorded:
     def __init__(self, feed: LiveFeed, folder: Path) -> None:
         self.folder = folder
         self.seen: list[RecordingProgress] = []
-        self.late_s = LATE_S
-        self._watch = asyncio.create_task(self._watch_loop())
         self.task = asyncio.create_task(record(feed, folder, on_progress=self.seen.append))
-
-    async def _watch_loop(self) -> None:
-        """Allow for a loop that stands still: a message passes some four turns of it on its way to a row."""
-        loop, pause_s, slowest_s = asyncio.get_running_loop(), 0.02, 0.0
-        while True:
-            began_s = loop.time()
-            await asyncio.sleep(pause_s)
-            slowest_s = max(slowest_s, loop.time() - began_s - pause_s)
-            self.late_s = LATE_S + 4 * slowest_s
 
     async def until(self, wanted: Callable[[RecordingProgress], bool]) -> None:
         """Until the recording's progress is so; earlier reports do not count."""
@@ -74,7 +64,6 @@ class Recorded:
         await self.until(lambda progress: progress.rows >= have + rows)
 
     async def end(self) -> BookRows:
-        self._watch.cancel()
         self.task.cancel()
         with suppress(asyncio.CancelledError):
             await self.task
@@ -150,11 +139,11 @@ def test_a_bad_message_leaves_no_wrong_row(fault: Callable[[BinanceServer], Awai
             await asyncio.sleep(0.6)  # two rows, before the next message puts some of these faults right
             await during(server.send_depth, recorded.more(4))
             rows = await recorded.end()
-            assert wrong_rows(rows, server.history, recorded.late_s) == 0
+            assert wrong_rows(rows, server.history) == 0
             assert len(rows) >= 8
             assert not any("html" in progress.message for progress in recorded.seen)
 
-    asyncio.run(scenario())
+    virtually(scenario())
 
 
 def test_with_heartbeats_alone_the_old_book_is_not_carried_as_live(tmp_path: Path) -> None:
@@ -177,9 +166,9 @@ def test_with_heartbeats_alone_the_old_book_is_not_carried_as_live(tmp_path: Pat
             assert recorded.seen[-1].rows <= before + 1
             await during(server.send_depth, recorded.more(4))
             rows = await recorded.end()
-            assert wrong_rows(rows, server.history, recorded.late_s) == 0
+            assert wrong_rows(rows, server.history) == 0
 
-    asyncio.run(scenario())
+    virtually(scenario())
 
 
 def test_a_market_that_stands_still_is_confirmed_by_asking(tmp_path: Path) -> None:
@@ -194,10 +183,10 @@ def test_a_market_that_stands_still_is_confirmed_by_asking(tmp_path: Path) -> No
             await recorded.until(lambda progress: progress.state is FeedState.LIVE)
             await during(server.ping, recorded.more(20))
             rows = await recorded.end()
-            assert wrong_rows(rows, server.history, recorded.late_s) == 0
+            assert wrong_rows(rows, server.history) == 0
             assert (np.diff(rows.timestamps) == 250).all()
 
-    asyncio.run(scenario())
+    virtually(scenario())
 
 
 @pytest.mark.parametrize("garbled", ["{", '{"symbols": []}', '{"symbols": [{"symbol": "ETHUSDT"}]}', "null", "<html>busy</html>"])
@@ -212,7 +201,7 @@ def test_a_garbled_list_of_markets_is_asked_for_again(garbled: str) -> None:
                 assert "html" not in getattr(event, "message", "")
             await events.aclose()  # type: ignore[attr-defined]
 
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+    virtually(scenario())
 
 
 async def outcome(feed: LiveFeed) -> tuple[list[str], str]:
@@ -237,7 +226,7 @@ def test_a_market_that_is_not_traded_is_halted_until_it_is_traded_again() -> Non
                     if isinstance(event, OrderBookSnapshot):
                         return
 
-    asyncio.run(asyncio.wait_for(scenario(), 40))
+    virtually(scenario())
 
 
 def test_a_handshake_refused_for_the_place_is_final() -> None:
@@ -245,7 +234,7 @@ def test_a_handshake_refused_for_the_place_is_final() -> None:
         async with BinanceServer(fixture("spot_ethusdt_20240808"), handshake=451) as server:
             return await outcome(LiveFeed("binance", "ETH/USDT", configure=server.configure, backoff=QUICK))
 
-    _, end = asyncio.run(asyncio.wait_for(scenario(), 30))
+    _, end = virtually(scenario())
     assert end == "Binance does not serve the place this machine is in: choose another one."
 
 
@@ -263,7 +252,7 @@ def test_retry_after_is_honoured(way: str) -> None:
             assert server.refusals[-1] - server.refusals[0] >= 1.9
             await events.aclose()  # type: ignore[attr-defined]
 
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+    virtually(scenario())
 
 
 # -- venues that ccxt does not check ------------------------------------------------------------------------------------
@@ -307,12 +296,12 @@ def test_a_lost_or_reordered_update_leaves_no_wrong_row(make: type[DeltaServer],
 
             await during(send_step, faulty())
             rows = await recorded.end()
-            assert wrong_rows(rows, server.history, recorded.late_s) == 0
+            assert wrong_rows(rows, server.history) == 0
             assert len(rows) >= 8
             if make is not UnnumberedBybitServer:
                 assert server.asked <= 3  # checked by checksum or number, not by asking
 
-    asyncio.run(scenario())
+    virtually(scenario())
 
 
 def test_the_first_message_does_not_confirm_a_book_asked_for_before_it(tmp_path: Path) -> None:
@@ -330,12 +319,12 @@ def test_the_first_message_does_not_confirm_a_book_asked_for_before_it(tmp_path:
             await during(send_step, recorded.more(6))
             rows = await recorded.end()
             assert server.asked >= 1  # before the first message
-            assert wrong_rows(rows, server.history, recorded.late_s) == 0
+            assert wrong_rows(rows, server.history) == 0
 
     async def scenario() -> None:
         await asyncio.gather(*map(one, (BinanceDeltaServer, KrakenServer, BybitServer)))
 
-    asyncio.run(scenario())
+    virtually(scenario())
 
 
 def test_a_book_asked_for_before_the_first_message_holds_from_its_arrival() -> None:
@@ -354,4 +343,4 @@ def test_a_book_asked_for_before_the_first_message_holds_from_its_arrival() -> N
         assert isinstance(book, OrderBookSnapshot)
         assert book.received_ns >= exchange.made_ns  # a row before then would show a book that the venue did not have yet
 
-    asyncio.run(scenario())
+    virtually(scenario())

@@ -24,6 +24,7 @@ from core.market.feeds.market_judge import Timeouts
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.situations import Situation
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
+from tests.core.market.feeds.virtual_time import virtually
 
 BTC, ETH, PERPETUAL = "spot_btcusdt_20240808", "spot_ethusdt_20240808", "usdm_btcusdt_20240718"
 QUICK = Backoff(first_s=0.02, cap_s=0.05)
@@ -84,7 +85,7 @@ def _asyncio_has_nothing_to_complain_of(caplog: pytest.LogCaptureFixture) -> Ite
 
 
 def run(scenario: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(asyncio.wait_for(scenario(), LIMIT_S))
+    virtually(scenario())
 
 
 def best(book: OrderBookSnapshot) -> tuple[float, ...]:

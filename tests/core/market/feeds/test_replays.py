@@ -29,6 +29,7 @@ from tests.core.market.feeds.replay_server import (
     Replay,
 )
 from tests.core.market.feeds.venue_faults import BY_NAME
+from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 
 PLAYED_S = 4.0
@@ -87,7 +88,7 @@ def test_every_book_of_a_capture_is_the_venues() -> None:
     async def all_of_them() -> None:
         await asyncio.gather(*map(one, REPLAYS))
 
-    asyncio.run(all_of_them())
+    virtually(all_of_them())
 
 
 @pytest.mark.parametrize("make", [BitfinexReplay, KrakenFuturesReplay, OkxReplay])
@@ -111,7 +112,7 @@ def test_a_lost_message_of_a_capture_is_noticed_by_its_number_or_checksum(make: 
             assert server.asked <= asked + 2  # noticed by the message, not by asking
             assert await follower.end() == 0
 
-    asyncio.run(scenario())
+    virtually(scenario())
 
 
 def test_no_fault_of_a_captured_venue_leaves_a_wrong_row(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ def test_no_fault_of_a_captured_venue_leaves_a_wrong_row(tmp_path: Path) -> None
         tries = (try_fault(make, BY_NAME[name], predictor, tmp_path / name, patience_s=2.0) for make, name in lines)
         return await asyncio.gather(*tries)
 
-    for outcome in asyncio.run(all_of_them()):
+    for outcome in virtually(all_of_them()):
         assert outcome.sound, outcome
         assert outcome.live_s is not None and outcome.rows >= 16, outcome
 
@@ -152,7 +153,7 @@ def test_answers_that_stand_still_are_named_and_so_is_a_venue_that_lags(tmp_path
                 told(late, "Lagging by 5."),
             )
 
-    asyncio.run(scenario())
+    virtually(scenario())
 
 
 def test_the_table_of_venues_says_what_was_tried() -> None:

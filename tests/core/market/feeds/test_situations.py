@@ -14,8 +14,8 @@ from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.feeds.situations import Since, Situation, Situations, lag_situation, said_of, situation_of, span_of
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer
 from tests.core.market.feeds.trading_servers import Sold, TradingKraken
-from tests.core.market.feeds.virtual_market import Market, all_clocks, recorded
-from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
+from tests.core.market.feeds.virtual_market import Market, recorded
+from tests.core.market.feeds.virtual_time import virtually
 
 LASTS_S, BACK_S = 75.0, 5.0
 SERVERS = (BinanceDeltaServer, BybitServer, KrakenServer)
@@ -59,26 +59,21 @@ WORDS = {
 }
 
 
-def virtually(
-    monkeypatch: pytest.MonkeyPatch, server: DeltaServer, folder: Path, scenario: Callable[[Market], Any], **options: Any
-) -> Market:
+def followed(server: DeltaServer, folder: Path, scenario: Callable[[Market], Any], **options: Any) -> Market:
     """Run a scenario of a recorded market; the market afterwards."""
-    kept = []
 
-    async def run(loop: VirtualLoop) -> None:
-        all_clocks(loop, monkeypatch)
-        async with recorded(server, folder, loop, **options) as market:
-            kept.append(market)
+    async def run() -> Market:
+        async with recorded(server, folder, **options) as market:
             await scenario(market)
+        return market
 
-    run_virtually(run)
-    return kept[0]
+    return virtually(run(), most_s=7_200.0)
 
 
 async def until(market: Market, wanted: Callable[[], bool], most_s: float = 60.0) -> None:
-    end = market.loop.time() + most_s
+    end = market.now() + most_s
     while not wanted():
-        assert market.loop.time() < end, market.said
+        assert market.now() < end, market.said
         await asyncio.sleep(0.05)
 
 
@@ -91,13 +86,13 @@ async def until_recorded(market: Market, rows: int = 12) -> None:
 @pytest.mark.parametrize("make", SERVERS)
 @pytest.mark.parametrize("kind", STATES)
 def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
-    kind: Situation, make: type[DeltaServer], transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: Situation, make: type[DeltaServer], transport: str, tmp_path: Path
 ) -> None:
     times: dict[str, float] = {}
 
     async def scenario(market: Market) -> None:
         await until_recorded(market)
-        times["began"], since = market.loop.time(), market.now_ms()
+        times["began"], since = market.now(), market.now_ms()
         await market.change(STATES[kind])
         await asyncio.sleep(4.0)
         (state,) = [one for one in market.situations if one.kind is not Situation.ASKED]
@@ -108,12 +103,12 @@ def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
         await asyncio.sleep(LASTS_S - 4.0)
         assert market.writer.rows == rows and not market.ended
         assert state in market.situations
-        market.moves, times["over"] = True, market.loop.time()
+        market.moves, times["over"] = True, market.now()
         await asyncio.sleep(BACK_S)
         assert not [one for one in market.situations if one.kind is not Situation.ASKED]
         await until_recorded(market, 4)
 
-    market = virtually(monkeypatch, make(), tmp_path, scenario, transport=transport)
+    market = followed(make(), tmp_path, scenario, transport=transport)
     assert market.first_book(times["over"]) <= BACK_S
     assert [hole for hole in market.holes() if hole > 1.0] == [pytest.approx(LASTS_S, abs=2.0)]
     assert not [one for when, one in market.events if isinstance(one, StatusChange) and one.state is FeedState.RECONNECTING]
@@ -121,9 +116,7 @@ def test_an_odd_book_is_said_with_its_beginning_and_lived_through(
 
 @pytest.mark.parametrize("way", ["stands", "cut", "from the start", "polled"])
 @pytest.mark.parametrize("make", SERVERS)
-def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(
-    make: type[DeltaServer], way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(make: type[DeltaServer], way: str, tmp_path: Path) -> None:
     server, times = make(), dict[str, float]()
     server.halted = way == "from the start"
 
@@ -141,18 +134,18 @@ def test_a_halt_is_said_and_the_feed_is_live_again_by_itself(
         rows = market.writer.rows
         await asyncio.sleep(LASTS_S - 4.0)
         assert market.writer.rows == rows and state in market.situations
-        market.moves, server.halted, times["over"] = True, False, market.loop.time()
+        market.moves, server.halted, times["over"] = True, False, market.now()
         await asyncio.sleep(BACK_S)
         assert Situation.HALTED not in [one.kind for one in market.situations]
         await until_recorded(market, 4)
 
-    market = virtually(monkeypatch, server, tmp_path, scenario, transport="poll" if way == "polled" else "auto")
+    market = followed(server, tmp_path, scenario, transport="poll" if way == "polled" else "auto")
     assert market.first_book(times["over"]) <= BACK_S
     if way != "from the start":
         assert max(market.holes()) == pytest.approx(LASTS_S, abs=BACK_S)
 
 
-def test_a_break_of_sixteen_seconds_with_an_empty_book_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_break_of_sixteen_seconds_with_an_empty_book_is_no_end(tmp_path: Path) -> None:
     server = BinanceDeltaServer()
 
     async def scenario(market: Market) -> None:
@@ -166,12 +159,12 @@ def test_a_break_of_sixteen_seconds_with_an_empty_book_is_no_end(tmp_path: Path,
         assert market.situations == ()
         await until_recorded(market, 4)
 
-    market = virtually(monkeypatch, server, tmp_path, scenario)
+    market = followed(server, tmp_path, scenario)
     assert not market.ended
     assert len([hole for hole in market.holes() if hole > 1.0]) == 1
 
 
-def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path: Path) -> None:
     server = KrakenServer()
     server.halted = True
 
@@ -182,10 +175,10 @@ def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path: Path
         assert market.situations == ()
         assert market.writer.rows > 70
 
-    virtually(monkeypatch, server, tmp_path, scenario)
+    followed(server, tmp_path, scenario)
 
 
-def test_a_trade_shows_that_there_is_no_halt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trade_shows_that_there_is_no_halt(tmp_path: Path) -> None:
     server = TradingKraken()
 
     async def scenario(market: Market) -> None:
@@ -200,10 +193,10 @@ def test_a_trade_shows_that_there_is_no_halt(tmp_path: Path, monkeypatch: pytest
         assert market.situations == ()
         await until_recorded(market, 4)
 
-    virtually(monkeypatch, server, tmp_path, scenario, trades=True)
+    followed(server, tmp_path, scenario, trades=True)
 
 
-def test_a_count_that_changes_is_said_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_count_that_changes_is_said_once_a_second(tmp_path: Path) -> None:
     async def scenario(market: Market) -> None:
         await until_recorded(market)
         await market.change(leave_five)
@@ -219,7 +212,7 @@ def test_a_count_that_changes_is_said_once_a_second(tmp_path: Path, monkeypatch:
             await asyncio.sleep(0.05)
         assert len(market.said) <= said + 6
 
-    virtually(monkeypatch, BybitServer(), tmp_path, scenario)
+    followed(BybitServer(), tmp_path, scenario)
 
 
 @pytest.mark.parametrize(
@@ -230,9 +223,7 @@ def test_a_count_that_changes_is_said_once_a_second(tmp_path: Path, monkeypatch:
         (BybitServer, "Bybit has no market 'BTC/USDT': choose one from its list."),
     ],
 )
-def test_a_market_that_is_gone_ends_the_feed(
-    make: type[DeltaServer], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_market_that_is_gone_ends_the_feed(make: type[DeltaServer], sentence: str, tmp_path: Path) -> None:
     server = make()
 
     async def scenario(market: Market) -> None:
@@ -241,10 +232,10 @@ def test_a_market_that_is_gone_ends_the_feed(
         server.cut()
         await until(market, lambda: bool(market.ended), 120.0)
 
-    assert virtually(monkeypatch, server, tmp_path, scenario).ended == sentence
+    assert followed(server, tmp_path, scenario).ended == sentence
 
 
-def test_a_venue_that_refuses_for_a_while_is_asked_on_once_it_was_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_venue_that_refuses_for_a_while_is_asked_on_once_it_was_live(tmp_path: Path) -> None:
     server = BybitServer()
 
     async def scenario(market: Market) -> None:
@@ -255,11 +246,11 @@ def test_a_venue_that_refuses_for_a_while_is_asked_on_once_it_was_live(tmp_path:
         server.refuses_requests = server.refuses_sockets = None
         await until_recorded(market, 4)
 
-    assert not virtually(monkeypatch, server, tmp_path, scenario).ended
+    assert not followed(server, tmp_path, scenario).ended
 
 
 @pytest.mark.parametrize("size", ["NaN", "-5", "1e308"])
-def test_numbers_that_no_market_has_are_a_state_too(size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_that_no_market_has_are_a_state_too(size: str, tmp_path: Path) -> None:
     class Odd(BybitServer):
         odd = False
 
@@ -280,10 +271,10 @@ def test_numbers_that_no_market_has_are_a_state_too(size: str, tmp_path: Path, m
         await asyncio.sleep(BACK_S)
         await until_recorded(market, 4)
 
-    assert not virtually(monkeypatch, server, tmp_path, scenario).ended
+    assert not followed(server, tmp_path, scenario).ended
 
 
-def test_a_level_of_size_zero_is_no_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_of_size_zero_is_no_level(tmp_path: Path) -> None:
     class Zeros(KrakenServer):
         def _reply(self, path: str) -> Any:
             answer = super()._reply(path)
@@ -295,7 +286,7 @@ def test_a_level_of_size_zero_is_no_level(tmp_path: Path, monkeypatch: pytest.Mo
         await until_recorded(market, 40)
         assert [one.kind for one in market.situations] == [Situation.ASKED]
 
-    virtually(monkeypatch, Zeros(), tmp_path, scenario, transport="poll")
+    followed(Zeros(), tmp_path, scenario, transport="poll")
 
 
 class WithoutRequests(BybitServer):
@@ -311,7 +302,7 @@ class WithoutRequests(BybitServer):
         return message
 
 
-def test_a_venue_without_any_check_confirms_nothing_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_venue_without_any_check_confirms_nothing_and_says_so(tmp_path: Path) -> None:
     async def scenario(market: Market) -> None:
         await asyncio.sleep(30.0)
         (state,) = market.situations
@@ -325,11 +316,11 @@ def test_a_venue_without_any_check_confirms_nothing_and_says_so(tmp_path: Path, 
         await asyncio.sleep(BACK_S)
         assert [one.kind for one in market.situations] == [Situation.UNCHECKED]
 
-    market = virtually(monkeypatch, WithoutRequests(), tmp_path, scenario)
+    market = followed(WithoutRequests(), tmp_path, scenario)
     assert not market.ended
 
 
-def test_comparisons_that_never_succeed_are_no_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparisons_that_never_succeed_are_no_check(tmp_path: Path) -> None:
     class Silent(WithoutRequests):
         def configure(self, exchange: Any) -> None:
             BybitServer.configure(self, exchange)
@@ -342,10 +333,10 @@ def test_comparisons_that_never_succeed_are_no_check(tmp_path: Path, monkeypatch
         assert [one.kind for one in market.situations] == [Situation.UNCHECKED]
         assert market.writer.rows == 0
 
-    virtually(monkeypatch, Silent(), tmp_path, scenario)
+    followed(Silent(), tmp_path, scenario)
 
 
-def test_a_feed_that_falls_back_to_asking_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_feed_that_falls_back_to_asking_says_so(tmp_path: Path) -> None:
     class Other(WithoutRequests):
         """Its stream is never the book that it gives on request."""
 
@@ -363,28 +354,28 @@ def test_a_feed_that_falls_back_to_asking_says_so(tmp_path: Path, monkeypatch: p
         assert "books by request since" in market.said[-1]
         await until_recorded(market, 4)
 
-    virtually(monkeypatch, Other(), tmp_path, scenario)
+    followed(Other(), tmp_path, scenario)
 
 
-def test_a_book_that_is_the_same_for_an_hour_is_a_quiet_market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_book_that_is_the_same_for_an_hour_is_a_quiet_market(tmp_path: Path) -> None:
     async def scenario(market: Market) -> None:
         await until_recorded(market)
         market.moves = False
         await asyncio.sleep(3_600.0)
         assert market.situations == () and market.writer.rows > 4 * 3_600
 
-    market = virtually(monkeypatch, BinanceDeltaServer(), tmp_path, scenario)
+    market = followed(BinanceDeltaServer(), tmp_path, scenario)
     assert market.holes() == []
 
 
-def test_a_wrong_symbol_still_ends_the_feed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_symbol_still_ends_the_feed(tmp_path: Path) -> None:
     server = KrakenServer()
     server.symbol = "BTC/EUR"
 
     async def scenario(market: Market) -> None:
         await until(market, lambda: bool(market.ended), 20.0)
 
-    assert virtually(monkeypatch, server, tmp_path, scenario).ended == "Kraken has no market 'BTC/EUR': the nearest are BTC/USD."
+    assert followed(server, tmp_path, scenario).ended == "Kraken has no market 'BTC/EUR': the nearest are BTC/USD."
 
 
 # -- words --------------------------------------------------------------------------------------------------------------

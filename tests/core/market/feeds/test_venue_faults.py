@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, KrakenServer
 from tests.core.market.feeds.fault_outcomes import Outcome, try_fault
 from tests.core.market.feeds.venue_faults import BY_NAME
+from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.helpers import real_rows, tiny_config, tiny_predictor
 
 LINES = (
@@ -29,7 +30,7 @@ def test_no_fault_leaves_a_wrong_row_and_the_feed_is_live_again(tmp_path: Path) 
         )
         return await asyncio.gather(*tries)
 
-    for found in asyncio.run(all_of_them()):
+    for found in virtually(all_of_them()):
         assert found.sound, found
         if BY_NAME[found.fault].ends:
             assert found.said[-1].startswith("failed: "), found

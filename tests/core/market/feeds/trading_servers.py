@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, KrakenServer, VenueServer
+from tests.core.market.feeds.delta_server import KrakenServer, VenueServer
 from tests.core.market.feeds.replay_server import GeminiReplay
 
 AGAIN: Final = 20
@@ -78,51 +78,6 @@ class TradingKraken(Trading, KrakenServer):
                 entry["timestamp"] = datetime.fromtimestamp(one.time_ms / 1e3, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
             data.append(entry)
         return {"channel": "trade", "type": kind, "data": data}
-
-
-class TradingBybit(Trading, BybitServer):
-    """Bybit's trades: texts as ids."""
-
-    def _on_text(self, asked: dict[str, Any]) -> list[Any]:
-        if asked.get("op") == "subscribe" and asked["args"][0].startswith("publicTrade."):
-            answer = {"success": True, "ret_msg": "", "op": "subscribe", "req_id": asked.get("req_id")}
-            return [answer, *map(json.loads, self.texts_of(self.last) if self.last else [])]
-        return super()._on_text(asked)
-
-    def texts_of(self, sold: Sequence[Sold]) -> list[str]:
-        data = []
-        for one in sold:
-            entry: dict[str, Any] = {"s": "BTCUSDT", "S": one.side.capitalize(), "v": str(one.size), "p": str(one.price)}
-            entry |= {} if one.id is None else {"i": str(one.id)}
-            data.append(entry | ({} if one.time_ms is None else {"T": one.time_ms}))
-        return [json.dumps({"topic": "publicTrade.BTCUSDT", "type": "snapshot", "ts": self.stamp_ms, "data": data})]
-
-
-class TradingBinance(Trading, BinanceDeltaServer):
-    """Binance: a message a trade, on a socket of its own; here it sends old ones again, as it does not."""
-
-    def concerns(self, text: str, wishes: str) -> bool:
-        return ("@trade" in wishes) is ('"e": "trade"' in text)
-
-    def _on_text(self, asked: dict[str, Any]) -> list[Any]:
-        answers: list[Any] = super()._on_text(asked)
-        if any("@trade" in stream for stream in asked.get("params", ())):
-            answers += map(json.loads, self.texts_of(self.last))
-        return answers
-
-    def texts_of(self, sold: Sequence[Sold]) -> list[str]:
-        texts = []
-        for one in sold:
-            entry: dict[str, Any] = {
-                "e": "trade",
-                "s": "BTCUSDT",
-                "p": str(one.price),
-                "q": str(one.size),
-                "m": one.side == "sell",
-            }
-            entry |= {} if one.id is None else {"t": one.id}
-            texts.append(json.dumps(entry | ({} if one.time_ms is None else {"T": one.time_ms, "E": one.time_ms})))
-        return texts
 
 
 class TradingGemini(Trading, GeminiReplay):

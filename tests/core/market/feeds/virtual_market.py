@@ -6,14 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 
 from core.market.book import OrderBookSnapshot
-from core.market.feeds import clock, connection, listing, live, market_judge, requested_books, venues
+from core.market.feeds import clock
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedFailed, StatusChange
 from core.market.feeds.sampling import Grid
@@ -22,27 +20,8 @@ from core.market.recorder import EventRecorder
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.delta_server import DeltaServer
-from tests.core.market.feeds.virtual_time import VirtualLoop
 
 PACE_S = 0.1
-
-
-def all_clocks(loop: VirtualLoop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loop's time is everybody's."""
-
-    def nanoseconds() -> int:
-        return 1_700_000_000_000_000_000 + int(loop.time() * 1e9)
-
-    virtual = SimpleNamespace(monotonic=loop.time, monotonic_ns=nanoseconds, time_ns=nanoseconds)
-    for module in (clock, connection, listing, live, market_judge, requested_books):
-        monkeypatch.setattr(module, "time", virtual)
-    monkeypatch.setattr(clock.CLOCK, "_anchor_ns", 0)
-
-    async def at_once(function: Callable[..., Any], *values: Any) -> Any:
-        return function(*values)
-
-    monkeypatch.setattr(live.asyncio, "to_thread", at_once)
-    venues.ccxt_modules()
 
 
 class Market:
@@ -53,8 +32,8 @@ class Market:
         ended: the sentence with which the feed gave up.
     """
 
-    def __init__(self, server: DeltaServer, folder: Path, loop: VirtualLoop, **options: Any) -> None:
-        self.server, self.folder, self.loop = server, folder, loop
+    def __init__(self, server: DeltaServer, folder: Path, **options: Any) -> None:
+        self.server, self.folder = server, folder
         server.clock = lambda: clock.CLOCK.now_ns() / 1e9
         self.events: list[tuple[float, FeedEvent]] = []
         self.moves = self.sends = True
@@ -79,7 +58,7 @@ class Market:
         ticking = asyncio.create_task(tick())
         try:
             async for event in self.feed.events():
-                self.events.append((self.loop.time(), event))
+                self.events.append((self.now(), event))
                 self._record(grid.on_event(event))
         except FeedFailed as failure:
             self.ended = str(failure)
@@ -98,6 +77,11 @@ class Market:
         self.moves, before = False, self.server.view()
         change(self.server)
         await self.server.send(self.server.changed_since(before))
+
+    @staticmethod
+    def now() -> float:
+        """Virtual seconds."""
+        return asyncio.get_running_loop().time()
 
     def now_ms(self) -> int:
         return clock.CLOCK.now_ms()
@@ -124,10 +108,10 @@ class Market:
 
 
 @asynccontextmanager
-async def recorded(server: DeltaServer, folder: Path, loop: VirtualLoop, **options: Any) -> AsyncIterator[Market]:
+async def recorded(server: DeltaServer, folder: Path, **options: Any) -> AsyncIterator[Market]:
     """A market that is followed and recorded while the block lasts; afterwards its recording is whole."""
     async with server:
-        market = Market(server, folder, loop, **options)
+        market = Market(server, folder, **options)
         tasks = [asyncio.create_task(market.follow()), asyncio.create_task(market.move())]
         try:
             yield market

@@ -1,17 +1,27 @@
-"""An event loop whose clock jumps to the next timer instead of waiting for it."""
+"""An event loop whose clock jumps to the next timer instead of waiting for it, and all clocks of the market after it."""
 
 from __future__ import annotations
 
 import asyncio
 import selectors
+import sys
+import time as real
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from types import SimpleNamespace
+from typing import Any, Final, TypeVar
+
+import pytest
+
+from core.market.feeds import clock
 
 T = TypeVar("T")
 
+BEGAN_NS: Final = 1_700_000_000_000_000_000
+"""The time of day when a virtual loop's clock stands at zero."""
+
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Time passes only where every task waits."""
+    """Time passes only where every task waits; what others do in a thread is done at once."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -19,6 +29,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self.now
+
+    def run_in_executor(self, executor: Any, function: Callable[..., T], *values: Any) -> asyncio.Future[T]:  # type: ignore[override]
+        done = self.create_future()
+        try:
+            done.set_result(function(*values))
+        except Exception as error:
+            done.set_exception(error)
+        return done
 
 
 class _Jumping(selectors.SelectSelector):
@@ -35,9 +53,34 @@ class _Jumping(selectors.SelectSelector):
 
 def run_virtually(scenario: Callable[[VirtualLoop], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine in a fresh virtual loop."""
-    loop = VirtualLoop()
-    try:
-        return loop.run_until_complete(scenario(loop))
-    finally:
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        loop = runner.get_loop()
+        assert isinstance(loop, VirtualLoop)
+        return runner.run(scenario(loop))
+
+
+def all_clocks(loop: VirtualLoop, patch: pytest.MonkeyPatch) -> None:
+    """The loop's time is everybody's in the market."""
+    day = lambda: BEGAN_NS + int(loop.time() * 1e9)  # noqa: E731
+    virtual = SimpleNamespace(
+        monotonic=loop.time,
+        perf_counter=loop.time,
+        monotonic_ns=lambda: int(loop.time() * 1e9),
+        time=lambda: day() / 1e9,
+        time_ns=day,
+    )
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("core.market.", "tests.core.market.")) and getattr(module, "time", None) is real:
+            patch.setattr(module, "time", virtual)
+    patch.setattr(clock.CLOCK, "_anchor_ns", BEGAN_NS)
+
+
+def virtually(scenario: Coroutine[Any, Any, T], *, most_s: float = 600.0) -> T:
+    """Runs a coroutine as `asyncio.run` does, in virtual time; one that takes longer than `most_s` of it fails."""
+
+    async def timed(loop: VirtualLoop) -> T:
+        with pytest.MonkeyPatch.context() as patch:
+            all_clocks(loop, patch)
+            return await asyncio.wait_for(scenario, most_s)
+
+    return run_virtually(timed)
