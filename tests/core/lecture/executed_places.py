@@ -1,33 +1,30 @@
-"""A pytest plugin that writes down which code places of the equation index each test executes.
+"""Which code places of the equation index are executed while something runs.
 
-Used as `python -m pytest -p tests.core.lecture.executed_places --executed-places FILE TESTS`. A function or property counts
-when it is called, a class when its `forward` is (any method of its own where it has none), a constant when a function that
-reads it by name is called. FILE gets {test: [place, ...]} in JSON; the cases of a parametrised test count together.
+A function or property counts when it is called, a class when its `forward` is (any method of its own where it has none), a
+constant when a function that reads it by name is called. `tests/core/conftest.py` follows every test that an entry names.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import json
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from functools import cache
 from types import CodeType, FrameType, FunctionType
-
-import pytest
 
 from core.lecture.equations import equations
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--executed-places", metavar="FILE", help="where to write the executed code places of the equation index")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if config.option.executed_places:
-        config.pluginmanager.register(ExecutedPlaces(Path(config.option.executed_places)))
+@cache
+def named_places() -> dict[str, frozenset[str]]:
+    """The places that each named test has to execute."""
+    found: dict[str, frozenset[str]] = {}
+    for entry in equations():
+        found[entry.test] = found.get(entry.test, frozenset()) | frozenset(entry.code)
+    return found
 
 
 def plain(member: object) -> object:
@@ -38,15 +35,13 @@ def plain(member: object) -> object:
 
 
 class ExecutedPlaces:
-    """Follows every call while a test runs."""
+    """Follows every call, for the places of all entries."""
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        self.by_test: dict[str, set[str]] = {}
+    def __init__(self) -> None:
         self.by_code: dict[CodeType, set[str]] = {}
         self.constants: dict[str, tuple[str, object]] = {}
-        self.caches: list[object] = []
-        for place in sorted({place for entry in equations() for place in entry.code}):
+        self.caches: dict[str, object] = {}
+        for place in sorted(frozenset().union(*named_places().values())):
             self.add(place)
 
     def add(self, place: str) -> None:
@@ -56,7 +51,7 @@ class ExecutedPlaces:
         for step in path.split("."):
             found = inspect.getattr_static(found, step)
         if hasattr(found, "cache_clear"):
-            self.caches.append(found)
+            self.caches[place] = found
         found = plain(found)
         if isinstance(found, type):
             methods = {name: plain(member) for name, member in vars(found).items()}
@@ -69,11 +64,12 @@ class ExecutedPlaces:
         if not codes:
             self.constants[place] = (path, found)
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        executed = self.by_test.setdefault(item.nodeid.partition("[")[0], set())
-        for cached in self.caches:
-            cached.cache_clear()  # type: ignore[attr-defined]
+    @contextmanager
+    def followed(self, wanted: Set[str]) -> Iterator[set[str]]:
+        """The places that the block has executed so far; a wanted one that is cached is computed anew."""
+        for place in wanted & self.caches.keys():
+            self.caches[place].cache_clear()  # type: ignore[attr-defined]
+        executed: set[str] = set()
         seen: dict[int, CodeType] = {}
 
         def on_call(frame: FrameType, _event: str, _argument: object) -> None:
@@ -89,10 +85,13 @@ class ExecutedPlaces:
         sys.settrace(on_call)
         threading.settrace(on_call)
         try:
-            return (yield)
+            yield executed
         finally:
             sys.settrace(before)
             threading.settrace(before)  # type: ignore[arg-type]
 
-    def pytest_sessionfinish(self) -> None:
-        self.file.write_text(json.dumps({test: sorted(places) for test, places in self.by_test.items()}), encoding="utf-8")
+
+@cache
+def executed_places() -> ExecutedPlaces:
+    """The one of this process: it imports all that an entry names."""
+    return ExecutedPlaces()

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
-import json
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,8 +18,10 @@ from core.lecture.equations import DOCUMENTS, LANGUAGES, Equation, equations, se
 from core.lecture.matrices import operation
 from core.models.iiga import FrameEncoder, IIGAConfig
 from core.models.mobilenet import MobileNetV2
+from core.nn import causal_mask
 from core.signs.ctc import log_softmax
 from pages.shared.navigation import ENTRIES
+from tests.core.lecture.executed_places import executed_places
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = {entry.url: entry.file for entry in ENTRIES}
@@ -56,36 +55,58 @@ def functions(file: str) -> frozenset[str]:
     return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
 
 
-def ids(entry: Equation) -> str:
-    return entry.id
+def is_there(place: str) -> bool:
+    """Whether a module has what a place names: module:path."""
+    name, _, path = place.partition(":")
+    found: object = importlib.import_module(name)
+    for step in path.split("."):
+        found = getattr(found, step, None)
+    return found is not None
 
 
-@pytest.mark.parametrize("entry", equations(), ids=ids)
-def test_what_an_entry_names_is_there(entry: Equation) -> None:
-    for place in entry.code:
-        name, _, path = place.partition(":")
-        found: object = importlib.import_module(name)
-        for step in path.split("."):
-            assert hasattr(found, step), f"{entry.id}: {name} has no {path}"
-            found = getattr(found, step)
+def missing(entry: Equation) -> Iterator[str]:
+    """What an entry names and is not there."""
+    yield from (place for place in entry.code if not is_there(place))
     file, _, function = entry.test.partition("::")
-    assert function in functions(file), f"{entry.id}: no {function} in {file}"
-    assert entry.page in PAGES, f"{entry.id}: no page {entry.page}"
-    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / PAGES[entry.page]).parent.glob("*.py"))
+    if function not in functions(file):
+        yield entry.test
+    if entry.page not in PAGES:
+        yield f"the page {entry.page}"
+        return
+    source = sources(PAGES[entry.page])
     for key, value in entry.query.items():
-        assert f'"{key}"' in source, f"{entry.id}: no parameter {key} on {entry.page}"
-        known = re.search(rf'"{value}":|\["{value}"\]|[Pp]art\(\s*"{value}"', source) is not None
-        assert known or value.isdigit() or value == "true", f"{entry.id}: no {key}={value}"
+        written = re.search(rf'"{value}":|\["{value}"\]|[Pp]art\(\s*"{value}"', source) is not None
+        if f'"{key}"' not in source or not (written or value.isdigit() or value == "true"):
+            yield f"{key}={value} on {entry.page}"
 
 
-@pytest.mark.parametrize("entry", equations(), ids=ids)
-def test_an_entry_is_whole_in_both_languages(entry: Equation) -> None:
-    assert entry.document in DOCUMENTS and entry.latex.strip() and entry.code
-    assert entry.latex.count("{") - entry.latex.count(r"\{") == entry.latex.count("}") - entry.latex.count(r"\}")
-    assert len(re.findall(r"\\left(?![a-z])", entry.latex)) == len(re.findall(r"\\right(?![a-z])", entry.latex))
-    for text in (entry.title, entry.against, *([entry.why] if entry.why else [])):
-        assert tuple(text) == LANGUAGES and all(one.strip() for one in text.values())
-    assert all(re.fullmatch(r"D\d+a?", decision) for decision in entry.decisions)
+@cache
+def sources(file: str) -> str:
+    """The text of a page and of what lies beside it."""
+    return "".join(path.read_text(encoding="utf-8") for path in (ROOT / file).parent.glob("*.py"))
+
+
+def test_what_an_entry_names_is_there() -> None:
+    assert {entry.id: found for entry in equations() if (found := [*missing(entry)])} == {}
+
+
+def is_whole(entry: Equation) -> bool:
+    """Whether its formula is closed, and its words are there in both languages."""
+    tex, texts = entry.latex, (entry.title, entry.against, *([entry.why] if entry.why else []))
+    braces = [len(re.findall(rf"(?<!\\){brace}", tex)) for brace in (r"\{", r"\}")]
+    fences = [len(re.findall(rf"\\{fence}(?![a-z])", tex)) for fence in ("left", "right")]
+    return (
+        entry.document in DOCUMENTS
+        and bool(tex.strip() and entry.code)
+        and braces[0] == braces[1]
+        and fences[0] == fences[1]
+        and all(tuple(text) == LANGUAGES and all(one.strip() for one in text.values()) for text in texts)
+        and all(re.fullmatch(r"D\d+a?", decision) for decision in entry.decisions)
+    )
+
+
+def test_an_entry_is_whole_in_both_languages() -> None:
+    assert [entry.id for entry in equations() if not is_whole(entry)] == []
 
 
 def test_every_section_with_formulas_is_covered_and_no_other_is_named() -> None:
@@ -95,21 +116,11 @@ def test_every_section_with_formulas_is_covered_and_no_other_is_named() -> None:
         assert named == set(sections), f"{document}: {named ^ set(sections)}"
 
 
-@pytest.mark.timeout(600)
-def test_each_named_test_executes_every_code_place_of_its_entry(tmp_path: Path) -> None:
-    """In another process, by following the calls of every named test."""
-    file, tests = tmp_path / "places.json", sorted({entry.test for entry in equations()})
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.core.lecture.executed_places"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    done = subprocess.run(
-        [*run, "--executed-places", str(file), *tests], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
-    executed: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
-    missed = {entry.id: places for entry in equations() if (places := set(entry.code) - set(executed[entry.test]))}
-    assert not missed, f"the named test never runs these places: {missed}"
-    masks = executed["tests/core/nn/test_masks.py::test_causal"]
-    assert masks == ["core.nn.masks:causal_mask"]  # and does not simply name them all
+def test_what_is_executed_is_told_apart() -> None:
+    """That each named test executes its code places is held where it runs: `tests/core/conftest.py`."""
+    with executed_places().followed(frozenset()) as executed:
+        causal_mask(3)
+    assert executed == {"core.nn.masks:causal_mask"}
 
 
 def test_ids_are_unique() -> None:
