@@ -12,8 +12,6 @@ from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-import pytest
-
 from core.training import RECIPES
 from pages.shared.navigation import ENTRIES, SECTIONS
 
@@ -128,26 +126,28 @@ def layer(name: str) -> str:
 MODULES = {module(path): path for path in CODE}
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith(("core", "lab"))])
-def test_core_never_imports_streamlit_or_pages(name: str) -> None:
-    assert not [used for used in imports(MODULES[name]) if used.split(".")[0] in {"streamlit", "pages"}]
+def uses(*packages: str) -> list[tuple[str, str]]:
+    """Each module of ours under these packages, with each module that it imports."""
+    return [(name, used) for name in MODULES if name.split(".")[0] in packages for used in imports(MODULES[name])]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("pages")])
-def test_pages_hold_no_maths(name: str) -> None:
-    used = imports(MODULES[name])
-    assert not [one for one in used if one.split(".")[0] in {"numpy", "torch", "scipy", "sklearn", "captum"}]
-    assert not [one for one in used if layer(one) in {"core.cli", "core.__main__", "core.training"}]
+def test_core_never_imports_streamlit_or_pages() -> None:
+    assert [(name, used) for name, used in uses("core", "lab") if used.split(".")[0] in {"streamlit", "pages"}] == []
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in MODULES if name.startswith("core.") and layer(name) not in {"core.cli", "core.__main__"}]
-)
-def test_dependencies_point_one_way(name: str) -> None:
-    mine = layer(name)
-    assert mine in ALLOWED, f"{mine} is a new layer: say in ALLOWED what it may import"
-    used = {layer(one) for one in imports(MODULES[name]) if one.startswith("core.")}
-    assert used <= ALLOWED[mine] | {mine}, f"{name} imports {sorted(used - ALLOWED[mine] - {mine})}"
+def test_pages_hold_no_maths() -> None:
+    maths, others = {"numpy", "torch", "scipy", "sklearn", "captum"}, {"core.cli", "core.__main__", "core.training"}
+    assert [(name, used) for name, used in uses("pages") if used.split(".")[0] in maths or layer(used) in others] == []
+
+
+def test_dependencies_point_one_way() -> None:
+    found = [(name, used) for name, used in uses("core") if name != "core" and layer(name) not in {"core.cli", "core.__main__"}]
+    assert {layer(name) for name, _ in found} <= ALLOWED.keys(), "a new layer: say in ALLOWED what it may import"
+    assert [
+        (name, used)
+        for name, used in found
+        if used.startswith("core.") and layer(used) not in ALLOWED[layer(name)] | {layer(name)}
+    ] == []
 
 
 def test_nothing_imports_the_laboratory() -> None:
@@ -291,17 +291,18 @@ FORBIDDEN_ENDING = re.compile(r"(^|_)(parts|more|story|walks|own|words|calls|fro
 """Endings of file names that do not say what a file holds."""
 
 
-@pytest.mark.parametrize("name", ["cost_parts", "frozen", "own"])
-def test_endings_are_recognised(name: str) -> None:
-    assert FORBIDDEN_ENDING.search(name) and not FORBIDDEN_ENDING.search("markdown")
+def test_file_names_say_what_a_file_holds() -> None:
+    assert all(map(FORBIDDEN_ENDING.search, ("cost_parts", "frozen", "own"))) and not FORBIDDEN_ENDING.search("markdown")
+    assert [path.name for path in CODE if FORBIDDEN_ENDING.search(path.stem)] == []
 
 
-@pytest.mark.parametrize("path", CODE, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_file_names_say_what_a_file_holds(path: Path) -> None:
-    assert not FORBIDDEN_ENDING.search(path.stem), f"{path.name}: name it after what it holds"
-    plurals = {f"{path.stem}s", f"{path.stem}es", f"{path.stem.removesuffix('y')}ies"}
-    twins = plurals & {other.stem for other in path.parent.iterdir() if other.suffix == ".py" or other.is_dir()}
-    assert not twins, f"{path.name} and {sorted(twins)} differ by a plural: rename one of them"
+def test_no_two_files_differ_by_a_plural() -> None:
+    found = []
+    for path in CODE:
+        plurals = {f"{path.stem}s", f"{path.stem}es", f"{path.stem.removesuffix('y')}ies"}
+        beside = {other.stem for other in path.parent.iterdir() if other.suffix == ".py" or other.is_dir()}
+        found += [(path.relative_to(ROOT).as_posix(), twin) for twin in plurals & beside]
+    assert found == []
 
 
 def tracked() -> list[Path]:

@@ -1,4 +1,4 @@
-"""The permutation page by Streamlit's own test runner: every part opens, every widget moves, orders live in the link."""
+"""The permutation page by Streamlit's own test runner: its claims, and orders live in the link."""
 
 from __future__ import annotations
 
@@ -7,16 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from pages.shared.navigation import ROOT
-from tests.pages.learn.moving import move_everything
 from tests.pages.open_page import open_page, ran
 
 PAGE = ROOT / "pages" / "learn" / "permutation.py"
-PARTS = ("rows", "maps", "pool", "table")
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_every_widget_of_a_part_moves(part: str) -> None:
-    assert move_everything(open_page(PAGE, part=part)) >= 12
 
 
 @pytest.mark.parametrize(
