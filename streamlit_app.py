@@ -19,9 +19,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 
+from attention_light.scene import FOLDER
 from core.garbage_collection import freeze_loaded
 from core.messages import Refusal
 from pages.shared import (
+    attention_view,
     closed_tabs,
     controls,
     language,
@@ -134,7 +136,9 @@ if streamlit_private.this_run() is None:
     sys.setswitchinterval(SWITCH_S)
     base = navigation.base_path()
     routes = [
-        Mount(f"{base}/assets", Assets()),
+        Mount(f"{base}/assets/scripts", Assets()),
+        Mount(f"{base}/attention_light/scripts", Assets(FOLDER / "scripts")),
+        Route(f"{base}/{attention_view.PARTS}/{{scene}}/{{number:int}}", attention_view.send_part),
         WebSocketRoute(f"{base}/{navigation.MARKET_STREAM}", later("pages.markets.stream_route", "market_stream")),
         WebSocketRoute(f"{base}/{navigation.HANDS_STREAM}", later("pages.signs.live_camera", "hands_stream")),
         WebSocketRoute(f"{base}/{navigation.GARMENTS_STREAM}", later("pages.images.live_camera", "garments_stream")),

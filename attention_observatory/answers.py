@@ -18,13 +18,13 @@ import pandas as pd
 import pyarrow as pa
 from PIL import Image
 
+from attention_light import AttentionScene as AttentionScene
+from attention_light import BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
+from attention_light import capture as capture
 from attention_observatory.extras import of_extra
 from attention_observatory.writing import WrittenText as WrittenText
 from attention_observatory.writing import write_words as write_words
 from core import checkpoints
-from core.explain.capture import capture as capture
-from core.explain.scene import AttentionScene as AttentionScene
-from core.explain.scene import BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
 from core.market.book import FILE_COLUMNS, STEP_MS, BookError, BookRows, first_fault, resample, rows_from_frame
 from core.market.predictor import Predictor
 from core.market.store.rows import read_market

@@ -25,7 +25,7 @@ HOW = "no Chromium found: install one (apt-get install chromium-headless-shell) 
 
 
 NUMERIC = re.compile(
-    r"tests/core/(nn|models|explain|market|lecture|signs|vision)/"
+    r"tests/(attention_light|core/(nn|models|explain|market|lecture|signs|vision))/"
     r"(?!feeds/|formats/|recordings/|store/|test_(equations|hub|pictures|provisional|recorder|video))"
 )
 """Files whose tests hang on floating-point arithmetic: `make numeric` runs them under several instruction sets."""

@@ -16,7 +16,10 @@ from core.training import RECIPES
 from pages.shared.navigation import ENTRIES, SECTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = [*(path for top in ("core", "lab", "pages") for path in sorted((ROOT / top).rglob("*.py"))), ROOT / "streamlit_app.py"]
+CODE = [
+    *(path for top in ("attention_light", "core", "lab", "pages") for path in sorted((ROOT / top).rglob("*.py"))),
+    ROOT / "streamlit_app.py",
+]
 
 SHARED = {
     "core.files",
@@ -93,6 +96,8 @@ OPTIONAL = {
 }
 """Packages of extras and of what is made once: hand finder, word lists, shared feeds, the photographs' teacher, a reference."""
 
+BESIDE_NUMPY = {"attention_light.tracing": {"torch"}, "attention_light.stages": {"PIL"}}
+
 TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
 
 MAX_LINES, MAX_PARAMETERS = 60, 7
@@ -133,6 +138,13 @@ def uses(*packages: str) -> list[tuple[str, str]]:
 
 def test_core_never_imports_streamlit_or_pages() -> None:
     assert [(name, used) for name, used in uses("core", "lab") if used.split(".")[0] in {"streamlit", "pages"}] == []
+
+
+def test_the_view_stands_alone() -> None:
+    """Numpy anywhere, and each other package where it is used."""
+    known = {"attention_light", "numpy", *sys.stdlib_module_names}
+    others = [(name, used) for name, used in uses("attention_light") if used.split(".")[0] not in known]
+    assert [(name, used) for name, used in others if used.split(".")[0] not in BESIDE_NUMPY.get(name, set())] == []
 
 
 def test_pages_hold_no_maths() -> None:
@@ -184,7 +196,7 @@ def test_training_needs_six_packages_only() -> None:
     """By the source: core.training, the recipes, and all of ours that they import."""
     recipes = {module for module, _ in RECIPES.values()} | {name for name in MODULES if layer(name) == "core.training"}
     used = {one.split(".")[0]: by for by in reached(recipes) for one in imports(MODULES[by])}
-    extra = used.keys() - TRAINING_NEEDS - set(sys.stdlib_module_names) - {"core", "lab"}
+    extra = used.keys() - TRAINING_NEEDS - set(sys.stdlib_module_names) - {"attention_light", "core", "lab"}
     assert not extra, f"training would need {[(one, used[one]) for one in extra]}"
 
 
@@ -223,7 +235,7 @@ def pins(*extras: str) -> set[str]:
 def test_every_import_is_a_pinned_dependency() -> None:
     pinned = pins("dev", "docs", "writer")
     distributions = packages_distributions()
-    ours = {"attention_observatory", "core", "lab", "pages", "tests", "streamlit_app", "scripts"}
+    ours = {"attention_light", "attention_observatory", "core", "lab", "pages", "tests", "streamlit_app", "scripts"}
     for path in [*CODE, *(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
         siblings = {other.stem for other in path.parent.glob("*.py")}
         for name in imports(path):
@@ -278,7 +290,7 @@ def test_functions_take_few_parameters() -> None:
 
 
 def test_class_names_are_unique() -> None:
-    """One noun, one class, in all of core, lab and pages."""
+    """One noun, one class, in all of attention_light, core, lab and pages."""
     files: dict[str, list[str]] = {}
     for name, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

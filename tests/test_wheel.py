@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+import venv
 import zipfile
 from email import message_from_bytes
 from email.message import Message
@@ -17,33 +18,31 @@ import numpy as np
 import pytest
 from packaging.requirements import Requirement
 
+import attention_light
 import attention_observatory
 from tests.browser.server import AppServer, wait_until_up
 
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX = "attention_observatory/"
-BASE = {"numpy", "pandas", "pillow", "pyarrow", "safetensors", "torch"}
+BASE = {"attention-light", "numpy", "pandas", "pillow", "pyarrow", "safetensors", "torch"}
+
+SHIPPED = {".py", ".js", ".css", ".json"}
 
 IMPORTED_AS = {"nvidia-ml-py": "pynvml", "pillow-heif": "pillow_heif", "python-json-logger": "pythonjsonlogger", "pillow": "PIL"}
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--wheel-dir",
-        str(folder),
-        ".",
-    ]
-    subprocess.run(command, cwd=ROOT, check=True)
-    (made,) = folder.glob("*.whl")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with both wheels, the library's and the view's."""
+    folder = tmp_path_factory.mktemp("wheels")
+    built = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
+    subprocess.run([*built, ".", "./attention_light"], cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(wheels: Path) -> Path:
+    (made,) = wheels.glob("attention_observatory-*.whl")
     return made
 
 
@@ -70,8 +69,9 @@ def test_it_holds_every_file_of_the_app_and_nothing_beside(wheel: Path) -> None:
 def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the wheel is installed in, and before it one whose `core` and `pages` must not be imported."""
     folder = tmp_path_factory.mktemp("installed")
-    with zipfile.ZipFile(wheel) as files:
-        files.extractall(folder / "site")
+    for one in wheel.parent.glob("*.whl"):
+        with zipfile.ZipFile(one) as files:
+            files.extractall(folder / "site")
     for name in ("core", "lab", "pages"):
         (folder / "other").mkdir(exist_ok=True)
         (folder / "other" / f"{name}.py").write_text(f"raise ImportError('{name} is of another project')")
@@ -93,14 +93,73 @@ def test_the_apps_pins_lie_within_the_ranges_of_the_library(wheel: Path) -> None
     assert {one.name for one in needs if one.marker is None} == BASE
     written = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.split("==") for line in written if line and not line.startswith("#"))
+    light = attention_light.__version__
     app = {"app", "films", "gpu", "live", "plots", "words"}
     ranges = [
         one
         for one in needs
         if one.marker is None or (any(one.marker.evaluate({"extra": extra}) for extra in app) and not one.extras)
     ]
-    assert {one.name for one in ranges} == set(pins)
-    assert not [str(one) for one in ranges if not one.specifier.contains(pins[one.name])]
+    assert {one.name for one in ranges} == {"attention-light", *pins}
+    assert not [str(one) for one in ranges if not one.specifier.contains({"attention-light": light, **pins}[one.name])]
+
+
+VIEW = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Absent(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if path is None and name not in ALLOWED and name.partition(".")[0] not in sys.stdlib_module_names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+ALLOWED = {"attention_light", "numpy"}
+sys.meta_path.insert(0, Absent())
+import numpy as np
+import attention_light as light
+
+weights = np.full((2, 4, 4), 0.25)
+pixels = np.zeros((300, 400, 3), np.uint8)
+stage = light.PictureStage(pixels=pixels, grid=(2, 2))
+scene = light.AttentionScene(stage=stage, layers=[light.LayerMaps(name="l", weights=weights)])
+print(scene.save("view.html").stat().st_size)
+"""
+
+
+def test_the_view_is_a_small_package_that_needs_numpy_alone(wheels: Path, tmp_path: Path) -> None:
+    (made,) = wheels.glob("attention_light-*.whl")
+    assert made.stat().st_size < 300_000
+    with zipfile.ZipFile(made) as files:
+        names = set(files.namelist())
+        files.extractall(tmp_path / "site")
+    wanted = {one.relative_to(ROOT).as_posix() for one in (ROOT / "attention_light").rglob("*") if one.suffix in SHIPPED}
+    assert {name for name in names if ".dist-info/" not in name} == wanted | {
+        "attention_light/LICENSE",
+        "attention_light/py.typed",
+    }
+    assert [str(one) for one in map(Requirement, metadata(made).get_all("Requires-Dist") or []) if one.marker is None] == [
+        "numpy>=2.1"
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    run = subprocess.run([sys.executable, "-c", VIEW], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0 and int(run.stdout) > 50_000, run.stderr
+
+
+@pytest.mark.parametrize("order", [("attention-light", "attention-observatory"), ("attention-observatory", "attention-light")])
+def test_both_install_from_one_folder_in_either_order_without_a_network(
+    wheels: Path, tmp_path: Path, order: tuple[str, str]
+) -> None:
+    """Into a bare environment beside the third-party packages of this one."""
+    venv.create(tmp_path / "env", with_pip=False)
+    python = tmp_path / "env" / "bin" / "python"
+    site = next((tmp_path / "env").glob("lib/python*/site-packages"))
+    (site / "others.pth").write_text(f"{Path(np.__file__).parents[1]}\n", encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-index", "--find-links", str(wheels)]
+    for name in order:
+        subprocess.run([*pip, name], check=True)
+    code = "import attention_light as light, attention_observatory as library; print(library.capture is light.capture)"
+    run = subprocess.run([str(python), "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stdout == "True\n"
 
 
 def test_its_version_is_the_projects(wheel: Path) -> None:

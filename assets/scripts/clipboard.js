@@ -2,7 +2,8 @@
 // URL. A picture larger than SIDE is made smaller first. Where the page names it, also from
 // a file that is chosen or dropped.
 
-import { element, mounted } from "./dom.js";
+import { mounted } from "./mounted.js";
+import { element } from "../../attention_light/scripts/dom.js";
 
 const SIDE = 1024;
 

@@ -1,7 +1,7 @@
 // A value that stays in the visitor's own browser (IndexedDB) over a reload, as base64: it is read once the page opens and sent to
 // the page as the trigger `found`, and written when the page has another. Asks before who leaves loses what is not in it yet.
 
-import { mounted } from "./dom.js";
+import { mounted } from "./mounted.js";
 
 const BASE = "observatory";
 const STORE = "kept";

@@ -1,7 +1,7 @@
 // A live camera: frames go to the app one at a time, and each is drawn with the app's answer to it, so that nothing trails behind.
 // A page's own script extends LiveCamera: `paint` draws on the frame, `tell` says what was read. `pages/shared/camera_route.py` answers.
 
-import { element } from "./dom.js";
+import { element } from "../../attention_light/scripts/dom.js";
 
 const SIDE = 480; // pixels of a frame's longer side, as it is sent
 const QUALITY = 0.75;

@@ -1,7 +1,8 @@
 // What stands before the live camera: its class with a bar for each, the patches that it came from, stills, and shots of own
 // classes while their button is held.
 
-import { element, mounted } from "./dom.js";
+import { mounted } from "./mounted.js";
+import { element } from "../../attention_light/scripts/dom.js";
 import { LiveCamera } from "./live_camera.js";
 
 const BARS = 4;

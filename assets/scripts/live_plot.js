@@ -2,7 +2,7 @@
 // Python sends {figure: the figure's JSON, chrome} (pages/shared/live_plot.py). Plots are drawn by plotly.js, which the app serves
 // from the installed Python package.
 
-import { colour } from "./colours.js";
+import { colour } from "../../attention_light/scripts/colours.js";
 
 let plotly = null; // a promise of the library, shared by all plots of the page
 

@@ -1,7 +1,8 @@
 // Signs before the live camera: the hand is drawn, glosses are named, and a game asks for a sign.
 
-import { colour } from "./colours.js";
-import { element, mounted } from "./dom.js";
+import { colour } from "../../attention_light/scripts/colours.js";
+import { mounted } from "./mounted.js";
+import { element } from "../../attention_light/scripts/dom.js";
 import { LiveCamera } from "./live_camera.js";
 
 const BONES = [

@@ -1,7 +1,7 @@
 // Matrices as tables (core/figures/matrix.py): the value under the pointer, a download, and rows that choose a dial's value.
 // Listeners are the document's, as tables come and go with the page.
 
-import { save } from "./dom.js";
+import { save } from "../../attention_light/scripts/dom.js";
 
 const tip = document.createElement("div");
 tip.id = "matrix-tip";

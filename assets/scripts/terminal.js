@@ -1,8 +1,8 @@
 // The live page's screen: the chart, the ladder and the call, all drawn from the same step of one stream.
 // Python gives the words, the choices and the frames' schema (pages/markets/terminal.py, core/market/stream.py).
 
-import { colour } from "./colours.js";
-import { fillIn, save } from "./dom.js";
+import { colour } from "../../attention_light/scripts/colours.js";
+import { fillIn, save } from "../../attention_light/scripts/dom.js";
 import { CallAlert } from "./terminal_alert.js";
 import { LightStrip } from "./terminal_light.js";
 import * as data from "./terminal_data.js";

@@ -1,6 +1,6 @@
 // The reader's one alert, kept in this browser alone: the answer in view is Up, Down or any, at least so probable for so long.
 
-import { element, fillIn } from "./dom.js";
+import { element, fillIn } from "../../attention_light/scripts/dom.js";
 
 const KEPT = "observatory:alert"; // in localStorage: {"call", "share", "seconds"}
 const STEP_MS = 250;

@@ -1,7 +1,7 @@
 // The live page's chart: three panes over one time axis, by lightweight-charts. Axes, zoom, crosshair, lines and labels are the
 // library's; liquidity, trades, calls and volume delta are painted between its coordinates.
 
-import { parts } from "./colours.js";
+import { parts } from "../../attention_light/scripts/colours.js";
 import * as data from "./terminal_data.js";
 import { DepthPicture, NO_ROW, SCALE_ROWS, SHADES, shadeOf, strength } from "./terminal_depth.js";
 

@@ -1,6 +1,6 @@
 // Where the model looks, now: the window's moments under the price and the ladder's levels, lit by what counted for the call in force.
-import { parts } from "./colours.js";
-import { fillIn } from "./dom.js";
+import { parts } from "../../attention_light/scripts/colours.js";
+import { fillIn } from "../../attention_light/scripts/dom.js";
 
 const FOR = parts("warm");
 const AGAINST = parts("cool");

@@ -1,4 +1,4 @@
-"""Colours of the app by name, read from `assets/styles/colours.css`, where they are written."""
+"""Colours of the app by name, read from the style sheets where they are written: the app's own and the attention view's."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 from typing import Final
 
+from attention_light.scene import STYLE
+
 FILE: Final = Path(__file__).resolve().parents[2] / "assets" / "styles" / "colours.css"
-PALETTE: Final = dict(re.findall(r"--ao-([a-z-]+): (#[0-9A-F]{6});", FILE.read_text(encoding="utf-8")))
+PALETTE: Final = dict(re.findall(r"--ao-([a-z-]+): (#[0-9A-F]{6});", STYLE + FILE.read_text(encoding="utf-8")))
 """`#RRGGBB` by name."""
 
 

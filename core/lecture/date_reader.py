@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from attention_light import AttentionScene, LayerMaps, WordStage
 from core import checkpoints
 from core.device import Placement, falls_back
-from core.explain.scene import AttentionScene, LayerMaps, WordStage
 from core.lecture import dates, decoding
 from core.lecture.decoding import DateHypothesis, Trace
 from core.messages import Refusal

@@ -16,13 +16,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from attention_light.rollout import fuse_heads, rollout
 from core.device import falls_back
 from core.explain.attribution import GradientError, class_probability, tlob_baseline
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import without
 from core.explain.relevance import attention_gradients, relevance
-from core.explain.rollout import fuse_heads, rollout
 from core.market.book import STEP_MS, FloatArray
 from core.market.calibration import MOVING, answers_of
 from core.market.labels import STATIONARY

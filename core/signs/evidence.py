@@ -14,13 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from attention_light.rollout import fuse_heads, rollout
 from core.device import falls_back
 from core.explain.erasing import Hidden
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import without
 from core.explain.relevance import attention_gradients, relevance
-from core.explain.rollout import fuse_heads, rollout
 from core.nn import AttentionMaps
 from core.signs import samples
 from core.signs.decoding import gloss_spans

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from attention_light.rollout import fuse_heads, rollout
 from core.device import Placement, falls_back
 from core.explain.relevance import attention_gradients, relevance
-from core.explain.rollout import fuse_heads, rollout
 from core.models.vit import ViT
 from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes

@@ -20,8 +20,8 @@ from PIL import Image
 from safetensors.torch import load_file
 from torch import Tensor
 
+from attention_light import AttentionScene, LayerVectors, PictureStage
 from core.device import Placement, falls_back
-from core.explain.scene import AttentionScene, LayerMaps, PictureStage
 from core.messages import BadValue
 from core.models.dinov2 import DINOv2
 from core.nn import scaled_dot_product_attention
@@ -87,7 +87,10 @@ class SeenPicture:
 
     def scene(self, **more: Any) -> AttentionScene:
         """The photograph as a scene, lit at rest by what stands out; see `AttentionScene` for the arguments."""
-        layers = [LayerMaps(name=f"layer {i + 1}", weights=one, formula="nb-attention") for i, one in enumerate(self.weights)]
+        layers = [
+            LayerVectors(name=f"layer {i + 1}", queries=queries, keys=keys, formula="nb-attention")
+            for i, (queries, keys) in enumerate(zip(self.queries, self.keys, strict=True))
+        ]
         stage = PictureStage(pixels=self.pixels, grid=self.grid, extra=[CLASS])
         share = np.append(0.0, self.patch_salience.ravel())
         measures = {"what stands out": share / max(share.sum(), 1e-9)}

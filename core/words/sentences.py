@@ -14,9 +14,10 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
 
+from attention_light import AttentionScene, LayerMaps, WordStage
+from attention_light.stages import read_pieces
 from core.device import Placement, falls_back
 from core.explain.erasing import RANDOM_ORDERS
-from core.explain.scene import AttentionScene, LayerMaps, WordStage
 from core.messages import BadValue
 from core.models.minilm import MiniLM, MiniLMConfig
 from core.nn import MultiHeadAttention
@@ -35,7 +36,8 @@ class ReadSentence:
 
     Attributes:
         text: as it was given.
-        tokens: n pieces of words in WordPiece's spelling, "##" before those that continue a word; an unknown symbol as it was given.
+        tokens: n pieces of words in WordPiece's spelling, "##" before those that continue a word; an unknown symbol as it was
+            given.
         spans: of each piece in the text, characters; (0, 0) of [CLS] and [SEP].
         weights: (layers, heads, n, n), rows summing to 1.
         vector: (width,), the mean of all pieces' vectors, of length 1.
@@ -57,10 +59,11 @@ class ReadSentence:
     def scene(self, *, start: int | None = None, choice: str = "", **more: Any) -> AttentionScene:
         """The sentence as a scene; see `AttentionScene` for the arguments."""
         layers = [LayerMaps(name=f"layer {i + 1}", weights=one, formula="nb-attention") for i, one in enumerate(self.weights)]
-        ends = [0, *(end for _start, end in self.spans)]
-        joined = [end > 0 and start == end for (start, _end), end in zip(self.spans, ends, strict=False)]
-        words = WordStage(words=[token.removeprefix("##") for token in self.tokens], joined=joined)
-        return AttentionScene(stage=words, layers=layers, start=start, choice=choice, **more)
+        words, joined = read_pieces(self.tokens)
+        for i in range(1, len(words)):  # punctuation stands at its word; letters of Chinese, between which lines break, do not
+            (_, end), (start, _) = self.spans[i - 1 : i + 1]
+            joined[i] |= 0 < end == start and not (words[i - 1][-1].isalnum() and words[i][0].isalnum())
+        return AttentionScene(stage=WordStage(words=words, joined=joined), layers=layers, start=start, choice=choice, **more)
 
 
 @dataclass(frozen=True, kw_only=True)

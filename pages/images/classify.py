@@ -6,9 +6,9 @@ from typing import Any
 
 import streamlit as st
 
+from attention_light import AttentionScene, LayerMaps, PictureStage
 from core.explain import faithfulness
 from core.explain.faithfulness import FindingError
-from core.explain.scene import AttentionScene, LayerMaps, PictureStage
 from core.vision.analysis import CLASS_TOKEN, PictureAnalysis
 from core.vision.evidence import over_tokens
 from core.vision.preprocessing import PreparedPicture

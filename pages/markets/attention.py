@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import streamlit as st
 
+from attention_light import AttentionScene, BookStage, LayerMaps
 from core.checkpoints import CheckpointError
 from core.explain.attribution import GradientError
-from core.explain.scene import AttentionScene, BookStage, LayerMaps
 from core.figures import market as market_figures
 from core.market import evidence
 from core.market.features import price_columns

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from attention_light.rollout import rollout
 from core import checkpoints
 from core.explain import attribution, erasing, faithfulness
 from core.explain.attribution import Attribution, Report
 from core.explain.erasing import Needed
 from core.explain.faithfulness import Curves, Evidence
-from core.explain.rollout import rollout
 from core.market import evidence as evidences
 from core.market import predictor as predictors
 from core.market.calibration import MOVING

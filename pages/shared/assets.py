@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from attention_light.scene import STYLE as VIEW_STYLE
 from pages.shared.language import LANGUAGES, N_, translate_to
 from pages.shared.navigation import ENTRIES, NO_PAGE, base_path
 
@@ -29,7 +30,6 @@ OF_EVERY_PAGE: Final = (
     "colours",
     "app",
     "streamlit",
-    "attention_view",
     "live_plot",
     "home",
     "lesson",
@@ -71,8 +71,8 @@ MAX_COMPRESSED: Final = 400
 class Assets(StaticFiles):
     """Our scripts and plotly.js' flat plots. Addresses carry a version, so the browser may keep what it got."""
 
-    def __init__(self) -> None:
-        super().__init__(directory=SCRIPTS)
+    def __init__(self, folder: Path = SCRIPTS) -> None:
+        super().__init__(directory=folder)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """The file, marked as never changing."""
@@ -96,7 +96,7 @@ class Compressed:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer from what is kept, else pass the request on and keep the answer where it never changes."""
         fit = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].endswith(COMPRESSIBLE)
-        if not fit or ("/assets/" in scope["path"] and b"v=" not in scope["query_string"]):
+        if not fit or ("/scripts/" in scope["path"] and b"v=" not in scope["query_string"]):
             await self.app(scope, receive, send)
             return
         asked = Headers(scope=scope)
@@ -199,7 +199,7 @@ def _page_html(widgets: tuple[str, ...]) -> str:
     words = {language: {key: translate_to(language, text) for key, text in NOTICES.items()} for language in LANGUAGES}
     scripts = f"window.observatoryWords = {json.dumps(words, ensure_ascii=False)};\n"
     scripts += "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in ("theme.js", "frame.js"))
-    styles = "".join(style(f"{name}.css") for name in OF_EVERY_PAGE)
+    styles = VIEW_STYLE + "".join(style(f"{name}.css") for name in OF_EVERY_PAGE)
     html = html.replace("</head>", f"{links}  </head>", 1).replace(
         "<head>", f"<head>\n    <script>{ADDRESS}</script>\n    <script>\n{scripts}    </script>", 1
     )
@@ -216,7 +216,7 @@ def style(name: str) -> str:
 @cache
 def script(name: str) -> str:
     """Address of one of our scripts, relative to the app's, with its digest as version."""
-    return f"assets/{name}?v={hashlib.sha256((SCRIPTS / name).read_bytes()).hexdigest()[:12]}"
+    return f"assets/scripts/{name}?v={hashlib.sha256((SCRIPTS / name).read_bytes()).hexdigest()[:12]}"
 
 
 def imported(name: str) -> str:

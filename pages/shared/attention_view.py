@@ -1,20 +1,34 @@
-"""The attention view on a page: a scene of `core.explain.scene`, drawn and answered in the browser."""
+"""The attention view on a page: an `AttentionScene`, drawn and answered in the browser."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 
 import streamlit as st
+from starlette.requests import Request
+from starlette.responses import Response
 
-from core.explain.scene import SENTENCES, AttentionScene
+from attention_light import AttentionScene
+from attention_light.sentences import SENTENCES
+from core.store import BoundedStore, Limit
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, regional
+
+PARTS = "light"
+"""Address of the layers that a page's message leaves behind."""
+_kept: BoundedStore[list[bytes]] = BoundedStore(
+    key=lambda parts: hashlib.sha256(b"".join(parts)).hexdigest()[:24],
+    size=lambda parts: sum(map(len, parts)),
+    limit=Limit(total=64),
+    max_bytes=256_000_000,
+)
 
 
 def attention_view(
     scene: AttentionScene, *, key: str, erased: Sequence[int] = (), on_erase: Callable[[list[int]], None] | None = None
 ) -> None:
-    """Draw a scene.
+    """Draw a scene. One that is kept between runs, as by `st.cache_resource`, packs its large layers once.
 
     Args:
         key: of the component, and of the address's parameter that keeps layer, head and token.
@@ -29,5 +43,15 @@ def attention_view(
         if on_erase is not None and isinstance(sent, list):
             on_erase(sorted({one for one in sent if isinstance(one, int) and 0 <= one < count}))
 
-    message = scene.packed(words, locale=regional(), key=key, erased=None if on_erase is None else erased)
+    parts = f"{PARTS}/{_kept.keep(scene.parts)}" if scene.parts else ""
+    message = scene.packed(words, locale=regional(), key=key, parts=parts, erased=None if on_erase is None else erased)
     browser_component("attention_component")(key=key, data=message, on_erased_change=rubbed)
+
+
+def send_part(request: Request) -> Response:
+    """A layer that was left behind, by its scene's hash and its number; 404 where it is not kept (any longer)."""
+    parts = _kept.find(request.path_params["scene"]) or []
+    number = request.path_params["number"]
+    if number >= len(parts):
+        return Response(status_code=404)
+    return Response(parts[number], media_type="application/octet-stream", headers={"Cache-Control": "private, max-age=86400"})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from attention_light import AttentionScene, FilmStage, LayerMaps
 from core.explain.faithfulness import FindingError
-from core.explain.scene import AttentionScene, FilmStage, LayerMaps
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from core.signs.vocabulary import BLANK

@@ -192,8 +192,8 @@ def test_a_plot_has_its_place_before_its_script_has_come(chromium: Browser, plot
     page = chromium.new_page()
     page.set_default_timeout(PATIENCE_MS)
     held: list[Route] = []
-    page.route("**/assets/*live_plot*", lambda route: held.append(route))
-    with page.expect_request("**/assets/*live_plot*"):
+    page.route("**/assets/scripts/*live_plot*", lambda route: held.append(route))
+    with page.expect_request("**/assets/scripts/*live_plot*"):
         page.goto(plots.url)
     said = page.get_by_text("clicked: nothing")
     said.wait_for()
@@ -210,12 +210,14 @@ def test_a_plot_has_its_place_before_its_script_has_come(chromium: Browser, plot
 def test_without_the_library_the_place_says_so(chromium: Browser, plots: AppServer) -> None:
     page = chromium.new_page()  # unwatched: a failed request is what is asked for here
     asked: list[str] = []
-    page.route("**/assets/vendor/plotly-cartesian.min.js*", lambda route: (asked.append(route.request.url), route.abort()))
+    page.route(
+        "**/assets/scripts/vendor/plotly-cartesian.min.js*", lambda route: (asked.append(route.request.url), route.abort())
+    )
     page.goto(plots.url)
     expect(page.locator(f"{STILL} .live-plot-missing")).to_contain_text("could not be loaded", timeout=60_000)
     page.wait_for_timeout(2000)
     assert len(asked) < 40, "a missing library is asked for with each frame, not in a loop"
-    page.unroute("**/assets/vendor/plotly-cartesian.min.js*")
+    page.unroute("**/assets/scripts/vendor/plotly-cartesian.min.js*")
     page.wait_for_selector(f"{MOVING}[data-updates]", timeout=60_000)
     expect(page.locator(f"{MOVING} .live-plot-missing")).to_have_count(0)
     page.close()

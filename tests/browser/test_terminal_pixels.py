@@ -38,8 +38,8 @@ BATCH: Final = 16
 SPAN_S: Final = 120
 VIEW: Final = TerminalChoices(head=1, heads=(1, 3), span=SPAN_S, grouping=0, contrast=1.0, zone="UTC")
 ADDRESS: Final = "http://localhost/terminal/"
-HARNESS: Final = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/styles/colours.css">
-<link rel="stylesheet" href="/styles/terminal.css">
+HARNESS: Final = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/attention_light/styles/colours.css">
+<link rel="stylesheet" href="/assets/styles/colours.css"><link rel="stylesheet" href="/assets/styles/terminal.css">
 <script>window.observatoryAddress = (path) => new URL(path, "http://localhost/")</script>
 <body style="margin:0; height:860px"><div id="screen"></div></body>"""
 LOOK: Final = (Path(__file__).parent / "apps" / "look_at_terminal.js").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def screen(contexts: Callable[..., BrowserContext], watch: Watch) -> Iterator[Pa
 
     def answer(route: Route) -> None:
         path = urllib.parse.urlparse(route.request.url).path
-        file = ROOT / "assets" / ("styles" if path.startswith("/styles/") else "scripts") / path.split("/", 2)[2]
+        file = ROOT / path.removeprefix("/")
         kind = mimetypes.guess_type(path)[0] or "text/html"
         route.fulfill(body=HARNESS if path == "/terminal/" else file.read_text(encoding="utf-8"), content_type=kind)
 
@@ -105,8 +105,8 @@ class Market:
 
     def configuration(self, **choices: Any) -> dict[str, Any]:
         return terminal.configuration(self.session, VIEW) | {
-            "charts": "/assets/vendor/lightweight-charts.js",
-            "chart": "/assets/terminal_chart.js",
+            "charts": "/assets/scripts/vendor/lightweight-charts.js",
+            "chart": "/assets/scripts/terminal_chart.js",
             "address": "",
             "frame": self.play([])[0],
             "fee": 10.0,

@@ -67,7 +67,7 @@ window.look = (() => {
   }
 
   async function configure(config) {
-    const { receive } = await import("/assets/terminal.js");
+    const { receive } = await import("/assets/scripts/terminal.js");
     const parent = document.querySelector("#screen");
     await receive({ data: config, parentElement: parent, setTriggerValue() {}, setStateValue() {} });
     await drawn();

@@ -14,6 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from attention_light.scene import FOLDER
 from core.figures.style import SEQUENTIAL_CLEAR, base_layout
 from pages.shared import controls, language
 from pages.shared.assets import Assets, Pages
@@ -60,6 +61,10 @@ def main() -> None:
 
 
 if get_script_run_ctx(suppress_warning=True) is None:
-    app = st.App(__file__, routes=[Mount("/assets", Assets())], middleware=[Middleware(Pages)])
+    app = st.App(
+        __file__,
+        routes=[Mount("/assets/scripts", Assets()), Mount("/attention_light/scripts", Assets(FOLDER / "scripts"))],
+        middleware=[Middleware(Pages)],
+    )
 else:
     main()

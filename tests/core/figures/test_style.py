@@ -92,19 +92,22 @@ def test_backgrounds_and_inks_are_left_to_the_page() -> None:
     assert "font" not in base and "gridcolor" not in base["xaxis"]
 
 
-def test_colours_are_written_in_one_file() -> None:
-    """Beside the theme, which Streamlit reads, and cividis, which is a published scale."""
+def test_colours_are_written_in_two_files() -> None:
+    """The view's and the app's. Beside the theme, which Streamlit reads, and cividis, which is a published scale."""
     root = Path(__file__).resolve().parents[3]
     files = [
         *root.glob("core/**/*.py"),
         *root.glob("pages/**/*.py"),
+        *root.glob("attention_light/*.py"),
+        *root.glob("attention_light/s*/*"),
         *root.glob("assets/scripts/*.js"),
         *root.glob("assets/styles/*.css"),
     ]
     assert len(files) > 400
     written = {
-        file.name: found
+        file.relative_to(root).as_posix(): found
         for file in files
         if (found := re.findall(r"#(?:[0-9a-fA-F]{3}){1,2}\b(?! \{)", re.sub(r"&#\w+;", "", file.read_text(encoding="utf-8"))))
     }
-    assert set(written) == {"colours.css", "style.py"} and len(written["style.py"]) == 9
+    assert set(written) == {"assets/styles/colours.css", "attention_light/styles/colours.css", "core/figures/style.py"}
+    assert len(written["core/figures/style.py"]) == 9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.explain.rollout import rollout
+from attention_light.rollout import rollout
 from core.vision.analysis import PictureAnalysis, analyse
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.gallery import gallery

@@ -47,7 +47,7 @@ def answered(path: str, accepted: str) -> tuple[int, Headers, bytes]:
     async def changing(scope: Scope, receive: Receive, send: Send) -> None:
         await PlainTextResponse("changes")(scope, receive, send)
 
-    app = Compressed(Starlette(routes=[Mount("/assets", Assets()), Mount("/", changing)]))
+    app = Compressed(Starlette(routes=[Mount("/assets/scripts", Assets()), Mount("/", changing)]))
 
     def once() -> list[Message]:
         sent: list[Message] = []
@@ -70,22 +70,22 @@ def answered(path: str, accepted: str) -> tuple[int, Headers, bytes]:
 
 
 def test_a_file_that_never_changes_travels_compressed_to_who_takes_it() -> None:
-    _, plain, content = answered("/assets/live_plot.js", "br")
+    _, plain, content = answered("/assets/scripts/live_plot.js", "br")
     assert "content-encoding" not in plain and content == (SCRIPTS / "live_plot.js").read_bytes()
-    status, packed, body = answered("/assets/live_plot.js", "br, gzip")
+    status, packed, body = answered("/assets/scripts/live_plot.js", "br, gzip")
     assert status == 200 and packed["content-encoding"] == "gzip" and packed["vary"] == "Accept-Encoding"
     assert gzip.decompress(body) == content and int(packed["content-length"]) == len(body) < 0.5 * len(content)
     assert "immutable" in packed["cache-control"]
 
 
-@pytest.mark.parametrize(("path", "status"), [("/live.js", 200), ("/assets/none.js", 404)])
+@pytest.mark.parametrize(("path", "status"), [("/live.js", 200), ("/assets/scripts/none.js", 404)])
 def test_what_changes_or_is_not_there_is_passed_on_as_it_is(path: str, status: int) -> None:
     got, headers, _ = answered(path, "gzip")
     assert got == status and "content-encoding" not in headers
 
 
 def test_a_scripts_address_changes_with_its_content() -> None:
-    assert script("frame.js").startswith("assets/frame.js?v=") and script("frame.js") != script("live_plot.js")
+    assert script("frame.js").startswith("assets/scripts/frame.js?v=") and script("frame.js") != script("live_plot.js")
 
 
 def split_outside(text: str, at: str) -> list[str]:

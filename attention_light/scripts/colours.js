@@ -1,4 +1,4 @@
-// Colours of assets/styles/colours.css, for what is drawn on a canvas.
+// Colours of styles/colours.css, for what is drawn on a canvas.
 
 const written = getComputedStyle(document.documentElement);
 export const colour = (name) => written.getPropertyValue(`--ao-${name}`).trim();

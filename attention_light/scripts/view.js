@@ -1,12 +1,15 @@
 // The attention view: a stage whose light is attention, every layer and head in small, one row, one sentence.
 //
-// `mount(element, message)` draws one message of `AttentionScene.packed` (core/explain/scene.py); nothing is asked of a server.
-import { SMALL, STAGES, glow, paintPicture } from "./attention_stages.js";
-import { npz, page } from "./attention_files.js";
+// `mount(element, message)` draws one message of `AttentionScene.packed` (attention_light/scene.py); nothing is asked of a server.
+import { SMALL, STAGES, glow, paintPicture } from "./stages.js";
+import { npz, page } from "./files.js";
 import { colour } from "./colours.js";
 import { element, fillIn, save } from "./dom.js";
+import { Layer, unpack } from "./layers.js";
 
+const ENDS = { Home: 0, End: 1 };
 const FRAME_MS = 900;
+const [NAME_LENGTH, NAME_ROOM] = [56, 44]; // pixels of a token's name below a row, and those that the last one takes beside its bar
 const LAST_MS = 1200; // that a film rests on its last frame before it begins again
 const STOPS = [[8, 10, 16], [58, 38, 22], [138, 84, 22], [222, 158, 40], [255, 224, 120], [255, 252, 236]];
 const LUT = Array.from({ length: 256 }, (_, i) => {
@@ -15,42 +18,12 @@ const LUT = Array.from({ length: 256 }, (_, i) => {
   return STOPS[low].map((value, c) => Math.round(value + (STOPS[low + 1][c] - value) * part));
 });
 
-let halves = null;
-function float16(bits) {
-  if (!halves) {
-    halves = new Float32Array(65536);
-    for (let i = 0; i < 65536; i++) {
-      const [exponent, fraction] = [(i >> 10) & 31, i & 1023];
-      const size = exponent ? (exponent === 31 ? (fraction ? NaN : Infinity) : (1 + fraction / 1024) * 2 ** (exponent - 15)) : fraction * 2 ** -24;
-      halves[i] = i & 0x8000 ? -size : size;
-    }
-  }
-  return Float32Array.from(bits, (one) => halves[one]);
-}
-
-const VIEWS = { float16: Uint16Array, float32: Float32Array, float64: Float64Array };
-
-// The head of a message, and a function that reads one of its arrays.
-function unpack(given) {
-  const message = given.byteOffset % 8 ? given.slice() : given;
-  const length = new DataView(message.buffer, message.byteOffset).getUint32(0, true);
-  const scene = JSON.parse(new TextDecoder().decode(message.subarray(4, 4 + length)));
-  const base = message.byteOffset + 4 + length;
-  const bytes = (place) => new Uint8Array(message.buffer, base + place.at, place.bytes);
-  const read = (place) => {
-    const View = VIEWS[place.type];
-    const numbers = new View(message.buffer, base + place.at, place.bytes / View.BYTES_PER_ELEMENT);
-    return place.type === "float16" ? float16(numbers) : numbers;
-  };
-  return { scene, read, bytes };
-}
-
 class AttentionView {
-  constructor(parent, message, { picture, before = null, choice = "", onChoice = null, onErase = null, addresses = [], style = () => "" }) {
-    const { scene, read, bytes } = unpack(message);
-    Object.assign(this, { parent, message, scene, bytes, onChoice, onErase, addresses, style, words: scene.words });
+  constructor(parent, message, { picture, before = null, choice = "", onChoice = null, onErase = null, fetchPart = null, addresses = [], style = () => "" }) {
+    const { head: scene, read, bytes } = unpack(message);
+    Object.assign(this, { parent, message, scene, bytes, onChoice, onErase, fetchPart, addresses, style, words: scene.words });
     this.stage = new STAGES[scene.stage.name](scene, read, picture);
-    this.layers = scene.layers.map((layer) => ({ ...layer, values: read(layer.weights), heads: layer.weights.shape[0] }));
+    this.layers = scene.layers.map((entry) => new Layer(entry, { read, bytes }, fetchPart));
     this.measures = scene.measures.map((one) => ({ ...one, values: read(one.shares) }));
     this.kinds = Object.keys(scene.tokens).filter((kind) => scene.tokens[kind].length);
     this.percent = new Intl.NumberFormat(scene.locale, { style: "percent", maximumSignificantDigits: 3 });
@@ -65,7 +38,10 @@ class AttentionView {
     this.start = { [first]: scene.start ?? scene.tokens[first].length - 1 };
     this.resting = this.measures.length > 0;
     if (this.stage.seconds) this.inPlay = this.stage.asks ? null : 0; // null: an answer that is written whole
-    this.open(choice || scene.choice);
+    if (scene.opens) this.openOn(scene.opens);
+    this.open(scene.choice);
+    this.opened = { chosen: { ...this.chosen }, kept: { ...this.kept }, resting: this.resting, lit: this.lit };
+    this.open(choice);
     if (before) this.goOn(before);
     this.build();
     if (this.stage.seconds && (this.sameFilm(before) ? before.film : this.moves())) this.run();
@@ -109,6 +85,15 @@ class AttentionView {
     if (place >= 0 && place < this.scene.tokens[of].length) this.kept[of] = place;
   }
 
+  // The strongest pair of two tokens that mean something: layer, head and the token that looks.
+  openOn([l, head, token]) {
+    const at = this.squares.findIndex((one) => one.l === l && (one.head === head || this.layers[l].heads === 1));
+    const { kind, of } = this.layers[l];
+    Object.assign(this, { lit: kind });
+    this.chosen[kind] = at;
+    this.start[of] = token;
+  }
+
   // A newer scene of the same layers keeps what the reader chose in the one before.
   goOn(before) {
     if (before.kinds.join() !== this.kinds.join()) return;
@@ -136,20 +121,6 @@ class AttentionView {
     return this.scene.tokens[kind].length;
   }
 
-  // weights of one square: (queries x keys) in one array; the mean of heads is made when it is first looked at
-  map(square) {
-    const layer = this.layers[square.l];
-    const [, rows, columns] = layer.weights.shape;
-    const area = rows * columns;
-    if (square.head === "rollout") return layer.values;
-    if (square.head !== "mean") return layer.values.subarray(square.head * area, (square.head + 1) * area);
-    if (!layer.mean) {
-      layer.mean = new Float32Array(area);
-      for (let h = 0; h < layer.heads; h++) for (let i = 0; i < area; i++) layer.mean[i] += layer.values[h * area + i] / layer.heads;
-    }
-    return layer.mean;
-  }
-
   // -- what is chosen -----------------------------------------------------------------------------------------------------
 
   tokenOf(kind) {
@@ -174,13 +145,21 @@ class AttentionView {
       return { shares: new Float32Array(this.size(kind)), most: 0, token: this.tokenOf(kind), reverse: false, square: from ? null : square };
     }
     const layer = this.layers[square.l];
-    const [, rows, columns] = layer.weights.shape;
-    const map = this.map(square);
+    if (!layer.here) this.fetch(layer);
     const turned = this.reverse !== this.held;
-    const token = this.tokenOf(layer.of) ?? rows - 1;
+    const token = this.tokenOf(layer.of) ?? layer.rows - 1;
     const reverse = turned && layer.of === kind;
-    const shares = reverse ? Float32Array.from({ length: rows }, (_, i) => map[i * columns + token]) : map.subarray(token * columns, (token + 1) * columns);
+    const shares = reverse ? layer.column(square.head, token) : layer.row(square.head, token);
     return { shares, most: largest(shares), token: layer.of === kind ? token : null, from: token, reverse, square, layer };
+  }
+
+  // A layer that stayed behind comes when it is first looked at; until then its thinned maps stand for it.
+  async fetch(layer) {
+    if (layer.coming || layer.absent) return;
+    await layer.come();
+    if (!this.root.isConnected) return;
+    for (const square of this.squares) square.token = null;
+    this.repaint(null);
   }
 
   measured(measure, kind) {
@@ -227,8 +206,11 @@ class AttentionView {
     });
     this.grid.classList.toggle("sides", Boolean(this.stage.asks));
     for (const [key, members] of groups) {
-      const group = element("div", "attention-group", this.grid);
-      if (key !== "whole") element("span", "attention-name", group).textContent = this.layers[key].title;
+      const group = element("div", key === "whole" ? "attention-group whole" : "attention-group", this.grid);
+      if (key !== "whole") {
+        element("span", "attention-number", group).textContent = this.layers[key].title.match(/\d+(?=\D*$)/)?.[0] ?? key + 1;
+        element("span", "attention-name", group).textContent = this.layers[key].title;
+      }
       if (this.stage.asks) group.style.gridColumn = key !== "whole" && this.layers[key].of === this.stage.asks ? 2 : 1;
       const line = element("div", "attention-layer", group);
       line.style.setProperty("--heads", Math.max(4, ...this.layers.map((layer) => (layer.heads > 1 ? layer.heads + 1 : 1))));
@@ -269,7 +251,7 @@ class AttentionView {
   }
 
   squareValues(square) {
-    if (square.l !== undefined) return [this.layers[square.l].weights.shape[1], this.layers[square.l].weights.shape[2], this.map(square)];
+    if (square.l !== undefined) return this.layers[square.l].map(square.head);
     const { shape } = this.measures[square.m].shares;
     if (shape.length === 1) return [1, shape[0], this.measures[square.m].values];
     const [n, width] = shape;
@@ -286,6 +268,19 @@ class AttentionView {
     return layer.heads > 1 ? `${layer.title}, ${fillIn(this.words.head, { number: square.head + 1 })}` : layer.title;
   }
 
+  // Many layers stand line by line, the number of each at the edge, in squares of as many pixels as the height of the stage leaves,
+  // but 12 or more.
+  layOutSquares(height) {
+    const lines = this.grid.querySelectorAll(".attention-group:not(.whole)").length;
+    const heads = Math.max(1, ...this.layers.map((layer) => (layer.heads > 1 ? layer.heads + 1 : 1)));
+    const natural = this.grid.clientWidth / Math.max(4, heads) - 4;
+    const room = Math.max(height, innerHeight * 0.6) - 40;
+    const close = !this.stage.asks && lines * (natural + 22) > room;
+    this.grid.classList.toggle("close", close);
+    const side = Math.min(natural, Math.max(12, Math.floor(room / lines) - 2), (this.grid.clientWidth - 26) / heads - 2);
+    if (close) this.grid.style.setProperty("--square", `${Math.max(12, Math.floor(side))}px`);
+  }
+
   layOut() {
     const narrow = this.root.clientWidth < 760;
     const many = this.squares.length > 40 || Boolean(this.stage.asks); // small ones: the stage is wider
@@ -298,6 +293,7 @@ class AttentionView {
     const ratio = Math.min(2, devicePixelRatio || 1);
     Object.assign(this.canvas, { width: width * ratio, height: height * ratio });
     this.canvas.style.height = `${height}px`;
+    this.layOutSquares(height);
     this.context = this.canvas.getContext("2d");
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.stage.size(width, height);
@@ -340,10 +336,10 @@ class AttentionView {
   paintSquares(lights) {
     const token = lights.patch.from ?? this.start.patch;
     for (const square of this.squares) {
-      if (!this.overPicture(square) || (square.m !== undefined && square.painted)) continue; // a measure hangs on no token
-      square.painted = true;
-      const columns = this.size("patch");
-      const shares = square.m === undefined ? this.map(square).subarray(token * columns, (token + 1) * columns) : this.measures[square.m].values;
+      const shown = square.m === undefined ? token : "measure"; // which hangs on no token
+      if (!this.overPicture(square) || square.token === shown) continue;
+      square.token = shown;
+      const shares = square.m === undefined ? this.layers[square.l].row(square.head, token) : this.measures[square.m].values;
       const most = largest(shares.subarray(this.stage.extra));
       paintPicture(square.canvas.getContext("2d"), this.stage, { shares, most }, [0, 0, SMALL, SMALL]);
     }
@@ -354,8 +350,8 @@ class AttentionView {
     const [width, height] = [this.rowWidth, 128];
     context.clearRect(0, 0, width, height);
     const bars = this.bars(light);
-    const step = width / bars.length;
-    const named = step >= 13;
+    const named = (width - NAME_ROOM) / bars.length >= 13;
+    const step = (named ? width - NAME_ROOM : width) / bars.length;
     const tall = named ? 74 : 110;
     const best = strongest(bars);
     const ink = getComputedStyle(this.root).color;
@@ -370,7 +366,7 @@ class AttentionView {
       context.translate(i * step + step / 2 - 2, tall + 14);
       context.rotate(0.75);
       context.fillStyle = ink;
-      context.fillText(name.replace(/[“”]/g, "").slice(0, 10), 0, 6);
+      context.fillText(shortened(context, name.replace(/[“”]/g, "")), 0, 6);
       context.restore();
     });
     this.row.setAttribute("aria-label", `${this.words.row}: ${bars[best][0]} ${this.percent.format(bars[best][1])}`);
@@ -399,8 +395,11 @@ class AttentionView {
       values.key = light.reverse ? names[light.from] : bars[best][0];
       values.times = this.number.format(share * bars.length);
     }
-    const sentence = fillIn(this.words[light.measure ? "counts" : light.reverse ? "seen" : "looks"], values);
-    const text = sentence[0].toUpperCase() + sentence.slice(1);
+    const behind = light.layer && !light.layer.here;
+    const template = behind ? (light.layer.absent ? "absent" : "coming") : light.measure ? "counts" : light.reverse ? "seen" : "looks";
+    const sentence = fillIn(this.words[template], values);
+    const named = light.layer && light.layer.title === light.layer.name; // as the model writes it
+    const text = named ? sentence : sentence[0].toUpperCase() + sentence.slice(1);
     if (this.said.textContent !== text) this.said.textContent = text;
     const id = !light.measure && this.addresses.length ? light.layer?.formula : ""; // a file of its own has no index beside it
     this.formula.hidden = !id;
@@ -409,7 +408,7 @@ class AttentionView {
       layer: light.layer?.name ?? "",
       head: light.measure ? light.measure.name : typeof square?.head === "number" ? square.head + 1 : (square?.head ?? ""),
       token: light.from ?? "",
-      value: Number(share.toPrecision(3)),
+      value: behind ? "" : Number(share.toPrecision(3)),
     });
     if (this.inPlay !== undefined) this.canvas.dataset.frame = this.inPlay ?? "";
   }
@@ -498,11 +497,9 @@ class AttentionView {
 
   free() {
     this.let(() => {
-      this.kept = {};
-      this.pointed = this.hovered = null;
-      this.resting = this.measures.length > 0;
-      this.lit = undefined;
-      for (const kind of this.kinds) this.chosen[kind] = this.firstSquare(kind);
+      Object.assign(this, { pointed: null, hovered: null, resting: this.opened.resting, lit: this.opened.lit });
+      this.kept = { ...this.opened.kept };
+      this.chosen = { ...this.opened.chosen };
     });
     this.report();
   }
@@ -520,11 +517,12 @@ class AttentionView {
         this.let(() => this.erased.delete(token) || this.erased.add(token));
         this.onErase([...this.erased]);
       }
-    } else if (steps[event.key]) {
+    } else if (steps[event.key] || ENDS[event.key] !== undefined) {
       const kind = this.pointed?.kind ?? this.stage.asks ?? this.lit ?? this.kinds[0];
       const from = this.tokenOf(kind) ?? this.size(kind) - 1;
       this.held = event.shiftKey;
-      this.let(() => (this.pointed = { kind, token: this.stage.step(kind, from, ...steps[event.key]) }));
+      const token = steps[event.key] ? this.stage.step(kind, from, ...steps[event.key]) : ENDS[event.key] * (this.size(kind) - 1);
+      this.let(() => (this.pointed = { kind, token }));
     } else return;
     event.preventDefault();
   }
@@ -534,6 +532,7 @@ class AttentionView {
     const now = this.hovered ?? this.squares.indexOf(this.squareOf(this.activeKind()));
     if (event.key === "Escape") this.free();
     else if (event.key === "Enter" || event.key === " ") this.choose(now);
+    else if (ENDS[event.key] !== undefined) this.hover(ENDS[event.key] * (this.squares.length - 1));
     else if (by) {
       const row = this.squares[now].canvas.closest(".attention-layer").children.length;
       const line = /Up|Down/.test(event.key) ? row : 1;
@@ -645,10 +644,18 @@ class AttentionView {
       });
     };
     entry(this.words.png, "png", () => new Promise((done) => this.canvas.toBlob(done)));
-    if (this.addresses.length) entry(this.words.html, "html", () => page(this.message, this.scene.answer, this.addresses, this.style()));
-    entry(this.words.npz, "npz", () => npz(this.arrays()));
+    if (this.addresses.length) entry(this.words.html, "html", async () => page(this.message, await this.parts(), this.scene.answer, this.addresses, this.style()));
+    entry(this.words.npz, "npz", async () => {
+      await Promise.all(this.layers.map((one) => one.come()));
+      return npz(this.arrays());
+    });
     menu.addEventListener("keydown", (event) => event.key === "Escape" && (menu.open = false));
     document.addEventListener("pointerdown", this.shut);
+  }
+
+  // Messages of the layers that stayed behind, by their numbers.
+  parts() {
+    return Promise.all(this.layers.filter((one) => one.thin).map((one) => this.fetchPart?.(one.part)));
   }
 
   // Closes the menu at a press elsewhere.
@@ -657,8 +664,7 @@ class AttentionView {
   };
 
   arrays() {
-    const layers = this.scene.layers.map((one) => [`${one.name}.${one.kind}`, this.bytes(one.weights), one.weights.shape, one.weights.type]);
-    return [...layers, ...this.scene.measures.map((one) => [one.name, this.bytes(one.shares), one.shares.shape, one.shares.type])];
+    return [...this.layers.flatMap((one) => one.arrays()), ...this.scene.measures.map((one) => [one.name, this.bytes(one.shares), one.shares.shape, one.shares.type])];
   }
 
   close() {
@@ -668,6 +674,15 @@ class AttentionView {
     document.removeEventListener("pointerdown", this.shut);
     this.root.remove();
   }
+}
+
+// As much of a name as stands under its bar.
+function shortened(context, name) {
+  const fits = (text) => context.measureText(text).width <= NAME_LENGTH;
+  if (fits(name)) return name;
+  const letters = [...name];
+  while (letters.length > 1 && !fits(`${letters.join("")}…`)) letters.pop();
+  return `${letters.join("")}…`;
 }
 
 function largest(values) {
@@ -680,65 +695,14 @@ const strongest = (bars) => bars.reduce((top, bar, i) => (Math.abs(bar[1]) > Mat
 
 // Draws a message in an element; resolves to the view, whose `close` ends it. `options`: see `AttentionView`.
 export async function mount(parent, message, options = {}) {
-  const { scene, bytes } = unpack(message);
+  const { head: scene, bytes } = unpack(message);
   let picture = null;
   if (scene.stage.picture) picture = await createImageBitmap(new Blob([bytes(scene.stage.picture)]));
   return new AttentionView(parent, message, { ...options, picture });
 }
 
-const PARTS = ["colours.js", "dom.js", "attention_stages.js", "attention_files.js", "attention_view.js"];
-
-// The style sheet's rules of this view, for a file of its own.
-function ownStyle() {
-  const rules = [...document.styleSheets].flatMap((sheet) => {
-    try {
-      return [...sheet.cssRules];
-    } catch {
-      return []; // a sheet of another origin
-    }
-  });
-  return rules.filter((rule) => /\.attention-|--ao-night:/.test(rule.cssText)).map((rule) => rule.cssText).join("\n");
-}
-
-// A page's component: the address keeps the choice under the component's key, and a newer message keeps the reader's choice.
-export class PageView {
-  constructor(parent) {
-    this.parent = parent;
-    this.view = null;
-    this.closed = false;
-  }
-  async show(message) {
-    if (this.message && same(this.message, message)) return;
-    const { key } = unpack(message).scene;
-    this.message = message;
-    const before = this.view;
-    const view = await mount(this.parent, message, {
-      before,
-      choice: before ? "" : (new URLSearchParams(location.search).get(key) ?? ""),
-      onChoice: (text) => keepInAddress(key, text),
-      onErase: (tokens) => this.component.setTriggerValue("erased", tokens),
-      addresses: PARTS.map((name) => new URL(name, import.meta.url).href),
-      style: ownStyle,
-    });
-    if (this.closed || this.message !== message) return view.close();
-    before?.close();
-    this.view = view;
-  }
-  close() {
-    this.closed = true;
-    this.view?.close();
-  }
-}
-
-function same(one, other) {
-  if (one.length !== other.length) return false;
-  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false;
-  return true;
-}
-
-function keepInAddress(key, text) {
-  const address = new URL(location.href);
-  if (text) address.searchParams.set(key, text);
-  else address.searchParams.delete(key);
-  history.replaceState(history.state, "", address);
+// The same of a file of its own, which holds the message and the parts that it has in base64.
+export function mountText(message, parts) {
+  const decoded = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return mount(document.getElementById("view"), decoded(message), { fetchPart: (i) => parts[i] && decoded(parts[i]) });
 }

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from core.explain.rollout import fuse_heads, rollout
+from attention_light.rollout import fuse_heads, rollout
 from core.nn import scaled_dot_product_attention
 
 

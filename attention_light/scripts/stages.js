@@ -11,6 +11,7 @@
 import { colour, parts } from "./colours.js";
 
 export const SMALL = 112; // side of a square that shows the picture, pixels
+const FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif';
 export const NIGHT = colour("night");
 const DARK = parts("night");
 const WARM = parts("warm");
@@ -183,7 +184,7 @@ class BookStage {
     const [w, h] = [this.side / this.columns, this.height / this.rows];
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.font = `${Math.min(13, h * 0.4)}px "Source Sans", "Source Sans 3", sans-serif`;
+    context.font = `${Math.min(13, h * 0.4)}px ${FONT}`;
     for (let c = 0; c < this.channels; c++) {
       const [x, y] = [left + (c % this.columns) * w, Math.floor(c / this.columns) * h];
       const bright = light ? glow(light.shares[c], light.most) : 0;
@@ -345,7 +346,7 @@ class FilmStage {
     const [right, bottom] = [this.width - 8, this.strip - 44];
     let placed = [];
     for (let size = Math.min(88, this.strip * 0.3); size >= 12; size *= 0.88) {
-      context.font = `600 ${size}px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif`;
+      context.font = `600 ${size}px ${FONT}`;
       let [x, y] = [left, size];
       placed = words.map(([word, , last]) => {
         const w = context.measureText(word).width;
@@ -361,7 +362,7 @@ class FilmStage {
       context.fillStyle = now ? `rgb(${WARM})` : PALE;
       context.fillText(word, x, y, right - left);
     }
-    context.font = `${Math.min(15, (right - left) / 10)}px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif`;
+    context.font = `${Math.min(15, (right - left) / 10)}px ${FONT}`;
     context.fillStyle = PALE;
     context.fillText(this.notes[inPlay] ?? "", left, this.strip - 18, right - left);
   }
@@ -384,12 +385,43 @@ class FilmStage {
 
 // Words of a text, or its letters with the answer below them, which is written symbol by symbol: `asks` names the symbols, each of
 // which looks at the letters or at the symbols before it ("past": one place earlier, as the begin sign is first).
+// Tells whether a text runs from the right, by its first letter; null where it has none.
+function runsFromRight(text) {
+  const first = text.match(/\p{L}/u)?.[0];
+  return first ? /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC]/.test(first) : null;
+}
+
+// What joins Arabic letters over the edge of two pieces, which are drawn apart.
+const linked = (one, next) => (/\p{sc=Arabic}$/u.test(one) && /^\p{sc=Arabic}/u.test(next) ? "\u200D" : "");
+
+// Words of a line as they stand from left to right: runs of one direction, each in its own order.
+function seen(units, fromRight) {
+  const runs = [];
+  for (const unit of units) {
+    if (runs.at(-1)?.[0].fromRight === unit.fromRight) runs.at(-1).push(unit);
+    else runs.push([unit]);
+  }
+  const ordered = runs.map((run) => (run[0].fromRight ? run.toReversed() : run));
+  return (fromRight ? ordered.toReversed() : ordered).flat();
+}
+
 class WordStage {
   constructor(scene) {
     this.kinds = Object.keys(scene.tokens);
     this.words = scene.stage.words;
     this.joined = scene.stage.joined;
     this.answer = scene.stage.answer;
+    this.units = [];
+    this.words.forEach((word, i) => {
+      if (i && this.joined[i]) this.units.at(-1).tokens.push(i);
+      else this.units.push({ tokens: [i] });
+    });
+    this.fromRight = runsFromRight(this.words.filter((word) => !/^(\[.*\]|<.*>)$/.test(word)).join(" ")) ?? false;
+    for (const unit of this.units) {
+      const text = unit.tokens.map((i) => this.words[i]).join("");
+      unit.fromRight = (/^(\[.*\]|<.*>)$/.test(text) ? null : runsFromRight(text)) ?? this.fromRight;
+    }
+    this.texts = this.words.map((word, i) => `${this.joined[i] && i ? linked(this.words[i - 1], word) : ""}${word}${this.joined[i + 1] ? linked(word, this.words[i + 1]) : ""}`);
     if (!this.answer.length) return;
     this.asks = "symbol";
     this.seconds = scene.tokens.symbol.map((_, i) => 0.8 * i);
@@ -398,53 +430,75 @@ class WordStage {
     const ruler = sheet(1, 1).getContext("2d");
     this.pixels = this.asks ? 88 : width < 520 ? 24 : 44;
     for (;;) {
-      this.font = `${this.pixels}px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif`;
+      this.font = `${this.pixels}px ${FONT}`;
       ruler.font = this.font;
       if (this.layOut(ruler, width, this.asks ? 0.58 * height : height) || this.pixels <= 12) break;
       this.pixels -= 2;
     }
-    this.pitch = Math.min(72, (width - 16) / Math.max(1, this.answer.length));
     this.base = 0.86 * height;
     [this.width, this.height] = [width, height];
+    this.layOutAnswer(ruler);
     return height;
   }
+  // Words stand whole, a word's pieces side by side, from the right where the text is Hebrew or Arabic.
   layOut(ruler, width, height) {
     const pad = this.pixels;
     const space = this.pixels * 0.9;
+    const most = width - 2 * pad;
     const rows = [[]];
-    let x = pad;
-    this.words.forEach((word, i) => {
-      const w = ruler.measureText(word).width;
-      const gap = this.joined[i] || x === pad ? 2 : space;
-      if (x + gap + w > width - pad && rows.at(-1).length) {
+    let filled = 0;
+    let fits = true;
+    this.widths = this.texts.map((text) => ruler.measureText(text).width);
+    for (const unit of this.units) {
+      let wide = unit.tokens.reduce((sum, i) => sum + this.widths[i], 0);
+      if (wide > most) {
+        for (const i of unit.tokens) this.widths[i] *= most / wide; // a word longer than the stage is drawn narrower
+        [wide, fits] = [most, false];
+      }
+      if (filled && filled + space + wide > most) {
         rows.push([]);
-        x = pad;
-      } else if (x > pad) x += gap;
-      rows.at(-1).push({ i, x, w });
-      x += w;
-    });
+        filled = 0;
+      }
+      rows.at(-1).push(unit);
+      filled += (filled ? space : 0) + wide;
+    }
     const line = Math.min(this.pixels * 3.4, (height - 1.2 * pad) / rows.length);
     const top = (height - line * rows.length) / 2 + line * 0.62;
     this.boxes = [];
     this.lineOf = [];
     rows.forEach((row, r) => {
-      const end = row.length ? row.at(-1).x + row.at(-1).w : 0;
-      const shift = (width - pad - end) / 2;
-      for (const one of row) {
-        this.boxes[one.i] = [one.x + shift, top + r * line, one.w];
-        this.lineOf[one.i] = r;
+      const order = seen(row, this.fromRight);
+      const wide = order.reduce((sum, unit) => sum + unit.tokens.reduce((all, i) => all + this.widths[i], space), -space);
+      let x = (width - wide) / 2;
+      for (const unit of order) {
+        for (const i of unit.fromRight ? unit.tokens.toReversed() : unit.tokens) {
+          this.boxes[i] = [x, top + r * line, this.widths[i]];
+          this.lineOf[i] = r;
+          x += this.widths[i];
+        }
+        x += space;
       }
     });
     this.line = line;
-    return line >= this.pixels * 1.9 && (!this.asks || rows.length === 1 || this.pixels <= 24);
+    return fits && line >= this.pixels * 1.9 && (!this.asks || rows.length === 1 || this.pixels <= 24);
   }
   centre(i) {
     const [x, y, w] = this.boxes[i];
     return [x + w / 2, y - this.pixels * 0.32];
   }
+  // Single signs stand at one distance, words as wide as they are.
+  layOutAnswer(ruler) {
+    ruler.font = `600 100px ${FONT}`;
+    const single = this.answer.every((sign) => sign.length === 1);
+    const wide = this.answer.map((sign) => (single ? 1 : ruler.measureText(sign).width / 100 + 0.5));
+    const whole = wide.reduce((sum, one) => sum + one, 0);
+    this.pitch = Math.min(single ? 72 : 34, (this.width - 16) / Math.max(1, whole));
+    let x = (this.width - whole * this.pitch) / 2;
+    this.places = wide.map((one) => (x += one * this.pitch) - (one * this.pitch) / 2);
+  }
   // middle of a symbol of the answer; the begin sign is the first
   place(i) {
-    return [this.width / 2 + (i - (this.answer.length - 1) / 2) * this.pitch, this.base];
+    return [this.places[i], this.base];
   }
   paint(context, lights) {
     const reads = lights.active !== "past";
@@ -462,7 +516,7 @@ class WordStage {
       const light = glow(shares[i], most);
       const [x, y, w] = this.boxes[i];
       context.fillStyle = `rgb(${Math.round(112 + 143 * light)},${Math.round(122 + 126 * light)},${Math.round(136 + 90 * light)})`;
-      context.fillText(this.words[i], x, y);
+      context.fillText(this.texts[i], x, y, Math.max(1, w));
       if (i !== token) continue;
       context.fillStyle = reverse ? "white" : MARK;
       context.fillRect(x, y + this.pixels * 0.22, w, 3);
@@ -487,7 +541,7 @@ class WordStage {
         context.stroke();
       });
     }
-    context.font = `600 ${Math.min(52, this.pitch)}px "Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif`;
+    context.font = `600 ${Math.min(52, this.pitch)}px ${FONT}`;
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
     this.answer.forEach((sign, i) => {
@@ -530,8 +584,9 @@ class WordStage {
   }
   at(x, y) {
     if (this.asks && y > this.base - 1.2 * this.pitch) {
-      const i = Math.round((x - this.place(0)[0]) / this.pitch) - 1;
-      return i >= 0 && i < this.answer.length - 1 ? [this.asks, i] : null;
+      const away = this.places.map((middle) => Math.abs(middle - x));
+      const i = away.indexOf(Math.min(...away));
+      return i > 0 && x <= this.places.at(-1) + 0.5 * this.pitch ? [this.asks, i - 1] : null;
     }
     for (let i = 0; i < this.words.length; i++) {
       const [left, base, w] = this.boxes[i];
@@ -541,7 +596,7 @@ class WordStage {
   }
   step(kind, token, dx, dy) {
     if (kind !== "word") return Math.min(this.answer.length - 2, Math.max(0, token + dx));
-    if (!dy) return Math.min(this.words.length - 1, Math.max(0, token + dx));
+    if (!dy) return Math.min(this.words.length - 1, Math.max(0, token + (this.fromRight ? -dx : dx)));
     const [x] = this.centre(token);
     const row = this.lineOf[token] + dy;
     let best = token;
@@ -577,7 +632,7 @@ class GridStage {
     context.textBaseline = "middle";
     for (const { kind, columns, cell, left, top, count } of this.places) {
       const light = lights[kind];
-      context.font = `${Math.max(10, Math.min(16, cell[1] * 0.36))}px "Source Sans", "Source Sans 3", sans-serif`;
+      context.font = `${Math.max(10, Math.min(16, cell[1] * 0.36))}px ${FONT}`;
       for (let i = 0; i < count; i++) {
         const [x, y] = [left + (i % columns) * cell[0], top + Math.floor(i / columns) * cell[1]];
         const bright = light?.shares ? glow(light.shares[i], light.most) : 0;

@@ -69,12 +69,11 @@ function base64(bytes) {
 const inlined = (script) => script.replace(/^import .*\n/gm, "").replace(/^export /gm, "");
 
 // A page of its own, joined from the view's scripts and style and the message, as `AttentionScene.html` joins it.
-export async function page(message, title, addresses, style) {
+export async function page(message, parts, title, addresses, style) {
   const scripts = await Promise.all(addresses.map(async (address) => inlined(await (await fetch(address)).text())));
   const text =
     `<!doctype html><html><head><meta charset=utf-8><meta name=viewport content='width=device-width'><title>${escaped(title)}</title>` +
     `<style>${style}</style></head><body class=attention-page><div id=view></div><script type=module>\n${scripts.join("\n")}\n` +
-    `const text = atob("${base64(message)}");\n` +
-    "mount(document.getElementById('view'), Uint8Array.from(text, (c) => c.charCodeAt(0)));\n<\/script></body></html>";
+    `mountText("${base64(message)}", ${JSON.stringify(parts.map((one) => one && base64(one)))});\n<\/script></body></html>`;
   return new Blob([text], { type: "text/html" });
 }
