@@ -1,6 +1,7 @@
 # make run    the app on http://localhost:8501
 # make test   all tests, those in a browser and of the hand finder included
 # make numeric   the numeric tests again, under several instruction sets and numbers of threads
+# make mutants   changes the product in 60 places, one at a time, and expects a test to fail at each (tests/mutants.toml)
 # make ray    the tests of several workers: installs Ray, starts clusters on this machine
 # make hands  the models that find hands in films and before the camera (about 60 MB are downloaded once)
 # make words  the model of sentences for Words (83 MB are downloaded once, 45 kept)
@@ -24,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # glibc gives each thread a heap of its own and returns little of it: with two, 800 visits end at 665 MiB instead of up to 933.
 export MALLOC_ARENA_MAX := 2
 
-.PHONY: run test numeric ray hands words sight writer lint check audit docs messages
+.PHONY: run test numeric mutants ray hands words sight writer lint check audit docs messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -44,6 +45,9 @@ NUMERIC = OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -m numeric -q --numpro
 numeric: $(VENV)/.installed-dev
 	ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 OMP_NUM_THREADS=1 $(NUMERIC) $(addprefix tests/core/,nn models explain)
 	ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 OMP_NUM_THREADS=2 $(NUMERIC) $(addprefix tests/core/,nn models)
+
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python -m scripts.mutate $(ARGS)
 
 ray: $(VENV)/.installed-dev
 	$(PIP) $$($(BIN)/python scripts/pins.py ray)

@@ -372,12 +372,10 @@ class Terminal {
     values.push([this.config.venue, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
     if (row) {
       const [ask, , bid] = row.levels;
-      const bids = sum(row.levels, 3);
-      const asks = sum(row.levels, 1);
       const { since, delta, trades } = this.store.flow();
       values.push([labels.mid, this.format.mid(row.mid)]);
       values.push([labels.spread, `${this.format.number(((ask - bid) / row.mid) * 1e4, 3)} ${labels.bps}`]);
-      values.push([labels.imbalance, this.format.percent((bids - asks) / (bids + asks))]);
+      values.push([labels.imbalance, this.format.percent(data.imbalance(row.levels))]);
       values.push([fillIn(labels.delta, { time: this.format.time(since) }), trades ? this.format.signed(delta) : labels.noTrades]);
       values.push([labels.time, this.format.time(row.time)]);
       if (!this.config.known) values.push([labels.training, labels.notTraining, "warning"]);
@@ -812,12 +810,6 @@ function fill(list, values) {
     put(item.firstChild, name);
     put(item.lastChild, value);
   });
-}
-
-function sum(levels, first) {
-  let total = 0;
-  for (let i = first; i < 40; i += 4) total += levels[i];
-  return total;
 }
 
 function formats(config) {

@@ -311,6 +311,13 @@ export function priceBars(rows, seconds) {
   return made;
 }
 
+// Size bid less size asked over the ten levels, as a share of both.
+export function imbalance(levels) {
+  let [asks, bids] = [0, 0];
+  for (let i = 0; i < 40; i += 4) [asks, bids] = [asks + levels[i + 1], bids + levels[i + 3]];
+  return (bids - asks) / (bids + asks);
+}
+
 // Traded size by price row.
 export function tradedByRow(trades, tick) {
   const sizes = new Map();

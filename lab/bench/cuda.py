@@ -46,34 +46,6 @@ class CudaRow:
         return asdict(self)
 
 
-PEAK: Final = 660e12
-"""Operations a second of an H100's bfloat16 products, as measured on an H200, whose compute units are the same."""
-SHARES: Final = {(64, False): 0.0044, (1024, False): 0.019, (1024, True): 0.032, (8192, False): 0.021, (8192, True): 0.035}
-"""Shares of that peak that TLOB reached there (2026-11-26), by windows at once and whether in bfloat16."""
-STARTING: Final = (
-    ("training epoch of the ViT, 55,000 pictures, cuda", 15.5, "s"),
-    ("maps of TLOB's heads, one window", 2.4, "ms"),
-    ("maps of the ViT's heads, one picture", 2.2, "ms"),
-    ("IIGA's answer to 75 frames of hands, with its maps", 3.2, "ms"),
-)
-"""Work whose time is that of starting operations, whatever their size: as measured there."""
-
-
-def expected() -> Iterator[CudaRow]:
-    """Rows for an H100 on a machine without one: of windows by today's count of operations and `SHARES`."""
-    yield CudaRow(what="product of two matrices, bfloat16", value=PEAK / 1e12, unit="TFLOP/s", share=1.0)
-    predictor = load_predictor()
-    with FlopCounterMode(display=False) as counted, torch.inference_mode():
-        predictor.model(
-            torch.randn(1, predictor.window, predictor.config.features), return_attention=True
-        )  # a fused one is not counted
-    for (batch, bf16), share in SHARES.items():
-        rate = share * PEAK / counted.get_total_flops()
-        yield CudaRow(what=_windows(batch, bf16), value=rate, unit="windows/s", share=share)
-    for what, value, unit in STARTING:
-        yield CudaRow(what=what, value=value, unit=unit)
-
-
 def rows(seconds: float) -> Iterator[CudaRow]:
     """Rows of the table: the peak, a training epoch, windows a second, a film's answer, maps of the view.
 
@@ -81,7 +53,7 @@ def rows(seconds: float) -> Iterator[CudaRow]:
         ValueError: without a CUDA device.
     """
     if best_device().type != "cuda":
-        raise ValueError("no CUDA device")
+        raise ValueError("there is no CUDA device: docs/performance.md has what one gave")
     square = torch.randn(SQUARE, SQUARE, device="cuda", dtype=torch.bfloat16)
     peak = 2 * SQUARE**3 / _seconds(lambda: square @ square, seconds)
     yield CudaRow(what=f"product of two {SQUARE} x {SQUARE} matrices, bfloat16", value=peak / 1e12, unit="TFLOP/s", share=1.0)
@@ -117,15 +89,11 @@ def _rate(model: nn.Module, batch: torch.Tensor, bf16: bool, peak: float, second
         work()
     passed = _seconds(work, seconds)
     return CudaRow(
-        what=_windows(len(batch), bf16),
+        what=f"TLOB, {len(batch):,} windows at once, {'bfloat16' if bf16 else 'float32'}",
         value=len(batch) / passed,
         unit="windows/s",
         share=counted.get_total_flops() / passed / peak,
     )
-
-
-def _windows(batch: int, bf16: bool) -> str:
-    return f"TLOB, {batch:,} windows at once, {'bfloat16' if bf16 else 'float32'}"
 
 
 def _asked(model: nn.Module, given: torch.Tensor) -> Callable[[], object]:

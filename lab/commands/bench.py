@@ -57,20 +57,17 @@ def _run(o: argparse.Namespace) -> None:
 
 
 def _run_cuda(o: argparse.Namespace) -> None:
-    """Print the device's rows as each is measured; without a device what to expect of an H100, and that it is an estimate."""
+    """Print the device's rows as each is measured."""
     from lab.bench import cuda
 
-    measured, there = [], torch.cuda.is_available()
-    if not there and not o.json:
-        print("No CUDA device here. Estimates for an H100, from what was measured on an H200:")
-    for row in cuda.rows(o.seconds if o.seconds is not None else 1.0) if there else cuda.expected():
+    measured = []
+    for row in cuda.rows(o.seconds if o.seconds is not None else 1.0):
         measured.append(row.as_dict())
         if not o.json:
             share = "" if math.isnan(row.share) else f"   {100 * row.share:.1f} % of the peak"
             print(f"{row.what:<60} {row.value:14,.2f} {row.unit}{share}", flush=True)
     if o.json:
-        machine = {"device": torch.cuda.get_device_name() if there else None, "torch": torch.__version__}
-        print(json.dumps({"machine": machine, "estimated": not there, "rows": measured}))
+        print(json.dumps({"machine": {"device": torch.cuda.get_device_name(), "torch": torch.__version__}, "rows": measured}))
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -129,3 +129,11 @@ test("the tape shows a break between what was traded before it and after, and th
   store.breaks = [{ from: 4_000, until: 5_000 }]; // nothing was traded since
   assert.deepEqual(store.tape(2).map(({ size, until }) => size ?? until), [5_000, 5]);
 });
+
+
+test("the imbalance of a book is the difference of its sides over their sum", () => {
+  const levels = Array(44).fill(0);
+  for (let k = 0; k < 10; k++) levels.splice(4 * k, 4, 101 + k, 3, 100 - k, 1); // 30 asked and 10 bid
+  levels[41] = 1_000; // an eleventh level
+  assert.equal(lib.imbalance(levels), -0.5);
+});

@@ -9,6 +9,7 @@ from typing import get_args
 import numpy as np
 import pytest
 import torch
+from scipy.stats import entropy
 from torch import nn
 from torch.nn import functional as F
 
@@ -131,3 +132,14 @@ def test_words() -> None:
     for sentence in ("", "a " * 13):
         with pytest.raises(TokenError, match="write 1 to 12"):
             tokens.split_words(sentence)
+
+
+def test_a_window_reaches_to_both_sides() -> None:
+    assert build_mask("window", 6, window=2).tolist() == [[abs(i - j) <= 2 for j in range(6)] for i in range(6)]
+
+
+def test_an_even_look_has_the_entropy_of_its_weights_in_nats() -> None:
+    mask = np.array([[True, False, False], [True, True, True], [False, False, False]])
+    assert [attention_steps.even_weights(row).tolist() for row in mask] == [[1, 0, 0], [1 / 3] * 3, [0, 0, 0]]
+    np.testing.assert_allclose(attention_steps.even_entropies(mask)[:2], entropy([[1, 0, 0], [1 / 3] * 3], axis=1), atol=1e-12)
+    assert attention_steps.even_entropies(mask)[2] == 0

@@ -114,6 +114,12 @@ def test_reach_counts_back_from_the_end() -> None:
     assert traces.steps_remembered("rnn") == 2 and traces.steps_remembered("lstm") == 4
 
 
+def test_a_step_is_remembered_down_to_a_hundredth() -> None:
+    norms = np.array([0.001, 0.05, 0.5, 1.0])
+    traces = recurrence.ThroughTime(rnn=norms, lstm=norms, attention=norms, forget=norms)
+    assert traces.steps_remembered("rnn") == 3
+
+
 def test_a_higher_forget_bias_remembers_longer() -> None:
     low, high = (
         recurrence.gradients_through_time(

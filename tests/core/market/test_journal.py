@@ -22,6 +22,7 @@ from core.market.events import Confirmed, Gap, Row
 from core.market.features import transform
 from core.market.feeds.recording import RecordingFeed
 from core.market.grid import DAY_MS, HOUR_MS
+from core.market.journal import Caller
 from core.market.made_again import JournalError, MadeAgain, known_predictors, make_again
 from core.market.predictor import Predictor
 from core.market.recorder import record
@@ -175,6 +176,13 @@ def test_a_gap_that_no_row_shows_is_none_for_the_recalibration(tmp_path: Path, s
     assert len(read_market(one.writer.files)) == 400 and len(calls) == 4 * (400 - 2 * 23)
     result = again(one.writer.files, shelf)
     assert result.equal == result.predictions == len(calls)
+
+
+def test_a_row_is_called_as_long_as_rows_were_confirmed_within_a_minute(predictor: Predictor) -> None:
+    caller = Caller(predictor, predictor.markets["testville"])
+    first, levels = int(BOOK.timestamps[0]), BOOK.levels[0]
+    caller.learn(Row(first, levels), None)
+    assert caller.may_hold(Row(first + 60_000, levels)) and not caller.may_hold(Row(first + 60_250, levels))
 
 
 @pytest.mark.parametrize("lag", [0, 1, 6])

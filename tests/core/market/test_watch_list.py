@@ -78,3 +78,13 @@ def test_the_oldest_hours_of_all_markets_go_until_the_rest_is_within_the_limit(t
     left = sorted(tmp_path.rglob("*.parquet"))
     assert left == sorted([foreign, *(path for hour in hours_by_age[2:] for path in hour.parent.glob("*.parquet"))])
     assert watch_list.make_room(tmp_path) == []
+
+
+def test_hours_go_by_their_age_and_not_by_their_spelling(tmp_path: Path) -> None:
+    """In September 2001 milliseconds since 1970 had a digit more from one hour to the next."""
+    with SegmentWriter(tmp_path, "A") as writer:
+        for when in (1_000_000_000_000 - 2 * HOUR_MS, 1_000_000_000_000 + 2 * HOUR_MS):
+            writer.add(Row(when, ROWS.levels[0]))
+    older, newer = sorted(tmp_path.rglob("rows_*.parquet"), key=lambda path: int(path.stem.split("_")[1]))
+    watch_list.limit(tmp_path, sum(path.stat().st_size for path in newer.parent.glob("*.parquet")))
+    assert watch_list.make_room(tmp_path) == [older] and newer.exists()

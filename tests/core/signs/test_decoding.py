@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.signs.decoding import confident, greedy
+from core.signs.decoding import confident, gloss_spans, greedy
 
 
 def frames(random: np.random.Generator, steps: int, size: int) -> NDArray[np.float64]:
@@ -48,3 +48,10 @@ def test_a_gloss_of_one_frame_counts_only_where_one_is_enough() -> None:
     assert greedy(path) == [1, 2, 1, 2]
     assert greedy(confident(path, 0.0)) == [1, 2, 1, 2]
     assert greedy(confident(path, 0.0, frames=2)) == [1, 1, 2]
+
+
+def test_a_gloss_of_exactly_the_least_probability_stays() -> None:
+    log_probabilities = np.log(np.array([[0.3, 0.7], [0.9, 0.1]]))
+    (gloss,) = gloss_spans(log_probabilities)
+    assert greedy(confident(log_probabilities, gloss.probability)) == [1]
+    assert greedy(confident(log_probabilities, np.nextafter(gloss.probability, 1))) == []

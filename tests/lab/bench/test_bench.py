@@ -101,28 +101,16 @@ def test_the_command_prints_ratios_beside_an_earlier_runs(tmp_path: Path, capsys
     assert "is no output of `bench --json`" in capsys.readouterr().err
 
 
-def test_without_a_cuda_device_its_table_is_said_to_be_estimates(
+def test_without_a_cuda_device_a_sentence_says_where_numbers_are(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert main(["bench", "--cuda"]) == 0
-    assert capsys.readouterr().out.startswith("No CUDA device here. Estimates for an H100")
-    assert main(["bench", "--cuda", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["estimated"] is True and told["machine"]["device"] is None
-    rates = {row["what"]: row["value"] for row in told["rows"]}
-    measured = {
-        "64 windows at once, float32": 29_200,
-        "1,024 windows at once, bfloat16": 211_000,
-        "8,192 windows at once, float32": 141_000,
-    }
-    for what, value in measured.items():  # docs/performance.md; shares there are of two digits
-        assert rates[f"TLOB, {what}"] == pytest.approx(value, rel=0.1)
+    assert main(["bench", "--cuda"]) == 2
+    assert capsys.readouterr().err == "python -m core bench: there is no CUDA device: docs/performance.md has what one gave\n"
 
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_a_cuda_device_has_the_rows_that_are_expected_of_one() -> None:
-    measured = {row.what: row for row in cuda.rows(0.0)}
-    for row in cuda.expected():
-        assert row.what.startswith("product") or measured[row.what].unit == row.unit
+def test_a_cuda_device_reaches_a_share_of_its_own_peak() -> None:
+    measured = list(cuda.rows(0.0))
+    assert measured[0].share == 1 and all(0 < one.share <= 1 for one in measured if one.unit == "windows/s")

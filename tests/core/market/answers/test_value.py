@@ -46,6 +46,12 @@ def test_a_call_that_is_right_need_not_pay_the_spread() -> None:
     assert call_value(called).break_even_bps < 0
 
 
+def test_each_side_of_a_trade_pays_the_spread_of_its_own_row() -> None:
+    called = replace(rows([2, 1, 1], [100.0, 100.0, 101.0]), spread=np.array([0.2, 0.4, 0.8]))
+    bought, sold = 100.0 + 0.4 / 2, 101.0 - 0.8 / 2
+    assert trades(called)[1].tolist() == pytest.approx([(sold - bought) / 100.0 * 1e4])
+
+
 def test_no_trade_reaches_over_a_gap_or_past_the_end() -> None:
     gap = rows([2, 2, 1, 1, 2], [100.0, 101.0, 102.0, 103.0, 104.0])
     timestamps = gap.timestamps.copy()

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import asyncio
 import math
 import time
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from core.market.book import LEVELS, MAX_LEVELS, BookError, OrderBookSnapshot, interleave
 from core.market.events import Trade
+from core.market.feeds import requested_books
 from core.market.feeds.ccxt_books import KnownDepth, snapshot_of
+from core.market.feeds.market_judge import MarketJudge
 from core.market.feeds.trade_proof import trade_of
 
 
@@ -132,3 +137,31 @@ def test_what_falls_off_the_end_of_a_full_side_is_out_of_reach() -> None:
     assert not reach.covers(at(110.5, 94.0))
     reach.narrow({"asks": side(101, 0.1, 20), "bids": side(100, -0.1, 20)}, None)
     assert reach.covers(at(110.5, 94.5))
+
+
+@pytest.mark.parametrize(("limit_ms", "pace_s"), [(1_000, 1.0), (50, 0.25)])
+def test_a_venue_is_asked_no_faster_than_its_limit(limit_ms: float, pace_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor than a row is taken. Asking takes no time here: the whole pace is waited for."""
+    waits: list[float] = []
+
+    async def nothing(*_: object) -> None:
+        return None
+
+    async def asked(*_: object) -> dict[str, object]:
+        return book()
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            raise TimeoutError
+
+    situations = SimpleNamespace(begin=lambda *_: None, end=lambda *_: None)
+    exchange = SimpleNamespace(has={"fetchOrderBook": True}, rateLimit=limit_ms, id="testville")
+    never, memory = SimpleNamespace(still_s=math.inf), SimpleNamespace(situations=situations)
+    judge = SimpleNamespace(exchange=exchange, symbol="A/B", memory=memory, unusable=None, timeouts=never)
+    judge.heed_list = judge.judge_book = judge.tell = nothing
+    monkeypatch.setattr(requested_books, "time", SimpleNamespace(monotonic=lambda: 5.0))
+    monkeypatch.setattr(requested_books.asyncio, "sleep", wait)
+    with pytest.raises(TimeoutError):
+        asyncio.run(requested_books.RequestedBooks(cast(MarketJudge, judge), asked).poll())
+    assert waits == [pace_s] * 3

@@ -16,6 +16,7 @@ import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
 from core.market.feeds.failures import Backoff, OutOfStep, RetryVerdict, UnusableBook, WentQuiet, classify_failure
+from core.market.feeds.live import _Tries
 
 
 def caused(error: Exception, cause: Exception) -> Exception:
@@ -144,3 +145,11 @@ def test_retry_after_is_read(error: Exception, headers: dict[str, str] | None, s
 def test_retry_after_may_be_a_date(ahead_s: int, least_s: float, most_s: float) -> None:
     headers = {"Retry-After": formatdate(time.time() + ahead_s, usegmt=True)}
     assert least_s <= classify_failure(TOO_MANY, "X", "A/B", headers).retry_after_s <= most_s
+
+
+@pytest.mark.parametrize(("lived_s", "failures"), [(4.9, 4), (5.1, 1)])
+def test_a_connection_that_lasted_five_seconds_begins_the_count_anew(lived_s: float, failures: int) -> None:
+    tries, lost = _Tries("stream", Backoff()), ConnectionResetError("cut")
+    for seconds in (0.0, 0.0, 0.0, lived_s):
+        tries.failed(lost, classify_failure(lost, "X", "A/B"), seconds, listed=True)
+    assert tries.failures == failures
