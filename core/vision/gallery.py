@@ -4,7 +4,7 @@
 
 Labels are those of `core.models.vit.CLASSES`; an index is the image's row in the official test file. No model was trained or
 chosen on these images. Thirty photographs of garments stand beside them, three of each kind, the first ones of the part that was
-held out of training (CC0). `lab/bundle/garments.py` wrote the files.
+held out of training (CC0). `scripts/bundle_garments.py` of commit 4dbd20f6 wrote the files.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ would make a score on a random fifth far too good.
 
 A picture is unlike all of them where it is further from those taught, against the nearest of a background, than nine in ten of
 them were while they were held out. The background is features of pictures of other things that came with the app
-(`lab/bundle/garments.py`); docs/lab/photographs.md has what that is worth.
+(`scripts/bundle_garments.py` of commit 4dbd20f6); docs/lab/photographs.md has what that is worth.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -15,7 +14,6 @@ from core.market.feeds.ccxt_books import KnownDepth, snapshot_of
 from core.market.feeds.venues import make_exchange, socket_levels
 from lab.bench.ratio import Pair, Work
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 SYMBOL: Final = "BTC/USDT"
 DEPTH, CHANGES, MESSAGES = 1_000, 20, 500
 """Of the wire: levels a side of the first snapshot, changed levels a side in a message, messages before they begin again."""
