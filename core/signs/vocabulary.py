@@ -61,11 +61,6 @@ class Vocabulary:
         return [self.glosses[index - 1] for index in indices]
 
 
-def of_sentences(sentences: Iterable[Sequence[str]]) -> Vocabulary:
-    """The vocabulary of some sentences, in alphabetical order."""
-    return Vocabulary(tuple(sorted({gloss for sentence in sentences for gloss in sentence})))
-
-
 def in_order(glosses: Iterable[str]) -> list[str]:
     """Glosses in natural order: numbers by their size, then words by their letters.
 

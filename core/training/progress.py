@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from tqdm import tqdm
 
@@ -52,17 +51,3 @@ def counting_bar(unit: str) -> Callable[[int, int], None]:
             bar.close()
 
     return report
-
-
-@contextmanager
-def downloads_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar of bytes on standard error, set by (file, done, total)."""
-    bar = tqdm(unit="B", unit_scale=True, file=sys.stderr)
-
-    def report(name: str, done: int, total: int) -> None:
-        bar.set_description(name, refresh=False)
-        bar.total = total or None
-        bar.update(done - bar.n)
-
-    with bar:
-        yield report

@@ -11,12 +11,12 @@ from core import checkpoints
 from core.cli import options
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.recogniser import ASL, DIGITS, HANDS, Recogniser, load_recogniser
-from core.signs.tracks import read_sentences
 from core.training.progress import counting_bar
 from core.training.recipe import add_rows
 from lab.signs import clips
 from lab.signs.evaluation import evaluate_empty, evaluate_photos, evaluate_tracks
 from lab.signs.photos import read_photos, read_scenes
+from lab.signs.tracked_sentences import read_sentences
 from lab.training.iiga import is_photos
 
 HELD_OUT = "dev"

@@ -16,12 +16,13 @@ from core import checkpoints
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs import tracks
 from core.signs.recogniser import Recogniser
-from core.signs.tracks import STRIDE, Scale, TrackSentence, features, frame_labels, normalised, scale_of
-from core.signs.vocabulary import BLANK, Vocabulary, of_sentences
+from core.signs.tracks import STRIDE, Scale, TrackSentence, features, normalised, scale_of
+from core.signs.vocabulary import BLANK, Vocabulary
 from core.training.card import begun, save, trained
 from core.training.loop import Batch, LoopSettings
 from core.training.recipe import TrainingRun
 from lab.signs.evaluation import evaluate_tracks
+from lab.signs.tracked_sentences import fit_scales, frame_labels, of_sentences, read_sentences
 from lab.training.sentences import IGNORED, begin_local, collate, error_rate, sentence_loss
 
 POOL = 4
@@ -197,10 +198,10 @@ def train(run: TrainingRun, data: Path, config: IIGAConfig, how: TracksTraining,
     Args:
         data: folder of the sentences. config: its vocabulary is taken from them.
     """
-    sentences = tracks.read_sentences(data, "train")
+    sentences = read_sentences(data, "train")
     vocabulary = of_sentences([one.glosses for one in sentences])
     config = IIGAConfig(**{**config.to_dict(), "vocabulary": len(vocabulary), "track_features": tracks.FEATURES})
-    scales = tracks.fit_scales(sentences)
+    scales = fit_scales(sentences)
     order = np.random.default_rng(how.seed).permutation(len(sentences))
     prepared = [prepare(sentences[i], vocabulary, scales) for i in order]
     task = TracksTask(prepared[how.held_out :], prepared[: how.held_out], how)
@@ -227,7 +228,7 @@ def train(run: TrainingRun, data: Path, config: IIGAConfig, how: TracksTraining,
 
     def test(checkpoint: checkpoints.Checkpoint) -> dict[str, Any]:
         """WER on all test sentences, and on those that do not occur in training."""
-        result = evaluate_tracks(Recogniser(checkpoint), tracks.read_sentences(data, "test"))
+        result = evaluate_tracks(Recogniser(checkpoint), read_sentences(data, "test"))
         unseen = result.unseen(set(card["training_sentences"]))
         rate = {"wer_unseen": round(result.wer_of(unseen), 6)} if unseen else {}
         return {"test": {**result.summary(), "unseen_sentences": len(unseen), **rate}}

@@ -6,6 +6,7 @@ After vit-report, section 1.8.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
+from tqdm import tqdm
 
 from core import checkpoints
 from core.device import best_device
@@ -24,7 +26,6 @@ from core.nn import EncoderLayer
 from core.scores import CALIBRATION_BINS, reliability, softmax
 from core.training.card import begun, save, trained
 from core.training.loop import Batch, LoopSettings
-from core.training.progress import downloads_bar
 from core.training.recipe import TrainingRecipe, TrainingRun, add_rows, add_run, add_test, from_options, loop_of, run_of
 from core.vision.classifier import BATCH, Classifier
 from core.vision.familiarity import Familiarity
@@ -424,7 +425,13 @@ def fetch_missing(folder: Path, part: str) -> None:
         IdxError: where they are neither in the folder nor on the network.
     """
     if missing(folder, tuple(name for name in MD5 if name.startswith(part))):
-        with downloads_bar() as report:
+        with tqdm(unit="B", unit_scale=True, file=sys.stderr) as bar:
+
+            def report(name: str, done: int, total: int) -> None:
+                bar.set_description(name, refresh=False)
+                bar.total = total or None
+                bar.update(done - bar.n)
+
             fetch(folder, report=report)
 
 

@@ -39,7 +39,9 @@ def test_the_stage_is_on_the_first_screen_and_says_the_models_number(new_page: N
     stage = page.locator(STAGE)
     assert stage.get_attribute("data-head") == "2" and stage.get_attribute("data-layer") == "layer 4"
     assert float(stage.get_attribute("data-value") or 0) == float(f"{weight:.3g}")
-    expect(page.locator(".attention-sentence")).to_contain_text(f"“it” looks at “animal” with {100 * weight:.1f}%")
+    evenly = weight * len(SENTENCE.tokens)
+    said = f"“it” looks at “animal” with {100 * weight:.1f}%, {evenly:.3g} times as much as evenly"
+    expect(page.locator(".attention-sentence")).to_contain_text(said)
     assert page.locator(".attention-square[data-head]").count() == 6 * 13 + 1
     assert page.locator("iframe").count() == 0
 

@@ -24,9 +24,10 @@ from core.market.predictor import load_predictor
 from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
-from core.signs.tracks import POOLED, features, fit_scales, normalised, read_sentences
+from core.signs.tracks import POOLED, features, normalised
 from core.signs.video import VideoError, read_video
 from core.vision.own_classes import OwnClassesError, read_own_classes
+from lab.signs.tracked_sentences import fit_scales, read_sentences
 from tests.core.file_kinds import ROOT, Examples, Kind, files
 from tests.core.market.formats import test_conversion as formats
 from tests.core.market.helpers import read_trades

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from core.signs.vocabulary import BLANK, BLANK_NAME, Vocabulary, of_sentences
+from core.signs.vocabulary import BLANK, BLANK_NAME, Vocabulary
 
 
 def test_the_blank_is_first_and_words_go_both_ways() -> None:
-    words = of_sentences([["JOHN", "LOVE"], ["MARY", "LOVE", "JOHN"]])
-    assert words.glosses == ("JOHN", "LOVE", "MARY") and len(words) == 4
+    words = Vocabulary(("JOHN", "LOVE", "MARY"))
+    assert len(words) == 4
     assert words.names[BLANK] == BLANK_NAME
     assert words.encode(["MARY", "JOHN"]) == [3, 1] and words.decode([3, 1]) == ["MARY", "JOHN"]
 

@@ -13,7 +13,7 @@ from core.models.iiga import IIGA, IIGAConfig
 from core.signs import tracks
 from core.signs.recogniser import ASL, DIGITS
 from core.signs.samples import track_samples
-from core.signs.vocabulary import of_sentences
+from lab.signs.tracked_sentences import fit_scales, of_sentences
 
 COMMON: dict[str, Any] = {
     "model": "iiga", "data": [], "split": "none", "seed": 0, "command": "no command", "versions": {}, "metrics": {},
@@ -33,7 +33,7 @@ def save_tiny(folder: Path, *, digits: str = DIGITS, asl: str = ASL) -> None:
         front="tracks", vocabulary=len(vocabulary), width=16, heads=2, track_features=tracks.FEATURES, track_kernel=3
     )
     card = {**COMMON, "config": config.to_dict(), "vocabulary": list(vocabulary.glosses), "fps": tracks.FPS}
-    card |= {"stride": tracks.STRIDE, "scales": {name: asdict(one) for name, one in tracks.fit_scales(sentences).items()}}
+    card |= {"stride": tracks.STRIDE, "scales": {name: asdict(one) for name, one in fit_scales(sentences).items()}}
     card["training_sentences"] = [" ".join(one.glosses) for one in sentences]
     card["metrics"] = {"test": {"wer": 0.3, "sentences": 40, "wer_unseen": 0.4, "unseen_sentences": 14}}
     checkpoints.save(asl, IIGA(config), card, folder=folder)

@@ -15,12 +15,13 @@ from core.cli import main
 from core.models.iiga import IIGA, IIGAConfig
 from core.signs.edits import word_error_rate
 from core.signs.recogniser import load_recogniser
-from core.signs.tracks import FEATURES, features, fit_scales, read_sentences
-from core.signs.vocabulary import BLANK, of_sentences
+from core.signs.tracks import FEATURES, features
+from core.signs.vocabulary import BLANK
 from lab.signs.clips import BETWEEN
 from lab.signs.photo_set import separate
 from lab.signs.photos import read_photos
 from lab.signs.render import Studio
+from lab.signs.tracked_sentences import fit_scales, of_sentences, read_sentences
 from lab.training import iiga
 from lab.training.iiga import DigitsTraining, StillsModel, StillsTask, classes, hold_out
 from lab.training.iiga_tracks import PreparedTracks, TracksTask, TracksTraining, prepare, rested, spliced, varied
