@@ -15,6 +15,7 @@ from core.market.labels import (
     UNKNOWN,
     UP,
     LabelKind,
+    class_of,
     classify,
     fit_alpha,
     future_move,
@@ -110,6 +111,7 @@ def test_classes_at_their_edges() -> None:
     above, below = np.nextafter(alpha, 1), np.nextafter(-alpha, -1)
     moves = np.array([alpha, above, -alpha, below, 0.0, np.nan, np.inf, -np.inf])
     assert classify(moves, alpha).tolist() == [STATIONARY, UP, STATIONARY, DOWN, STATIONARY, UNKNOWN, UP, DOWN]
+    assert [class_of(move, alpha) for move in (alpha, above, -alpha, below)] == [STATIONARY, UP, STATIONARY, DOWN]
     assert (DOWN, STATIONARY, UP) == (0, 1, 2)  # D3
 
 

@@ -219,18 +219,3 @@ def test_venues_have_a_folder_each_and_a_killed_recording_is_restored_where_it_b
         ("kraken-BTC-USDT/2023-11-14", "BTC/USDT", 4),
     ]
     assert market_folder("recording/x/2024-08-08~ab12") == "recording-x-2024-08-08"
-
-
-def test_a_journal_left_beside_its_finished_file_restores_to_one_file(tmp_path: Path) -> None:
-    """A process was killed between writing the file of an hour and removing its journal."""
-    writer = SegmentWriter(tmp_path, "BTC/USDT")
-    for row, book in enumerate(books(4)):
-        writer.add(Row(START_MS + 250 * row, book))
-    writer.save_journal()
-    (journal,) = tmp_path.glob(".*journal*")
-    content = journal.read_bytes()
-    writer.close()
-    journal.write_bytes(content)
-    restore_recordings(tmp_path)
-    assert list(tmp_path.rglob("rows_*.parquet")) == writer.files and not journal.exists()
-    assert read_market(writer.files).timestamps.tolist() == [START_MS + 250 * row for row in range(4)]
