@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy.typing import NDArray
 
-    from core.explain.scene import AttentionScene
+    from attention_light import AttentionScene
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

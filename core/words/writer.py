@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor
 
+from attention_light import AttentionScene, LayerMaps, WordStage
 from core.device import Placement, falls_back
-from core.explain.scene import AttentionScene, LayerMaps, WordStage
 from core.messages import BadValue
 from core.models.smollm2 import SmolLM2, SmolLM2Config
 from core.nn import KeyValueCache

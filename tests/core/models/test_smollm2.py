@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from core.explain.capture import capture
+from attention_light import capture
 from core.messages import BadValue
 from core.models.smollm2 import SmolLM2, SmolLM2Config
 from core.nn import KeyValueCache
