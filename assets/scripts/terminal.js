@@ -559,7 +559,7 @@ class Terminal {
       `<h2></h2><p class="called"></p><p class="rule"></p><progress></progress><p class="beside"></p><p class="right"></p>` +
       `<p class="worth"></p><details${this.side.querySelector("details")?.open ? " open" : ""}><summary></summary><div class="bars">` +
       classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b></i><em></em></div>`).join("") +
-      `</div><p class="lean"></p><dl class="score"></dl><p class="since"></p><p class="written"></p></details>`;
+      `</div><dl class="score"></dl><p class="since"></p></details>`;
     put(this.side.querySelector("h2"), labels.callsAhead);
     put(this.side.querySelector("summary"), labels.more);
   }
@@ -568,7 +568,7 @@ class Terminal {
   // rule so far, how often either was right, and what a call was worth. The rest is in a fold.
   drawCall(row) {
     const { head, classes, labels } = this.config;
-    const [called, rule, lean] = ["called", "rule", "lean"].map((name) => this.side.querySelector(`.${name}`));
+    const [called, rule] = ["called", "rule"].map((name) => this.side.querySelector(`.${name}`));
     const score = this.store.scores[head];
     const call = row?.predicted ? row.calls[head] : undefined;
     const p = row?.predicted ? row.probabilities.subarray(3 * head, 3 * head + 3) : null;
@@ -584,15 +584,12 @@ class Terminal {
       put(rule, "");
     }
     this.drawWaiting(p, score);
-    const otherwise = p && this.config.rules[head] !== 0 && row.leans[head] !== call && !(call === NO_SIGNAL && row.leans[head] === 1);
-    put(lean, otherwise ? labels.leans[row.leans[head]] : "");
     this.side.querySelectorAll(".bar").forEach((bar, k) => {
       mark(bar, "data-empty", p ? "no" : "yes");
       share(bar, p ? p[k] : 0);
       put(bar.lastChild, p ? this.format.percent(p[k]) : "");
     });
     this.drawScore(score);
-    put(this.side.querySelector(".written"), this.written(score));
   }
 
   // How far it is to the first call, then to the first outcome, in rows.
@@ -641,16 +638,6 @@ class Terminal {
     if (!(minutes <= 24 * 60)) return labels.undecidedLong;
     const span = minutes < 90 ? this.format.span(minutes, "minute") : this.format.span(Math.round(minutes / 60), "hour");
     return fillIn(labels.undecided, { span });
-  }
-
-  // What stands on request: the probabilities as TLOB wrote them, and what its fitted threshold is now.
-  written(score) {
-    if (!score || !Number.isFinite(score.down)) return "";
-    const { head, rules, classes, labels } = this.config;
-    const [down, stationary, up] = [score.down, score.stationary, score.up].map(this.format.percent);
-    const words = [`${classes[0]} ${down}, ${classes[1]} ${stationary}, ${classes[2]} ${up}.`];
-    if (rules[head] !== 0) words.push(fillIn(labels.threshold, { share: this.format.percent(score.stationary * Math.exp(-rules[head])) }));
-    return fillIn(labels.written, { words: words.join(" ") });
   }
 
   // A taker's mean result after the spread and the fee of two fills, with its interval.

@@ -372,7 +372,7 @@ export class Chart {
     this.depth.shifted = 0;
     const outgrown = this.scale && this.scale.rows < SCALE_ROWS && columns > this.scale.rows;
     if (!this.scale || outgrown) this.fitColours();
-    const look = JSON.stringify([this.scale, this.config.contrast, this.config.colours, this.inkColour]);
+    const look = JSON.stringify([this.scale, this.config.colours, this.inkColour]);
     if (look !== this.look) [this.look, first] = [look, 0];
     this.colour(first, Math.max(last, first ? last : columns));
     pen.imageSmoothingEnabled = false;
@@ -422,7 +422,7 @@ export class Chart {
     const ink = this.inkColour;
     const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
     return Uint32Array.from({ length: SHADES }, (_, i) => {
-      const alpha = strength(i / (SHADES - 1), this.config.contrast);
+      const alpha = strength(i / (SHADES - 1));
       const lean = Math.max(0, alpha - 0.6);
       const [r, g, b] = parts.map((part, k) => Math.round(part + (ink[k] - part) * lean));
       return (r | (g << 8) | (b << 16) | (Math.round(255 * alpha) << 24)) >>> 0;

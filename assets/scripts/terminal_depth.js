@@ -175,6 +175,6 @@ export function shadeOf(size, { low, span }) {
 }
 
 // How strongly a place on the scale is drawn, 0 to 1.
-export function strength(place, contrast) {
-  return 0.04 + 0.92 * place ** (1.5 * contrast);
+export function strength(place) {
+  return 0.04 + 0.92 * place ** 1.5;
 }

@@ -51,15 +51,6 @@ class CallRule:
         """Kind of the rule: the likeliest class, or a fitted threshold."""
         return "threshold" if self.lean else "likeliest"
 
-    @property
-    def odds(self) -> float:
-        """Factor of P(STATIONARY) that the likelier of DOWN and UP must exceed to be called; 1 calls the likeliest class."""
-        return float(np.exp(-self.lean))
-
-    def threshold(self, probabilities: Sequence[float]) -> float:
-        """Probability above which the likelier of DOWN and UP is called, given all three."""
-        return self.odds * float(probabilities[STATIONARY])
-
     def probabilities(self, logits: NDArray[np.floating]) -> NDArray[np.float64]:
         """(..., 3) logits -> (..., 3) probabilities, rows summing to 1."""
         return softmax(np.asarray(logits, dtype=np.float64) / self.temperature + self.bias * MOVING)

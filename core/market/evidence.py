@@ -97,8 +97,8 @@ def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, hea
 @falls_back
 def answers_without(
     predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Probabilities (copies, heads, 3) and calls (copies, heads) of a window (steps, 40) with moments at the inputs' mean.
+) -> NDArray[np.float64]:
+    """Probabilities (copies, heads, 3) of a window (steps, 40) with moments at the inputs' mean.
 
     Args:
         hidden: (copies, steps), the moments of each copy whose inputs are replaced by their mean over the window.
@@ -106,7 +106,7 @@ def answers_without(
     inputs = predictor.inputs(levels[None], entry)[0]
     parts = torch.arange(len(inputs), device=inputs.device)[:, None]
     copies = without(inputs, tlob_baseline(inputs), parts, hidden)
-    return answers_of(entry.rules, predictor.logits(copies))
+    return answers_of(entry.rules, predictor.logits(copies))[0]
 
 
 def sample(predictor: Predictor) -> Iterator[Evidence]:

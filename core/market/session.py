@@ -21,21 +21,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from core.market.answers.naive import RunningVwap
 from core.market.answers.one_answer import AnswerScore, Shown
 from core.market.answers.recalibration import AdaptiveHead
-from core.market.answers.scoreboard import (
-    DAY,
-    HeadScores,
-    PredictionLog,
-    Scoreboard,
-    head_scores,
-    head_table,
-    traded_calls,
-)
-from core.market.answers.table import Table
+from core.market.answers.scoreboard import PredictionLog, Scoreboard, traded_calls
 from core.market.book import OrderBookSnapshot
 from core.market.depth import DepthHistory
 from core.market.events import GRID_ITEMS, Confirmed, Gap, GridItem, Row, Trade, TradesBreak
@@ -82,7 +72,7 @@ class ProvisionalRow:
         if self.predictions is None or self.shown.answers is None:
             return None
         where = self.row.timestamp, self.row.mid, self.row.spread, self.stalled
-        return PredictionLog.record(where, self.predictions, self.which, self.shown.answers, self.shown.vwap)
+        return PredictionLog.record(where, self.predictions.probabilities[self.which], self.shown.answers)
 
 
 class MarketSession:
@@ -123,7 +113,6 @@ class MarketSession:
         # the newest rows of `_rows`; of a venue without any check all of them
         self._provisional: deque[ProvisionalRow] = deque(maxlen=KEPT_ROWS)
         self._confirmed_ms = 0  # time of the last row that was scored
-        self._written: NDArray[np.float32] | None = None  # the newest row's probabilities as written
 
     # -- in the background loop -------------------------------------------------------------------------------------
 
@@ -279,7 +268,6 @@ class MarketSession:
         if not row.provisional:
             self._score(row.timestamp)
             record = None if predictions is None else self._board.log.tail(1)[0].item()
-        self._written = None if predictions is None else predictions.probabilities[which]
         self.frames.rows.append((row, record, self._depth.append(row.levels, row.bands, self._price_tick)))
 
     def _score(self, until_ms: int) -> None:
@@ -306,7 +294,6 @@ class MarketSession:
         self._rows.drop_last(len(self._provisional))
         self._depth.drop_last(len(self._provisional))
         self._provisional.clear()
-        self._written = None
         self._board.gap()
         self.gaps += 1
 
@@ -363,7 +350,7 @@ class MarketSession:
         )
 
     def _scored(self, **content: Any) -> View:
-        return self._state_with(scores=score_rows(self._board, self._written), **content)
+        return self._state_with(scores=score_rows(self._board), **content)
 
     def status_now(self) -> tuple[Status, str]:
         """The status, and the feed's message."""
@@ -406,7 +393,7 @@ class MarketSession:
             version, status = self.frames.stream.version, self._status_now()
             key = version, rows, status
             if self._snapshot is None or self._snapshot[0] != key:
-                view = self._view(rows, scores=score_rows(self._board, self._written), bands=self._depth.snapshot(rows))
+                view = self._view(rows, scores=score_rows(self._board), bands=self._depth.snapshot(rows))
                 self._snapshot = key, encode(view, FrameKind.SNAPSHOT)
             return self._snapshot[1], version
 
@@ -451,26 +438,15 @@ class MarketSession:
         return self._queue.qsize()
 
     def answer_score(self, head: int) -> AnswerScore:
-        """Score of one head's answers so far, and of the best naive rule beside it."""
+        """Scores of one head's answers so far, and of the naive rules beside it."""
         with self._lock:
             return self._board.answers.score(head)
 
-    def predictions(self, count: int = DAY) -> NDArray[np.void]:
-        """A copy of the last `count` confirmed predictions, a day's at most; see `PredictionLog`."""
-        with self._lock:
-            return self._board.log.tail(count)
-
-    def table(self, head: int, count: int = DAY) -> Table:
-        """One head's table of the last `count` predictions: a second's work for a day's, for which no step waits."""
-        return head_table(self.predictor.heads[head], head, self.predictions(count))
-
     def traded_calls(self, head: int) -> pd.DataFrame:
         """The calls of a day at most that a taker would have traded on; see `core.market.answers.scoreboard.traded_calls`."""
-        return traded_calls(self.predictions(), head, self.predictor.heads[head][1])
-
-    def scores(self, head: int) -> HeadScores:
-        """One head's scores."""
-        return head_scores(self.table(head))
+        with self._lock:
+            rows = self._board.log.tail()
+        return traded_calls(rows, head, self.predictor.heads[head][1])
 
     def adaptive(self, head: int) -> AdaptiveHead:
         """One head's recalibration as it stands."""

@@ -7,7 +7,7 @@ the page hands it to the browser with everything else, so that names and places 
     bands (float32)
 
 Levels are the 40 columns of the book. `predicted` is 0 or 1; probabilities are the recalibrated ones, a call is -1 where there is
-no signal, `leans` what the card's rule calls, and the outcome of a head -1 while unknown (`PredictionLog`). A trade's side is 1
+no signal, and the outcome of a head -1 while unknown (`PredictionLog`). A trade's side is 1
 bought, -1 sold; a break is a time in which trades were not followed. `changes` counts a row's bands that changed
 (`core.market.bands`), -1 for a row without bands; `whole` is 1 where these are all of them. Keys of all rows come first, then
 sizes.
@@ -24,10 +24,10 @@ from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from core import scores
-from core.market.answers.one_answer import FEWEST, RIVALS
+from core.market.answers.one_answer import ANSWER, FEWEST, RIVALS
 from core.market.answers.scoreboard import Scoreboard
 from core.market.bands import BandChange
 from core.market.book import FEATURES, STEP_MS, FloatArray
@@ -41,10 +41,10 @@ HEADER: Final = (
     "fine", "coarse", "bands", "breaks",
 )  # fmt: skip
 ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
-PARTS: Final = {"probabilities": 3, "calls": 1, "leans": 1, "truth": 1}
+PARTS: Final = {"probabilities": 3, "calls": 1, "truth": 1}
 SCORES: Final = (
     "outcomes", "independent", "sinceMs", "matthews", "right", "best", "bestMatthews", "bestRight", "bestCall", "decidesMs",
-    "logLoss", "frequenciesLogLoss", "trades", "result", "reach", "down", "stationary", "up",
+    "logLoss", "frequenciesLogLoss", "trades", "result", "reach",
 )  # fmt: skip
 TRADE: Final = ("time", "price", "size", "side")
 BREAK: Final = ("from", "until")
@@ -74,9 +74,9 @@ class FrameKind(IntEnum):
 def encode(content: View, kind: FrameKind) -> bytes:
     """The bytes of a frame of a view with scores."""
     heads = len(content.scores)
-    rows = np.zeros((len(content.timestamps), ROW_FIXED + 6 * heads))
+    rows = np.zeros((len(content.timestamps), ROW_FIXED + 5 * heads))
     rows[:, 0], rows[:, len(ROW) : ROW_FIXED] = content.timestamps, content.levels
-    rows[:, ROW.index("changes")] = rows[:, ROW_FIXED + 5 * heads :] = -1
+    rows[:, ROW.index("changes")] = rows[:, ROW_FIXED + 4 * heads :] = -1
     given = content.bands[max(0, len(content.bands) - len(rows)) :]
     for row, change in zip(rows[len(rows) - len(given) :], given, strict=True):
         if change is not None:
@@ -92,7 +92,7 @@ def encode(content: View, kind: FrameKind) -> bytes:
         at, p = at[same], p[same]
         rows[at, 1] = 1
         rows[at, ROW_FIXED : ROW_FIXED + 3 * heads] = p["recalibrated"].reshape(len(p), -1)
-        for i, name in enumerate(("answered", "calls", "came")):
+        for i, name in enumerate(("answered", "came")):
             start = ROW_FIXED + (3 + i) * heads
             rows[at, start : start + heads] = p[name]
     header = [
@@ -117,7 +117,7 @@ def encode(content: View, kind: FrameKind) -> bytes:
     return b"".join([*(np.ascontiguousarray(part, dtype="<f8").tobytes() for part in parts), keys.tobytes(), sizes.tobytes()])
 
 
-def score_rows(board: Scoreboard, written: NDArray[np.floating] | None) -> FloatArray:
+def score_rows(board: Scoreboard) -> FloatArray:
     """(heads, SCORES), each head's numbers in a frame.
 
     Of the answers (`core.market.answers.one_answer`): outcomes known, those that do not overlap, the time of the first; Matthews
@@ -126,31 +126,33 @@ def score_rows(board: Scoreboard, written: NDArray[np.floating] | None) -> Float
     log-loss beside that of the frequencies. Then a taker's trades by their calls, the mean result in basis points after the
     spread and before fees, and half of its 95 % interval. A score of fewer than ten outcomes, or trades, that do not overlap is
     NaN (D39).
-
-    Args:
-        written: (heads, 3) the newest row's probabilities as TLOB wrote them, which come last; None where it has none.
     """
     of_heads = [board.answers.score(head) for head in range(len(board.heads))]
-    confusion = np.array([(one.confusion, one.best_confusion) for one in of_heads])
+    confusion = np.array([[one.scores[name].confusion for name in (ANSWER, one.best)] for one in of_heads])
     matthews, right = scores.matthews(confusion), scores.accuracy(confusion)
-    counts = np.array([(one.outcomes, one.independent, one.since_ms) for one in of_heads], dtype=np.float64)
-    best = np.array([RIVALS.index(one.best) for one in of_heads])
-    rule_calls = [board.rule_call(head, one.best) for head, one in enumerate(of_heads)]
     decides = [0.0 if one.decides_at <= one.independent else one.decides_at for one in of_heads]
-    decides_ms = np.array(decides) * [horizon * STEP_MS for _, horizon in board.heads]
-    losses = np.array([(one.log_loss, one.frequencies) for one in of_heads])
-    judged = np.column_stack([matthews[:, 0], right[:, 0], best, matthews[:, 1], right[:, 1], rule_calls, decides_ms, losses])
-    judged[counts[:, 1] < FEWEST] = np.nan
-    taken = board.taker_results()
-    taken[taken[:, 0] < FEWEST, 1:] = np.nan
-    return np.column_stack(
-        [
-            counts,
-            judged,
-            taken,
-            np.full((len(of_heads), 3), np.nan) if written is None else written,
-        ]
-    )
+    judged: dict[str, ArrayLike] = {
+        "matthews": matthews[:, 0],
+        "right": right[:, 0],
+        "best": [RIVALS.index(one.best) for one in of_heads],
+        "bestMatthews": matthews[:, 1],
+        "bestRight": right[:, 1],
+        "bestCall": [board.rule_call(head, one.best) for head, one in enumerate(of_heads)],
+        "decidesMs": np.array(decides) * [horizon * STEP_MS for _, horizon in board.heads],
+        "logLoss": [one.scores[ANSWER].log_loss for one in of_heads],
+        "frequenciesLogLoss": [one.scores["frequencies"].log_loss for one in of_heads],
+    }
+    enough = np.array([one.enough for one in of_heads])
+    trades, result, reach = board.taker_results().T
+    columns = {
+        "outcomes": [one.outcomes for one in of_heads],
+        "independent": [one.independent for one in of_heads],
+        "sinceMs": [one.since_ms for one in of_heads],
+        **{name: np.where(enough, values, np.nan) for name, values in judged.items()},
+        "trades": trades,
+        **{name: np.where(trades >= FEWEST, values, np.nan) for name, values in (("result", result), ("reach", reach))},
+    }
+    return np.column_stack([np.asarray(columns[name], dtype=np.float64) for name in SCORES])
 
 
 class StepCollector:

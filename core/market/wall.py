@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.market.answers.one_answer import ANSWER
 from core.market.book import STEP_MS
 from core.market.labels import DOWN, UP
 from core.market.session import MarketSession
@@ -71,7 +72,7 @@ def wall_row(session: MarketSession, head: int) -> WallRow:
         call, p = int(newest["answered"][head]), newest["recalibrated"][head]
         net = float(p[UP]) - float(p[DOWN])
     score = session.answer_score(head)
-    mine, rule = (float(matthews(one)) if score.enough else math.nan for one in (score.confusion, score.best_confusion))
+    mine, rule = (float(matthews(score.scores[name].confusion)) if score.enough else math.nan for name in (ANSWER, score.best))
     due = math.isfinite(view.age_ms) and view.status not in WAITING
     return WallRow(
         symbol=session.feed.market,

@@ -10,9 +10,9 @@ from core.explain.attribution import GradientError
 from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
 from pages.markets import attention_inputs, cached_results
+from pages.markets.answer_words import class_names
 from pages.markets.attention_inputs import Explained
 from pages.markets.cached_results import WindowAnswer
-from pages.markets.call_rules import class_names
 from pages.shared import controls, erased, faithfulness_view
 from pages.shared.language import _, ngettext, number, percent
 
@@ -23,27 +23,28 @@ def draw(window: FrozenWindow, answered: WindowAnswer, explained: Explained, hid
     """The call without the moments that are rubbed out, and how many other ways need until it changes; nothing without any."""
     if not hidden:
         return
-    head, called = explained.head, answered.calls[explained.head]
-    probabilities, calls = cached_results.without_moments(window, tuple(hidden))
+    head, before = explained.head, answered.likeliest[explained.head]
+    probabilities = cached_results.without_moments(window, tuple(hidden))[head].tolist()
+    now = max(range(len(probabilities)), key=probabilities.__getitem__)
     said, table = st.columns([3, 2], gap="medium")
     with said:
-        st.markdown(sentence(answered, head, int(calls[head]), probabilities[head].tolist(), len(hidden)))
+        st.markdown(sentence(answered, head, now, probabilities, len(hidden)))
         st.caption(_("In place of a moment that is rubbed out the model reads every input's mean over this window."))
         erased.bring_back(RUBBED_OUT)
     with table, controls.progress(_("Asking what random, attention and occlusion need…")) as report:
         try:
-            needed = cached_results.needed(window, head, called, report=report)
+            needed = cached_results.needed(window, head, before, report=report)
         except GradientError:
             attention_inputs.no_gradients()
             return
         title = _("**Moments until the call changes**, of {count}").format(count=number(len(window)))
         names = faithfulness_view.method_names()
-        erased.needed_table(title, needed, names, count=len(hidden), changed=int(calls[head]) != called, key=RUBBED_OUT)
+        erased.needed_table(title, needed, names, count=len(hidden), changed=now != before, key=RUBBED_OUT)
 
 
 def sentence(answered: WindowAnswer, head: int, call: int, probabilities: list[float], count: int) -> str:
     """The change of the call in words."""
-    called, names = answered.calls[head], class_names()
+    called, names = answered.likeliest[head], class_names()
     before, after = float(answered.probabilities[head][called]), probabilities[called]
     if call == called:
         line = ngettext(

@@ -16,15 +16,16 @@ from core.market.labels import LabelKind
 from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
 from pages.markets import cached_results
+from pages.markets.answer_words import class_names
 from pages.markets.cached_results import WindowAnswer
-from pages.markets.call_rules import class_names, describe_call
 from pages.markets.live_controls import horizon_name
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, number, percent, prose_section, significant
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
 
-CALLED: Final = "called"
+LIKELIEST: Final = "called"
+"""Choice of the likeliest class, by its code in links."""
 WARNING_GAP: Final = 0.01
 """Share of the explained difference from which on the completeness gap is shown as a warning."""
 
@@ -46,13 +47,12 @@ def pick(answer: WindowAnswer) -> Explained:
         steps = {str(horizon): horizon_name(horizon) for name, horizon in predictor.heads if name == kind}
         horizon = int(url_state.choice(st.selectbox, _("Horizon"), steps, key="h", width=120))
         head = predictor.head(kind, horizon)
-        label = pick_class(answer.calls[head])
+        label = pick_class(answer.likeliest[head])
     return Explained(head, label)
 
 
 def details(window: FrozenWindow, answer: WindowAnswer, explained: Explained) -> None:
     """Attributions of one window in numbers: their sum, the strongest, and every input at every moment (D2)."""
-    describe_call(answer.entry.rules[explained.head], answer.probabilities[explained.head].tolist(), answer.calls[explained.head])
     with st.spinner(_("Integrating gradients…"), show_time=False):
         try:
             attribution = cached_results.attribute(window, *explained)
@@ -71,11 +71,11 @@ def details(window: FrozenWindow, answer: WindowAnswer, explained: Explained) ->
     st.caption(prose_section("attention_inputs", answer.predictor.transform))
 
 
-def pick_class(called: int) -> int:
-    """A picker of the class to explain: the one called, or another."""
-    classes = {CALLED: _("The one called")} | class_names()
+def pick_class(likeliest: int) -> int:
+    """A picker of the class to explain: the likeliest, or another."""
+    classes = {LIKELIEST: _("The likeliest")} | class_names()
     label = url_state.choice(st.segmented_control, _("Class to explain"), classes, key="class", required=True)
-    return called if label == CALLED else CLASSES.index(label)
+    return likeliest if label == LIKELIEST else CLASSES.index(label)
 
 
 def no_gradients() -> None:

@@ -29,7 +29,7 @@ class WindowAnswer:
     """A model's answer for one window. Its arrays are shared by all viewers and never written to.
 
     Attributes:
-        probabilities: (heads, 3). calls: the class called by each head.
+        probabilities: (heads, 3). likeliest: the class of the largest of each head.
         maps: weights (heads, n, n) by layer name; after the layers' own, "rollout time-to-time" and
             "rollout feature-to-feature", (1, n, n).
     """
@@ -37,7 +37,7 @@ class WindowAnswer:
     predictor: Predictor
     entry: MarketCard
     probabilities: Any
-    calls: tuple[int, ...]
+    likeliest: tuple[int, ...]
     maps: dict[str, Any]
 
     def layers(self, kind: str) -> list[str]:
@@ -61,7 +61,7 @@ def predictor_of(name: str) -> Predictor:
 
 @kept(64, HASHES)
 def answer(window: FrozenWindow) -> WindowAnswer:
-    """Probabilities, calls and all attention maps of a window.
+    """Probabilities and all attention maps of a window.
 
     Raises:
         CheckpointError: where its model is missing or damaged. WindowError: where the model takes windows of another length.
@@ -70,10 +70,10 @@ def answer(window: FrozenWindow) -> WindowAnswer:
     entry = predictor.market(window.market)
     probabilities, layers = predictor.attention(window.levels, entry)
     maps: dict[str, Any] = dict(layers)
-    calls = tuple(int(rule.call(probabilities[i])) for i, rule in enumerate(entry.rules))
+    likeliest = tuple(probabilities.argmax(axis=-1).tolist())
     for kind in (TIME, FEATURE):
         maps[f"{ROLLOUT} {kind}"] = rollout([weights for name, weights in layers.items() if name.startswith(kind)])[None]
-    return WindowAnswer(predictor=predictor, entry=entry, probabilities=probabilities, calls=calls, maps=maps)
+    return WindowAnswer(predictor=predictor, entry=entry, probabilities=probabilities, likeliest=likeliest, maps=maps)
 
 
 @kept(64, HASHES)
@@ -111,25 +111,24 @@ def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
 
 
 @kept(256, HASHES)
-def without_moments(window: FrozenWindow, hidden: tuple[int, ...]) -> tuple[Any, Any]:
-    """Probabilities (heads, 3) and calls (heads,) with the inputs of some moments at their mean over the window."""
+def without_moments(window: FrozenWindow, hidden: tuple[int, ...]) -> Any:
+    """Probabilities (heads, 3) with the inputs of some moments at their mean over the window."""
     predictor = _fitting(window)
     mask = erasing.mask(hidden, len(window))
-    probabilities, calls = evidences.answers_without(predictor, predictor.market(window.market), window.levels, mask)
-    return probabilities[0], calls[0]
+    return evidences.answers_without(predictor, predictor.market(window.market), window.levels, mask)[0]
 
 
 @kept(64, HASHES)
 def needed(window: FrozenWindow, head: int, label: int, *, report: Report) -> Needed:
-    """Moments that must go until the head's call changes, by occlusion, by rollout and at random."""
+    """Moments that must go until the head's likeliest class changes, by occlusion, by rollout and at random."""
     predictor = _fitting(window)
     importance = evidence(window, head, label).importance
 
-    def calls(hidden: Any) -> Any:
-        found = evidences.answers_without(predictor, predictor.market(window.market), window.levels, hidden)[1]
-        return found[:, head].tolist()
+    def likeliest(hidden: Any) -> Any:
+        found = evidences.answers_without(predictor, predictor.market(window.market), window.levels, hidden)
+        return found[:, head].argmax(axis=-1).tolist()
 
-    return erasing.needed(calls, {name: importance[name] for name in ("occlusion", "rollout")}, report=report)
+    return erasing.needed(likeliest, {name: importance[name] for name in ("occlusion", "rollout")}, report=report)
 
 
 def _fitting(window: FrozenWindow) -> Predictor:

@@ -99,10 +99,10 @@ def _describe_threshold(head: AdaptiveHead, card_alpha: float) -> str:
     else:
         sentence = _(
             "The card does not know this market: here a move counts from {alpha} basis points on, half the mean move of its own "
-            "first quarter hour. The scoreboard above keeps the mean of other markets, {card}."
+            "first quarter hour."
         )
         alpha = head.alpha
-    return sentence.format(alpha=number(alpha * 1e4, 3), card=number(card_alpha * 1e4, 3))
+    return sentence.format(alpha=number(alpha * 1e4, 3))
 
 
 def _describe_weights(weights: Mapping[str, float]) -> str:

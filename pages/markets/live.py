@@ -26,7 +26,7 @@ from pages.markets import (
     wall_markets,
     watched_feeds,
 )
-from pages.markets.call_rules import unknown_market
+from pages.markets.answer_words import unknown_market
 from pages.markets.live_controls import TerminalChoices, ViewChoices
 from pages.shared import controls, permissions, streamlit_private
 from pages.shared.language import _
@@ -124,8 +124,8 @@ def _actions(session: MarketSession, begin: Callable[[], MarketSession]) -> None
 
 
 def _below(session: MarketSession, choices: ViewChoices, view: TerminalChoices) -> None:
-    """All other scores, for who asks for them: as TLOB wrote its probabilities and calls, and of every naive rule."""
-    box = controls.opened(_("All scores: TLOB as written, and every naive rule"), icon=":material/scoreboard:", key="all_scores")
+    """All other scores, for who asks for them."""
+    box = controls.opened(_("All scores: TLOB, and every naive rule"), icon=":material/scoreboard:", key="all_scores")
     if box is None:
         return
 

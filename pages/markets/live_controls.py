@@ -59,7 +59,7 @@ class TerminalChoices:
         head: index of the chosen label and horizon. heads: indices of that label's horizons, nearest first.
         span: seconds drawn while following the newest row.
         grouping: ticks a price row of the ladder and a trade bubble cover.
-        contrast: exponent of the liquidity's shade. zone: "UTC" or a name of the browser's time zone.
+        zone: "UTC" or a name of the browser's time zone.
         bars: seconds of a price bar; 0 for the best prices at every step. smallest: size of the smallest trade drawn.
         cumulative: whether the volume delta is summed since the last gap.
         lines: prices of the reader's own lines. minimap: outline of a whole recording, see `RecordingFeed.outline`.
@@ -69,7 +69,6 @@ class TerminalChoices:
     heads: tuple[int, ...]
     span: int
     grouping: int
-    contrast: float
     zone: str
     bars: int = 0
     smallest: float = 0.0
@@ -261,7 +260,6 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
     with st.popover(_("View"), icon=":material/tune:", width="content"):
         span = int(url_state.choice(st.selectbox, _("History"), spans, key="span", default="120"))
         grouping = int(url_state.choice(st.selectbox, _("Price rows"), groupings, key="ticks"))
-        contrast = url_state.slider(_("Contrast of resting size"), 0.3, 3.0, key="contrast", default=1.0, step=0.1)
         bars = int(url_state.choice(st.selectbox, _("Price as"), spans_of_bars, key="bars"))
         smallest = url_state.number_input(_("Smallest trade drawn"), 0.0, 1e9, key="least", default=0.0, format="%g")
         cumulative = st.toggle(_("Volume delta summed since the last gap"), key="cumulative", bind="query-params")
@@ -271,7 +269,6 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         heads=choices.heads_of_label,
         span=span,
         grouping=grouping,
-        contrast=contrast,
         zone="UTC" if zone == "UTC" else (st.context.timezone or "UTC"),
         bars=bars,
         smallest=smallest,

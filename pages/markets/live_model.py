@@ -12,14 +12,12 @@ import pandas as pd
 import streamlit as st
 
 from core import checkpoints, front
-from core.market.answers.naive import A_THIRD_EACH
 from core.market.predictor import DEFAULT, POOLED, MarketCard, Predictor
 from core.market.sources import MarketSource
 from core.models.parameters import by_part, count
 from pages.markets import cached_results
-from pages.markets.call_rules import rule_names as call_names
 from pages.markets.live_controls import ViewChoices, horizon_name
-from pages.markets.live_scores import rule_names
+from pages.markets.live_scores import rival_names
 from pages.shared import controls, url_state
 from pages.shared.language import _, number, prose
 
@@ -80,8 +78,7 @@ def draw_model(predictor: Predictor, entry: MarketCard, choices: ViewChoices) ->
             st.caption(
                 _(
                     "Models that give probabilities call the likeliest class or by a fitted threshold, whichever scores better "
-                    "on validation data; the momentum rule and always stationary give none and keep their plain form. A log loss "
-                    "above that of a third each is worse than saying nothing."
+                    "on validation data; the momentum rule and always stationary give none and keep their plain form."
                 )
             )
         with right:
@@ -105,7 +102,8 @@ def mirrored_sentence() -> str:
 
 def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
     """Scores on the test parts by market, horizon and forecaster, of the label chosen."""
-    names = rule_names() | {DOCUMENT: _("TLOB, the document's form")}
+    names = {"tlob": "TLOB", DOCUMENT: _("TLOB, the document's form")} | rival_names()
+    calls = {"likeliest": _("likeliest class"), "threshold": _("fitted threshold")}
     document = _checkpoint_tests(DOCUMENT) if card["name"] != DOCUMENT else {}
     measures = {
         "macro_f1": _("Macro-F1"),
@@ -120,14 +118,13 @@ def _test_table(card: dict[str, Any], choices: ViewChoices) -> pd.DataFrame:
         if label != choices.label:
             continue
         others = {DOCUMENT: document[place]} if place in document else {}
-        naive = {"uniform": {"matthews": 0.0, "log_loss": A_THIRD_EACH}} | result["baselines"]
-        for name, scores in ({"tlob": result} | others | naive).items():
+        for name, scores in ({"tlob": result} | others | result["baselines"]).items():
             rows.append(
                 {
                     _("Market"): market,
                     _("Horizon"): horizon,
                     _("Forecaster"): names[name],
-                    _("Calls"): call_names()[scores["call"]] if "call" in scores else "",
+                    _("Calls"): calls[scores["call"]] if "call" in scores else "",
                     **{title: number(scores[key], 3) if key in scores else "" for key, title in measures.items()},
                 }
             )

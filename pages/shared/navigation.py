@@ -109,7 +109,7 @@ OF_THE_LIVE_PAGE: Final = frozenset(
      "pressure", "profile", "rec", "seed", "source", "span", "speed", "spread", "sym", "ticks", "vol", "with", "zone")
 )  # fmt: skip
 """Parameters of links to the live page, which stood at the root address before the front page did: they lead there still,
-those too whose choice is gone (colours, cutoff, profile)."""
+those too whose choice is gone (colours, contrast, cutoff, profile)."""
 
 
 _MADE: Final[dict[str, dict[str, list[Any]]]] = {}

@@ -135,7 +135,7 @@ def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> N
     assert bars == pytest.approx(rows[-1]["p"], abs=0.0006)
     line, beside = live.locator(".terminal-call .right"), live.locator(".terminal-call .beside")
     for independent, decides_ms, matthews in ((9, 0, math.nan), (10, 3.1 * 3_600_000, 0.25), (10, 0, 0.25)):
-        scores = f"independent: {independent}, best: 5, bestCall: 2, bestRight: 0.4, decidesMs: {decides_ms}, right: 0.5"
+        scores = f"independent: {independent}, best: 4, bestCall: 2, bestRight: 0.4, decidesMs: {decides_ms}, right: 0.5"
         value = "NaN" if math.isnan(matthews) else matthews
         js = f"Object.assign({TERMINAL}.store.scores[{TERMINAL}.config.head], {{ {scores}, "
         live.evaluate(js + f"matthews: {value}, bestMatthews: 0.4, logLoss: 1, frequenciesLogLoss: 1.1 }}); {TERMINAL}.draw()")

@@ -36,7 +36,7 @@ MINUTES: Final = 20
 BATCH: Final = 16
 """Rows of a drawn frame: four seconds of the market, twice a second at 8x."""
 SPAN_S: Final = 120
-VIEW: Final = TerminalChoices(head=1, heads=(1, 3), span=SPAN_S, grouping=0, contrast=1.0, zone="UTC")
+VIEW: Final = TerminalChoices(head=1, heads=(1, 3), span=SPAN_S, grouping=0, zone="UTC")
 ADDRESS: Final = "http://localhost/terminal/"
 HARNESS: Final = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/attention_light/styles/colours.css">
 <link rel="stylesheet" href="/assets/styles/colours.css"><link rel="stylesheet" href="/assets/styles/terminal.css">

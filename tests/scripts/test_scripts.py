@@ -29,12 +29,12 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
     fields = [
         ("timestamp", "i8"),
         ("recalibrated", "f8", (HEADS, 3)),
-        *((one, "i1", HEADS) for one in ("answered", "calls", "came")),
+        *((one, "i1", HEADS) for one in ("answered", "came")),
     ]
     predictions = np.zeros(rows // 2, dtype=fields)
     predictions["timestamp"] = times[: rows // 2]
     predictions["recalibrated"] = rng.random((rows // 2, HEADS, 3))
-    for name in ("answered", "calls", "came"):
+    for name in ("answered", "came"):
         predictions[name] = rng.integers(0, 3, (rows // 2, HEADS))
     taken, told, scores = rng.random((trades, 4)), rng.random((outcomes, 3)), rng.random((HEADS, len(SCORES)))
     breaks = rng.random((trades, 2))
@@ -72,7 +72,6 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
                 "predicted": known,
                 "probabilities": predictions["recalibrated"][i].ravel() if known else [0] * 3 * HEADS,
                 "calls": predictions["answered"][i] if known else [0] * HEADS,
-                "leans": predictions["calls"][i] if known else [0] * HEADS,
                 "truth": predictions["came"][i] if known else [-1] * HEADS,
             }
         )

@@ -8,7 +8,7 @@ label's threshold stands.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,14 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import scores
-from core.market.answers.naive import HALF_LIFE, NAIVE, PRIOR, in_turn
+from core.market.answers.naive import HALF_LIFE, NAIVE, PRIOR
 from core.market.answers.recalibration import FREQUENCIES, AdaptiveHead, Recalibrated, likeliest
-from core.market.answers.table import NO_CALL
+from core.market.answers.table import NO_CALL, Scores
 from core.market.book import STEP_MS
 from core.market.labels import STATIONARY, Head, class_of, smoothing_steps
 
-RIVALS: Final = (*NAIVE, "vwap")
-"""The naive rules beside an answer; the last says where the mid stands against the mean traded price of a minute."""
+ANSWER: Final = "tlob"
+"""Name of the answers beside those of the naive rules."""
+RIVALS: Final = (*(rule for rule in NAIVE if rule != "uniform"), "vwap")
+"""The naive rules beside an answer that somebody could trade by; the last says where the mid stands against the mean traded price
+of a minute."""
 FEWEST: Final = 10
 """Outcomes that do not overlap, below which there is a count and no score (D39)."""
 CHI_SQUARED: Final = 3.841
@@ -32,26 +35,27 @@ CHI_SQUARED: Final = 3.841
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerScore:
-    """Score of one head's answers, and of the best of `RIVALS` on the same outcomes.
+    """Scores of one head's answers, and of each of `RIVALS` on the same outcomes.
 
     Attributes:
-        outcomes: known so far; independent: those of them that do not overlap. since_ms: time of the first, 0 before it.
-        confusion: (3, 3) of the likeliest class. best: name of the rule of the highest Matthews correlation.
-        only: outcomes that do not overlap and that the answer alone, and the rule alone, got right.
-        log_loss: mean, of the recalibrated probabilities; frequencies: that of the class rates so far.
-        signals: whether the former is below the latter.
+        independent: outcomes that do not overlap. since_ms: time of the first outcome, 0 before it.
+        scores: of the likeliest class, by name, those of the answers as `ANSWER`; with the log-losses of the recalibrated
+            probabilities and of the class rates so far. best: the rule of the highest Matthews correlation.
+        only: by rule, outcomes that do not overlap and that the answer alone, and the rule alone, got right.
+        signals: whether the log-loss is below that of the class rates.
     """
 
-    outcomes: int
     independent: int
     since_ms: int
-    confusion: NDArray[np.int64]
+    scores: Mapping[str, Scores]
     best: str
-    best_confusion: NDArray[np.int64]
-    only: tuple[int, int]
-    log_loss: float
-    frequencies: float
+    only: Mapping[str, tuple[int, int]]
     signals: bool
+
+    @property
+    def outcomes(self) -> int:
+        """Outcomes known so far."""
+        return self.scores[ANSWER].samples
 
     @property
     def enough(self) -> bool:
@@ -60,8 +64,8 @@ class AnswerScore:
 
     @property
     def decides_at(self) -> float:
-        """Independent outcomes at which, at these rates, McNemar's test (5 %) tells the answer from the rule."""
-        mine, rule = self.only
+        """Independent outcomes at which, at these rates, McNemar's test (5 %) tells the answer from the best rule."""
+        mine, rule = self.only[self.best]
         return self.independent * CHI_SQUARED * (mine + rule) / (mine - rule) ** 2 if mine != rule else math.inf
 
 
@@ -147,12 +151,16 @@ class AnswerBoard:
         decayed = (self._lately + PRIOR).argmax(axis=1).tolist()
         return RuleState(when, [moves[steps] for steps in self._averages], decayed, vwap)
 
-    def calls(self, head: int, answer: Recalibrated, rules: RuleState) -> tuple[int, ...]:
-        """The classes called at a row: the answer's likeliest, then those of `RIVALS`."""
-        momentum = class_of(rules.moves[head], self._adaptive[head].alpha)
-        frequencies = likeliest(answer.experts[FREQUENCIES])
-        turn = int(in_turn(rules.when))
-        return answer.likeliest, momentum, STATIONARY, turn, frequencies, rules.decayed[head], rules.vwap
+    def calls(self, head: int, answer: Recalibrated, rules: RuleState) -> dict[str, int]:
+        """The classes called at a row by name: the answer's likeliest, then those of `RIVALS`."""
+        return {
+            ANSWER: answer.likeliest,
+            "momentum": class_of(rules.moves[head], self._adaptive[head].alpha),
+            "stationary": STATIONARY,
+            "frequencies": likeliest(answer.experts[FREQUENCIES]),
+            "decayed": rules.decayed[head],
+            "vwap": rules.vwap,
+        }
 
     def resolve(self, head: int, move: float, answer: Recalibrated, rules: RuleState) -> int:
         """Counts an outcome and returns its class by the threshold in use.
@@ -167,7 +175,7 @@ class AnswerBoard:
             self._confusion[head] = self._only[head] = self._lately[head] = 0
             self._since_ms[head] = self._independent[head] = self._free_ms[head] = 0
             return truth
-        calls = self.calls(head, answer, rules)
+        calls = list(self.calls(head, answer, rules).values())
         self._confusion[head, range(len(calls)), truth, calls] += 1
         self._lately[head] *= 0.5 ** (1 / HALF_LIFE)
         self._lately[head, truth] += 1
@@ -181,18 +189,16 @@ class AnswerBoard:
 
     def score(self, head: int) -> AnswerScore:
         """One head's score so far."""
-        mine, *rivals = self._confusion[head]
-        best = int(np.argmax(scores.matthews(rivals)))
-        log_loss, frequencies = self._adaptive[head].log_losses
+        confusion, adaptive = self._confusion[head].copy(), self._adaptive[head]
+        lost = dict(zip((ANSWER, "frequencies"), adaptive.losses, strict=True))
+        names = (ANSWER, *RIVALS)
         return AnswerScore(
-            outcomes=int(mine.sum()),
             independent=self._independent[head],
             since_ms=self._since_ms[head],
-            confusion=mine.copy(),
-            best=RIVALS[best],
-            best_confusion=rivals[best].copy(),
-            only=(int(self._only[head, best, 0]), int(self._only[head, best, 1])),
-            log_loss=log_loss,
-            frequencies=frequencies,
-            signals=self._adaptive[head].signals,
+            scores={
+                name: Scores(confusion=one, lost=lost.get(name, math.nan)) for name, one in zip(names, confusion, strict=True)
+            },
+            best=RIVALS[int(np.argmax(scores.matthews(confusion[1:])))],
+            only={rule: (int(mine), int(its)) for rule, (mine, its) in zip(RIVALS, self._only[head], strict=True)},
+            signals=adaptive.signals,
         )

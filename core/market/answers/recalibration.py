@@ -129,16 +129,14 @@ class AdaptiveHead:
         return Recalibrated(experts, (a, b, c))
 
     @property
-    def log_losses(self) -> tuple[float, float]:
-        """Mean log-losses of the recalibrated probabilities and of the class rates, over the same outcomes; NaN without one."""
-        if not self.resolved:
-            return math.nan, math.nan
-        return self._lost / self.resolved, self._losses[FREQUENCIES] / self.resolved
+    def losses(self) -> tuple[float, float]:
+        """Sums of the log-losses of the recalibrated probabilities and of the class rates, over the same outcomes."""
+        return self._lost, self._losses[FREQUENCIES]
 
     @property
     def signals(self) -> bool:
         """Tells whether the recalibrated probabilities foretold the outcomes so far better than the class rates did (D37)."""
-        mine, frequencies = self.log_losses
+        mine, frequencies = self.losses
         return mine < frequencies
 
     def _fitted(self, p: Triple) -> Triple:

@@ -1,14 +1,11 @@
-"""Log of a session's predictions: each is resolved h steps later with the label it was trained on (D8), never across a gap.
-
-Scores are those of whole files, over what the log holds.
-"""
+"""Log of a session's predictions: each is resolved h steps later with the label it was trained on (D8), never across a gap."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,18 +13,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.intervals import mean_interval
-from core.market.answers.naive import naive_answers, plain_answer
-from core.market.answers.one_answer import RIVALS, AnswerBoard, RowAnswers, RuleState, Shown
+from core.market.answers.one_answer import AnswerBoard, RowAnswers, RuleState, Shown
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead
-from core.market.answers.table import NO_CALL, Answered, Scores, Table
-from core.market.answers.value import CallRows, spaced, trades
-from core.market.book import STEP_MS, FloatArray
-from core.market.labels import SMOOTHING, STATIONARY, UNKNOWN, Head, classify, future_move, smoothing_steps
+from core.market.answers.table import NO_CALL
+from core.market.answers.value import CallRows, trades
+from core.market.book import FloatArray
+from core.market.labels import SMOOTHING, STATIONARY, UNKNOWN, Head, future_move, smoothing_steps
 from core.market.predictor import Predictions
 from core.models.tlob import CLASSES
 
-ROLLING: Final = 1_000
-"""Resolved predictions in the rolling scores."""
 VALUED: Final = 4 * 3600 * 4
 """Predictions that the worth of calls is computed over: four hours."""
 DAY: Final = 24 * 3600 * 4
@@ -36,30 +30,11 @@ TAKER_STEPS: Final = 120
 """Predictions after which a taker's result is computed anew: half a minute."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HeadScores:
-    """One head's scores over the log.
-
-    Attributes:
-        resolved: predictions whose outcome is known; independent: those of them that do not overlap. since_ms: time of the first
-            of them, milliseconds since the epoch, 0 before it.
-        session: of TLOB and every rule, over all of them; of the distance to the VWAP where there were trades. rolling: over the
-            last `ROLLING`.
-    """
-
-    resolved: int
-    independent: int
-    since_ms: int
-    session: dict[str, Scores]
-    rolling: dict[str, Scores]
-
-
 class PredictionLog:
     """Predictions by time, numbered from 0; the oldest are overwritten beyond `capacity`. Memory is taken as rows are added.
 
-    A row is its timestamp, mid, spread, whether it is stalled and the call by the distance to the VWAP; then for each head TLOB's
-    probabilities and call, momentum's call and the truth; and what the answer was: `recalibrated` probabilities, the call
-    `answered`, `NO_CALL` where there was no signal, and the truth `came` by the recalibration's own threshold.
+    A row is its timestamp, mid, spread and whether it is stalled; then for each head TLOB's `probabilities`, what the answer was:
+    `recalibrated` ones, the call `answered`, `NO_CALL` where there was no signal; and the truth `came` by the threshold in use.
 
     Attributes:
         dtype: of a row. count: number of rows ever added.
@@ -73,11 +48,7 @@ class PredictionLog:
                 ("mid", np.float64),
                 ("spread", np.float64),
                 ("stalled", np.bool_),
-                ("vwap", np.int8),
                 ("probabilities", np.float32, probabilities),
-                ("calls", *classes),
-                ("momentum", *classes),
-                ("truth", *classes),
                 ("recalibrated", np.float64, probabilities),
                 ("answered", *classes),
                 ("came", *classes),
@@ -99,13 +70,10 @@ class PredictionLog:
 
     @staticmethod
     def record(
-        where: tuple[int, float, float, bool], predictions: Predictions, row: int, answers: RowAnswers, vwap: int
+        where: tuple[int, float, float, bool], probabilities: NDArray[np.floating], answers: RowAnswers
     ) -> tuple[Any, ...]:
-        """A row, unresolved: its timestamp, mid, spread and whether it is stalled; row `row` of predictions; its answers."""
-        p = predictions
-        unknown = np.full(p.calls.shape[1], UNKNOWN)
-        mine = p.probabilities[row], p.calls[row], p.momentum[row], unknown
-        return *where, vwap, *mine, answers.probabilities, answers.calls, unknown
+        """A row, unresolved: its timestamp, mid, spread and whether it is stalled; probabilities (heads, 3); its answers."""
+        return *where, probabilities, answers.probabilities, answers.calls, np.full(len(probabilities), UNKNOWN)
 
     def __getitem__(self, number: int) -> np.void:
         """A row by its number, as a view that can be written to.
@@ -123,36 +91,6 @@ class PredictionLog:
         kept = min(count, self.count - self.first)
         begin = (self.count - kept) % len(self._rows)
         return np.concatenate([self._rows[begin : begin + kept], self._rows[: max(0, begin + kept - len(self._rows))]])
-
-
-def head_table(head: Head, index: int, rows: NDArray[np.void]) -> Table:
-    """One head's table of rows of a log, as of a whole file: "tlob", the naive rules and, where there were trades, "vwap".
-
-    Args:
-        index: of the head among those of the log.
-    """
-    truth, momentum = rows["truth"][:, index].astype(np.int64), rows["momentum"][:, index]
-    answers = {
-        "tlob": Answered(calls=rows["calls"][:, index], probabilities=rows["probabilities"][:, index]),
-        **naive_answers(rows["timestamp"], truth, momentum, head[1]),
-    }
-    if (rows["vwap"] != STATIONARY).any():
-        answers["vwap"] = plain_answer(rows["vwap"])
-    columns = {name: rows[name] for name in ("timestamp", "mid", "spread", "stalled")}
-    return Table(head=head, rows=pd.DataFrame({**columns, "truth": truth}), answers=answers)
-
-
-def head_scores(table: Table) -> HeadScores:
-    """Scores over a table of a log's rows."""
-    known = table[table.truth != UNKNOWN]
-    times = known.column("timestamp")
-    return HeadScores(
-        resolved=len(known),
-        independent=len(spaced(times // STEP_MS, table.head[1])),
-        since_ms=int(times[0]) if len(known) else 0,
-        session=known.score(),
-        rolling=known[-ROLLING:].score(),
-    )
 
 
 def answered_calls(rows: NDArray[np.void], index: int, horizon: int) -> CallRows:
@@ -196,11 +134,11 @@ class Scoreboard:
     """
 
     def __init__(self, heads: Sequence[Head], alphas: Sequence[float], *, own_thresholds: bool = False, kept: int = DAY) -> None:
-        self.heads, self.alphas = tuple(heads), tuple(alphas)
+        self.heads = tuple(heads)
         self.log = PredictionLog(len(self.heads), kept)
         self._adaptive = [
             AdaptiveHead(horizon, alpha, own_threshold=own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
-            for i, ((_, horizon), alpha) in enumerate(zip(self.heads, self.alphas, strict=True))
+            for i, ((_, horizon), alpha) in enumerate(zip(self.heads, alphas, strict=True))
         ]
         self.answers = AnswerBoard(self.heads, self._adaptive)
         self._longest = max(horizon for _, horizon in self.heads)
@@ -244,29 +182,27 @@ class Scoreboard:
         if predictions is None:
             self._made.append(None)
         else:
-            made = self.answers.predict(predictions.probabilities[row])  # what this step's outcomes and earlier ones make of it
+            probabilities = predictions.probabilities[row]
+            made = self.answers.predict(probabilities)  # what this step's outcomes and earlier ones make of it
             made = shown.answers or made
             self._made.append((made, self.answers.rule_state(timestamp, list(self._mids)[-SMOOTHING:], shown.vwap)))
-            self.log.add(self.log.record((timestamp, mid, spread, stalled), predictions, row, made, shown.vwap))
+            self.log.add(self.log.record((timestamp, mid, spread, stalled), probabilities, made))
         return resolved
 
     def _resolve(self) -> list[tuple[int, int, int]]:
         """Resolve the predictions whose horizon ends at the newest mid."""
         mids = np.array(self._mids)
         resolved: list[tuple[int, int, int]] = []
-        for index, ((kind, horizon), alpha) in enumerate(zip(self.heads, self.alphas, strict=True)):
+        for index, (kind, horizon) in enumerate(self.heads):
             if len(self._numbers) <= horizon or (number := self._numbers[-1 - horizon]) is None:
                 continue
             move = float(future_move(mids[-horizon - smoothing_steps(horizon) :], horizon, kind)[-1 - horizon])
-            truth, then = int(classify(np.array(move), alpha)), self.log[number]
-            if truth == UNKNOWN or then["stalled"]:
+            then, earlier = self.log[number], self._made[-horizon]
+            if math.isnan(move) or then["stalled"] or earlier is None:
                 continue
-            then["truth"][index] = truth
-            if (earlier := self._made[-horizon]) is not None:
-                made, rules = earlier
-                when = int(then["timestamp"])
-                then["came"][index] = came = self.answers.resolve(index, move, made.made[index], rules)
-                resolved.append((when, index, came))
+            made, rules = earlier
+            then["came"][index] = came = self.answers.resolve(index, move, made.made[index], rules)
+            resolved.append((int(then["timestamp"]), index, came))
         return resolved
 
     def rule_call(self, head: int, rule: str) -> int:
@@ -274,7 +210,7 @@ class Scoreboard:
         if not self._made or (newest := self._made[-1]) is None:
             return NO_CALL
         made, rules = newest
-        return self.answers.calls(head, made.made[head], rules)[1 + RIVALS.index(rule)]
+        return self.answers.calls(head, made.made[head], rules)[rule]
 
     def recalibrated(self, probabilities: NDArray[np.floating]) -> NDArray[np.float32]:
         """(heads, 3) probabilities -> (heads, 3) what the outcomes known so far make of them."""

@@ -5,6 +5,7 @@ Whole files, folders of recordings and running sessions are all scored by its `S
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -42,12 +43,13 @@ class Scores:
 
     Attributes:
         confusion: (3, 3) counts. lost: sum of the log-losses, NaN without probabilities.
-        bins: (2, 3, `CALIBRATION_BINS`) of the likeliest class and of the class called: confidence, hits and rows.
+        bins: (2, 3, `CALIBRATION_BINS`) of the likeliest class and of the class called: confidence, hits and rows; None where
+            there are no probabilities, or nobody counts them.
     """
 
     confusion: NDArray[np.int64]
-    lost: float
-    bins: FloatArray
+    lost: float = math.nan
+    bins: FloatArray | None = None
 
     @classmethod
     def of(cls, truth: NDArray[np.integer], answers: Answered) -> Scores:
@@ -55,7 +57,7 @@ class Scores:
         p = np.asarray(answers.probabilities, dtype=np.float64)
         confusion = scores.confusion_matrix(truth, answers.calls)
         if not np.isfinite(p).all():
-            return cls(confusion=confusion, lost=np.nan, bins=np.zeros((2, 3, CALIBRATION_BINS)))
+            return cls(confusion=confusion)
         labels = np.stack([p.argmax(axis=1), answers.calls])
         confidence = p[np.arange(len(p)), labels]
         place = np.minimum((confidence * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
@@ -78,22 +80,23 @@ class Scores:
     @property
     def reliability(self) -> dict[str, FloatArray]:
         """As `core.scores.reliability`, of the likeliest class, whose gap is the expected calibration error (D26)."""
-        return scores.reliability_of_bins(*self.bins[0])
-
-    @property
-    def call_reliability(self) -> dict[str, FloatArray]:
-        """The same of the class that was called."""
-        return scores.reliability_of_bins(*self.bins[1])
+        return self._reliability(0)
 
     @property
     def ece(self) -> float:
-        """Expected calibration error; NaN without rows or probabilities."""
-        return float(self.reliability["gap"][0]) if np.isfinite(self.log_loss) else float("nan")
+        """Expected calibration error; NaN without rows or bins."""
+        return float(self._reliability(0)["gap"][0]) if self.samples else math.nan
 
     @property
     def call_gap(self) -> float:
         """Mean distance of the probability of the class called from how often it came true, by the same bins."""
-        return float(self.call_reliability["gap"][0]) if np.isfinite(self.log_loss) else float("nan")
+        return float(self._reliability(1)["gap"][0]) if self.samples else math.nan
+
+    def _reliability(self, which: int) -> dict[str, FloatArray]:
+        """As `core.scores.reliability`, of one of the two; of no bins nothing is known."""
+        if self.bins is None:
+            return dict.fromkeys(("edges", "confidence", "accuracy", "count"), np.zeros(0)) | {"gap": np.array([math.nan])}
+        return scores.reliability_of_bins(*self.bins[which])
 
     def summary(self) -> dict[str, float]:
         """`MEASURES` by name."""

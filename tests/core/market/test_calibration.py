@@ -163,10 +163,10 @@ def test_where_both_score_alike_the_likeliest_class_is_called() -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(rows, st.floats(-1.5, 4))
-def test_a_move_is_called_above_the_threshold_that_is_shown(values: list[list[float]], lean: float) -> None:
+def test_a_move_is_called_above_the_odds_that_the_lean_stands_for(values: list[list[float]], lean: float) -> None:
     rule = CallRule(lean=lean)
     for p in scipy_softmax(np.array(values), axis=1):
-        likelier, threshold = max(p[0], p[2]), rule.threshold(p)
+        likelier, threshold = max(p[0], p[2]), np.exp(-lean) * p[1]
         if min(p) > 1e-11 and abs(likelier - threshold) > 1e-9 * threshold:
             assert (int(rule.call(p)) != 1) == (likelier > threshold)
 

@@ -50,7 +50,7 @@ def test_a_row_that_nothing_has_confirmed_is_shown_and_predicted_on_but_not_scor
     assert view.provisional == len(view.timestamps)
     assert len(view.predictions) == len(view.timestamps) - predictor.window + 1
     assert len(confirmed(session)) == 0
-    assert session.scores(0).resolved == 0
+    assert session.answer_score(0).outcomes == 0
     assert session.freeze() is None
     feed.send(book(1))
     wait_until(lambda: len(confirmed(session)) > 0)
@@ -59,7 +59,7 @@ def test_a_row_that_nothing_has_confirmed_is_shown_and_predicted_on_but_not_scor
     assert len(confirmed(session)) == len(later.predictions) - later.provisional
     assert later.predictions["timestamp"][: len(view.predictions)].tolist() == view.predictions["timestamp"].tolist()
     assert np.array_equal(later.predictions["probabilities"][: len(view.predictions)], view.predictions["probabilities"])
-    assert session.scores(0).resolved > 0
+    assert session.answer_score(0).outcomes > 0
     assert session.freeze() is not None
 
 
@@ -138,8 +138,8 @@ def test_setting_the_clock_neither_wipes_nor_invents_rows(
         return replace(book(number), received_ns=clock.now_ns())
 
     session, feed = watching(predictor, loop, book(0, ago_s=9.0), book(1))
-    wait_until(lambda: len(confirmed(session)) > 5 and session.scores(0).resolved > 0)
-    before, resolved = confirmed(session)["timestamp"].tolist(), session.scores(0).resolved
+    wait_until(lambda: len(confirmed(session)) > 5 and session.answer_score(0).outcomes > 0)
+    before, resolved = confirmed(session)["timestamp"].tolist(), session.answer_score(0).outcomes
     set_ns = REAL_NS()
     monkeypatch.setattr(time, "time_ns", lambda: REAL_NS() + hours * 3_600 * SECOND_NS)
     steps = session.step
@@ -149,7 +149,7 @@ def test_setting_the_clock_neither_wipes_nor_invents_rows(
     wait_until(lambda: session.step >= steps + 3)
     timestamps = session.view().timestamps
     assert confirmed(session)["timestamp"].tolist()[: len(before)] == before
-    assert session.scores(0).resolved >= resolved
+    assert session.answer_score(0).outcomes >= resolved
     assert (np.diff(timestamps) > 0).all()
     jumped = timestamps[timestamps > before[-1] + 1_800_000]
     if hours < 0:

@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from core.market.answers.predictions import evaluate
+from core.market.answers.predictions import HeadResult, evaluate
 from core.market.book import STEP_MS, BookRows, OrderBookSnapshot
 from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
@@ -41,18 +40,12 @@ def expected_predictions(predictor: Predictor, rows: BookRows, ends: list[int]) 
     return predictor.predict(windows_of(rows.levels, ends, predictor.window), predictor.markets["pooled"]).probabilities
 
 
-def test_a_table_of_a_heads_predictions_is_made_while_steps_go_on(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a day it takes half a second, for which neither a step nor another viewer waits."""
-    session, make, free = finished(predictor, replaying(ROWS[:150])), pd.DataFrame, list[bool]()
-
-    def looked_at(*given: object) -> pd.DataFrame:
-        free.append(session._lock.acquire(blocking=False))
-        if free[-1]:
-            session._lock.release()
-        return make(*given)
-
-    monkeypatch.setattr(pd, "DataFrame", looked_at)
-    assert len(session.table(0).rows) == 150 - predictor.window + 1 and free and all(free)
+def same_scores(session: MarketSession, head: int, expected: HeadResult) -> None:
+    """The naive rules' scores are those of a file, of the answers there are as many."""
+    found = session.answer_score(head)
+    assert found.outcomes == expected.scores["tlob"].samples
+    for rule in ("momentum", "stationary", "frequencies", "decayed"):
+        assert found.scores[rule].confusion.tolist() == expected.scores[rule].confusion.tolist()
 
 
 # -- rows and predictions -------------------------------------------------------------------------------------------------
@@ -76,9 +69,7 @@ def test_scores_are_those_of_the_evaluation_of_the_same_rows(predictor: Predicto
     rows = with_hole(ROWS, 170, 3)
     session = finished(predictor, [*replaying(rows[:170]), GAP, *books(rows[170:])])
     for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):
-        found = session.scores(head)
-        for rule, one in expected.scores.items():
-            assert found.session[rule].confusion.tolist() == one.confusion.tolist()
+        same_scores(session, head, expected)
     assert len(confirmed(session)) == 400 - 2 * (predictor.window - 1)
 
 
@@ -91,7 +82,7 @@ def test_a_recording_played_through_scores_as_its_file_does(predictor: Predictor
     asyncio.run(session.run())
     assert np.array_equal(session.view().timestamps, rows.timestamps)
     for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):
-        assert session.scores(head).session["tlob"].confusion.tolist() == expected.scores["tlob"].confusion.tolist()
+        same_scores(session, head, expected)
     assert session.view().status is Status.ENDED
 
 
@@ -159,7 +150,7 @@ def test_a_gap_starts_the_warm_up_anew(predictor: Predictor, loop: BackgroundLoo
         view.predictions["probabilities"][-7:], expected_predictions(predictor, ROWS, list(range(63, 70))), atol=FLOAT32
     )
     # nor is anything scored across it: the ten rows before it stay open
-    assert view.predictions["truth"][:17, 0].tolist().count(-1) == 10
+    assert view.predictions["came"][:17, 0].tolist().count(-1) == 10
 
 
 def test_a_hole_in_the_timestamps_is_a_gap_even_unannounced(predictor: Predictor) -> None:
@@ -188,7 +179,7 @@ def test_winding_back_starts_score_and_view_anew(predictor: Predictor) -> None:
     assert np.array_equal(view.timestamps, ROWS.timestamps[20:90])
     assert view.predictions["timestamp"].tolist() == ROWS.timestamps[43:90].tolist()
     for head, expected in enumerate(evaluate(predictor, ROWS[20:90], predictor.markets["pooled"])):
-        assert session.scores(head).session["tlob"].confusion.tolist() == expected.scores["tlob"].confusion.tolist()
+        same_scores(session, head, expected)
     assert view.step == 270  # steps go on: a viewer never sees them fall
 
 
@@ -196,7 +187,7 @@ def test_jumping_ahead_keeps_the_score(predictor: Predictor) -> None:
     script = [*replaying(ROWS[:100]), GAP, *books(ROWS[300:360])]
     session = finished(predictor, script)
     resolved = 100 - 23 - 10 + 60 - 23 - 10
-    assert session.scores(0).resolved == resolved
+    assert session.answer_score(0).outcomes == resolved
     assert len(session.view().timestamps) == 160
 
 
@@ -436,9 +427,7 @@ def test_a_market_that_stands_still_is_named_and_not_scored(predictor: Predictor
     loop.submit(session.run())
     wait_until(lambda: session.step == 1_200)
     assert session.view().status is Status.STALLED
-    scored = session.scores(0)
-    whole = evaluate(predictor, quiet[:1_200], session.entry)[0]
-    assert scored.session["tlob"].confusion.tolist() == whole.scores["tlob"].confusion.tolist()
+    same_scores(session, 0, evaluate(predictor, quiet[:1_200], session.entry)[0])
     feed.send(*books(quiet[1_200:]))
     wait_until(lambda: session.step == len(quiet))
     assert session.view().status is Status.REPLAYING

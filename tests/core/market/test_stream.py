@@ -26,7 +26,7 @@ from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wa
 from tests.core.market.helpers import HEADS, random_book, real_rows
 
 ROWS = real_rows(4)
-WIDTH = ROW_FIXED + 6 * len(HEADS)
+WIDTH = ROW_FIXED + 5 * len(HEADS)
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Screen:
         else:
             self.rows, self.trades = np.concatenate([self.rows, rows]), np.concatenate([self.trades, trades])
         for time, head, truth in v[ends[2] : ends[3]].reshape(k, 3):
-            self.rows[self.rows[:, 0] == time, ROW_FIXED + 5 * heads + int(head)] = truth
+            self.rows[self.rows[:, 0] == time, ROW_FIXED + 4 * heads + int(head)] = truth
         self.scores, self.step = v[ends[3] :].reshape(heads, len(SCORES)), step
 
 
@@ -94,8 +94,6 @@ def test_a_snapshot_and_the_steps_after_it_are_the_later_snapshot(predictor: Pre
     np.testing.assert_array_equal(
         screen.rows[23:, ROW_FIXED : ROW_FIXED + 12].reshape(-1, 4, 3), view.predictions["recalibrated"]
     )
-    np.testing.assert_array_equal(screen.rows[23:, ROW_FIXED + 16 : ROW_FIXED + 20], view.predictions["calls"])  # leans
-    np.testing.assert_allclose(screen.scores[:, -3:], view.predictions["probabilities"][-1])  # as written
     assert len(screen.trades) == MAX_BEHIND
 
 
@@ -191,11 +189,12 @@ def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop:
         assert named["logLoss"] == pytest.approx(log_loss(truth, p, labels=[0, 1, 2]))
         score = session.answer_score(head)
         assert RIVALS[int(named["best"])] == score.best
-        assert named["bestMatthews"] == pytest.approx(float(matthews(score.best_confusion)))
-        assert named["bestRight"] == pytest.approx(np.trace(score.best_confusion) / score.best_confusion.sum())
+        rule = score.scores[score.best].confusion
+        assert named["bestMatthews"] == pytest.approx(float(matthews(rule)))
+        assert named["bestRight"] == pytest.approx(np.trace(rule) / rule.sum())
         late = score.decides_at > score.independent
         assert named["decidesMs"] == pytest.approx(score.decides_at * horizon * 250 if late else 0)
-        assert named["frequenciesLogLoss"] == pytest.approx(score.frequencies)
+        assert named["frequenciesLogLoss"] == pytest.approx(score.scores["frequencies"].log_loss)
     assert 0 < np.isnan(screen.scores[:, SCORES.index("matthews")]).sum() < len(HEADS)
 
 

@@ -11,7 +11,8 @@ import pytest
 from sklearn.metrics import matthews_corrcoef
 
 from core.market import wall
-from core.market.answers.one_answer import FEWEST
+from core.market.answers.one_answer import ANSWER, FEWEST
+from core.market.answers.table import Scores
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.labels import DOWN, UP
 from core.market.predictor import Predictor
@@ -59,7 +60,7 @@ def test_a_row_agrees_with_the_sessions_view_and_export(predictor: Predictor, he
     assert row.independent == score.independent >= FEWEST
     expected = matthews_corrcoef(known["came"][:, head], known["recalibrated"][:, head].argmax(axis=1))
     assert row.matthews == pytest.approx(expected, abs=1e-9)
-    assert (row.best, row.best_matthews) == (score.best, pytest.approx(float(matthews(score.best_confusion))))
+    assert (row.best, row.best_matthews) == (score.best, pytest.approx(float(matthews(score.scores[score.best].confusion))))
 
 
 def test_a_call_is_worth_a_look_where_its_own_score_is_above_the_rules(
@@ -75,7 +76,8 @@ def test_a_call_is_worth_a_look_where_its_own_score_is_above_the_rules(
         (-1, good, bad, False),
     ):
         predictions["answered"][-1, 0] = called
-        monkeypatch.setattr(session, "answer_score", lambda head, m=mine, r=rule: replace(score, confusion=m, best_confusion=r))
+        both = {ANSWER: Scores(confusion=mine), score.best: Scores(confusion=rule)}
+        monkeypatch.setattr(session, "answer_score", lambda head, both=both: replace(score, scores=both))
         row = seen(session, monkeypatch, predictions=predictions)
         assert row.look == (abs(row.net) if worth else 0.0)
 

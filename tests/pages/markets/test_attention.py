@@ -15,7 +15,7 @@ from core import checkpoints
 from core.explain import faithfulness
 from core.market import evidence
 from core.market.hub import shutdown
-from core.market.predictor import load_predictor, windows_of
+from core.market.predictor import load_predictor
 from core.market.store import index
 from core.market.store.rows import read_market
 from core.market.windows import STORE, FrozenWindow, cut
@@ -152,7 +152,7 @@ def test_the_reading_is_the_predictors_own(models: Path) -> None:
     found = cached_results.answer(window)
     expected = predictor.predict(window.levels[None], predictor.market(window.market))
     np.testing.assert_allclose(found.probabilities, expected.probabilities[0], atol=1e-5)
-    assert list(found.calls) == expected.calls[0].tolist()
+    assert list(found.likeliest) == expected.probabilities[0].argmax(axis=1).tolist()
     assert list(found.maps) == [
         "time-to-time 1", "feature-to-feature 1", "rollout time-to-time", "rollout feature-to-feature",
     ]  # fmt: skip
@@ -228,9 +228,9 @@ def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: p
     answer = cached_results.answer(window)
     predictor = answer.predictor
     head = predictor.heads.index(next(one for one in predictor.heads if one[0] == "forward"))  # the page opens on it (D24)
-    curves = cached_results.deletions(window, head, answer.calls[head])
+    curves = cached_results.deletions(window, head, answer.likeliest[head])
     assert f"{curves.area('occlusion'):.3f}" in shown
-    start = float(answer.probabilities[head][answer.calls[head]])
+    start = float(answer.probabilities[head][answer.likeliest[head]])
     for method, values in curves.answers.items():
         assert abs(values[0] - start) < 5e-4, method  # float32, logits times 20
     assert curves.area("occlusion") <= curves.area("random") + 1e-6
@@ -238,7 +238,7 @@ def test_the_truth_of_a_window_is_what_deleting_its_moments_gives(monkeypatch: p
 
 def test_curves_of_other_weights_are_called_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     window = answers_window(60.0)
-    curves = cached_results.deletions(window, 0, cached_results.answer(window).calls[0])
+    curves = cached_results.deletions(window, 0, cached_results.answer(window).likeliest[0])
     faithfulness.write("tlob", "0" * 64, "python -m core faithful tlob", [curves, curves], folder=tmp_path)
     monkeypatch.setattr(faithfulness, "FOLDER", tmp_path)
     shown = words(opened(second="60", view="truth"))
@@ -251,36 +251,12 @@ def answers_window(second: float) -> FrozenWindow:
     return attention_window.recorded(RECORDING.name, STEPS).window(second, predictor="tlob")
 
 
-# -- how the call was made ----------------------------------------------------------------------------------------------------
-
-
-def test_the_rule_that_called_and_its_threshold_are_said() -> None:
-    """Head forward 5 leans by 0.9, the first head calls the likeliest class (D25)."""
-    window = answers_window(60.0)
-    p = cached_results.answer(window).probabilities[HEADS.index(("forward", 5))]
-    text = words(opened(second="60", view="inputs", label="forward", h="5"))
-    assert f"called above 0.407 times Stationary's probability, here {np.exp(-0.9) * p[1] * 100:.1f}%" in text
-    assert "Rule: the likeliest class is called." in words(opened(second="60", view="inputs", label="smoothed", h="10"))
-
-
 def test_the_forward_label_stands_first() -> None:
     """D24, of the answer and of what is explained."""
     app = opened(second="60")
     assert "(forward label; explained: " in words(app)
     (label,) = [one for one in app.segmented_control if one.key == "label"]
     assert label.value == "forward" and label.options[0] == "Forward"
-
-
-def test_a_call_that_is_not_the_likeliest_class_is_marked(models: Path) -> None:
-    predictor, rows = load_predictor("tlob", folder=models), real_rows(3)
-    head, ends = HEADS.index(("forward", 5)), np.arange(STEPS - 1, len(rows))
-    found = predictor.predict(windows_of(rows.levels, ends, STEPS), predictor.market("testville abc"))
-    likeliest = found.probabilities[:, head].argmax(axis=1)
-    place = int(np.flatnonzero(found.calls[:, head] != likeliest)[0])
-    window = cut(rows, int(ends[place]), STEPS, market="live/testville/ABC/USD ABC/USD", predictor="tlob")
-    text = words(opened(frozen=STORE.keep(window), view="inputs", label="forward", h="5"))
-    share = f"{found.probabilities[place, head, likeliest[place]] * 100:.1f}%"
-    assert f"Not the likeliest class: {('Down', 'Stationary', 'Up')[likeliest[place]]} has {share}" in text.replace("**", "")
 
 
 def test_a_market_that_the_model_was_not_trained_on_is_said_on_the_screen() -> None:
@@ -296,9 +272,9 @@ def test_moments_that_are_rubbed_out_are_said_with_the_call_until_another_window
     window = attention_window.recorded(RECORDING.name, STEPS).window((STEPS - 1) * 0.25, predictor="tlob")
     predictor, hidden = load_predictor("tlob", folder=checkpoints.FOLDER), np.zeros((1, STEPS), bool)
     hidden[0, [3, 20]] = True
-    probabilities, _calls = evidence.answers_without(predictor, predictor.market(window.market), window.levels, hidden)
+    probabilities = evidence.answers_without(predictor, predictor.market(window.market), window.levels, hidden)
     head = predictor.head("forward", 10)
-    called = cached_results.answer(window).calls[head]
+    called = cached_results.answer(window).likeliest[head]
     assert f"{probabilities[0, head, called]:.1%}" in words(app)
     app.button(key="attention:forward").click().run()
     assert "hide_moments" not in app.query_params and "Without 2 moments" not in words(app)

@@ -14,6 +14,7 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
+from core.market.answers.one_answer import ANSWER
 from core.market.feeds.protocol import FeedFailed
 from core.market.hub import MAX_FEEDS_OF_VIEWER, hub, shutdown
 from core.market.session_view import Status
@@ -147,7 +148,7 @@ def test_a_row_shows_what_its_session_says() -> None:
     assert line["status"] == "Paused" and line["outcomes"] == score.independent and pd.isna(line["age"])
     assert line["net"] == pytest.approx(float(newest[2] - newest[0]), abs=6e-4)  # three digits are shown
     assert line["call"] == ("▼ Down", "■ Stationary", "▲ Up", "No signal now")[view.predictions[-1]["answered"][head]]
-    both = float(matthews(score.confusion)), float(matthews(score.best_confusion))
+    both = tuple(float(matthews(score.scores[name].confusion)) for name in (ANSWER, score.best))
     assert (line["matthews"], line["best"]) == pytest.approx(both, abs=6e-4)
     assert line["rule"] == rival_names()[score.best]
     assert line["mids"][-1] == pytest.approx((view.levels[-1, 0] + view.levels[-1, 2]) / 2)

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from sklearn.metrics import confusion_matrix, log_loss, matthews_corrcoef
 
 from core.market.answers.naive import base_rates, naive_answers
-from core.market.answers.one_answer import FEWEST, RIVALS, Shown
+from core.market.answers.one_answer import ANSWER, FEWEST, RIVALS, Shown
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, recalibrate_rows
 from core.market.answers.scoreboard import Scoreboard
 from core.market.answers.value import spaced
@@ -73,27 +73,30 @@ def test_its_score_is_its_own_and_stands_beside_the_best_naive_rule(board: Score
     found = board.answers.score(head)
     assert (found.outcomes, found.independent) == (known.sum(), len(spaced(TIMES[known] // 250, horizon)))
     assert found.since_ms == TIMES[known][0] and found.enough
-    np.testing.assert_array_equal(found.confusion, counts(truth[known], adapted[known].argmax(axis=1)))
-    assert found.log_loss == pytest.approx(log_loss(truth[known], adapted[known], labels=[0, 1, 2]))
+    np.testing.assert_array_equal(found.scores[ANSWER].confusion, counts(truth[known], adapted[known].argmax(axis=1)))
+    assert found.scores[ANSWER].log_loss == pytest.approx(log_loss(truth[known], adapted[known], labels=[0, 1, 2]))
     rates = base_rates(TIMES, truth, horizon)
-    assert found.frequencies == pytest.approx(log_loss(truth[known], rates[known], labels=[0, 1, 2]))
+    assert found.scores["frequencies"].log_loss == pytest.approx(log_loss(truth[known], rates[known], labels=[0, 1, 2]))
     momentum = momentum_calls(ROWS, horizon, ALPHAS[head])[AT]
     calls = {rule: one.calls for rule, one in naive_answers(TIMES, truth, momentum, horizon).items()} | {"vwap": VWAP[AT]}
     each = {rule: matthews_corrcoef(truth[known], calls[rule][known]) for rule in RIVALS}
     assert found.best == max(RIVALS, key=each.__getitem__)
-    np.testing.assert_array_equal(found.best_confusion, counts(truth[known], calls[found.best][known]))
-    assert board.rule_call(head, found.best) == calls[found.best][-1]
+    for rule in RIVALS:
+        np.testing.assert_array_equal(found.scores[rule].confusion, counts(truth[known], calls[rule][known]))
+        assert board.rule_call(head, rule) == calls[rule][-1]
     at = np.flatnonzero(known)[spaced(TIMES[known] // 250, horizon)]
-    right, rule_right = adapted[at].argmax(axis=1) == truth[at], calls[found.best][at] == truth[at]
-    assert found.only == ((right & ~rule_right).sum(), (rule_right & ~right).sum())
+    right = adapted[at].argmax(axis=1) == truth[at]
+    for rule in RIVALS:
+        rule_right = calls[rule][at] == truth[at]
+        assert found.only[rule] == ((right & ~rule_right).sum(), (rule_right & ~right).sum())
 
 
 def test_the_answer_is_told_from_the_rule_by_mcnemars_test(board: Scoreboard) -> None:
     """As many outcomes as it takes, at the same rates, until the statistic of those that one of them alone got right is large."""
     found = board.answers.score(0)
-    assert math.isinf(replace(found, only=(7, 7)).decides_at)
+    assert math.isinf(replace(found, only={found.best: (7, 7)}).decides_at)
     for mine, rule in ((9, 2), (30, 25), (2, 40)):
-        one = replace(found, independent=100, only=(mine, rule))
+        one = replace(found, independent=100, only={found.best: (mine, rule)})
         times = one.decides_at / 100
         assert (times * (mine - rule)) ** 2 / (times * (mine + rule)) == pytest.approx(chi2.isf(0.05, 1), rel=1e-3)
 
@@ -126,7 +129,7 @@ def test_a_market_of_its_own_threshold_is_counted_anew_by_it(monkeypatch: pytest
     truth = classify(moves[later], board.adaptive(0).alpha)
     found = board.answers.score(0)
     assert found.outcomes == len(later) and found.since_ms == TIMES[later[0]]
-    assert found.confusion.sum(axis=1).tolist() == np.bincount(truth, minlength=3).tolist()
+    assert found.scores[ANSWER].confusion.sum(axis=1).tolist() == np.bincount(truth, minlength=3).tolist()
     assert board.log.tail()["came"][later, 0].tolist() == truth.tolist()
 
 
@@ -134,6 +137,6 @@ def test_nothing_is_claimed_before_the_first_outcome_and_nothing_scored_before_t
     board = played_to(128)
     found = board.answers.score(0)
     assert (found.outcomes, found.independent, found.since_ms, found.signals, found.enough) == (0, 0, 0, False, False)
-    assert np.isnan([found.log_loss, found.frequencies]).all()
+    assert np.isnan([found.scores[name].log_loss for name in (ANSWER, "frequencies")]).all()
     assert board.log.tail(1)["answered"].tolist() == [[-1, -1]]
     assert [replace(found, independent=count).enough for count in (FEWEST - 1, FEWEST)] == [False, True]

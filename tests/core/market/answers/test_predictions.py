@@ -57,8 +57,8 @@ def test_every_row_is_that_of_the_scoreboard(predictor: Predictor, entry: Market
             board.step(int(ROWS.timestamps[row]), float(ROWS.mid[row]), predictor.predict(window, entry) if whole else None)
     log = board.log.tail(board.log.count)
     assert log["timestamp"].tolist() == found.timestamps.tolist()
-    for name in ("mid", "probabilities", "calls", "momentum", "truth"):
-        np.testing.assert_allclose(log[name], getattr(found, name), atol=1e-5)
+    for mine, name in (("mid", "mid"), ("probabilities", "probabilities"), ("came", "truth")):
+        np.testing.assert_allclose(log[mine], getattr(found, name), atol=1e-5)
 
 
 def test_what_progress_raises_ends_the_work(predictor: Predictor, entry: MarketCard) -> None:

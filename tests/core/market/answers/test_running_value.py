@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from core import scores
 from core.market.answers.recalibration import REFIT_STEPS, SCORED_AFTER, AdaptiveHead, recalibrate_rows
-from core.market.answers.scoreboard import TAKER_STEPS, Scoreboard, head_table, traded_calls
+from core.market.answers.scoreboard import TAKER_STEPS, Scoreboard, traded_calls
 from core.market.book import BookRows
 from core.market.labels import UNKNOWN, Head, fit_alpha, moves_after
 from core.market.predictor import Predictions
@@ -116,19 +116,10 @@ def test_a_takers_result_is_computed_anew_every_half_minute() -> None:
     assert set(changes.tolist()) == {TAKER_STEPS, 2 * TAKER_STEPS}  # the first was computed at the first row
 
 
-def test_call_rows_hold_what_was_logged(board: Scoreboard) -> None:
-    rows = head_table(HEADS[1], 1, board.log.tail()).call_rows("tlob", "momentum", "stationary")
-    i = np.flatnonzero(PREDICTED)
-    np.testing.assert_allclose(rows["tlob"].spread, (ROWS.levels[:, 0] - ROWS.levels[:, 2])[i])
-    assert rows["tlob"].calls.tolist() == ANSWERS.calls[i, 1].tolist()
-    assert rows["momentum"].calls.tolist() == ANSWERS.momentum[i, 1].tolist()
-    assert set(rows["stationary"].calls.tolist()) == {1}
-
-
 def test_a_session_without_outcomes_has_no_scores() -> None:
     board = Scoreboard(HEADS, ALPHAS)
     board.step(0, 100.0, replace(ANSWERS), 0, spread=0.5)
-    assert np.isnan(board.adaptive(0).log_losses).all()
+    assert board.adaptive(0).losses == (0.0, 0.0) and not board.adaptive(0).signals
     assert np.isnan(board.taker_results()[0, 1:]).all()
 
 

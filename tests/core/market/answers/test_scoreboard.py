@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core import scores
-from core.market.answers.naive import NAIVE
 from core.market.answers.one_answer import RowAnswers
-from core.market.answers.predictions import evaluate, predict_rows
+from core.market.answers.predictions import evaluate
 from core.market.answers.recalibration import A_THIRD, Recalibrated
-from core.market.answers.scoreboard import ROLLING, VALUED, HeadScores, PredictionLog, Scoreboard, head_scores, head_table
+from core.market.answers.scoreboard import VALUED, PredictionLog, Scoreboard, answered_calls
 from core.market.book import BookRows
 from core.market.grid import STEP_MS, segments, stalled
 from core.market.predictor import MarketCard, Predictions, Predictor, windows_of
@@ -31,6 +29,7 @@ from tests.core.market.helpers import (
 )
 
 HOLED = with_hole(real_rows(3), 217, 4)
+RULES = ("momentum", "stationary", "frequencies", "decayed")
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +55,6 @@ def played(predictor: Predictor, entry: MarketCard, rows: BookRows) -> Scoreboar
     return board
 
 
-def scored(board: Scoreboard, head: int) -> HeadScores:
-    return head_scores(head_table(board.heads[head], head, board.log.tail()))
-
-
 @pytest.fixture(scope="module")
 def board(predictor: Predictor, entry: MarketCard) -> Scoreboard:
     return played(predictor, entry, HOLED)
@@ -68,33 +63,24 @@ def board(predictor: Predictor, entry: MarketCard) -> Scoreboard:
 @pytest.mark.parametrize("head", range(len(HEADS)), ids=[f"{kind}-{horizon}" for kind, horizon in HEADS])
 def test_step_by_step_equals_the_whole_file(predictor: Predictor, entry: MarketCard, board: Scoreboard, head: int) -> None:
     expected = evaluate(predictor, HOLED, entry)[head]
-    found = scored(board, head)
-    for rule in ("tlob", *NAIVE):
-        assert found.session[rule].confusion.tolist() == expected.scores[rule].confusion.tolist()
-    assert found.session["tlob"].ece == pytest.approx(expected.scores["tlob"].ece, abs=1e-6)
-    assert found.session["tlob"].call_gap == pytest.approx(expected.scores["tlob"].call_gap, abs=1e-6)
-    assert found.resolved == expected.scores["tlob"].samples > 250
-    for rule, one in found.session.items():
-        assert one.log_loss == pytest.approx(expected.scores[rule].log_loss, abs=1e-5, nan_ok=True)
+    found = board.answers.score(head)
+    for rule in RULES:
+        assert found.scores[rule].confusion.tolist() == expected.scores[rule].confusion.tolist()
+    assert found.outcomes == expected.scores["tlob"].samples > 250
+    assert found.scores["frequencies"].log_loss == pytest.approx(expected.scores["frequencies"].log_loss, abs=1e-5)
     assert found.since_ms == board.log.tail(10_000)["timestamp"][0]  # the first row that ends a window has a known outcome
-    assert (found.session["tlob"].confusion.sum(axis=0) > 0).sum() >= 2  # the calls vary: the comparison has something to compare
 
 
 def test_a_stall_is_left_out_as_in_the_whole_file(predictor: Predictor, entry: MarketCard) -> None:
     quiet = with_stall(real_rows(1), 200, 1_200)
     live = played(predictor, entry, quiet)
     for head, expected in enumerate(evaluate(predictor, quiet, entry)):
-        found = scored(live, head)
-        for rule in ("tlob", *NAIVE):
-            assert found.session[rule].confusion.tolist() == expected.scores[rule].confusion.tolist()
-        for rule, one in found.session.items():
-            assert one.log_loss == pytest.approx(expected.scores[rule].log_loss, abs=1e-5, nan_ok=True)
-        assert live.adaptive(head).resolved == found.resolved  # nothing is learnt from it either
-        mine = head_table(HEADS[head], head, live.log.tail()).call_rows("tlob", "momentum")
-        rows, whole = mine, predict_rows(predictor, quiet, entry).of_head(head).call_rows("tlob", "momentum")
-        for rule in ("tlob", "momentum"):
-            assert rows[rule].calls.tolist() == whole[rule].calls.tolist()
-            assert (rows[rule].direction[-700:-200] == 0).all()
+        found = live.answers.score(head)
+        for rule in RULES:
+            assert found.scores[rule].confusion.tolist() == expected.scores[rule].confusion.tolist()
+        assert live.adaptive(head).resolved == found.outcomes  # nothing is learnt from it either
+        mine = answered_calls(live.log.tail(), head, HEADS[head][1])
+        assert (mine.direction[-700:-200] == 0).all() and mine.direction.any()
 
 
 @pytest.mark.parametrize("head", range(len(HEADS)), ids=[f"{kind}-{horizon}" for kind, horizon in HEADS])
@@ -104,21 +90,15 @@ def test_the_log_holds_what_a_loop_finds(predictor: Predictor, entry: MarketCard
     for stretch in segments(HOLED.timestamps):
         mid = HOLED.mid[stretch]
         for t in range(predictor.window - 1, len(mid)):
-            recent = mid[t + 1 - min(10, horizon) : t + 1]
-            momentum = naive_class(mid[t] / (sum(recent) / len(recent)) - 1, entry.alphas[head])
-            truth = naive_class(naive_label(mid, t, horizon, kind), entry.alphas[head])
-            expected[int(HOLED.timestamps[stretch][t])] = (truth, momentum)
+            expected[int(HOLED.timestamps[stretch][t])] = naive_class(naive_label(mid, t, horizon, kind), entry.alphas[head])
     log = board.log.tail(10_000)
-    assert log["timestamp"].tolist() == sorted(expected)
-    assert [tuple(pair) for pair in zip(log["truth"][:, head], log["momentum"][:, head], strict=True)] == [
-        expected[when] for when in log["timestamp"].tolist()
-    ]
+    assert dict(zip(log["timestamp"].tolist(), log["came"][:, head].tolist(), strict=True)) == expected
 
 
 def test_predictions_whose_future_lies_across_a_gap_stay_open(predictor: Predictor, board: Scoreboard) -> None:
     log = board.log.tail(10_000)
     for head, (_, horizon) in enumerate(HEADS):
-        open_ = log["timestamp"][log["truth"][:, head] == -1]
+        open_ = log["timestamp"][log["came"][:, head] == -1]
         before_gap, at_end = HOLED.timestamps[217 - horizon : 217], HOLED.timestamps[-horizon:]
         assert open_.tolist() == [*before_gap.tolist(), *at_end.tolist()]
         warming = (log["timestamp"] >= HOLED.timestamps[217]) & (log["timestamp"] < HOLED.timestamps[217 + predictor.window - 1])
@@ -134,20 +114,21 @@ def test_a_gap_forgets_the_mids_too() -> None:
     for i, mid in enumerate([200.0, 200.0, 201.0, 203.0, 203.0]):
         board.step(10 + i, mid, one_prediction(called=2))
     # w = 2: the row after the gap has no past average; l = 202/200 - 1, then 203/200.5 - 1
-    assert board.log.tail(5)["truth"][:, 0].tolist() == [-1, 2, 2, -1, -1]
+    assert board.log.tail(5)["came"][:, 0].tolist() == [-1, 2, 2, -1, -1]
 
 
-def one_prediction(called: int, *, confidence: float = 0.6, momentum: int = 1) -> Predictions:
-    p = np.full(3, (1 - confidence) / 2, dtype=np.float32)
-    p[called] = confidence
-    return Predictions(
-        probabilities=p[None, None], calls=np.array([[called]], dtype=np.int8), momentum=np.array([[momentum]], dtype=np.int8)
-    )
+def one_prediction(called: int) -> Predictions:
+    p = np.full(3, 0.2, dtype=np.float32)
+    p[called] = 0.6
+    one = np.array([[called]], dtype=np.int8)
+    return Predictions(probabilities=p[None, None], calls=one, momentum=one)
 
 
 def one_record(timestamp: int, called: int) -> tuple[Any, ...]:
-    answers = RowAnswers((Recalibrated((A_THIRD,) * 4, A_THIRD),), (True,))
-    return PredictionLog.record((timestamp, 100.0, 0.0, False), one_prediction(called), 0, answers, 1)
+    p = one_prediction(called).probabilities[0]
+    triple = (float(p[0, 0]), float(p[0, 1]), float(p[0, 2]))
+    answers = RowAnswers((Recalibrated((A_THIRD,) * 4, triple),), (True,))
+    return PredictionLog.record((timestamp, 100.0, 0.0, False), p, answers)
 
 
 def saws() -> Iterator[float]:
@@ -159,25 +140,10 @@ def saws() -> Iterator[float]:
             yield value
 
 
-def test_rolling_scores_are_of_the_last_thousand() -> None:
-    board, mids = Scoreboard([("forward", 1)], [1e-9]), saws()
-    for i in range(ROLLING + 501):
-        board.step(i, next(mids), one_prediction(called=2 if i >= 500 else 0, momentum=0))
-    found = scored(board, 0)
-    total = ROLLING + 500
-    assert found.resolved == total == found.session["tlob"].samples
-    assert found.rolling["tlob"].samples == ROLLING
-    # truths alternate down, up; the last thousand calls were all UP, the first five hundred DOWN
-    assert found.rolling["tlob"].confusion.tolist() == [[0, 0, 500], [0, 0, 0], [0, 0, 500]]
-    assert found.session["tlob"].confusion.tolist() == [[250, 0, 500], [0, 0, 0], [250, 0, 500]]
-    assert found.rolling["momentum"].confusion.tolist() == [[500, 0, 0], [0, 0, 0], [500, 0, 0]]
-    assert found.rolling["stationary"].confusion.tolist() == [[0, 500, 0], [0, 0, 0], [0, 500, 0]]
-
-
 def test_what_is_resolved_is_told() -> None:
     """Two heads, one and three steps ahead; an unpredicted row in between; nothing after a gap."""
     board, mids = Scoreboard([("forward", 1), ("forward", 3)], [1e-9, 1e-9]), saws()
-    assert scored(board, 0).since_ms == 0
+    assert board.answers.score(0).since_ms == 0
     rng, path, given, told = np.random.default_rng(1), list[float](), list[Predictions | None](), list[tuple[int, int, int]]()
     for i in range(40):
         p = rng.dirichlet([1, 1, 1], (1, 2)).astype(np.float32)
@@ -196,20 +162,6 @@ def test_what_is_resolved_is_told() -> None:
     assert board.step(250 * 60, next(mids), given[0]) == []
 
 
-def test_reliability_equals_that_of_the_resolved_log(board: Scoreboard) -> None:
-    log = board.log.tail(10_000)
-    for head in range(len(HEADS)):
-        known = log[log["truth"][:, head] >= 0]
-        probabilities = known["probabilities"][:, head]
-        called, likeliest = known["calls"][:, head].astype(int), probabilities.argmax(axis=1)
-        found = scored(board, head)
-        for label, drawn in ((likeliest, found.session["tlob"].reliability), (called, found.session["tlob"].call_reliability)):
-            expected = scores.reliability(probabilities[np.arange(len(known)), label], label == known["truth"][:, head])
-            for name, values in expected.items():
-                np.testing.assert_allclose(drawn[name], values, atol=1e-9)
-    assert any((known["calls"][:, h] != known["probabilities"][:, h].argmax(axis=1)).any() for h in range(len(HEADS)))
-
-
 # -- the log --------------------------------------------------------------------------------------------------------------
 
 
@@ -222,7 +174,7 @@ def test_the_log_keeps_the_newest_and_drops_the_oldest(added: int) -> None:
     assert log.count == added
     assert len(kept) == min(added, 24)
     assert log.tail(1_000)["timestamp"].tolist() == [1_000 + i for i in kept]
-    assert log.tail(3)["calls"][:, 0].tolist() == [i % 3 for i in kept[-3:]]
+    assert log.tail(3)["answered"][:, 0].tolist() == [i % 3 for i in kept[-3:]]
     assert [int(log[i]["timestamp"]) for i in kept] == [1_000 + i for i in kept]
     for gone in ({log.first - 1} if log.first else set()) | {added}:
         with pytest.raises(IndexError, match=f"row {gone} is not kept"):
@@ -233,11 +185,11 @@ def test_a_row_can_be_written_to_and_a_tail_cannot_reach_it() -> None:
     log = PredictionLog(1, capacity=24)
     for i in range(20):
         log.add(one_record(i, called=0))
-    log[11]["truth"][0] = 2
+    log[11]["came"][0] = 2
     tail = log.tail(20)
-    assert tail["truth"][:, 0].tolist() == [-1] * 11 + [2] + [-1] * 8
-    tail["truth"] = 0
-    assert log[5]["truth"][0] == -1
+    assert tail["came"][:, 0].tolist() == [-1] * 11 + [2] + [-1] * 8
+    tail["came"] = 0
+    assert log[5]["came"][0] == -1
 
 
 def test_scoring_goes_on_when_the_log_is_full() -> None:
@@ -245,7 +197,7 @@ def test_scoring_goes_on_when_the_log_is_full() -> None:
     board.log = PredictionLog(1, capacity=7)  # as small as it can be
     for i in range(100):
         board.step(i, next(mids), one_prediction(called=1))
-    assert len(board.log.tail()) == 7 and (board.log.tail()["truth"][:, 0] != -1).sum() == 1
+    assert len(board.log.tail()) == 7 and (board.log.tail()["came"][:, 0] != -1).sum() == 1
 
 
 def test_the_worth_of_calls_is_over_four_hours_and_a_log_over_a_day() -> None:
