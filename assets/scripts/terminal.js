@@ -2,11 +2,13 @@
 // Python gives the words, the choices and the frames' schema (pages/markets/terminal.py, core/market/stream.py).
 
 import { colour } from "../../attention_light/scripts/colours.js";
-import { fillIn, save } from "../../attention_light/scripts/dom.js";
+import { element, fillIn, save } from "../../attention_light/scripts/dom.js";
 import { CallAlert } from "./terminal_alert.js";
+import { AnswerPanel } from "./terminal_answer.js";
 import { LightStrip } from "./terminal_light.js";
 import * as data from "./terminal_data.js";
 import { Book, EarlierBook } from "./terminal_depth.js";
+import { button, fill, mark, put, share } from "./terminal_parts.js";
 
 const PRICE_ROWS = 23;
 const FIT_ROWS = 128; // rows that the ladder is fitted to, once
@@ -15,7 +17,6 @@ const ARROWS = { bought: "▲", sold: "▼", unknown: "·" };
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
 const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute only
-const NO_SIGNAL = -1; // the call of a row whose probabilities are no better than the class rates so far
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
 
@@ -58,7 +59,7 @@ class Terminal {
     for (const kind of ["pointermove", "pointerdown"]) this.feed.addEventListener(kind, (event) => this.pointDay(event.offsetX / this.feed.clientWidth));
     this.feed.addEventListener("pointerleave", () => put(this.under, ""));
     this.ladder = element("table", "terminal-ladder");
-    this.side = element("section", "terminal-call");
+    this.answer = new AnswerPanel();
     this.help = element("dialog", "terminal-help");
     this.spoken = element("p", "terminal-spoken");
     this.spoken.setAttribute("aria-live", "polite");
@@ -73,7 +74,7 @@ class Terminal {
       { rootMargin: "-24px" },
     );
     this.seen.observe(this.tape);
-    this.main.append(this.pane, this.ladder, this.side, this.tape);
+    this.main.append(this.pane, this.ladder, this.answer.root, this.tape);
     this.root.append(this.top, this.notice, this.map, this.feed, this.main, this.help, this.spoken);
     this.alert = new CallAlert(this.root, (text) => this.sayAlert(text), () => this.buildTools());
     parent.append(this.root);
@@ -107,7 +108,7 @@ class Terminal {
     const anew = before?.source !== config.source;
     if (anew) this.startAnew();
     this.bringLines(before);
-    if (!before || before.head !== config.head || before.locale !== config.locale) this.buildSide();
+    if (!before || before.head !== config.head || before.locale !== config.locale) this.answer.build(config);
     this.chart.configure(config, this.format);
     this.alert.configure(config, this.format);
     this.light.configure(config, this.format);
@@ -338,7 +339,7 @@ class Terminal {
     this.light.look(this.store.rows[this.store.stretch]?.time, row?.time);
     this.drawTape();
     this.drawLadder(row);
-    this.drawCall(row);
+    this.answer.draw(row, this.store, this.config, this.format);
     this.drawStrip(row);
     this.drawn += 1;
     Object.assign(this.root.dataset, {
@@ -551,113 +552,7 @@ class Terminal {
     mark(fit, "title", labels.fitHelp);
   }
 
-  // -- the call -------------------------------------------------------------------------------------------------------
-
-  buildSide() {
-    const { labels, classes } = this.config;
-    this.side.innerHTML =
-      `<h2></h2><p class="called"></p><p class="rule"></p><progress></progress><p class="beside"></p><p class="right"></p>` +
-      `<p class="worth"></p><details${this.side.querySelector("details")?.open ? " open" : ""}><summary></summary><div class="bars">` +
-      classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b></i><em></em></div>`).join("") +
-      `</div><dl class="score"></dl><p class="since"></p></details>`;
-    put(this.side.querySelector("h2"), labels.callsAhead);
-    put(this.side.querySelector("summary"), labels.more);
-  }
-
-  // One answer: the likeliest class of the recalibrated probabilities, or no signal, as every row says; beside it the best naive
-  // rule so far, how often either was right, and what a call was worth. The rest is in a fold.
-  drawCall(row) {
-    const { head, classes, labels } = this.config;
-    const [called, rule] = ["called", "rule"].map((name) => this.side.querySelector(`.${name}`));
-    const score = this.store.scores[head];
-    const call = row?.predicted ? row.calls[head] : undefined;
-    const p = row?.predicted ? row.probabilities.subarray(3 * head, 3 * head + 3) : null;
-    mark(called, "data-call", call === undefined ? "none" : String(call));
-    if (!p) {
-      put(called, labels.noPrediction);
-      put(rule, fillIn(labels.untilCall, { done: this.store.warm ?? 0, whole: this.config.window }));
-    } else if (call === NO_SIGNAL) {
-      put(called, labels.noSignal);
-      put(rule, score?.outcomes ? labels.noSignalWhy : labels.untilOutcome);
-    } else {
-      put(called, `${this.config.arrows[call]} ${classes[call]} ${this.format.percent(p[call])}`);
-      put(rule, "");
-    }
-    this.drawWaiting(p, score);
-    this.side.querySelectorAll(".bar").forEach((bar, k) => {
-      mark(bar, "data-empty", p ? "no" : "yes");
-      share(bar, p ? p[k] : 0);
-      put(bar.lastChild, p ? this.format.percent(p[k]) : "");
-    });
-    this.drawScore(score);
-  }
-
-  // How far it is to the first call, then to the first outcome, in rows.
-  drawWaiting(p, score) {
-    const bar = this.side.querySelector("progress");
-    const waits = !p || !score?.outcomes;
-    bar.hidden = !waits;
-    if (!waits) return;
-    const { window, horizon } = this.config;
-    const whole = p ? horizon : window;
-    const done = p ? this.store.rows.slice(this.store.stretch).filter(({ predicted }) => predicted).length - 1 : (this.store.warm ?? 0);
-    [bar.max, bar.value] = [whole, Math.min(done, whole)];
-  }
-
-  drawScore(score) {
-    const { labels, rivals, arrows, classes } = this.config;
-    const number = (value, places = 0) => this.format.number(value, places);
-    const [beside, right, worth] = ["beside", "right", "worth"].map((name) => this.side.querySelector(`.${name}`));
-    const count = number(score?.independent ?? 0);
-    const lines = [];
-    if (score && Number.isFinite(score.matthews)) {
-      const rule = rivals[score.best];
-      put(beside, score.bestCall < 0 ? "" : fillIn(labels.beside, { rule, call: `${arrows[score.bestCall]} ${classes[score.bestCall]}` }));
-      const shares = { share: this.format.percent(score.right), other: this.format.percent(score.bestRight), count };
-      put(right, `${fillIn(labels.right, shares)} ${this.decided(score)}`);
-      lines.push(
-        ["stat", labels.matthews, number(score.matthews, 2)],
-        ["stat", fillIn(labels.best, { rule }), number(score.bestMatthews, 2)],
-        ["stat", labels.logLoss, `${number(score.logLoss, 3)} / ${number(score.frequenciesLogLoss, 3)}`],
-      );
-    } else {
-      put(beside, "");
-      put(right, [fillIn(labels.few, { count }), labels.held].join(" "));
-    }
-    fill(this.side.querySelector(".score"), lines);
-    const trades = { fee: number(this.config.fee, 1), count: number(score?.trades ?? 0), result: score ? this.worth(score) : "–" };
-    put(worth, score && Number.isFinite(score.result) ? fillIn(labels.worth, trades) : fillIn(labels.worthNone, trades));
-    put(this.side.querySelector(".since"), this.since(score));
-  }
-
-  // Whether the outcomes so far tell the answers from the rule, and when they would at these rates.
-  decided({ decidesMs }) {
-    const { labels } = this.config;
-    if (decidesMs <= 0) return labels.decided;
-    const minutes = Math.ceil(decidesMs / 60_000);
-    if (!(minutes <= 24 * 60)) return labels.undecidedLong;
-    const span = minutes < 90 ? this.format.span(minutes, "minute") : this.format.span(Math.round(minutes / 60), "hour");
-    return fillIn(labels.undecided, { span });
-  }
-
-  // A taker's mean result after the spread and the fee of two fills, with its interval.
-  worth({ result, reach }) {
-    if (!Number.isFinite(result)) return "–";
-    const after = (value) => `${value > 0 ? "+" : ""}${this.format.number(value, 1)}`;
-    const net = result - 2 * this.config.fee;
-    const interval = Number.isFinite(reach) ? ` (${after(net - reach)} – ${after(net + reach)})` : "";
-    return `${after(net)}${interval} ${this.config.labels.bps}`;
-  }
-
-  // Since when the scores count, and what the last jump or outage leaves out of them.
-  since(score) {
-    const { labels } = this.config;
-    const { rows } = this.store;
-    if (!score?.sinceMs || !rows.length) return "";
-    const i = this.store.stretch;
-    const [time, from, to] = [score.sinceMs, rows[i - 1]?.time, rows[i].time].map((at) => at && this.format.time(at));
-    return i > 0 && rows[i - 1].time >= score.sinceMs ? fillIn(labels.sinceWithout, { time, from, to }) : fillIn(labels.since, { time });
-  }
+  // -- the answer -----------------------------------------------------------------------------------------------------
 
   // A changed call, at most every five seconds.
   announce(row) {
@@ -668,7 +563,7 @@ class Terminal {
     this.announced = call;
     this.announcedAt = now;
     const { labels, classes } = this.config;
-    put(this.spoken, call === NO_SIGNAL ? labels.noSignal : fillIn(labels.spoken, { call: classes[call] }));
+    put(this.spoken, fillIn(labels.spoken, { call: classes[call] }));
   }
 
   // -- keys -----------------------------------------------------------------------------------------------------------
@@ -749,55 +644,6 @@ export async function receive({ data: config, parentElement, setTriggerValue, se
 }
 
 // -- small parts --------------------------------------------------------------------------------------------------------
-
-function element(tag, className) {
-  const made = document.createElement(tag);
-  made.className = className;
-  return made;
-}
-
-function button(className, text, act) {
-  const made = element("button", className);
-  Object.assign(made, { type: "button", textContent: text });
-  made.addEventListener("click", act);
-  return made;
-}
-
-// A text, in the node that is there: one that is taken out and put in makes the browser look at every ancestor's style again, as
-// the page has rules with `:has()`.
-function put(node, text) {
-  const kept = node?.firstChild;
-  if (kept?.nodeType === Node.TEXT_NODE && kept === node.lastChild) {
-    if (kept.data !== text) kept.data = text;
-  } else if (node && node.textContent !== text) node.textContent = text;
-}
-
-// An attribute, where it changes. Never a class: a change of one has the styles of the whole page computed again.
-function mark(node, name, value) {
-  if (node.getAttribute(name) !== value) node.setAttribute(name, value);
-}
-
-// How far a bar reaches, in whole thousandths: unchanged ones cost nothing.
-function share(node, value) {
-  const text = value.toFixed(3);
-  if (node.style.getPropertyValue("--share") !== text) node.style.setProperty("--share", text);
-}
-
-// A definition list from [class, name, value], its nodes kept where their number stays the same.
-function fill(list, values) {
-  while (list.children.length > values.length) list.lastChild.remove();
-  while (list.children.length < values.length) {
-    const item = element("div", "stat");
-    item.append(document.createElement("dt"), document.createElement("dd"));
-    list.append(item);
-  }
-  values.forEach(([className, name, value], i) => {
-    const item = list.children[i];
-    if (className && item.className !== className) item.className = className;
-    put(item.firstChild, name);
-    put(item.lastChild, value);
-  });
-}
 
 function formats(config) {
   const cache = new Map();

@@ -21,7 +21,7 @@ Head = tuple[LabelKind, int]
 """Target of one classifier: a label and a horizon in steps."""
 SMOOTHING = 10
 """The longest average on either side of the smoothed label, steps."""
-LEAST_ALPHA = 1e-10
+LEAST_ALPHA = 1e-9
 """Smallest threshold, a fraction of the price: below it a move is rounding, as in a market that is pegged."""
 
 

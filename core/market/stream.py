@@ -6,9 +6,9 @@ the page hands it to the browser with everything else, so that names and places 
     header | rows: row, levels, per head its parts | trades | outcomes | breaks | heads x scores | keys, sizes of
     bands (float32)
 
-Levels are the 40 columns of the book. `predicted` is 0 or 1; probabilities are the recalibrated ones, a call is -1 where there is
-no signal, and the outcome of a head -1 while unknown (`PredictionLog`). A trade's side is 1
-bought, -1 sold; a break is a time in which trades were not followed. `changes` counts a row's bands that changed
+Levels are the 40 columns of the book. `predicted` is 0 or 1; probabilities are the recalibrated ones, a call is their likeliest
+class, and the outcome of a head -1 while unknown (`PredictionLog`). A trade's side is 1 bought, -1 sold; a break is a time in
+which trades were not followed. `changes` counts a row's bands that changed
 (`core.market.bands`), -1 for a row without bands; `whole` is 1 where these are all of them. Keys of all rows come first, then
 sizes.
 """
@@ -26,7 +26,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core import scores
+from core.market.answers.ahead import Standing
 from core.market.answers.one_answer import ANSWER, FEWEST, RIVALS
 from core.market.answers.scoreboard import Scoreboard
 from core.market.bands import BandChange
@@ -43,9 +43,11 @@ HEADER: Final = (
 ROW: Final = ("time", "predicted", "low", "high", "whole", "changes")
 PARTS: Final = {"probabilities": 3, "calls": 1, "truth": 1}
 SCORES: Final = (
-    "outcomes", "independent", "sinceMs", "matthews", "right", "best", "bestMatthews", "bestRight", "bestCall", "decidesMs",
-    "logLoss", "frequenciesLogLoss", "trades", "result", "reach",
+    "outcomes", "independent", "sinceMs", "standing", "decided", "nearest", "nearestCall", "perCall", "untilMs", "right",
+    "nearestRight", "usualDown", "usualStationary", "usualUp", "trades", "result", "reach",
 )  # fmt: skip
+STANDINGS: Final = tuple(Standing)
+"""A frame names a standing by its place here."""
 TRADE: Final = ("time", "price", "size", "side")
 BREAK: Final = ("from", "until")
 OUTCOME: Final = ("time", "head", "truth")
@@ -120,27 +122,25 @@ def encode(content: View, kind: FrameKind) -> bytes:
 def score_rows(board: Scoreboard) -> FloatArray:
     """(heads, SCORES), each head's numbers in a frame.
 
-    Of the answers (`core.market.answers.one_answer`): outcomes known, those that do not overlap, the time of the first; Matthews
-    correlation and the share that came true. Of the best naive rule: its place in `RIVALS`, its Matthews correlation, the share
-    that it got right and what it calls now. Then the milliseconds of outcomes until the two are told apart (0 where they are);
-    log-loss beside that of the frequencies. Then a taker's trades by their calls, the mean result in basis points after the
-    spread and before fees, and half of its 95 % interval. A score of fewer than ten outcomes, or trades, that do not overlap is
-    NaN (D39).
+    Of the answers (`core.market.answers.one_answer`): outcomes known, those that do not overlap, the time of the first; how they
+    stand and the last decision, as places in `STANDINGS`. Of the nearest rule: its place in `RIVALS`, what it calls now, the lead
+    over it in nats a call; the milliseconds until a decision at this rate, infinite where none is in sight; how many of the
+    outcomes that do not overlap the answers and that rule called rightly. The share of each class so far. Then a taker's trades
+    by the calls, the mean result in basis points after the spread and before fees, and half of its 95 % interval. A score of
+    fewer than ten outcomes, or trades, that do not overlap is NaN (D39).
     """
     of_heads = [board.answers.score(head) for head in range(len(board.heads))]
-    confusion = np.array([[one.scores[name].confusion for name in (ANSWER, one.best)] for one in of_heads])
-    matthews, right = scores.matthews(confusion), scores.accuracy(confusion)
-    decides = [0.0 if one.decides_at <= one.independent else one.decides_at for one in of_heads]
+    usual = np.array([one.usual for one in of_heads])
     judged: dict[str, ArrayLike] = {
-        "matthews": matthews[:, 0],
-        "right": right[:, 0],
-        "best": [RIVALS.index(one.best) for one in of_heads],
-        "bestMatthews": matthews[:, 1],
-        "bestRight": right[:, 1],
-        "bestCall": [board.rule_call(head, one.best) for head, one in enumerate(of_heads)],
-        "decidesMs": np.array(decides) * [horizon * STEP_MS for _, horizon in board.heads],
-        "logLoss": [one.scores[ANSWER].log_loss for one in of_heads],
-        "frequenciesLogLoss": [one.scores["frequencies"].log_loss for one in of_heads],
+        "nearest": [RIVALS.index(one.nearest) for one in of_heads],
+        "nearestCall": [board.rule_call(head, one.nearest) for head, one in enumerate(of_heads)],
+        "perCall": [one.lead.per_call for one in of_heads],
+        "untilMs": [
+            one.lead.outcomes_until_decided * horizon * STEP_MS for one, (_, horizon) in zip(of_heads, board.heads, strict=True)
+        ],
+        "right": [one.right[ANSWER] for one in of_heads],
+        "nearestRight": [one.right[one.nearest] for one in of_heads],
+        **dict(zip(("usualDown", "usualStationary", "usualUp"), usual.T, strict=True)),
     }
     enough = np.array([one.enough for one in of_heads])
     trades, result, reach = board.taker_results().T
@@ -148,6 +148,8 @@ def score_rows(board: Scoreboard) -> FloatArray:
         "outcomes": [one.outcomes for one in of_heads],
         "independent": [one.independent for one in of_heads],
         "sinceMs": [one.since_ms for one in of_heads],
+        "standing": [STANDINGS.index(one.lead.standing) for one in of_heads],
+        "decided": [STANDINGS.index(one.decided) for one in of_heads],
         **{name: np.where(enough, values, np.nan) for name, values in judged.items()},
         "trades": trades,
         **{name: np.where(trades >= FEWEST, values, np.nan) for name, values in (("result", result), ("reach", reach))},

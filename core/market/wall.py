@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.market.answers.one_answer import ANSWER
+from core.market.answers.ahead import Standing
 from core.market.book import STEP_MS
 from core.market.labels import DOWN, UP
 from core.market.session import MarketSession
 from core.market.session_view import Status
-from core.scores import matthews
 
 SPARK_ROWS = 240
 """Most rows whose mids are drawn: one minute."""
@@ -30,13 +29,11 @@ class WallRow:
         symbol: of the feed. message: what the feed says of its status; "" for nothing.
         warm: rows since the last gap, up to the window.
         mids: of the newest rows without a gap, oldest first, at most `SPARK_ROWS`.
-        call: the answer on the newest row (D37): a class, or `NO_CALL` for no signal; None without a prediction, or where the
-            feed is stale or lost.
+        call: the likeliest class of the answer on the newest row; None without a prediction, or where the feed is stale or lost.
         net: P(up) - P(down) of that answer; NaN where `call` is None.
-        independent: outcomes so far that do not overlap. best: name of the best naive rule on them, "" below ten.
-        matthews, best_matthews: Matthews correlation of the answers and of that rule; NaN below ten.
-        look: how far apart the chances of up and down are, where it calls one of them and its own score is above the best naive
-            rule's; 0 where nothing is worth a look.
+        independent: outcomes so far that do not overlap. nearest: name of the nearest naive rule on them, "" below ten.
+        lead: over that rule, nats a call; NaN below ten. standing: of the answers beside all rules.
+        look: how far apart the chances of up and down are, where the answers are ahead of the rules; else 0.
         age_s: seconds since the newest book arrived; NaN before the first, and while none is due.
     """
 
@@ -48,9 +45,9 @@ class WallRow:
     call: int | None
     net: float
     independent: int
-    best: str
-    matthews: float
-    best_matthews: float
+    nearest: str
+    lead: float
+    standing: Standing
     look: float
     age_s: float
 
@@ -72,7 +69,7 @@ def wall_row(session: MarketSession, head: int) -> WallRow:
         call, p = int(newest["answered"][head]), newest["recalibrated"][head]
         net = float(p[UP]) - float(p[DOWN])
     score = session.answer_score(head)
-    mine, rule = (float(matthews(score.scores[name].confusion)) if score.enough else math.nan for name in (ANSWER, score.best))
+    ahead = score.lead.standing is Standing.AHEAD
     due = math.isfinite(view.age_ms) and view.status not in WAITING
     return WallRow(
         symbol=session.feed.market,
@@ -83,9 +80,9 @@ def wall_row(session: MarketSession, head: int) -> WallRow:
         call=call,
         net=net,
         independent=score.independent,
-        best=score.best if score.enough else "",
-        matthews=mine,
-        best_matthews=rule,
-        look=abs(net) if call in (DOWN, UP) and mine > rule else 0.0,
+        nearest=score.nearest if score.enough else "",
+        lead=score.lead.per_call if score.enough else math.nan,
+        standing=score.lead.standing,
+        look=abs(net) if call is not None and ahead else 0.0,
         age_s=view.age_ms / 1e3 if due else math.nan,
     )

@@ -181,8 +181,8 @@ def show_table(rows: Sequence[tuple[MarketSource, WallRow]], *, window: int, key
     )
     st.caption(
         _(
-            "Updated once a second. Press a market to open it; press a column's name to sort. The scores are Matthews "
-            "correlations over all outcomes so far, from {least} on that do not overlap."
+            "Updated once a second. Press a market to open it; press a column's name to sort. Answers are compared with the naive "
+            "rules from {least} outcomes on that do not overlap."
         ).format(least=number(FEWEST))
     )
     cells: list[tuple[int, str]] = state["selection"]["cells"]
@@ -195,16 +195,16 @@ def table_of(rows: Sequence[tuple[MarketSource, WallRow]], window: int) -> pd.Da
 
 
 def _line(source: MarketSource, row: WallRow, window: int) -> dict[str, Any]:
-    calls = (f"▼ {_('Down')}", f"■ {_('Stationary')}", f"▲ {_('Up')}", _("No signal now"))  # `NO_CALL` is -1: the last
+    calls = (f"▼ {_('Down')}", f"■ {_('Stationary')}", f"▲ {_('Up')}")
     return {
         "symbol": row.symbol,
         "call": None if row.call is None else calls[row.call],
         "look": round(row.look, 3),
         "net": round(row.net, 3),
         "mids": list(row.mids),
-        "matthews": round(row.matthews, 3),
-        "best": round(row.best_matthews, 3),
-        "rule": live_scores.rival_names()[row.best] if row.best else None,
+        "standing": live_scores.standing_names()[row.standing] if row.nearest else None,
+        "lead": round(row.lead, 3),
+        "rule": live_scores.rival_names()[row.nearest] if row.nearest else None,
         "status": _status(row, window),
         "age": round(row.age_s, 1),
         "venue": symbol_and_venue(source)[1],
@@ -229,18 +229,15 @@ def _columns() -> dict[str, Any]:
             _("Worth a look"),
             format="localized",
             help=_(
-                "How far apart the chances of up and down are, where one of them is called and the answers so far have scored "
-                "above the best naive rule; else 0."
+                "How far apart the chances of up and down are, where the answers so far are ahead of every naive rule; else 0."
             ),
         ),
         "net": column.NumberColumn(_("P(up) - P(down)"), format="localized"),
-        "matthews": column.NumberColumn(
-            _("Answers"), format="localized", help=_("Matthews correlation of these answers so far.")
+        "standing": column.TextColumn(_("Beside the naive rules")),
+        "lead": column.NumberColumn(
+            _("Lead, nats a call"), format="localized", help=_("Log loss of the nearest naive rule less that of the answers.")
         ),
-        "best": column.NumberColumn(
-            _("Best naive rule"), format="localized", help=_("Matthews correlation of the best naive rule on the same outcomes.")
-        ),
-        "rule": column.TextColumn(_("Its name")),
+        "rule": column.TextColumn(_("Nearest rule")),
         "outcomes": column.NumberColumn(
             _("Outcomes"), format="localized", help=_("Outcomes so far that do not overlap; a score begins with ten.")
         ),

@@ -96,8 +96,8 @@ def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
     ask, bid, levels = live.evaluate(f"() => {{ const one = {TERMINAL}; return [{on_axis}, [...one.store.newest.levels]]; }}")
     assert ask == levels[0] > bid == levels[2]
     assert stat(live, "Market") == "Not in training"
-    expect(live.get_by_role("heading", name="TLOB calls, 12.5 sec ahead")).to_be_visible()
-    expect(live.locator(".terminal-call .right")).to_contain_text(re.compile("outcomes that (a score|do not)"))
+    expect(live.get_by_role("heading", name="TLOB, 12.5 sec ahead")).to_be_visible()
+    expect(live.locator(".terminal-call .standing")).to_contain_text(re.compile("outcomes"))
     assert "label" not in live.url and "h=" not in live.url  # forward (D24) and 50 steps are where it opens
     assert live.evaluate(f"{TERMINAL}.chart.follow")
     assert live.evaluate(f"{TERMINAL}.config.head === 6 && {TERMINAL}.config.heads.join() === '4,5,6,7'")
@@ -105,7 +105,7 @@ def test_it_opens_on_btc_with_predictions_already_scored(live: Page) -> None:
 
 
 def test_everything_above_the_fold_at_1440_by_900(live: Page) -> None:
-    answer = (".terminal-call .called", ".terminal-call .right", ".terminal-call .worth", ".terminal-tape")
+    answer = (".terminal-call .called", ".terminal-call .standing", ".terminal-call .worth", ".terminal-tape")
     for selector in (".terminal-strip", ".terminal-plot", ".terminal-ladder", *answer):
         box = live.locator(selector).bounding_box()
         assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 900, (selector, box)
@@ -124,29 +124,25 @@ def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> N
         return {{ rows, score: store.scores[head] }};
     }}""")
     rows, score = found["rows"], found["score"]
-    assert all(row["call"] in (-1, row["p"].index(max(row["p"]))) for row in rows)
+    assert all(row["call"] == row["p"].index(max(row["p"])) for row in rows)
     known = [row for row in rows if row["truth"] >= 0]
     assert score["outcomes"] == len(known) > 100 and score["sinceMs"] == known[0]["time"]
     assert score["independent"] == (known[-1]["time"] - known[0]["time"]) // 12_500 + 1  # no row is missing
-    word = {-1: "No signal now", 0: "▼ Down", 1: "■ Stationary", 2: "▲ Up"}[rows[-1]["call"]]
-    word += "" if rows[-1]["call"] < 0 else f" {100 * max(rows[-1]['p']):.1f}%"
-    expect(live.locator(".terminal-call .called")).to_have_text(word)
+    word = ("▼ Down", "■ Stationary", "▲ Up")[rows[-1]["call"]]
+    expect(live.locator(".terminal-call .called")).to_have_text(f"{word} {100 * max(rows[-1]['p']):.1f}%")
     bars = [float(text.rstrip("%")) / 100 for text in live.locator(".terminal-call .bar em").all_text_contents()]
     assert bars == pytest.approx(rows[-1]["p"], abs=0.0006)
-    line, beside = live.locator(".terminal-call .right"), live.locator(".terminal-call .beside")
-    for independent, decides_ms, matthews in ((9, 0, math.nan), (10, 3.1 * 3_600_000, 0.25), (10, 0, 0.25)):
-        scores = f"independent: {independent}, best: 4, bestCall: 2, bestRight: 0.4, decidesMs: {decides_ms}, right: 0.5"
-        value = "NaN" if math.isnan(matthews) else matthews
-        js = f"Object.assign({TERMINAL}.store.scores[{TERMINAL}.config.head], {{ {scores}, "
-        live.evaluate(js + f"matthews: {value}, bestMatthews: 0.4, logLoss: 1, frequenciesLogLoss: 1.1 }}); {TERMINAL}.draw()")
-        if independent < 10:
-            expect(line).to_have_text(re.compile(r"^9 of the 10 outcomes .* on held-out days of other markets: .* 0\.15,"))
-            expect(beside).to_have_text("")
-        else:
-            rest = "Undecided before about 3 hr." if decides_ms else "So many tell the two apart."
-            expect(line).to_have_text(f"Right 50.0%, the rule 40.0%: 10 outcomes that do not overlap. {rest}")
-            expect(beside).to_have_text("Best naive rule so far: Distance to the VWAP of a minute, ▲ Up")
-            expect(live.locator(".terminal-call .score")).to_contain_text("Matthews correlation0.25")
+    ticks = "[...document.querySelectorAll('.terminal-call .bar')].map((bar) => Number(bar.style.getPropertyValue('--usual')))"
+    shares = [sum(row["truth"] == k for row in known) / len(known) for k in range(3)]
+    assert live.evaluate(ticks) == pytest.approx(shares if score["independent"] >= 10 else [0, 0, 0], abs=0.0006)
+    line = live.locator(".terminal-call .standing")
+    for independent, per_call, words in (
+        (9, "NaN", r"^9 of the 10 outcomes .* on held-out days of other markets: .* 0\.15,"),
+        (10, 0.25, r"^Undecided beside Distance to the VWAP of a minute, .* 0\.250 nats a call better over 10 outcomes\."),
+    ):
+        scores = f"independent: {independent}, nearest: 4, perCall: {per_call}, standing: 2, decided: 2, untilMs: 11160000"
+        live.evaluate(f"Object.assign({TERMINAL}.store.scores[{TERMINAL}.config.head], {{ {scores} }}); {TERMINAL}.draw()")
+        expect(line).to_have_text(re.compile(words))
     live.get_by_role("button", name="Play").click()
     wait_for_status(live, "Replaying")
 
@@ -503,7 +499,7 @@ def test_presentation_keeps_the_figure_the_call_and_the_score_and_escape_returns
     for gone in (".terminal-map", "[data-testid=stHeader]", ".st-key-frame_controls", "[data-testid=stDataFrame]"):
         expect(live.locator(gone).locator("visible=true")).to_have_count(0)
     expect(live.get_by_role("button", name="Market", exact=True)).to_be_hidden()
-    for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .right"):
+    for kept in (".terminal-plot", ".terminal-call .called", ".terminal-call .standing"):
         expect(live.locator(kept)).to_be_visible()
     live.wait_for_url(re.compile("present=true"), timeout=PATIENCE_MS)
     live.locator(".terminal").focus()

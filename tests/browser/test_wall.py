@@ -19,5 +19,5 @@ def test_a_press_on_a_market_opens_it(new_page: NewPage, app: AppServer) -> None
     table.wait_for(timeout=PATIENCE_MS)
     table.click(position={"x": 250, "y": HEADER_PX + 1.5 * ROW_PX})
     page.wait_for_url(re.compile("seed=12"), timeout=PATIENCE_MS)
-    expect(page.locator(".terminal-call h2")).to_have_text("TLOB calls, 5 sec ahead", timeout=PATIENCE_MS)
+    expect(page.locator(".terminal-call h2")).to_have_text("TLOB, 5 sec ahead", timeout=PATIENCE_MS)
     assert "h=20" in page.url and "source=simulated" in page.url

@@ -1,8 +1,7 @@
-"""The one answer of each label and horizon of a running market, and its score beside the best of the naive rules (D37, D39).
+"""The one answer of each label and horizon of a running market, and how it stands beside the naive rules (D25, D37, D39, D43).
 
-An answer is the likeliest class of the recalibrated probabilities, or no call where these have not foretold the outcomes so far
-better than the class rates did. Its score, and that of the rules beside it, is of the likeliest class at every outcome since the
-label's threshold stands.
+An answer is the recalibrated probabilities, always; its word is their likeliest class. What came is counted at every outcome
+since the label's threshold stands; answers are compared with the rules over outcomes that do not overlap.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core import scores
+from core.market.answers.ahead import Lead, RuleForecasts, Standing
 from core.market.answers.naive import HALF_LIFE, NAIVE, PRIOR
 from core.market.answers.recalibration import FREQUENCIES, AdaptiveHead, Recalibrated, likeliest
-from core.market.answers.table import NO_CALL, Scores
-from core.market.book import STEP_MS
+from core.market.answers.table import Scores
+from core.market.book import STEP_MS, FloatArray
 from core.market.labels import STATIONARY, Head, class_of, smoothing_steps
 
 ANSWER: Final = "tlob"
@@ -29,8 +28,6 @@ RIVALS: Final = (*(rule for rule in NAIVE if rule != "uniform"), "vwap")
 of a minute."""
 FEWEST: Final = 10
 """Outcomes that do not overlap, below which there is a count and no score (D39)."""
-CHI_SQUARED: Final = 3.841
-"""Value that a chi-squared number of one degree of freedom exceeds in one case of twenty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,19 +35,18 @@ class AnswerScore:
     """Scores of one head's answers, and of each of `RIVALS` on the same outcomes.
 
     Attributes:
-        independent: outcomes that do not overlap. since_ms: time of the first outcome, 0 before it.
+        since_ms: time of the first outcome, 0 before it.
         scores: of the likeliest class, by name, those of the answers as `ANSWER`; with the log-losses of the recalibrated
-            probabilities and of the class rates so far. best: the rule of the highest Matthews correlation.
-        only: by rule, outcomes that do not overlap and that the answer alone, and the rule alone, got right.
-        signals: whether the log-loss is below that of the class rates.
+            probabilities and of the class rates so far.
+        right: by name, how many of the outcomes that do not overlap were called rightly.
+        lead: over each rule on these outcomes. decided: the last decision there was, `Standing.UNDECIDED` before the first.
     """
 
-    independent: int
     since_ms: int
     scores: Mapping[str, Scores]
-    best: str
-    only: Mapping[str, tuple[int, int]]
-    signals: bool
+    right: Mapping[str, int]
+    lead: Lead
+    decided: Standing
 
     @property
     def outcomes(self) -> int:
@@ -58,23 +54,32 @@ class AnswerScore:
         return self.scores[ANSWER].samples
 
     @property
+    def independent(self) -> int:
+        """Those of them that do not overlap."""
+        return self.lead.outcomes
+
+    @property
     def enough(self) -> bool:
         """Tells whether these are outcomes enough for a score."""
         return self.independent >= FEWEST
 
     @property
-    def decides_at(self) -> float:
-        """Independent outcomes at which, at these rates, McNemar's test (5 %) tells the answer from the best rule."""
-        mine, rule = self.only[self.best]
-        return self.independent * CHI_SQUARED * (mine + rule) / (mine - rule) ** 2 if mine != rule else math.inf
+    def nearest(self) -> str:
+        """The rule that foretold these outcomes best, by log loss."""
+        return RIVALS[self.lead.nearest]
+
+    @property
+    def usual(self) -> FloatArray:
+        """(3,) share of each class among the outcomes so far; NaN before the first."""
+        came = self.scores[ANSWER].confusion.sum(axis=1)
+        return came / came.sum() if came.sum() else np.full(3, np.nan)
 
 
 @dataclass(frozen=True, slots=True)
 class RowAnswers:
-    """Answers at one row, as they were shown: `made` of every head, and whether each was a call (`AdaptiveHead.signals`)."""
+    """Answers at one row, as they were shown: `made` of every head."""
 
     made: tuple[Recalibrated, ...]
-    signals: tuple[bool, ...]
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
@@ -83,8 +88,8 @@ class RowAnswers:
 
     @property
     def calls(self) -> list[int]:
-        """The class called of every head, `NO_CALL` where there is no signal."""
-        return [one.likeliest if signal else NO_CALL for one, signal in zip(self.made, self.signals, strict=True)]
+        """The likeliest class of every head."""
+        return [one.likeliest for one in self.made]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +102,16 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class RuleState:
-    """State of the naive rules after a row: the momentum rule's `moves` and the class that `decayed` calls, of each head.
+    """The naive rules at a row.
 
     Attributes:
-        when: time of the row, milliseconds.
+        when: time of the row, milliseconds. calls: (heads, rules) the classes that `RIVALS` call.
+        forecasts: (heads, rules, 3) their probabilities: how often each class came after such a call, by then.
     """
 
     when: int
-    moves: list[float]
-    decayed: list[int]
-    vwap: int
+    calls: NDArray[np.int64]
+    forecasts: FloatArray
 
 
 class AnswerBoard:
@@ -119,29 +124,25 @@ class AnswerBoard:
     def __init__(self, heads: Sequence[Head], adaptive: Sequence[AdaptiveHead]) -> None:
         self._adaptive = adaptive
         self._averages = [smoothing_steps(horizon) for _, horizon in heads]
+        self._rules = RuleForecasts(len(heads), len(RIVALS))
         self._confusion = np.zeros((len(heads), 1 + len(RIVALS), 3, 3), dtype=np.int64)
-        self._only = np.zeros((len(heads), len(RIVALS), 2), dtype=np.int64)  # see `AnswerScore.only`
+        self._right = np.zeros((len(heads), 1 + len(RIVALS)), dtype=np.int64)
+        self._lead = [Lead.none(len(RIVALS)) for _ in heads]
+        self._decided = [Standing.UNDECIDED for _ in heads]
         self._since_ms = [0] * len(heads)
-        self._independent = [0] * len(heads)
-        self._free_ms = [0] * len(heads)  # when an outcome no longer overlaps those that were counted as independent
+        self._free_ms = [0] * len(heads)  # when an outcome no longer overlaps those that were compared
         self._lately = np.zeros((len(heads), 3))  # outcomes by class, of which one counts half after `HALF_LIFE`
 
     def answers(self, probabilities: NDArray[np.floating]) -> RowAnswers:
         """Answers to a prediction (heads, 3) with what is known now; nothing comes of it."""
-        made = tuple(one.recalibrate(p) for one, p in zip(self._adaptive, probabilities.tolist(), strict=True))
-        return RowAnswers(made, self._signals)
+        return RowAnswers(tuple(one.recalibrate(p) for one, p in zip(self._adaptive, probabilities.tolist(), strict=True)))
 
     def predict(self, probabilities: NDArray[np.floating]) -> RowAnswers:
         """The same, as the next prediction in turn, at which a calibration may be fitted anew."""
-        made = tuple(one.predict(p) for one, p in zip(self._adaptive, probabilities.tolist(), strict=True))
-        return RowAnswers(made, self._signals)
+        return RowAnswers(tuple(one.predict(p) for one, p in zip(self._adaptive, probabilities.tolist(), strict=True)))
 
-    @property
-    def _signals(self) -> tuple[bool, ...]:
-        return tuple(one.signals for one in self._adaptive)
-
-    def rule_state(self, when: int, mids: Sequence[float], vwap: int) -> RuleState:
-        """State of the rules after a row, at which its outcome is asked for later.
+    def rule_state(self, when: int, mids: Sequence[float], vwap: int, answers: RowAnswers) -> RuleState:
+        """State of the rules at a row, whose outcome comes later.
 
         Args:
             when: time of the row, milliseconds.
@@ -149,18 +150,15 @@ class AnswerBoard:
         """
         moves = {steps: mids[-1] / (sum(mids[-steps:]) / len(mids[-steps:])) - 1 for steps in set(self._averages)}
         decayed = (self._lately + PRIOR).argmax(axis=1).tolist()
-        return RuleState(when, [moves[steps] for steps in self._averages], decayed, vwap)
-
-    def calls(self, head: int, answer: Recalibrated, rules: RuleState) -> dict[str, int]:
-        """The classes called at a row by name: the answer's likeliest, then those of `RIVALS`."""
-        return {
-            ANSWER: answer.likeliest,
-            "momentum": class_of(rules.moves[head], self._adaptive[head].alpha),
-            "stationary": STATIONARY,
-            "frequencies": likeliest(answer.experts[FREQUENCIES]),
-            "decayed": rules.decayed[head],
-            "vwap": rules.vwap,
+        by_rule = {
+            "momentum": [class_of(moves[steps], one.alpha) for steps, one in zip(self._averages, self._adaptive, strict=True)],
+            "stationary": [STATIONARY] * len(decayed),
+            "frequencies": [likeliest(one.experts[FREQUENCIES]) for one in answers.made],
+            "decayed": decayed,
+            "vwap": [vwap] * len(decayed),
         }
+        calls = np.array([by_rule[rule] for rule in RIVALS]).T
+        return RuleState(when, calls, self._rules.probabilities(calls))
 
     def resolve(self, head: int, move: float, answer: Recalibrated, rules: RuleState) -> int:
         """Counts an outcome and returns its class by the threshold in use.
@@ -172,33 +170,39 @@ class AnswerBoard:
         settled = one.settled
         truth = one.resolve(answer, move)
         if one.settled is not settled:  # what was counted by the other threshold does not hold any more
-            self._confusion[head] = self._only[head] = self._lately[head] = 0
-            self._since_ms[head] = self._independent[head] = self._free_ms[head] = 0
+            self._begin(head)
             return truth
-        calls = list(self.calls(head, answer, rules).values())
-        self._confusion[head, range(len(calls)), truth, calls] += 1
+        calls = np.array([answer.likeliest, *rules.calls[head]])
+        self._confusion[head, np.arange(len(calls)), truth, calls] += 1
         self._lately[head] *= 0.5 ** (1 / HALF_LIFE)
         self._lately[head, truth] += 1
+        self._rules.learn(head, rules.calls[head], truth)
         self._since_ms[head] = self._since_ms[head] or when
         if when >= self._free_ms[head]:
-            self._independent[head] += 1
-            right = np.array(calls) == truth
-            self._only[head, right[1:] != right[0], int(not right[0])] += 1
+            self._right[head] += calls == truth
+            self._lead[head] = self._lead[head].after(answer.adapted, rules.forecasts[head], truth)
+            standing = self._lead[head].standing
+            self._decided[head] = self._decided[head] if standing is Standing.UNDECIDED else standing
             self._free_ms[head] = when + one.horizon * STEP_MS
         return truth
 
+    def _begin(self, head: int) -> None:
+        """Nothing is counted yet of a head."""
+        self._confusion[head] = self._right[head] = self._lately[head] = 0
+        self._rules.forget(head)
+        self._lead[head], self._decided[head] = Lead.none(len(RIVALS)), Standing.UNDECIDED
+        self._since_ms[head] = self._free_ms[head] = 0
+
     def score(self, head: int) -> AnswerScore:
-        """One head's score so far."""
-        confusion, adaptive = self._confusion[head].copy(), self._adaptive[head]
-        lost = dict(zip((ANSWER, "frequencies"), adaptive.losses, strict=True))
-        names = (ANSWER, *RIVALS)
+        """One head's scores so far."""
+        names, confusion = (ANSWER, *RIVALS), self._confusion[head].copy()
+        lost = dict(zip((ANSWER, "frequencies"), self._adaptive[head].losses, strict=True))
         return AnswerScore(
-            independent=self._independent[head],
             since_ms=self._since_ms[head],
             scores={
                 name: Scores(confusion=one, lost=lost.get(name, math.nan)) for name, one in zip(names, confusion, strict=True)
             },
-            best=RIVALS[int(np.argmax(scores.matthews(confusion[1:])))],
-            only={rule: (int(mine), int(its)) for rule, (mine, its) in zip(RIVALS, self._only[head], strict=True)},
-            signals=adaptive.signals,
+            right=dict(zip(names, self._right[head].tolist(), strict=True)),
+            lead=self._lead[head],
+            decided=self._decided[head],
         )

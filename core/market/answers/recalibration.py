@@ -133,12 +133,6 @@ class AdaptiveHead:
         """Sums of the log-losses of the recalibrated probabilities and of the class rates, over the same outcomes."""
         return self._lost, self._losses[FREQUENCIES]
 
-    @property
-    def signals(self) -> bool:
-        """Tells whether the recalibrated probabilities foretold the outcomes so far better than the class rates did (D37)."""
-        mine, frequencies = self.losses
-        return mine < frequencies
-
     def _fitted(self, p: Triple) -> Triple:
         """softmax(scale log p + biases)."""
         a, b, c = (self.scale * _log(value) + bias for value, bias in zip(p, self.biases, strict=True))
@@ -168,7 +162,7 @@ class AdaptiveHead:
 
     def _settle(self) -> None:
         """Go over to the market's own threshold: what was fitted and counted by the other one does not hold any more."""
-        self.alpha, self.settled = max(fit_alpha([np.array(self._first)]), 1e-9), True
+        self.alpha, self.settled = fit_alpha([np.array(self._first)]), True
         self._begin()
         self._counts = (PRIOR + np.bincount(classify(np.array(self._first), self.alpha), minlength=3)).tolist()
         self._first = []

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.market.answers.intervals import mean_interval
-from core.market.answers.one_answer import AnswerBoard, RowAnswers, RuleState, Shown
+from core.market.answers.one_answer import RIVALS, AnswerBoard, RowAnswers, RuleState, Shown
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead
 from core.market.answers.table import NO_CALL
 from core.market.answers.value import CallRows, trades
@@ -34,7 +34,7 @@ class PredictionLog:
     """Predictions by time, numbered from 0; the oldest are overwritten beyond `capacity`. Memory is taken as rows are added.
 
     A row is its timestamp, mid, spread and whether it is stalled; then for each head TLOB's `probabilities`, what the answer was:
-    `recalibrated` ones, the call `answered`, `NO_CALL` where there was no signal; and the truth `came` by the threshold in use.
+    `recalibrated` ones and their likeliest class `answered`; and the truth `came` by the threshold in use.
 
     Attributes:
         dtype: of a row. count: number of rows ever added.
@@ -185,7 +185,7 @@ class Scoreboard:
             probabilities = predictions.probabilities[row]
             made = self.answers.predict(probabilities)  # what this step's outcomes and earlier ones make of it
             made = shown.answers or made
-            self._made.append((made, self.answers.rule_state(timestamp, list(self._mids)[-SMOOTHING:], shown.vwap)))
+            self._made.append((made, self.answers.rule_state(timestamp, list(self._mids)[-SMOOTHING:], shown.vwap, made)))
             self.log.add(self.log.record((timestamp, mid, spread, stalled), probabilities, made))
         return resolved
 
@@ -209,8 +209,7 @@ class Scoreboard:
         """The class that one of `RIVALS` calls at the newest row; `NO_CALL` where nothing was predicted there."""
         if not self._made or (newest := self._made[-1]) is None:
             return NO_CALL
-        made, rules = newest
-        return self.answers.calls(head, made.made[head], rules)[rule]
+        return int(newest[1].calls[head, RIVALS.index(rule)])
 
     def recalibrated(self, probabilities: NDArray[np.floating]) -> NDArray[np.float32]:
         """(heads, 3) probabilities -> (heads, 3) what the outcomes known so far make of them."""

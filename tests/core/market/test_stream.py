@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.metrics import log_loss, matthews_corrcoef
 
 from core.market import session as session_module
 from core.market.answers.one_answer import FEWEST, RIVALS
+from core.market.answers.value import spaced
 from core.market.book import BookRows, price_tick
 from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
-from core.market.stream import HEADER, MAX_BEHIND, ROW, ROW_FIXED, SCORES, FrameKind, FrameStream, encode
-from core.scores import matthews
+from core.market.stream import HEADER, MAX_BEHIND, ROW, ROW_FIXED, SCORES, STANDINGS, FrameKind, FrameStream, encode
 from tests.core.market.feeds_for_tests import ScriptedFeed, books, replaying, wait_until
 from tests.core.market.helpers import HEADS, random_book, real_rows
 
@@ -161,7 +160,7 @@ def naive_trades(rows: BookRows, calls: dict[int, int], horizon: int) -> list[fl
     return [len(results), float(np.mean(results)), -float(low)]
 
 
-def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop: BackgroundLoop) -> None:
+def test_scores_in_a_frame_are_of_the_rows_that_it_has(predictor: Predictor, loop: BackgroundLoop) -> None:
     """Of the answers; of fewer than ten outcomes that do not overlap there is a count alone."""
     rows = random_book(200, 3)
     session = MarketSession(ScriptedFeed(replaying(rows)), predictor)
@@ -173,29 +172,28 @@ def test_scores_in_a_frame_are_those_of_scikit_learn(predictor: Predictor, loop:
     for head, ((_, horizon), found) in enumerate(zip(HEADS, screen.scores, strict=True)):
         named = dict(zip(SCORES, found, strict=True))
         known = answers[answers["came"][:, head] >= 0]
-        truth, p = known["came"][:, head], known["recalibrated"][:, head]
-        apart = known["timestamp"] - known["timestamp"][0]
+        truth, since = known["came"][:, head], known["timestamp"] - known["timestamp"][0]
         assert (named["outcomes"], named["sinceMs"]) == (len(known), known["timestamp"][0])
-        assert named["independent"] == apart[-1] // (250 * horizon) + 1  # no row is missing
+        assert named["independent"] == since[-1] // (250 * horizon) + 1  # no row is missing
         calls = dict(zip(answers["timestamp"].tolist(), answers["answered"][:, head].tolist(), strict=True))
         *trades, reach = naive_trades(rows, calls, horizon)
         np.testing.assert_allclose([named["trades"], named["result"]], trades, atol=1e-9)
         np.testing.assert_allclose(named["reach"], reach, rtol=1e-3)
         if named["independent"] < FEWEST:
-            assert all(np.isnan(named[one]) for one in ("matthews", "right", "best", "bestMatthews", "logLoss"))
+            assert all(np.isnan(named[one]) for one in ("nearest", "right", "perCall", "usualUp"))
             continue
-        assert named["matthews"] == pytest.approx(matthews_corrcoef(truth, p.argmax(axis=1)))
-        assert named["right"] == pytest.approx((truth == p.argmax(axis=1)).mean())
-        assert named["logLoss"] == pytest.approx(log_loss(truth, p, labels=[0, 1, 2]))
         score = session.answer_score(head)
-        assert RIVALS[int(named["best"])] == score.best
-        rule = score.scores[score.best].confusion
-        assert named["bestMatthews"] == pytest.approx(float(matthews(rule)))
-        assert named["bestRight"] == pytest.approx(np.trace(rule) / rule.sum())
-        late = score.decides_at > score.independent
-        assert named["decidesMs"] == pytest.approx(score.decides_at * horizon * 250 if late else 0)
-        assert named["frequenciesLogLoss"] == pytest.approx(score.scores["frequencies"].log_loss)
-    assert 0 < np.isnan(screen.scores[:, SCORES.index("matthews")]).sum() < len(HEADS)
+        lead, apart = score.lead, known[spaced(known["timestamp"] // 250, horizon)]
+        assert named["right"] == (apart["came"][:, head] == apart["recalibrated"][:, head].argmax(axis=1)).sum()
+        assert RIVALS[int(named["nearest"])] == score.nearest
+        assert (named["perCall"], named["nearestRight"]) == pytest.approx(
+            (lead.totals.min() / len(apart), score.right[score.nearest])
+        )
+        assert named["untilMs"] == pytest.approx(lead.outcomes_until_decided * horizon * 250)
+        assert (STANDINGS[int(named["standing"])], STANDINGS[int(named["decided"])]) == (lead.standing, score.decided)
+        usual = [named[one] for one in ("usualDown", "usualStationary", "usualUp")]
+        assert usual == pytest.approx(np.bincount(truth, minlength=3) / len(truth))
+    assert 0 < np.isnan(screen.scores[:, SCORES.index("nearest")]).sum() < len(HEADS)
 
 
 def test_a_frame_tells_the_market_s_step_of_price(predictor: Predictor, loop: BackgroundLoop) -> None:

@@ -8,11 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import matthews_corrcoef
 
 from core.market import wall
-from core.market.answers.one_answer import ANSWER, FEWEST
-from core.market.answers.table import Scores
+from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.labels import DOWN, UP
 from core.market.predictor import Predictor
@@ -20,7 +18,6 @@ from core.market.session import MarketSession
 from core.market.session_view import Status, View
 from core.market.wall import SPARK_ROWS, wall_row
 from core.messages import compose
-from core.scores import matthews
 from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying
 from tests.core.market.helpers import HEADS, real_rows, tiny_predictor, with_hole
 
@@ -56,29 +53,17 @@ def test_a_row_agrees_with_the_sessions_view_and_export(predictor: Predictor, he
     assert row.call == newest["answered"][head]
     assert row.net == pytest.approx(float(newest["recalibrated"][head][UP] - newest["recalibrated"][head][DOWN]), abs=1e-12)
     np.testing.assert_array_equal(row.mids, ROWS.mid[-SPARK_ROWS:])
-    known = view.predictions[view.predictions["came"][:, head] >= 0]
     assert row.independent == score.independent >= FEWEST
-    expected = matthews_corrcoef(known["came"][:, head], known["recalibrated"][:, head].argmax(axis=1))
-    assert row.matthews == pytest.approx(expected, abs=1e-9)
-    assert (row.best, row.best_matthews) == (score.best, pytest.approx(float(matthews(score.scores[score.best].confusion))))
+    assert (row.nearest, row.lead, row.standing) == (score.nearest, score.lead.per_call, score.lead.standing)
 
 
-def test_a_call_is_worth_a_look_where_its_own_score_is_above_the_rules(
-    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_is_worth_a_look_where_it_is_ahead_of_the_rules(predictor: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     session = finished(predictor, replaying(ROWS))
-    predictions, score = session.view(SPARK_ROWS).predictions, session.answer_score(0)
-    good, bad = np.diag([30, 30, 30]), np.ones((3, 3), dtype=np.int64)
-    for called, mine, rule, worth in (
-        (UP, good, bad, True),
-        (UP, bad, good, False),
-        (1, good, bad, False),
-        (-1, good, bad, False),
-    ):
-        predictions["answered"][-1, 0] = called
-        both = {ANSWER: Scores(confusion=mine), score.best: Scores(confusion=rule)}
-        monkeypatch.setattr(session, "answer_score", lambda head, both=both: replace(score, scores=both))
-        row = seen(session, monkeypatch, predictions=predictions)
+    score = session.answer_score(0)
+    for sign, worth in ((1.0, True), (-1.0, False), (0.0, False)):
+        lead = replace(score.lead, totals=np.full(len(RIVALS), 50.0 * sign), squares=np.full(len(RIVALS), 25.0))
+        monkeypatch.setattr(session, "answer_score", lambda head, lead=lead: replace(score, lead=lead))
+        row = seen(session, monkeypatch)
         assert row.look == (abs(row.net) if worth else 0.0)
 
 
@@ -86,7 +71,7 @@ def test_of_fewer_than_ten_outcomes_that_do_not_overlap_there_is_a_count(predict
     """The first head looks ten steps ahead: ten such outcomes take 91, the last of which is known ten rows later."""
     for rows, count in ((predictor.window + 99, 9), (predictor.window + 100, 10)):
         row = wall_row(finished(predictor, replaying(ROWS[:rows])), 0)
-        assert (row.independent, row.best != "", math.isfinite(row.matthews)) == (count, count == 10, count == 10)
+        assert (row.independent, row.nearest != "", math.isfinite(row.lead)) == (count, count == 10, count == 10)
 
 
 def test_the_spark_does_not_cross_a_gap(predictor: Predictor) -> None:
@@ -97,8 +82,8 @@ def test_the_spark_does_not_cross_a_gap(predictor: Predictor) -> None:
 
 def test_before_the_first_book_and_the_first_prediction_nothing_is_claimed(predictor: Predictor) -> None:
     empty = wall_row(MarketSession(ScriptedFeed([]), predictor), 0)
-    assert (empty.status, empty.mids, empty.call, empty.independent, empty.best) == (Status.CONNECTING, (), None, 0, "")
-    assert all(math.isnan(value) for value in (empty.net, empty.matthews, empty.best_matthews, empty.age_s))
+    assert (empty.status, empty.mids, empty.call, empty.independent, empty.nearest) == (Status.CONNECTING, (), None, 0, "")
+    assert all(math.isnan(value) for value in (empty.net, empty.lead, empty.age_s))
     warming = wall_row(finished(predictor, replaying(ROWS[: predictor.window - 1])), 0)
     assert warming.call is None and math.isnan(warming.net)
     assert warming.warm == len(warming.mids) == predictor.window - 1

@@ -14,16 +14,14 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.market.answers.one_answer import ANSWER
 from core.market.feeds.protocol import FeedFailed
 from core.market.hub import MAX_FEEDS_OF_VIEWER, hub, shutdown
 from core.market.session_view import Status
 from core.market.sources import MarketSource
 from core.market.store import index
 from core.messages import compose
-from core.scores import matthews
 from pages.markets import wall_markets
-from pages.markets.live_scores import rival_names
+from pages.markets.live_scores import rival_names, standing_names
 from pages.shared.navigation import ROOT
 from tests.core.market.feeds_for_tests import ScriptedFeed, wait_until
 from tests.core.market.helpers import real_rows, save_tiny
@@ -147,10 +145,9 @@ def test_a_row_shows_what_its_session_says() -> None:
     newest, score = view.predictions[-1]["recalibrated"][head], session.answer_score(head)
     assert line["status"] == "Paused" and line["outcomes"] == score.independent and pd.isna(line["age"])
     assert line["net"] == pytest.approx(float(newest[2] - newest[0]), abs=6e-4)  # three digits are shown
-    assert line["call"] == ("▼ Down", "■ Stationary", "▲ Up", "No signal now")[view.predictions[-1]["answered"][head]]
-    both = tuple(float(matthews(score.scores[name].confusion)) for name in (ANSWER, score.best))
-    assert (line["matthews"], line["best"]) == pytest.approx(both, abs=6e-4)
-    assert line["rule"] == rival_names()[score.best]
+    assert line["call"] == ("▼ Down", "■ Stationary", "▲ Up")[view.predictions[-1]["answered"][head]]
+    assert line["lead"] == pytest.approx(score.lead.per_call, abs=6e-4)
+    assert (line["standing"], line["rule"]) == (standing_names()[score.lead.standing], rival_names()[score.nearest])
     assert line["mids"][-1] == pytest.approx((view.levels[-1, 0] + view.levels[-1, 2]) / 2)
 
 

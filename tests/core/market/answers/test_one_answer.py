@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import chi2
-from sklearn.metrics import confusion_matrix, log_loss, matthews_corrcoef
+from sklearn.metrics import confusion_matrix, log_loss
 
+from core.market.answers.ahead import Standing
 from core.market.answers.naive import base_rates, naive_answers
 from core.market.answers.one_answer import ANSWER, FEWEST, RIVALS, Shown
 from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, recalibrate_rows
@@ -49,25 +49,24 @@ def of_file(head: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 @pytest.mark.parametrize("head", [0, 1])
-def test_a_row_is_called_where_the_losses_so_far_are_below_those_of_the_frequencies(board: Scoreboard, head: int) -> None:
+def test_every_row_is_answered_by_its_likeliest_class(board: Scoreboard, head: int) -> None:
     adapted, truth = of_file(head)
-    horizon = HEADS[head][1]
-    rates = base_rates(TIMES, truth, horizon)
     log = board.log.tail()
     np.testing.assert_allclose(log["recalibrated"][:, head], adapted, atol=1e-12)
     np.testing.assert_array_equal(log["came"][:, head], truth)
-    known = np.flatnonzero(truth != UNKNOWN)
-    less = np.zeros(len(AT) + 1)  # summed loss less that of the frequencies, by the number of outcomes
-    less[1 : len(known) + 1] = np.cumsum(-np.log(adapted[known, truth[known]]) + np.log(rates[known, truth[known]]))
-    resolved = np.searchsorted(AT[known], AT - horizon, side="right")
-    expected = np.where((resolved > 0) & (less[resolved] < 0), adapted.argmax(axis=1), -1)
-    sure = np.abs(less[resolved]) > 1e-9
-    np.testing.assert_array_equal(log["answered"][sure, head], expected[sure])
-    assert {-1, 0, 2} <= set(expected.tolist())
+    np.testing.assert_array_equal(log["answered"][:, head], adapted.argmax(axis=1))
+    assert {0, 2} <= set(log["answered"][:, head].tolist())
+
+
+def rule_calls(head: int) -> dict[str, NDArray[np.integer]]:
+    """Calls of each rule at the rows predicted, of the whole file at once."""
+    horizon, (_adapted, truth) = HEADS[head][1], of_file(head)
+    momentum = momentum_calls(ROWS, horizon, ALPHAS[head])[AT]
+    return {rule: one.calls for rule, one in naive_answers(TIMES, truth, momentum, horizon).items()} | {"vwap": VWAP[AT]}
 
 
 @pytest.mark.parametrize("head", [0, 1])
-def test_its_score_is_its_own_and_stands_beside_the_best_naive_rule(board: Scoreboard, head: int) -> None:
+def test_its_score_is_its_own_and_that_of_each_naive_rule(board: Scoreboard, head: int) -> None:
     adapted, truth = of_file(head)
     (_, horizon), known = HEADS[head], truth != UNKNOWN
     found = board.answers.score(head)
@@ -77,28 +76,32 @@ def test_its_score_is_its_own_and_stands_beside_the_best_naive_rule(board: Score
     assert found.scores[ANSWER].log_loss == pytest.approx(log_loss(truth[known], adapted[known], labels=[0, 1, 2]))
     rates = base_rates(TIMES, truth, horizon)
     assert found.scores["frequencies"].log_loss == pytest.approx(log_loss(truth[known], rates[known], labels=[0, 1, 2]))
-    momentum = momentum_calls(ROWS, horizon, ALPHAS[head])[AT]
-    calls = {rule: one.calls for rule, one in naive_answers(TIMES, truth, momentum, horizon).items()} | {"vwap": VWAP[AT]}
-    each = {rule: matthews_corrcoef(truth[known], calls[rule][known]) for rule in RIVALS}
-    assert found.best == max(RIVALS, key=each.__getitem__)
+    np.testing.assert_allclose(found.usual, np.bincount(truth[known], minlength=3) / known.sum())
+    calls = rule_calls(head)
+    at = np.flatnonzero(known)[spaced(TIMES[known] // 250, horizon)]
     for rule in RIVALS:
         np.testing.assert_array_equal(found.scores[rule].confusion, counts(truth[known], calls[rule][known]))
         assert board.rule_call(head, rule) == calls[rule][-1]
-    at = np.flatnonzero(known)[spaced(TIMES[known] // 250, horizon)]
-    right = adapted[at].argmax(axis=1) == truth[at]
-    for rule in RIVALS:
-        rule_right = calls[rule][at] == truth[at]
-        assert found.only[rule] == ((right & ~rule_right).sum(), (rule_right & ~right).sum())
+        assert found.right[rule] == (calls[rule][at] == truth[at]).sum()
+    assert found.right[ANSWER] == (adapted[at].argmax(axis=1) == truth[at]).sum()
 
 
-def test_the_answer_is_told_from_the_rule_by_mcnemars_test(board: Scoreboard) -> None:
-    """As many outcomes as it takes, at the same rates, until the statistic of those that one of them alone got right is large."""
-    found = board.answers.score(0)
-    assert math.isinf(replace(found, only={found.best: (7, 7)}).decides_at)
-    for mine, rule in ((9, 2), (30, 25), (2, 40)):
-        one = replace(found, independent=100, only={found.best: (mine, rule)})
-        times = one.decides_at / 100
-        assert (times * (mine - rule)) ** 2 / (times * (mine + rule)) == pytest.approx(chi2.isf(0.05, 1), rel=1e-3)
+@pytest.mark.parametrize("head", [0, 1])
+def test_its_lead_is_of_outcomes_that_do_not_overlap_over_rules_that_know_the_past_alone(board: Scoreboard, head: int) -> None:
+    """In a loop over the file: a rule's probabilities at a row are of outcomes that were known by then."""
+    adapted, truth = of_file(head)
+    (_, horizon), known = HEADS[head], np.flatnonzero(truth != UNKNOWN)
+    calls = rule_calls(head)
+    leads = dict.fromkeys(RIVALS, 0.0)
+    for i in known[spaced(TIMES[known] // 250, horizon)]:
+        past = [j for j in known if AT[j] + horizon <= AT[i]]
+        mine = -math.log(max(adapted[i, truth[i]], 0.01))
+        for rule in RIVALS:
+            after = [truth[j] for j in past if calls[rule][j] == calls[rule][i]]
+            leads[rule] += -math.log(max((after.count(truth[i]) + 1) / (len(after) + 3), 0.01)) - mine
+    found = board.answers.score(head)
+    assert found.lead.totals == pytest.approx([leads[rule] for rule in RIVALS], abs=1e-9)
+    assert found.nearest == min(leads, key=leads.__getitem__)
 
 
 def test_what_was_shown_is_what_is_scored() -> None:
@@ -136,7 +139,8 @@ def test_a_market_of_its_own_threshold_is_counted_anew_by_it(monkeypatch: pytest
 def test_nothing_is_claimed_before_the_first_outcome_and_nothing_scored_before_ten() -> None:
     board = played_to(128)
     found = board.answers.score(0)
-    assert (found.outcomes, found.independent, found.since_ms, found.signals, found.enough) == (0, 0, 0, False, False)
+    assert (found.outcomes, found.independent, found.since_ms, found.enough) == (0, 0, 0, False)
+    assert (found.lead.standing, found.decided) == (Standing.UNDECIDED, Standing.UNDECIDED) and np.isnan(found.usual).all()
     assert np.isnan([found.scores[name].log_loss for name in (ANSWER, "frequencies")]).all()
-    assert board.log.tail(1)["answered"].tolist() == [[-1, -1]]
-    assert [replace(found, independent=count).enough for count in (FEWEST - 1, FEWEST)] == [False, True]
+    leads = [replace(found.lead, outcomes=count) for count in (FEWEST - 1, FEWEST)]
+    assert [replace(found, lead=lead).enough for lead in leads] == [False, True]

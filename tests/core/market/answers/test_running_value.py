@@ -101,7 +101,7 @@ def test_a_takers_trades_are_those_of_a_loop(board: Scoreboard, head: int) -> No
             results.append((call - 1) * (received - paid) / rows["mid"][i] * 1e4)
             free = i + horizon
     count, mean, reach = board.taker_results()[head]
-    assert count == len(results) > 50 and (rows["answered"] == -1).any()
+    assert count == len(results) > 50
     assert mean == pytest.approx(np.mean(results), rel=1e-9)
     low, high = stats.t.interval(0.95, len(results) - 1, loc=mean, scale=stats.sem(results))
     assert (mean - reach, mean + reach) == pytest.approx((low, high), rel=1e-3)
@@ -119,7 +119,7 @@ def test_a_takers_result_is_computed_anew_every_half_minute() -> None:
 def test_a_session_without_outcomes_has_no_scores() -> None:
     board = Scoreboard(HEADS, ALPHAS)
     board.step(0, 100.0, replace(ANSWERS), 0, spread=0.5)
-    assert board.adaptive(0).losses == (0.0, 0.0) and not board.adaptive(0).signals
+    assert board.adaptive(0).losses == (0.0, 0.0)
     assert np.isnan(board.taker_results()[0, 1:]).all()
 
 

@@ -1,0 +1,129 @@
+// The answer of now: three probabilities beside how often each class came so far, and how the answers stand beside the naive rules.
+
+import { element, fillIn } from "../../attention_light/scripts/dom.js";
+import { fill, mark, put, share } from "./terminal_parts.js";
+
+const USUAL = 0.1; // a probability within this share of its class's rate is as usual
+const STANDINGS = ["ahead", "behind", "undecided"]; // as core/market/stream.py counts them
+
+// The sentence on a row's probabilities: the class that stands furthest above its share so far, if any is. `usual` may be of NaN.
+export function unusualWords(p, usual, { classes, labels }, format) {
+  const times = classes.map((_name, k) => p[k] / usual[k]);
+  const known = [...usual].every((rate) => rate > 0);
+  if (!known) return "";
+  const most = times.indexOf(Math.max(...times));
+  if (times[most] <= 1 + USUAL) return labels.asUsual;
+  return fillIn(labels.aboveUsual, { call: classes[most], share: format.percent(p[most]), times: format.number(times[most], 1) });
+}
+
+// How the answers stand beside the rules (D43), of one head's scores.
+export function standingWords(score, { rivals, labels, horizon }, format) {
+  const count = format.number(score.independent, 0);
+  if (!Number.isFinite(score.perCall)) return [fillIn(labels.few, { count }), labels.held].join(" ").trim();
+  const standing = STANDINGS[score.standing];
+  const words = { rule: rivals[score.nearest], lead: format.number(Math.abs(score.perCall), 3), count };
+  if (standing !== "undecided") return fillIn(labels[standing], words);
+  const now = fillIn(score.perCall > 0 ? labels.undecidedFor : score.perCall < 0 ? labels.undecidedAgainst : labels.undecidedEven, words);
+  const was = STANDINGS[score.decided] === "undecided" ? "" : labels[`was_${STANDINGS[score.decided]}`];
+  return [was, now, untilWords(score.untilMs, labels, format)].filter(Boolean).join(" ");
+}
+
+// How long a decision takes at this rate; "" where none is in sight.
+function untilWords(ms, labels, format) {
+  if (!Number.isFinite(ms)) return "";
+  const minutes = Math.max(1, Math.ceil(ms / 60_000));
+  if (minutes > 30 * 24 * 60) return labels.untilLong;
+  const span = minutes < 90 ? format.span(minutes, "minute") : minutes < 48 * 60 ? format.span(Math.round(minutes / 60), "hour") : format.span(Math.round(minutes / 1440), "day");
+  return fillIn(labels.until, { span });
+}
+
+export class AnswerPanel {
+  root = element("section", "terminal-call");
+
+  find(name) {
+    return this.root.querySelector(name);
+  }
+
+  build({ labels, classes }) {
+    const open = this.find("details")?.open ? " open" : "";
+    this.root.innerHTML =
+      `<h2></h2><p class="called"></p><p class="rule"></p><progress></progress><div class="bars">` +
+      classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u></u></i><em></em></div>`).join("") +
+      `</div><p class="standing"></p><p class="worth"></p><details${open}><summary></summary><dl class="score"></dl><p class="since"></p></details>`;
+    put(this.find("h2"), labels.callsAhead);
+    put(this.find("summary"), labels.more);
+  }
+
+  draw(row, store, config, format) {
+    Object.assign(this, { config, format });
+    const { head, classes, labels, arrows } = config;
+    const score = store.scores[head];
+    const usual = score ? [score.usualDown, score.usualStationary, score.usualUp] : [NaN, NaN, NaN];
+    const p = row?.predicted ? row.probabilities.subarray(3 * head, 3 * head + 3) : null;
+    const call = p ? row.calls[head] : undefined;
+    const [called, rule] = [this.find(".called"), this.find(".rule")];
+    mark(called, "data-call", call === undefined ? "none" : String(call));
+    if (!p) {
+      put(called, labels.noPrediction);
+      put(rule, fillIn(labels.untilCall, { done: store.warm ?? 0, whole: config.window }));
+    } else {
+      put(called, `${arrows[call]} ${classes[call]} ${format.percent(p[call])}`);
+      put(rule, score?.outcomes ? unusualWords(p, usual, config, format) : labels.untilOutcome);
+    }
+    this.root.querySelectorAll(".bar").forEach((bar, k) => {
+      mark(bar, "data-empty", p ? "no" : "yes");
+      mark(bar, "data-usual", usual[k] >= 0 ? "known" : "none");
+      share(bar, p ? p[k] : 0);
+      bar.style.setProperty("--usual", usual[k] >= 0 ? usual[k].toFixed(3) : "0");
+      mark(bar, "title", usual[k] >= 0 ? fillIn(labels.usual, { call: classes[k], share: format.percent(usual[k]) }) : "");
+      put(bar.lastChild, p ? format.percent(p[k]) : "");
+    });
+    this.drawWaiting(p, score, store);
+    this.drawScore(score, store);
+  }
+
+  // How far it is to the first call, then to the first outcome, in rows.
+  drawWaiting(p, score, store) {
+    const bar = this.find("progress");
+    bar.hidden = Boolean(p && score?.outcomes);
+    if (bar.hidden) return;
+    const whole = p ? this.config.horizon : this.config.window;
+    const done = p ? store.rows.slice(store.stretch).filter(({ predicted }) => predicted).length - 1 : (store.warm ?? 0);
+    [bar.max, bar.value] = [whole, Math.min(done, whole)];
+  }
+
+  drawScore(score, store) {
+    const { labels, rivals, arrows, classes, fee } = this.config;
+    const number = (value, places = 0) => this.format.number(value, places);
+    put(this.find(".standing"), standingWords(score ?? { independent: 0 }, this.config, this.format));
+    mark(this.find(".standing"), "data-standing", score && Number.isFinite(score.perCall) ? STANDINGS[score.standing] : "none");
+    const lines = [];
+    if (score && Number.isFinite(score.perCall)) {
+      const of = (count) => fillIn(labels.ofOutcomes, { count: number(count), whole: number(score.independent) });
+      const rule = rivals[score.nearest];
+      lines.push(["stat", labels.right, of(score.right)], ["stat", fillIn(labels.nearest, { rule }), of(score.nearestRight)]);
+      if (score.nearestCall >= 0) lines.push(["stat", fillIn(labels.nearestNow, { rule }), `${arrows[score.nearestCall]} ${classes[score.nearestCall]}`]);
+    }
+    fill(this.find(".score"), lines);
+    const trades = { fee: number(fee, 1), count: number(score?.trades ?? 0), result: score ? this.worth(score) : "–" };
+    put(this.find(".worth"), score && Number.isFinite(score.result) ? fillIn(labels.worth, trades) : fillIn(labels.worthNone, trades));
+    put(this.find(".since"), this.since(score, store));
+  }
+
+  // A taker's mean result after the spread and the fee of two fills, with its interval.
+  worth({ result, reach }) {
+    if (!Number.isFinite(result)) return "–";
+    const after = (value) => `${value > 0 ? "+" : ""}${this.format.number(value, 1)}`;
+    const net = result - 2 * this.config.fee;
+    const interval = Number.isFinite(reach) ? ` (${after(net - reach)} – ${after(net + reach)})` : "";
+    return `${after(net)}${interval} ${this.config.labels.bps}`;
+  }
+
+  // Since when the scores count, and what the last jump or outage leaves out of them.
+  since(score, { rows, stretch }) {
+    const { labels } = this.config;
+    if (!score?.sinceMs || !rows.length) return "";
+    const [time, from, to] = [score.sinceMs, rows[stretch - 1]?.time, rows[stretch].time].map((at) => at && this.format.time(at));
+    return stretch > 0 && rows[stretch - 1].time >= score.sinceMs ? fillIn(labels.sinceWithout, { time, from, to }) : fillIn(labels.since, { time });
+  }
+}

@@ -1,0 +1,169 @@
+"""The terminal's sentences on 300 and more states of all bundled recordings, against numbers computed otherwise (D34)."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from core.market.answers.ahead import WIDEST
+from core.market.answers.one_answer import FEWEST, RIVALS
+from core.market.answers.scoreboard import Scoreboard
+from core.market.answers.value import spaced
+from core.market.labels import Head, fit_alpha, moves_after
+from core.market.predictor import Predictions
+from core.market.store.index import FOLDER, bundled_recordings
+from core.market.store.rows import read_market
+from core.market.stream import SCORES, score_rows
+from pages.markets import live_scores, terminal
+from tests.scripts.test_scripts import NODE
+
+HEADS: tuple[Head, ...] = (("forward", 10), ("forward", 50), ("smoothed", 20))
+ROWS = 2_400
+LOOKED = range(120, ROWS, 70)
+"""Rows at which the sentences are looked at: before the first outcome, before the tenth, and later."""
+
+
+def answered(moves: list[NDArray[np.float64]], alphas: list[float], seed: int) -> NDArray[np.float32]:
+    """(rows, heads, 3) probabilities that foretell some recordings well, some not at all, and some badly."""
+    random = np.random.default_rng(seed)
+    knowledge = (-1.0, 0.0, 0.6, 2.0, 4.0)[seed % 5]
+    drift = np.stack([np.nan_to_num(move) / alpha for move, alpha in zip(moves, alphas, strict=True)], axis=1)
+    logits = random.normal(0, 0.5, (len(drift), len(HEADS), 3))
+    logits[..., 1] += 0.8
+    logits[..., 0] -= knowledge * np.tanh(drift)
+    logits[..., 2] += knowledge * np.tanh(drift)
+    return np.asarray(np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True), dtype=np.float32)
+
+
+def e_value(differences: NDArray[np.float64]) -> float:
+    """The e-value of differences, from its definition: the mean of products."""
+    stakes = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7)
+    logs = [sum(s * d + (math.log(1 - s) + s) * d * d for d in (differences / WIDEST).tolist()) for s in stakes]
+    return sum(math.exp(min(one, 700)) for one in logs) / len(stakes)
+
+
+def stand(log: NDArray[np.void], calls: NDArray[np.int64], head: int) -> tuple[str, float, str, int]:
+    """How the answers of a head stand: the state, the lead a call over the nearest rule, its name, and the outcomes compared.
+
+    Args:
+        log: rows of the board's log. calls: (rows, rules) that the rules called there.
+    """
+    horizon = HEADS[head][1]
+    truth, p, places = log["came"][:, head], log["recalibrated"][:, head], log["timestamp"] // 250
+    known = np.flatnonzero(truth >= 0)
+    apart = known[spaced(places[known], horizon)]
+    leads = np.zeros((len(apart), len(RIVALS)))
+    for n, i in enumerate(apart):
+        past = known[places[known] + horizon <= places[i]]
+        for rule in range(len(RIVALS)):
+            after = truth[past[calls[past, rule] == calls[i, rule]]]
+            chance = ((after == truth[i]).sum() + 1) / (len(after) + 3)
+            leads[n, rule] = math.log(max(p[i, truth[i]], 0.01)) - math.log(max(chance, 0.01))
+    each = [e_value(column) for column in leads.T]
+    against = [e_value(-column) for column in leads.T]
+    state = "ahead" if min(each) >= 20 else "behind" if np.mean(against) >= 20 else "undecided"
+    nearest = int(leads.sum(axis=0).argmin())
+    return state, float(leads[:, nearest].mean()) if len(apart) else math.nan, RIVALS[nearest], len(apart)
+
+
+def plain(value: float) -> float | str:
+    return "inf" if value == math.inf else "nan" if math.isnan(value) else float(value)
+
+
+CLASSES = ["Down", "Stationary", "Up"]
+
+
+def sentences(folder: Path, states: list[dict[str, Any]]) -> list[list[str]]:
+    """What the screen says of each state: of its probabilities, and of how the answers stand."""
+    rivals = [live_scores.rival_names()[rule] for rule in RIVALS]
+    config = {"classes": CLASSES, "rivals": rivals, "labels": terminal._call_labels("1 s") | {"held": ""}}
+    (folder / "states.json").write_text(json.dumps({"config": config, "states": states}), encoding="utf-8")
+    command = [str(NODE), str(Path(__file__).parent / "terminal_sentences.mjs"), str(folder / "states.json")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+def test_every_sentence_is_what_its_state_says(tmp_path: Path) -> None:
+    states: list[dict[str, Any]] = []
+    expected: list[tuple[Any, ...]] = []
+    for seed, recording in enumerate(bundled_recordings()):
+        rows = read_market([FOLDER / file for file in recording.files])[:ROWS]
+        moves = [moves_after(rows, head) for head in HEADS]
+        alphas = [fit_alpha([move]) for move in moves]
+        p = answered(moves, alphas, seed)
+        none = np.zeros(p.shape[:2], np.int8)
+        predictions = Predictions(probabilities=p, calls=none, momentum=none)
+        board, calls = Scoreboard(HEADS, alphas), []
+        for i, (timestamp, mid) in enumerate(zip(rows.timestamps.tolist(), rows.mid.tolist(), strict=True)):
+            board.step(timestamp, mid, predictions, i)
+            calls.append([[board.rule_call(head, rule) for rule in RIVALS] for head in range(len(HEADS))])
+            if i not in LOOKED:
+                continue
+            log = board.log.tail()
+            for head, numbers in enumerate(score_rows(board)):
+                shown = log["recalibrated"][-1, head]
+                score = dict(zip(SCORES, map(plain, numbers.tolist()), strict=True))
+                usual = [score[f"usual{name}"] for name in CLASSES]
+                states.append({"p": shown.tolist(), "usual": usual, "score": score})
+                came = log["came"][:, head]
+                shares = np.bincount(came[came >= 0], minlength=3) / max(1, (came >= 0).sum())
+                expected.append((shown, shares, stand(log, np.array(calls)[:, head], head)))
+    assert len(states) >= 300
+    kinds = Counter[str]()
+    printed = sentences(tmp_path, states)
+    for (unusual, standing), (shown, shares, (state, lead, rule, count)) in zip(printed, expected, strict=True):
+        if count < FEWEST:
+            kinds["few"] += 1
+            assert standing.startswith(f"{count} of the {FEWEST} outcomes")
+            continue
+        kinds[state] += 1
+        times = np.divide(shown, shares, where=shares > 0, out=np.full(3, np.inf))
+        if (found := re.search(r"most: (\w+) ([\d.]+)%, ([\d.]+) times", unusual)) is not None:
+            k = CLASSES.index(found[1])
+            assert k == times.argmax() and times[k] > 1.1
+            assert (float(found[2]), float(found[3])) == pytest.approx((100 * shown[k], times[k]), abs=0.051)
+        else:
+            assert not shares.all() or times.max() <= 1.1 + 1e-9
+        assert f"{abs(lead):.3f} nats a call" in standing or abs(lead) < 1e-9
+        assert live_scores.rival_names()[rule] in standing and f"{count} outcomes" in standing
+        words = {"ahead": "Ahead of every", "behind": "Behind the", "undecided": "Undecided beside"}
+        assert words[state] in standing and not any(words[other] in standing for other in words if other != state)
+        if state == "undecided":
+            assert ("better over" in standing) == (lead > 0) and ("worse over" in standing) == (lead < 0)
+    assert min(kinds[one] for one in ("few", "ahead", "undecided")) > 0, kinds
+
+
+def test_a_lost_decision_and_the_time_to_the_next_are_said(tmp_path: Path) -> None:
+    """States that recalibration keeps from coming up above."""
+    score = {"independent": 400, "nearest": 1, "perCall": -0.05, "standing": 1, "decided": 1, "untilMs": 0}
+    lost = score | {"perCall": 0.012, "standing": 2, "decided": 0, "untilMs": 5 * 3_600_000}
+    states = [
+        (score, "Behind the naive rules: Always stationary is 0.050 nats a call better, over 400 outcomes."),
+        (
+            lost,
+            "No longer ahead. Undecided beside Always stationary, the nearest rule: 0.012 nats a call better over 400 outcomes. "
+            "Decided in about 5 hour at this rate.",
+        ),
+        (
+            lost | {"decided": 2, "untilMs": "inf"},
+            "Undecided beside Always stationary, the nearest rule: 0.012 nats a call better over 400 outcomes.",
+        ),
+        (
+            lost | {"decided": 1, "untilMs": 1e12, "perCall": -0.012},
+            "No longer behind. Undecided beside Always stationary, the nearest rule: "
+            "0.012 nats a call worse over 400 outcomes. Not decided within a month at this rate.",
+        ),
+    ]
+    given = [{"p": [0.2, 0.6, 0.2], "usual": [0.1, 0.6, 0.3], "score": one} for one, _words in states]
+    printed = sentences(tmp_path, given)
+    assert [standing for _unusual, standing in printed] == [words for _state, words in states]
+    assert printed[0][0] == "Above its usual share most: Down 20.0%, 2.0 times its share so far."
