@@ -16,11 +16,11 @@ from core.market.features import price_columns
 from core.market.windows import FrozenWindow, WindowError, to_npz
 from core.models.tlob import CLASSES
 from pages.markets import attention_erased, attention_inputs, attention_window, cached_results
-from pages.markets.answer_words import class_names, unknown_market
 from pages.markets.attention_erased import RUBBED_OUT
 from pages.markets.attention_inputs import Explained
 from pages.markets.attention_window import WindowSource
 from pages.markets.cached_results import FEATURE, TIME, WindowAnswer
+from pages.markets.class_names import class_names, unknown_market
 from pages.markets.live_controls import horizon_name
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view

@@ -10,9 +10,9 @@ from core.explain.attribution import GradientError
 from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
 from pages.markets import attention_inputs, cached_results
-from pages.markets.answer_words import class_names
 from pages.markets.attention_inputs import Explained
 from pages.markets.cached_results import WindowAnswer
+from pages.markets.class_names import class_names
 from pages.shared import controls, erased, faithfulness_view
 from pages.shared.language import _, ngettext, number, percent
 

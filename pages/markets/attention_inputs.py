@@ -16,8 +16,8 @@ from core.market.labels import LabelKind
 from core.market.windows import FrozenWindow
 from core.models.tlob import CLASSES
 from pages.markets import cached_results
-from pages.markets.answer_words import class_names
 from pages.markets.cached_results import WindowAnswer
+from pages.markets.class_names import class_names
 from pages.markets.live_controls import horizon_name
 from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.language import _, number, percent, prose_section, significant

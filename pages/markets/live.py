@@ -26,7 +26,7 @@ from pages.markets import (
     wall_markets,
     watched_feeds,
 )
-from pages.markets.answer_words import unknown_market
+from pages.markets.class_names import unknown_market
 from pages.markets.live_controls import TerminalChoices, ViewChoices
 from pages.shared import controls, permissions, streamlit_private
 from pages.shared.language import _

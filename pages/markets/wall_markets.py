@@ -181,8 +181,8 @@ def show_table(rows: Sequence[tuple[MarketSource, WallRow]], *, window: int, key
     )
     st.caption(
         _(
-            "Updated once a second. Press a market to open it; press a column's name to sort. Answers are compared with the naive "
-            "rules from {least} outcomes on that do not overlap."
+            "Updated once a second. Press a market to open it; press a column's name to sort. Answers are compared with the "
+            "naive rules from {least} outcomes on that do not overlap."
         ).format(least=number(FEWEST))
     )
     cells: list[tuple[int, str]] = state["selection"]["cells"]
