@@ -36,8 +36,6 @@ VIEWER: Final = "recorder"
 """Name of the recorder among a feed's viewers."""
 AGAIN_S: Final = 10.0
 """Seconds between two looks at a disk that refused."""
-ROOM_S: Final = 600.0
-"""Seconds between two looks at the library's limit."""
 
 log = logging.getLogger(__name__)
 
@@ -175,16 +173,13 @@ class _FeedRecording:
         """Record into the files at hand; returns what the disk refused with, None where it did not."""
         refused: OSError | None = None
         self._session.listeners.append(self._recorder.on_event)
-        due = room_due = 0.0
+        due = 0.0
         try:
             while not self.stopping.is_set() and not self._problem:
                 await self._recorder.keep_up(0.1)
                 if time.monotonic() >= due:
                     due = time.monotonic() + 1.0
                     self._follow_session()
-                if time.monotonic() >= room_due:
-                    room_due = time.monotonic() + ROOM_S
-                    await asyncio.to_thread(self._make_room)
         except OSError as error:
             refused = error
         finally:
@@ -196,12 +191,6 @@ class _FeedRecording:
                     log.warning("the recording of %s stays in its journal: %s", self.key, error)
                     refused = refused or error
         return refused
-
-    def _make_room(self) -> None:
-        """Keep the library within its limit; a recording goes on where that fails."""
-        with contextlib.suppress(OSError, Refusal):
-            for path in watch_list.make_room(self._folder):
-                log.info("the library is full by its limit: deleted %s", path)
 
     def _go_on(self) -> None:
         """Write what the disk refused, and begin new files.

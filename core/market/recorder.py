@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 import threading
 import time
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from core.market import watch_list
 from core.market.bands import BandChange, Ladder
 from core.market.book import STEP_MS
 from core.market.depth import DepthHistory
@@ -40,6 +42,8 @@ BATCH: Final = 64
 """Most events written down at once."""
 MOST_WAITING: Final = 1_000
 """Events that a feed may be ahead of what is written, where it can be held."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +154,7 @@ class EventRecorder:
         self._on_progress = on_progress or (lambda progress: None)
         self._events = deque[FeedEvent]()  # taken, and not written down yet
         self._fresh, self._working = asyncio.Event(), threading.Lock()
-        self._save_due_s = 0.0
+        self._save_due_s, self._hours = 0.0, 0
         # of the worker alone, as are the bands:
         self._provisional = deque[tuple[Row, Answer | None]](maxlen=MAX_PROVISIONAL)
         self._depth, self._kept_ms, self._tick = DepthHistory(2), 0, tick
@@ -216,6 +220,15 @@ class EventRecorder:
     def _save(self) -> None:
         self._save_due_s = time.monotonic() + JOURNAL_S
         self._writer.save_journal()
+        if len(self._writer.files) > self._hours:
+            self._hours = len(self._writer.files)
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Keep the library within its limit, now that an hour more is there; a recording goes on where that fails."""
+        with contextlib.suppress(OSError):
+            for path in watch_list.make_room(self._writer.folder):
+                log.info("the library is full by its limit: deleted %s", path)
 
     def _write(self, event: FeedEvent, answer: Answer | None) -> None:
         if isinstance(event, Row):

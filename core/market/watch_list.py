@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.files import write_bytes
-from core.market.store.places import files_below
-from core.market.store.segments import ROWS, is_segment, segment_path
+from core.market.store import written
 
 FILE: Final = ".watch_list.json"
 _changing = threading.Lock()
@@ -65,30 +64,23 @@ def limit(folder: Path, most_bytes: int) -> None:
 def make_room(folder: Path) -> list[Path]:
     """Delete the oldest hours of the library, of all markets, until the rest is within the limit; returns their files of rows.
 
-    Hours alone are deleted: no file that a person put there, and none of the hour that is still in a journal.
+    An hour is what the program's own index says that it wrote (D48): nothing else is counted or deleted.
 
     Raises:
-        BookError: where the folder cannot be listed. OSError: where the disk refuses.
+        OSError: where the disk refuses.
     """
     most = read(folder).most_bytes
     if not most:
         return []
-    hours = [one for one in files_below(folder) if is_segment(one.path)]
-    sizes = {one.path: sum(path.stat().st_size for path in _beside(one.path)) for one in hours}
-    deleted, total = [], sum(sizes.values())
-    for path in sorted(sizes, key=lambda path: path.name.removeprefix(f"{ROWS}_").zfill(40)):
+    hours, deleted = written.hours(folder), list[Path]()
+    total = sum(hour.size for hour in hours)
+    for hour in hours:
         if total <= most:
             break
-        for one in _beside(path):
-            one.unlink(missing_ok=True)
-        deleted.append(path)
-        total -= sizes[path]
+        written.delete(folder, hour)
+        deleted.append(hour.rows)
+        total -= hour.size
     return deleted
-
-
-def _beside(rows: Path) -> list[Path]:
-    """A file of rows, and those of other kinds of the same hour."""
-    return list(rows.parent.glob(segment_path(rows, "*").name))
 
 
 def _write(folder: Path, wanted: WatchList) -> None:

@@ -102,6 +102,8 @@ def _journals() -> list[tuple[str, bytes]]:
                 writer.save_journal()
         writer.add_event("gap", int(rows.timestamps[0]))
         writer.save_journal()
+        assert writer._journal is not None
+        writer._journal.close()  # which merges its log into it
         (journal,) = Path(folder).glob(".*.journal.part")
         return [("journal", journal.read_bytes())]
 

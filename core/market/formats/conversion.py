@@ -33,7 +33,8 @@ from core.market.formats.readers import (
 )
 from core.market.formats.tables import Faults, FormatError
 from core.market.grid import carry_ms, count_pauses, grid_rows, on_grid
-from core.market.store.segments import TRADES, segment_path, write_table
+from core.market.store.index import recording_of
+from core.market.store.segments import TRADES, is_segment, segment_path, write_table
 from core.market.store.trades import trades_table
 from core.market.store.writer import FileSummary, RowBlock, write_rows
 from core.market.times import DAY_MS
@@ -307,6 +308,8 @@ def convert(
     """
     if path.exists():
         raise FormatError("there is a recording {name} already: choose another name", name=path.stem)
+    if is_segment(path) or recording_of(path.name) is None:
+        raise FormatError("{name} is a name of the recorder's own files: choose another name", name=path.stem)
     seen = seen or inspect(files)
     trades: list[pa.Table] = []
 

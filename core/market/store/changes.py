@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from core.market.book import BookError
 from core.market.store.index import Recording
 from core.market.store.rows import RecordedRows
-from core.market.store.segments import DEPTH, TRADES, is_segment, segment_path
+from core.market.store.segments import DEPTH, KINDS, TRADES, is_segment, segment_path
 from core.market.store.writer import GROUP_ROWS, RowBlock, write_rows
 
 NAME: Final = re.compile(r"\w[\w+-]*(\.[\w+-]+)*(/\w[\w+-]*(\.[\w+-]+)*)*")
@@ -30,8 +30,8 @@ def delete(folder: Path, entry: Recording) -> None:
     _own(entry)
     for path in entry.paths:
         if is_segment(path):
-            for beside in path.parent.glob(segment_path(path, "*").name):
-                beside.unlink(missing_ok=True)
+            for kind in KINDS:
+                segment_path(path, kind).unlink(missing_ok=True)
         else:
             for one in (segment_path(path, TRADES), segment_path(path, DEPTH), path):
                 one.unlink(missing_ok=True)

@@ -36,7 +36,7 @@ from core.market.book import (
 )
 from core.market.events import Row, Trade
 from core.market.grid import HOUR_MS, count_pauses
-from core.market.store import call_columns, segments
+from core.market.store import call_columns, segments, written
 from core.market.store.depth_files import depth_row
 from core.market.store.trades import CODES
 from core.market.store.write_ahead import ENDING, Saved, WriteAhead
@@ -131,7 +131,13 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: s
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, write)
+    written.note(path)
     return summary()
+
+
+def _write_table(path: Path, table: pa.Table) -> None:
+    segments.write_table(path, table)
+    written.note(path)
 
 
 def _groups(blocks: Iterable[RowBlock], width: int) -> Iterator[RowBlock]:
@@ -326,7 +332,7 @@ class SegmentWriter:
         if path is None:
             return  # a process was killed, or a call failed, between writing the segment and removing its journal
         for kind, table in tables.items():
-            yield (beside := segments.segment_path(path, kind)), partial(segments.write_table, table=table)
+            yield (beside := segments.segment_path(path, kind)), partial(_write_table, table=table)
             self._sealed += beside.stat().st_size  # it is written by now
         if rows is not None:
             times, values = _block(rows)

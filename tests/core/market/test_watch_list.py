@@ -13,8 +13,9 @@ from core.market.book import read_rows
 from core.market.events import Row, Trade
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor
+from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
-from core.market.store import index
+from core.market.store import index, segments
 from core.market.store.writer import SegmentWriter
 from core.messages import Refusal
 from tests.core.market.feeds_for_tests import ScriptedFeed
@@ -67,17 +68,54 @@ def test_the_oldest_hours_of_all_markets_go_until_the_rest_is_within_the_limit(t
                 for when, levels in zip(ROWS.timestamps.tolist(), ROWS.levels, strict=True):
                     writer.add_trade(Trade(price=1.0, size=2.0, side="sell", exchange_ms=when + hour * HOUR_MS))
                     writer.add(Row(when + hour * HOUR_MS, levels))
-    foreign = tmp_path / "own.parquet"
-    foreign.write_bytes(b"0" * 1_000_000)
     hours_by_age = sorted(tmp_path.rglob("rows_*.parquet"), key=lambda path: int(path.stem.split("_")[1]))
     assert [path.parts[len(tmp_path.parts)] for path in hours_by_age] == ["A", "B", "A", "B"]
+    persons = [
+        tmp_path / "own.parquet",
+        hours_by_age[0].with_name(hours_by_age[0].name.replace("rows", "notes")),
+        tmp_path / "archive" / "2020-01-01" / "00" / "rows_1577836800000.parquet",
+        tmp_path / "data" / "rows_1.parquet",
+    ]
+    for path in persons:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(hours_by_age[0].read_bytes())
     assert watch_list.make_room(tmp_path) == []  # no limit
-    kept = sum(path.stat().st_size for hour in hours_by_age[2:] for path in hour.parent.glob("*.parquet"))
-    watch_list.limit(tmp_path, kept)
+    kept = [path for hour in hours_by_age[2:] for path in hour.parent.glob("*.parquet")]
+    watch_list.limit(tmp_path, sum(path.stat().st_size for path in kept))
     assert watch_list.make_room(tmp_path) == hours_by_age[:2]
-    left = sorted(tmp_path.rglob("*.parquet"))
-    assert left == sorted([foreign, *(path for hour in hours_by_age[2:] for path in hour.parent.glob("*.parquet"))])
+    assert sorted(tmp_path.rglob("*.parquet")) == sorted([*persons, *kept])
     assert watch_list.make_room(tmp_path) == []
+    hours_by_age[2].write_bytes(hours_by_age[3].read_bytes())  # a person's now
+    watch_list.limit(tmp_path, 1)
+    assert watch_list.make_room(tmp_path) == hours_by_age[2:]
+    assert hours_by_age[2].exists() and not segments.segment_path(hours_by_age[2], segments.TRADES).exists()
+
+
+def test_of_two_recorders_the_older_hours_go_first(tmp_path: Path) -> None:
+    for _ in range(2):
+        with SegmentWriter(tmp_path, "A") as writer:
+            for hour in range(3):
+                for when, levels in zip(ROWS.timestamps.tolist(), ROWS.levels, strict=True):
+                    writer.add(Row(when + hour * HOUR_MS, levels))
+    files = sorted(tmp_path.rglob("rows_*.parquet"))
+    assert len(files) == 6
+    watch_list.limit(tmp_path, int(3.5 * files[0].stat().st_size))
+    watch_list.make_room(tmp_path)
+    begins = sorted((int(path.stem.split("_")[1]) - int(ROWS.timestamps[0])) // HOUR_MS for path in tmp_path.rglob("rows_*"))
+    assert begins == [1, 2, 2]
+
+
+def test_a_recording_heeds_the_limit_as_soon_as_an_hour_more_is_there(tmp_path: Path) -> None:
+    watch_list.limit(tmp_path, 1)
+    turn = int(ROWS.timestamps[0]) // HOUR_MS * HOUR_MS + HOUR_MS
+    with SegmentWriter(tmp_path, "A") as writer:
+        recorder = EventRecorder(writer, None, wall=False)
+        for number in range(8):
+            recorder.on_event(Row(turn + 250 * (number - 4), ROWS.levels[number]))
+        recorder._save_due_s = 0.0
+        recorder.write_down()
+        assert len(writer.files) == 1 and not writer.files[0].exists()
+    assert [path.exists() for path in writer.files] == [False, True]
 
 
 def test_hours_go_by_their_age_and_not_by_their_spelling(tmp_path: Path) -> None:
