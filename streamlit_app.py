@@ -133,6 +133,7 @@ if streamlit_private.this_run() is None:
         import_module(name)
     streamlit_private.take_pages_from_navigation()
     streamlit_private.share_locks()
+    streamlit_private.keep_addresses()
     sys.setswitchinterval(SWITCH_S)
     base = navigation.base_path()
     routes = [

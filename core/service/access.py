@@ -29,6 +29,9 @@ USERS_VARIABLE: Final = "OBSERVATORY_USERS"
 """Environment variable: e-mail addresses of those who count as signed in, separated by commas; empty: all who signed in."""
 OPEN_VARIABLE: Final = "OBSERVATORY_OPEN"
 """Environment variable: "yes" lets every visitor count as signed in, where the server has no sign-in."""
+PROXIES_VARIABLE: Final = "OBSERVATORY_PROXIES"
+"""Environment variable: addresses and networks (`172.18.0.0/16`) of the proxies whose headers count, separated by commas; "*"
+where nobody else reaches the app."""
 TOKEN_VARIABLE: Final = "OBSERVATORY_TOKEN"
 """Environment variable: a request for metrics that shows this secret, sixteen characters or more, is the operator's
 (`Authorization: Bearer ...`)."""
@@ -188,21 +191,26 @@ def forwarded(headers: Mapping[str, str]) -> bool:
 
 
 def client_address(connection: RequestAddress) -> str:
-    """Returns the address that limits are counted by: the other end's or, of a proxy of this network, the one it names.
+    """Returns the address that limits are counted by: the other end's or, of a named proxy, the one that it names (D49).
 
     A proxy appends the address it sees to `X-Forwarded-For`; what stands before that anyone may have written.
     """
     seen = connection.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
     try:
-        return str(ipaddress.ip_address(seen)) if seen and near(connection.peer) else connection.peer
+        return str(ipaddress.ip_address(seen)) if seen and is_proxy(connection.peer) else connection.peer
     except ValueError:
         return connection.peer
 
 
-def near(peer: str) -> bool:
-    """Tells whether the other end may be a proxy of this network, whose headers count: its address is no public one."""
+def is_proxy(peer: str) -> bool:
+    """Tells whether the operator named the other end as a proxy (`OBSERVATORY_PROXIES`), whose headers count."""
+    words = listed(PROXIES_VARIABLE)
+    if "*" in words:
+        return True
     try:
-        return not peer or not ipaddress.ip_address(peer).is_global
+        address = ipaddress.ip_address(peer)
+        address = getattr(address, "ipv4_mapped", None) or address
+        return any(address in ipaddress.ip_network(word, strict=False) for word in words)
     except ValueError:
         return False
 

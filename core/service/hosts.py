@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from core.service.access import HOSTS_VARIABLE, RequestAddress, host_name, listed, near
+from core.service.access import HOSTS_VARIABLE, RequestAddress, host_name, is_proxy, listed
 
 PORTS: Final = {"http": 80, "https": 443}
 """Ports that an address leaves out."""
@@ -56,7 +56,7 @@ def origin_allowed(connection: RequestAddress, scheme: str) -> bool:
     address is the one that was asked (`Host`), or one that `OBSERVATORY_HOSTS` names, for a proxy that asks by another name.
 
     Args:
-        scheme: `http` or `https`, as the connection itself has it; a proxy of this network may say otherwise.
+        scheme: `http` or `https`, as the connection itself has it; a proxy that the operator named may say otherwise.
     """
     given = connection.headers.get("origin")
     if not given:
@@ -66,7 +66,7 @@ def origin_allowed(connection: RequestAddress, scheme: str) -> bool:
         return False
     host = connection.headers.get("host", "")
     passed_on = connection.headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower()
-    spoken = passed_on if passed_on in PORTS and near(connection.peer) else scheme
+    spoken = passed_on if passed_on in PORTS and is_proxy(connection.peer) else scheme
     if origin == _origin(f"{spoken}://{host}"):
         return True
     words = listed(HOSTS_VARIABLE)

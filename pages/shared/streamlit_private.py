@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
+import uvicorn.config
+from starlette.types import ASGIApp
 from streamlit.runtime import Runtime
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -46,6 +48,19 @@ def take_pages_from_navigation() -> None:
     start that a linked page does not exist.
     """
     PagesManager.uses_pages_directory = False
+
+
+def keep_addresses() -> None:
+    """Have the server hand requests on with the other end's own address, before it wraps the app.
+
+    Uvicorn, as Streamlit starts it, takes the address of `X-Forwarded-For` from whatever asks from this machine; which proxy's
+    counts is the operator's to name (D49).
+    """
+    uvicorn.config.ProxyHeadersMiddleware = _unwrapped  # type: ignore[assignment,misc]
+
+
+def _unwrapped(app: ASGIApp, trusted_hosts: object) -> ASGIApp:
+    return app
 
 
 def _with_the_sessions_lock(self: SafeSessionState, state: SessionState, yield_callback: Callable[[], None]) -> None:

@@ -10,6 +10,7 @@ from core.service import access
 from core.service.access import (
     HOSTS_VARIABLE,
     OPEN_VARIABLE,
+    PROXIES_VARIABLE,
     RIGHTS,
     TOKEN_VARIABLE,
     USERS_VARIABLE,
@@ -224,14 +225,27 @@ def test_the_documentation_says_who_is_who_in_every_circumstance(monkeypatch: py
     ("peer", "seen", "address"),
     [
         ("203.0.113.9", "", "203.0.113.9"),
-        ("8.8.8.8", "198.51.100.1", "8.8.8.8"),  # no proxy of this network: anyone may write the header
-        ("127.0.0.1", "198.51.100.1", "198.51.100.1"),
+        ("8.8.8.8", "198.51.100.1", "8.8.8.8"),  # anyone may write the header
+        ("192.168.1.5", "198.51.100.1", "192.168.1.5"),  # of this network too
+        ("127.0.0.1", "198.51.100.1", "127.0.0.1"),
+        ("::ffff:172.18.0.5", "198.51.100.1", "198.51.100.1"),
         ("172.18.0.5", "10.9.9.9, 198.51.100.1", "198.51.100.1"),  # the proxy appends what it sees
         ("172.18.0.5", "unknown", "172.18.0.5"),
-        ("", "2001:db8::7", "2001:db8::7"),
+        ("172.18.0.5", "2001:db8::7", "2001:db8::7"),
+        ("", "2001:db8::7", ""),
         ("", "", ""),
     ],
 )
-def test_limits_are_counted_by_the_address_that_the_nearest_proxy_sees(peer: str, seen: str, address: str) -> None:
+def test_limits_are_counted_by_the_address_that_a_named_proxy_sees(
+    peer: str, seen: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PROXIES_VARIABLE, "172.18.0.0/16, 10.0.0.9")
     headers = {"x-forwarded-for": seen} if seen else {}
-    assert client_address(RequestAddress(bind="0.0.0.0", peer=peer, headers=headers)) == address
+    one = RequestAddress(bind="0.0.0.0", peer=peer, headers=headers)
+    assert client_address(one) == address
+    monkeypatch.delenv(PROXIES_VARIABLE)
+    assert client_address(one) == peer  # none is named by default
+    monkeypatch.setenv(PROXIES_VARIABLE, "not an address")
+    assert client_address(one) == peer
+    monkeypatch.setenv(PROXIES_VARIABLE, "*")
+    assert client_address(one) == (peer if seen in ("", "unknown") else seen.split(", ")[-1])

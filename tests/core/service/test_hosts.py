@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from core.service.access import HOSTS_VARIABLE, RequestAddress
+from core.service.access import HOSTS_VARIABLE, PROXIES_VARIABLE, RequestAddress
 from core.service.hosts import host_allowed, origin_allowed
 
 
@@ -82,8 +82,9 @@ def test_a_page_of_another_scheme_name_or_port_is_anothers(
     assert origin_allowed(RequestAddress(bind="localhost", peer="127.0.0.1", headers=headers), "http") is allowed
 
 
-@pytest.mark.parametrize(("peer", "allowed"), [("172.18.0.5", True), ("8.8.8.8", False)])
-def test_the_scheme_is_the_one_that_a_proxy_of_this_network_names(peer: str, allowed: bool) -> None:
+@pytest.mark.parametrize(("peer", "allowed"), [("172.18.0.5", True), ("8.8.8.8", False), ("172.18.0.6", False)])
+def test_the_scheme_is_the_one_that_a_named_proxy_says(peer: str, allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROXIES_VARIABLE, "172.18.0.5")
     headers = {"host": "10.0.0.7", "origin": "https://10.0.0.7", "x-forwarded-proto": "http, https"}
     assert origin_allowed(RequestAddress(bind="0.0.0.0", peer=peer, headers=headers), "http") is allowed
     assert origin_allowed(RequestAddress(bind="0.0.0.0", peer=peer, headers=headers | {"x-forwarded-proto": ""}), "https")

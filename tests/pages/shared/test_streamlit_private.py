@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import streamlit
+import uvicorn
 from streamlit.runtime import Runtime
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -32,6 +33,22 @@ def quick_switches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.setswitchinterval(1e-5)
     yield
     sys.setswitchinterval(before)
+
+
+def test_the_server_hands_on_the_other_ends_own_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uvicorn.config, "ProxyHeadersMiddleware", uvicorn.config.ProxyHeadersMiddleware)
+
+    async def app(scope: object, receive: object, send: object) -> None:
+        raise AssertionError
+
+    def served() -> object:
+        config = uvicorn.Config(app, interface="asgi3")
+        config.load()
+        return config.loaded_app
+
+    assert served() is not app  # as it is without us
+    streamlit_private.keep_addresses()
+    assert served() is app
 
 
 def opened(state: SessionState) -> SafeSessionState:
