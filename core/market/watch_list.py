@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from core.files import write_bytes
-from core.market.store import written
+from core.market.store.segments import KINDS, below_library, is_segment, segment_path
+from core.market.store.writer import footer_summary
 
 FILE: Final = ".watch_list.json"
 _changing = threading.Lock()
@@ -64,7 +69,8 @@ def limit(folder: Path, most_bytes: int) -> None:
 def make_room(folder: Path) -> list[Path]:
     """Delete the oldest hours of the library, of all markets, until the rest is within the limit; returns their files of rows.
 
-    An hour is what the program's own index says that it wrote (D48): nothing else is counted or deleted.
+    An hour is what a recorder wrote and says so in its footer, with its place in the library (D48): nothing else is counted or
+    deleted, and what a person moved or put there is none.
 
     Raises:
         OSError: where the disk refuses.
@@ -72,15 +78,29 @@ def make_room(folder: Path) -> list[Path]:
     most = read(folder).most_bytes
     if not most:
         return []
-    hours, deleted = written.hours(folder), list[Path]()
-    total = sum(hour.size for hour in hours)
-    for hour in hours:
+    named = {path: path.stat() for path in folder.glob("*/*/*/rows_*.parquet") if is_segment(path)}
+    hours = [path for path, state in named.items() if _was_written_here(path, state.st_size, state.st_mtime_ns)]
+    files = {path: [one for kind in KINDS if (one := segment_path(path, kind)).exists()] for path in hours}
+    sizes = {path: sum(one.stat().st_size for one in some) for path, some in files.items()}
+    deleted, total = [], sum(sizes.values())
+    for path in sorted(hours, key=lambda path: (int(path.stem.split("_")[1]), path)):
         if total <= most:
             break
-        written.delete(folder, hour)
-        deleted.append(hour.rows)
-        total -= hour.size
+        for one in files[path]:
+            one.unlink(missing_ok=True)
+        deleted.append(path)
+        total -= sizes[path]
     return deleted
+
+
+@lru_cache(2**16)
+def _was_written_here(path: Path, _size: int, _changed_ns: int) -> bool:
+    """Tells whether a file of rows says that a recorder wrote it at this place; read once for each state of the file."""
+    try:
+        found = footer_summary(pq.read_metadata(path))
+    except (pa.ArrowException, OSError):
+        return False
+    return found is not None and found.place == below_library(path)
 
 
 def _write(folder: Path, wanted: WatchList) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import errno
+import gc
 import io
 import os
 import traceback
@@ -141,6 +142,7 @@ def at_every_place(
             else:
                 with failing(number, error), suppress(error):
                     work(place, acknowledged)
+            gc.collect()  # as a process that ends closes what it holds
             check(place, acknowledged[-1])
 
 

@@ -13,7 +13,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -36,7 +36,7 @@ from core.market.book import (
 )
 from core.market.events import Row, Trade
 from core.market.grid import HOUR_MS, count_pauses
-from core.market.store import call_columns, segments, written
+from core.market.store import call_columns, segments
 from core.market.store.depth_files import depth_row
 from core.market.store.trades import CODES
 from core.market.store.write_ahead import ENDING, Saved, WriteAhead
@@ -65,6 +65,7 @@ class FileSummary:
     Attributes:
         run: drawn anew where a recording begins (`segments.begins_anew`): files of one run hold its rows from the first on. 0 of
             files that no recording wrote. part: number of the file in its run, from 0; -1 where damage took records of it.
+        place: an hour's path in its library as it was written; "" of other files.
     """
 
     rows: int
@@ -76,6 +77,7 @@ class FileSummary:
     market: str
     run: int = 0
     part: int = 0
+    place: str = ""
 
 
 def footer_summary(metadata: pq.FileMetaData) -> FileSummary | None:
@@ -127,17 +129,12 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], *, levels: int, market: s
             parquet.add_key_value_metadata({SUMMARY_KEY: json.dumps(summary().__dict__).encode()})
 
     def summary() -> FileSummary:
-        return summary_of(np.concatenate(times), np.concatenate(mids), levels=levels, market=market, of=of)
+        found = summary_of(np.concatenate(times), np.concatenate(mids), levels=levels, market=market, of=of)
+        return replace(found, place=segments.below_library(path) if segments.is_segment(path) else "")
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, write)
-    written.note(path)
     return summary()
-
-
-def _write_table(path: Path, table: pa.Table) -> None:
-    segments.write_table(path, table)
-    written.note(path)
 
 
 def _groups(blocks: Iterable[RowBlock], width: int) -> Iterator[RowBlock]:
@@ -332,7 +329,7 @@ class SegmentWriter:
         if path is None:
             return  # a process was killed, or a call failed, between writing the segment and removing its journal
         for kind, table in tables.items():
-            yield (beside := segments.segment_path(path, kind)), partial(_write_table, table=table)
+            yield (beside := segments.segment_path(path, kind)), partial(segments.write_table, table=table)
             self._sealed += beside.stat().st_size  # it is written by now
         if rows is not None:
             times, values = _block(rows)

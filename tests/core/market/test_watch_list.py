@@ -15,7 +15,7 @@ from core.market.hub import shutdown
 from core.market.predictor import load_predictor
 from core.market.recorder import EventRecorder
 from core.market.session import MarketSession
-from core.market.store import index, segments
+from core.market.store import index
 from core.market.store.writer import SegmentWriter
 from core.messages import Refusal
 from tests.core.market.feeds_for_tests import ScriptedFeed
@@ -87,8 +87,8 @@ def test_the_oldest_hours_of_all_markets_go_until_the_rest_is_within_the_limit(t
     assert watch_list.make_room(tmp_path) == []
     hours_by_age[2].write_bytes(hours_by_age[3].read_bytes())  # a person's now
     watch_list.limit(tmp_path, 1)
-    assert watch_list.make_room(tmp_path) == hours_by_age[2:]
-    assert hours_by_age[2].exists() and not segments.segment_path(hours_by_age[2], segments.TRADES).exists()
+    assert watch_list.make_room(tmp_path) == hours_by_age[3:]
+    assert hours_by_age[2].exists()
 
 
 def test_of_two_recorders_the_older_hours_go_first(tmp_path: Path) -> None:
