@@ -1,12 +1,12 @@
 """Light on the attention of any network: what a model read is the stage, and what the chosen token looks at is lit.
 
-    from attention_light import AttentionScene, LayerMaps, WordStage, capture
+    from attention_light import look
 
-    with capture(model) as layers:
-        model(x)
-    AttentionScene(stage=WordStage(words=words), layers=layers).save("view.html")
+    look(outputs.attentions, tokens)          # of transformers; or an array (layers, heads, n, n)
+    look(model, inputs, tokens=tokens)        # runs the model once and captures it
+    look(vit, image).save("view.html")
 
-Numpy is needed; torch where `capture` is used, which imports it then.
+Numpy is needed; torch where a model is captured, anywidget where the view shall be a widget.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from attention_light.layers import LayerMaps, LayerVectors, SceneError
+from attention_light.look import look
 from attention_light.scene import AttentionScene
 from attention_light.stages import BookStage, FilmStage, GridStage, PictureStage, WordStage
 
@@ -32,6 +33,7 @@ __all__ = [
     "SceneError",
     "WordStage",
     "capture",
+    "look",
 ]
 
 __version__ = "0.1.0"

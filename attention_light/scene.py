@@ -25,9 +25,11 @@ from attention_light.layers import Layer, LayerMaps, SceneError
 from attention_light.message import MessageParts, framed
 from attention_light.rollout import rollout
 from attention_light.sentences import SENTENCES
-from attention_light.stages import Stage
+from attention_light.stages import Stage, png
 from attention_light.thinned import SentLayer
 
+DARK: Final = 0.15
+"""Ground of a picture of maps, from 0 to 1."""
 FOLDER: Final = Path(__file__).resolve().parent
 PARTS: Final = ("colours.js", "dom.js", "layers.js", "stages.js", "files.js", "view.js")
 """Scripts of the view, in the order in which a file of its own joins them."""
@@ -39,7 +41,7 @@ STYLE: Final = "".join((FOLDER / "styles" / name).read_text(encoding="utf-8") fo
 """Its style sheets."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class AttentionScene:
     """Everything that the view shows.
 
@@ -196,6 +198,31 @@ class AttentionScene:
         where = Path(path)
         where.write_text(self.html(megabytes=megabytes), encoding="utf-8")
         return where
+
+    def __repr__(self) -> str:
+        """One line: what the stage is, how many heads there are, and the strongest pair."""
+        tokens = self.stage.tokens()
+        kind, names = next(iter(tokens.items()))
+        heads = sorted({one.shape[0] for one in self.layers})
+        line = f"{len(names)} {kind}s, {len(self.layers)} layers of {' or '.join(map(str, heads))} heads"
+        if (opens := self.opens()) is None:
+            return line
+        layer = self.sent[opens[0]].layer
+        row = next(itertools.islice(layer.maps(), opens[1], None))[opens[2]]
+        pair = tokens[layer.of or layer.kind or kind][opens[2]], tokens[layer.kind or kind][int(row.argmax())]
+        return f"{line}; {layer.name}, head {opens[1] + 1}: {pair[0]} looks at {pair[1]} with {float(row.max()):.1%}"
+
+    def picture(self) -> bytes:
+        """A PNG of all maps, a line a layer, for whoever draws no view."""
+        side, lines = 40, []
+        for one in self.sent:
+            line = np.full((side, max(layer.shape[0] for layer in self.layers) * side), DARK, dtype=np.float32)
+            for i, weights in enumerate(one.layer.maps()):
+                rows, columns = (np.arange(side - 2) * length // (side - 2) for length in weights.shape)
+                light = np.asarray(weights, dtype=np.float32)[rows][:, columns]
+                line[1:-1, i * side + 1 : (i + 1) * side - 1] = (light / max(light.max(), 1e-12)) ** 0.6
+            lines.append(line)
+        return png(np.round(255 * np.vstack(lines)).astype(np.uint8))
 
     def _repr_html_(self) -> str:
         return f'<iframe style="width:100%;height:720px;border:0" srcdoc="{html.escape(self.html())}"></iframe>'

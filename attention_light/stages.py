@@ -341,7 +341,7 @@ def _picture(pixels: NDArray[np.uint8], *, longest: int = MAX_SIDE) -> bytes:
         from PIL import Image
     except ModuleNotFoundError:
         step = -(-max(pixels.shape[:2]) // longest)
-        return _png(pixels[::step, ::step])
+        return png(pixels[::step, ::step])
     image = Image.fromarray(pixels).convert("RGB")
     image.thumbnail((longest, longest))
     file = io.BytesIO()
@@ -352,7 +352,7 @@ def _picture(pixels: NDArray[np.uint8], *, longest: int = MAX_SIDE) -> bytes:
     return file.getvalue()
 
 
-def _png(pixels: NDArray[np.uint8]) -> bytes:
+def png(pixels: NDArray[np.uint8]) -> bytes:
     """A PNG (W3C, third edition) of 8 bits a channel, its rows unfiltered."""
     height, width = pixels.shape[:2]
     rows = np.zeros((height, 1 + pixels.size // height), dtype=np.uint8)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -166,6 +167,8 @@ class _Kept:
     def add_weights(self, weights: Tensor) -> list[Layer]:
         """Layers of weights (windows, heads, queries, keys)."""
         numbers = weights.detach().float().nan_to_num().cpu().numpy()  # zeros for a query that may look at nothing
+        if weights.dtype in (torch.float16, torch.bfloat16):
+            numbers = numbers / np.maximum(numbers.sum(axis=-1, keepdims=True), 1e-12)  # takes the rounding off
         heads = slice(None) if self.heads is None else list(self.heads)
         names = self.named(len(numbers))
         return [LayerMaps(name=name, step=step, weights=one[heads]) for (name, step), one in zip(names, numbers, strict=False)]

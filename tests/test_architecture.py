@@ -96,7 +96,13 @@ OPTIONAL = {
 }
 """Packages of extras and of what is made once: hand finder, word lists, shared feeds, the photographs' teacher, a reference."""
 
-BESIDE_NUMPY = {"attention_light.tracing": {"torch"}, "attention_light.stages": {"PIL"}}
+BESIDE_NUMPY = {
+    "attention_light.look": {"torch"},
+    "attention_light.notebook": {"anywidget", "traitlets"},
+    "attention_light.pictures": {"torch", "PIL"},
+    "attention_light.stages": {"PIL"},
+    "attention_light.tracing": {"torch"},
+}
 
 TRAINING_NEEDS = {"torch", "numpy", "pandas", "pyarrow", "safetensors", "tqdm"}
 

@@ -19,9 +19,9 @@ const LUT = Array.from({ length: 256 }, (_, i) => {
 });
 
 class AttentionView {
-  constructor(parent, message, { picture, before = null, choice = "", onChoice = null, onErase = null, fetchPart = null, addresses = [], style = () => "" }) {
+  constructor(parent, message, { picture, before = null, choice = "", onChoice = null, onErase = null, onState = null, fetchPart = null, addresses = [], style = () => "" }) {
     const { head: scene, read, bytes } = unpack(message);
-    Object.assign(this, { parent, message, scene, bytes, onChoice, onErase, fetchPart, addresses, style, words: scene.words });
+    Object.assign(this, { parent, message, scene, bytes, onChoice, onErase, onState, fetchPart, addresses, style, words: scene.words });
     this.stage = new STAGES[scene.stage.name](scene, read, picture);
     this.layers = scene.layers.map((entry) => new Layer(entry, { read, bytes }, fetchPart));
     this.measures = scene.measures.map((one) => ({ ...one, values: read(one.shares) }));
@@ -542,10 +542,27 @@ class AttentionView {
   }
 
   report() {
-    if (!this.onChoice) return;
     const light = this.light(this.activeKind());
-    const square = light.square;
-    this.onChoice(this.resting || square?.l === undefined ? "" : `${square.l}.${square.head}.${this.kept[light.layer.of] ?? ""}`);
+    const square = light.square ?? this.squareOf(this.activeKind());
+    if (square?.l !== undefined) this.onState?.({ layer: square.l, head: square.head, token: light.from ?? this.tokenOf(this.layers[square.l].of) });
+    this.onChoice?.(this.resting || square?.l === undefined ? "" : `${square.l}.${square.head}.${this.kept[light.layer.of] ?? ""}`);
+  }
+
+  // Sets layer, head and token from outside; what does not exist changes nothing.
+  choosePlace(l, head, token) {
+    const at = this.squares.findIndex((one) => one.l === l && (one.head === head || (this.layers[l].heads === 1 && one.head === 0)));
+    if (at < 0) return;
+    const { kind, of } = this.layers[l];
+    this.let(() => {
+      this.chosen[kind] = at;
+      this.lit = kind;
+      this.resting = false;
+      if (token >= 0 && token < this.size(of)) this.kept[of] = token;
+    });
+  }
+
+  setErased(tokens) {
+    this.let(() => (this.erased = new Set(tokens)));
   }
 
   // Layer after layer, from the input to the answer: the mean of heads of each, for the chosen token.
