@@ -201,19 +201,6 @@ class CCT(ViT):
         maps: Tensor = self.convolutions(x.contiguous(memory_format=torch.channels_last))  # (batch, channels, grid, grid)
         return _rows(maps)
 
-    def appearance(self, x: Tensor) -> Tensor:
-        """(batch, 3, side, side) -> (batch, numbers).
-
-        Mean of the last map's middle and deviation of all of it, a number a channel each, as the class token that follows knows
-        little but garments; the mean with the mirror image's where the configuration says so.
-        """
-        views = torch.cat([x, x.flip(-1)]) if self.mirrored else x
-        maps = self.convolutions(views.contiguous(memory_format=torch.channels_last))
-        edge = self.config.grid // 4
-        middle = maps[..., edge : self.config.grid - edge, edge : self.config.grid - edge].mean(dim=(2, 3))
-        found = torch.cat([middle, maps.std(dim=(2, 3)), self._read(self._tokens(_rows(maps)))], dim=1)
-        return found.unflatten(0, (-1, len(x))).mean(dim=0)
-
     def features_without(self, x: Tensor, behind: Tensor) -> Iterator[Tensor]:
         """`features` (patches of a row, width) of copies of one image, each with one patch replaced, row after row of patches.
 

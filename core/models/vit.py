@@ -166,10 +166,6 @@ class ViT(nn.Module):
             return self._read(self.tokens(x))
         return torch.cat([self._read(self.tokens(part)) for part in x.split(CHUNK)])
 
-    def appearance(self, x: Tensor) -> Tensor:
-        """(batch, 1, side, side) -> (batch, numbers): what classes of one's own are told apart by (`core.vision.own_classes`)."""
-        return self.features(x)
-
     def _read(self, tokens: Tensor) -> Tensor:
         """(batch, n, width) -> (batch, width): the last layer works out the class token alone, the only one that is read."""
         for layer in self.layers:

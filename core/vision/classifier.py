@@ -245,13 +245,6 @@ class Classifier:
         parts = [self.model.features(self.normalise(images[at : at + self.batch])) for at in range(0, len(images), self.batch)]
         return torch.cat(parts) if parts else torch.zeros(0, self.config.width, device=self.device)
 
-    @falls_back
-    @torch.no_grad()
-    def appearance(self, images: Images) -> NDArray[np.float64]:
-        """(n, numbers): what classes of one's own are told apart by, of uint8 images of the model's size, one or more."""
-        parts = [self.model.appearance(self.normalise(images[at : at + self.batch])) for at in range(0, len(images), self.batch)]
-        return _numbers(torch.cat(parts))
-
     def probabilities(self, images: Images) -> NDArray[np.float64]:
         """(n, classes), rows summing to 1: softmax of the logits over the card's temperature."""
         return self.answers(images).probabilities

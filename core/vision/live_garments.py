@@ -1,9 +1,7 @@
-"""Reading of a camera, frame by frame: a garment, with a map of its patches three times a second, or own classes."""
+"""Reading of a camera, frame by frame: a garment, with a map of its patches three times a second."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,9 +13,8 @@ from numpy.typing import NDArray
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Answers, Classifier
 from core.vision.garments import Edges
-from core.vision.own_classes import OwnClasses, as_it_lies, read_own_classes
 from core.vision.pictures import Bytes, from_pixels
-from core.vision.preprocessing import prepare
+from core.vision.preprocessing import Recipe, prepare
 from core.vision.uprightness import WHOLE, of_box, small_garment
 
 EVERY_S: Final = 0.33
@@ -36,73 +33,46 @@ class LiveAnswer:
         probabilities: (classes,), "none of these" taken out, averaged over the last frames.
         familiar: False where it is like nothing that was learnt.
         relevance: (n, n) of the newest map, 0 to 1, over the frame padded to a square: a number a patch of the model, or `FINE`
-            along a side where a part of the frame is read; None of own classes.
+            along a side where a part of the frame is read.
         took_s: seconds.
     """
 
     probabilities: NDArray[np.float64]
     familiar: bool
-    relevance: NDArray[np.float64] | None
+    relevance: NDArray[np.float64]
     took_s: float
 
 
 class LiveGarments:
-    """Answers the frames of one camera in order.
-
-    Attributes:
-        head: own classes to answer in; the model's while None.
-    """
+    """Answers the frames of one camera in order."""
 
     def __init__(self, classifier: Classifier, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.classifier, self._clock = classifier, clock
-        self.head: OwnClasses | None = None
         self._last: NDArray[np.float64] | None = None
-        self._relevance: NDArray[np.float64] | None = None
+        self._relevance = np.zeros((1, 1))
         self._due = -np.inf
 
-    def take_head(self, file: object) -> None:
-        """Answer in own classes from now on, by the base64 of their file; in the model's own for None.
-
-        Raises:
-            OwnClassesError: for anything else.
-        """
-        if file is None:
-            self.head = None
-            return
-        try:
-            data = base64.b64decode(file if isinstance(file, str) else "", validate=True)
-        except binascii.Error:
-            data = b""
-        self.head = read_own_classes(data)
-
     def step(self, rgb: Bytes) -> LiveAnswer:
-        """The answer to a frame (height, width, 3), read as it is held: a small garment in it by itself, own classes whole.
-
-        Raises:
-            OwnClassesError: for own classes of another model.
-        """
+        """The answer to a frame (height, width, 3), read as it is held: a small garment in it by itself."""
         began = time.perf_counter()
-        picture, recipe = from_pixels(rgb, name=""), as_it_lies(self.classifier)
-        given, edges = prepare(picture, replace(recipe, crop="whole"), side=self.classifier.config.side), WHOLE
-        if self.head is not None:
-            probabilities, familiar = self.head.answer(self.classifier, given.image)
-        else:
-            edges = small_garment(self.classifier, picture, given, recipe)
-            image = given.image if edges == WHOLE else of_box(self.classifier, picture, recipe, edges).image
-            answers = self.classifier.answers(image[None])
-            probabilities = self.classifier.shares(answers)[0]
-            familiar = bool(answers.strangeness[0] <= self.classifier.threshold)
-        if self._last is not None and len(self._last) == len(probabilities):
+        picture, recipe = from_pixels(rgb, name=""), Recipe(manner=self.classifier.manner, border="none", turn="none")
+        given = prepare(picture, replace(recipe, crop="whole"), side=self.classifier.config.side)
+        edges = small_garment(self.classifier, picture, given, recipe)
+        image = given.image if edges == WHOLE else of_box(self.classifier, picture, recipe, edges).image
+        answers = self.classifier.answers(image[None])
+        probabilities = self.classifier.shares(answers)[0]
+        if self._last is not None:
             probabilities = KEPT * self._last + (1 - KEPT) * probabilities
         self._last = probabilities
-        if self.head is not None:
-            self._relevance = None
-        elif (now := self._clock()) >= self._due:
+        if (now := self._clock()) >= self._due:
             self._due = now + EVERY_S
             relevance = self._map(image, answers)
             self._relevance = relevance if edges == WHOLE else over_frame(relevance, edges, rgb.shape[:2])
         return LiveAnswer(
-            probabilities=probabilities, familiar=familiar, relevance=self._relevance, took_s=time.perf_counter() - began
+            probabilities=probabilities,
+            familiar=bool(answers.strangeness[0] <= self.classifier.threshold),
+            relevance=self._relevance,
+            took_s=time.perf_counter() - began,
         )
 
     def _map(self, image: Bytes, answers: Answers) -> NDArray[np.float64]:

@@ -22,7 +22,6 @@ from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.evidence import Probabilities
 from core.vision.gallery import gallery, photograph_gallery
-from core.vision.own_classes import OwnClasses, as_read, teach
 from core.vision.pictures import Bytes, Picture, decode, from_pixels
 from core.vision.preprocessing import Recipe
 from core.vision.uprightness import prepare_upright
@@ -31,10 +30,6 @@ from pages.shared.kept_results import Hashes, kept
 
 EVIDENCE_SHARE: Final = 0.7
 """Of the time of deletion curves, that for the evidence before them."""
-EXAMPLE: Final = {"above": ("t-shirt", "longsleeve", "shirt", "outwear"), "below": ("pants", "shorts", "skirt")}
-"""Kinds of the bundled photographs that make the two classes of the example."""
-ASKED: Final = 26
-"""Shorts, by their place among the bundled photographs: asked about, and not taught with."""
 HASHES: Final[Hashes] = {
     Classifier: lambda classifier: classifier.fingerprint,
     PictureAnalysis: lambda analysis: (analysis.classifier.fingerprint, analysis.image.tobytes()),
@@ -126,21 +121,3 @@ def gallery_picture(item: int) -> Picture:
 def photograph_pictures() -> list[Picture]:
     """The bundled photographs."""
     return [decode(one.data, name=one.kind) for one in photograph_gallery()]
-
-
-@kept(8, HASHES)
-def photograph_as_read(classifier: Classifier, item: int) -> Bytes:
-    """A bundled photograph, whole, as the model reads it."""
-    return as_read(classifier, photograph_pictures()[item])
-
-
-@kept(4, HASHES)
-def own_classes_example(classifier: Classifier, names: tuple[str, ...]) -> tuple[OwnClasses, list[list[Bytes]]]:
-    """A head taught with bundled photographs, and these photographs as the model reads them."""
-    images = [as_read(classifier, picture) for picture in photograph_pictures()]
-    by_kind: dict[str, list[Bytes]] = {}
-    for place, (row, image) in enumerate(zip(photograph_gallery(), images, strict=True)):
-        if place != ASKED:
-            by_kind.setdefault(row.kind, []).append(image)
-    classes = [[image for kind in kinds for image in by_kind[kind]] for kinds in EXAMPLE.values()]
-    return teach(classifier, list(zip(names, classes, strict=True))), classes

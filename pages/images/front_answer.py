@@ -36,4 +36,4 @@ def still(*, start: bool) -> bytes | None:
     Args:
         start: whether the camera starts by itself.
     """
-    return live_camera.garment_camera(key="front_live", start=start)[0]
+    return live_camera.garment_camera(key="front_live", start=start)

@@ -99,7 +99,7 @@ def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_p
 
 
 def test_without_a_camera_every_page_that_has_one_says_so_and_keeps_its_upload(new_page: NewPage, app: AppServer) -> None:
-    for path in ("/", "/classify", "/recognise", "/own-classes"):
+    for path in ("/", "/classify", "/recognise"):
         page = new_page(app, path)
         page.get_by_role("button", name="Camera", exact=True).first.click(timeout=PATIENCE_MS)
         expect(page.locator(".live-signs-notice")).to_contain_text("No camera was found", timeout=PATIENCE_MS)

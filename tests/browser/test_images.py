@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from core.vision.analysis import analyse
 from core.vision.classifier import classifier_names, load_classifier
-from core.vision.gallery import gallery, photograph_gallery
+from core.vision.gallery import gallery
 from core.vision.pictures import decode
 from core.vision.preprocessing import Recipe, model_for
 from core.vision.uprightness import prepare_upright
@@ -110,42 +110,3 @@ def test_the_steps_to_tokens_walk_on(new_page: NewPage, app: AppServer) -> None:
     page.get_by_text("2. Embedding").first.click()
     page.wait_for_url(re.compile("stage=embedding"), timeout=PATIENCE_MS)
     drawn(page, ".st-key-tokens_embedded .live-plot")
-
-
-def until_kept(page: Page, count: int) -> None:
-    """Waits until so many values are in the browser: they are written behind the page."""
-    counts = """() => new Promise(done => {
-        const opening = indexedDB.open("observatory", 1);
-        opening.onsuccess = () => {
-            const count = opening.result.transaction("kept").objectStore("kept").count();
-            count.onsuccess = () => (opening.result.close(), done(count.result));
-        };
-    })"""
-    for _ in range(600):
-        if page.evaluate(counts) == count:
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError(f"never {count} kept")
-
-
-def test_taught_classes_stay_in_the_visitors_browser_over_a_reload_until_forgotten(new_page: NewPage, app: AppServer) -> None:
-    """Taught on ten bundled photographs; another visitor's browser has none of it."""
-    rows = {kind: [one.data for one in photograph_gallery() if one.kind == kind] * 2 for kind in ("pants", "shoes")}
-    page = new_page(app, "/own-classes")
-    for place, (kind, pictures) in enumerate(rows.items()):
-        inputs = page.locator(f".st-key-own-files-{place} input[type=file]")
-        files = [{"name": f"{kind}{at}.jpg", "mimeType": "image/jpeg", "buffer": data} for at, data in enumerate(pictures)]
-        inputs.set_input_files(files[:6])
-        expect(page.get_by_text("6 pictures").nth(place)).to_be_visible(timeout=60_000)
-    page.get_by_role("button", name="Teach", exact=True).click()
-    expect(page.get_by_role("button", name="Forget them")).to_be_visible(timeout=60_000)
-    until_kept(page, 1)
-    page.reload()
-    expect(page.get_by_role("button", name="Forget them")).to_be_visible(timeout=60_000)
-    page.get_by_role("button", name="Forget them").click()
-    expect(page.get_by_role("heading", name="An example")).to_be_visible(timeout=60_000)
-    until_kept(page, 0)
-    page.reload()
-    expect(page.get_by_role("heading", name="An example")).to_be_visible(timeout=60_000)
-    page.wait_for_timeout(1_500)
-    expect(page.get_by_role("button", name="Forget them")).to_be_hidden()

@@ -15,7 +15,7 @@ import av
 import numpy as np
 from PIL import Image
 
-from core import checkpoints, npz
+from core import checkpoints
 from core.market.book import BookError, read_rows
 from core.market.events import Row, Trade
 from core.market.formats import conversion
@@ -26,7 +26,6 @@ from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from core.signs.tracks import POOLED, features, normalised
 from core.signs.video import VideoError, read_video
-from core.vision.own_classes import OwnClassesError, read_own_classes
 from lab.signs.tracked_sentences import fit_scales, read_sentences
 from tests.core.file_kinds import ROOT, Examples, Kind, files
 from tests.core.market.formats import test_conversion as formats
@@ -56,14 +55,6 @@ def _convert(path: Path) -> None:
     found = conversion.inspect(others)
     conversion.convert(others, path.parent / "out" / "made.parquet", market=found.market or "m")
     read_rows(path.parent / "out" / "made.parquet")
-
-
-@cache
-def _classes() -> Examples:
-    arrays = {"names": np.array(["a", "b"]), "counts": np.array([3, 4]), "held_out": np.float64(0.5), "base": np.array("cct")}
-    arrays |= {"mean": np.zeros(6), "deviation": np.ones(6), "weights": np.ones((2, 6)), "bias": np.zeros(2)}
-    arrays |= {"taught": np.zeros((7, 6), np.float16), "reach": np.float64(1.5), "typical": np.float64(1.0)}
-    return [("classes.npz", npz.to_bytes(arrays))]
 
 
 def _film(container: str, codec: str, pixels: str) -> bytes:
@@ -147,7 +138,6 @@ UPLOADS: Final[dict[str, Kind]] = {
     "books of others": Kind(
         lambda: [(name, dict(written)[name]) for name, written in _foreign().items()], _convert, (FormatError, BookError)
     ),
-    "own classes": Kind(_classes, lambda path: read_own_classes(path.read_bytes()), (OwnClassesError,)),
     "other films": Kind(_films, lambda path: read_video(path.read_bytes(), size=48, fps=12), (VideoError,)),
     "key points": Kind(files("tests/fixtures/signs/boston104/*"), _tracks, (ValueError,)),
     "checkpoint": Kind(files(f"assets/checkpoints/{CHECKPOINT}.*", most=10**7), _checkpoint, (checkpoints.CheckpointError,)),

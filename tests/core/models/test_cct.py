@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -136,17 +135,3 @@ def test_features_without_a_patch_are_those_of_the_copy_that_lacks_it(side: int,
                 place = slice(16 * row, 16 * row + 16), slice(16 * column, 16 * column + 16)
                 copy[:, place[0], place[1]] = behind[:, place[0], place[1]]
             torch.testing.assert_close(found, model.features(copies), atol=1e-12, rtol=0)
-
-
-def test_the_appearance_is_of_both_mirror_images_the_middle_the_spread_and_the_class_token() -> None:
-    torch.manual_seed(5)
-    model = CCT(replace(SMALL, mirrored=True)).eval()
-    x = images(2)
-    with torch.no_grad():
-        found = model.appearance(x)
-        maps = [model.convolutions(view).numpy() for view in (x, x.flip(-1))]
-    middle = sum(one[:, :, 1:3, 1:3].mean(axis=(2, 3)) for one in maps) / 2
-    spread = sum(one.std(axis=(2, 3), ddof=1) for one in maps) / 2
-    assert found.shape == (2, 20 + 16)
-    torch.testing.assert_close(found[:, :20], torch.from_numpy(np.concatenate([middle, spread], axis=1)))
-    torch.testing.assert_close(found[:, 20:], model.features(x))

@@ -1,4 +1,4 @@
-"""Garments before a camera: one frame as the classifier answers it, the average over frames, maps by the clock, own classes."""
+"""Garments before a camera: one frame as the classifier answers it, the average over frames, maps by the clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from core.vision.analysis import analyse
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.gallery import gallery
 from core.vision.live_garments import FINE, KEPT, LiveGarments, over_frame
-from core.vision.own_classes import teach
 from tests.core.vision.tiny_vit import FOLDER
 
 
@@ -39,17 +38,6 @@ def test_the_map_is_the_relevance_to_the_likeliest_class_and_waits_for_the_clock
     assert live.step(frame(7)).relevance is first, "a third of a second has not passed"
     now[0] = 1.0
     assert live.step(frame(7)).relevance is not first
-
-
-def test_own_classes_answer_in_their_own_words_and_without_a_map(classifier: Classifier) -> None:
-    images = gallery()[0]
-    head = teach(classifier, [("a", list(images[:6])), ("b", list(images[12:18]))])
-    live = LiveGarments(classifier)
-    live.step(frame(0))
-    live.head = head
-    answer = live.step(frame(0))
-    np.testing.assert_allclose(answer.probabilities, head.answer(classifier, images[0])[0], atol=1e-6)
-    assert answer.relevance is None and answer.familiar
 
 
 def test_a_map_over_a_part_of_a_frame_lies_where_that_part_is() -> None:

@@ -280,7 +280,7 @@ def test_the_check_sees_raw_strings_and_lets_translated_ones_pass() -> None:
 SHOWN_ERRORS = {
     "BadValue", "BookError", "CatalogueUnavailable", "CheckpointError", "CTCError", "EmptyList", "FeedFailed",
     "FindingError", "FormatError", "GradientError", "JournalError", "MissingModels", "NotAllowed", "OutOfStep",
-    "OwnClassesError", "PictureError", "ReadingError", "RecordingError",
+    "PictureError", "ReadingError", "RecordingError",
     "TooManyFeeds", "RunError", "UnusableBook", "VideoError", "WentQuiet", "WindowError",
 }
 # fmt: on
