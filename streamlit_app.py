@@ -12,6 +12,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -76,8 +77,10 @@ def later(module: str, name: str) -> Callable[[Any], Awaitable[Any]]:
 
 
 def redirected(request: Request, to: str) -> RedirectResponse:
-    """Redirect to another address with the same parameters, relative to the one that was asked."""
-    return RedirectResponse(f"{to}?{request.url.query}".rstrip("?"))
+    """Redirect to another address, relative to the one that was asked, with the same parameters but those that it has itself."""
+    address, _mark, chosen = to.partition("?")
+    query = urlencode({**request.query_params, **dict(parse_qsl(chosen))}) if chosen else request.url.query
+    return RedirectResponse(f"{address}?{query}".rstrip("?"))
 
 
 def first_page(request: Request) -> Response:

@@ -1,12 +1,13 @@
 """Cost of one attention layer by closed formulas: parameters, multiply-adds and attention weights, and where its terms are equal.
 
-`core.lecture.cost_count` takes whole models module by module, and counts what PyTorch does beside the formulas. A MAC is one
-multiplication and one addition of a matrix product or a convolution; PyTorch's counter calls it two FLOPs.
+`core.lecture.cost_count` counts whole models as PyTorch does. A MAC is one multiplication and one addition of a matrix product or
+a convolution; PyTorch's counter calls it two FLOPs.
 Sources: iiga-equations section 14, tlob-architecture sections 6.1 to 6.3 (D4, D7).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from core.models.tlob import TLOBConfig
@@ -73,3 +74,40 @@ def tlob_score_product(c: TLOBConfig, batch: int) -> int:
 def iiga_orders(frames: int, side: int, width: int, attentions: int, batch: int) -> dict[str, int]:
     """Section 14.3's two orders of growth, read as counts: B T H W C, and L (T^2 D + T D^2)."""
     return {"cnn": batch * frames * side**2 * 3, "transformer": attentions * (frames**2 * width + frames * width**2)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """One encoder layer of T tokens, width D, N heads and a feed-forward middle of 4 D.
+
+    Attributes:
+        projections, scores, feed_forward: MACs. maps, middle: bytes of N T^2 weights and of T * 4 D numbers, float32.
+    """
+
+    tokens: int
+    width: int
+    heads: int
+    projections: int
+    scores: int
+    feed_forward: int
+    maps: int
+    middle: int
+
+    @property
+    def macs(self) -> int:
+        """The sum of the three."""
+        return self.projections + self.scores + self.feed_forward
+
+
+def layer(tokens: int, width: int, heads: int) -> Layer:
+    """The layer's terms."""
+    return Layer(
+        tokens=tokens,
+        width=width,
+        heads=heads,
+        projections=projection_macs(tokens, tokens, width),
+        scores=score_macs(tokens, tokens, width),
+        feed_forward=feed_forward_macs(tokens, width, 4 * width),
+        maps=BYTES * map_numbers(tokens, tokens, heads),
+        middle=BYTES * tokens * 4 * width,
+    )

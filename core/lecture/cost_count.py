@@ -1,4 +1,4 @@
-"""Cost of whole models, module by module: by formula from the shapes that pass through, and as PyTorch counts it.
+"""Cost of whole models, module by module, as PyTorch counts it in the built model (D4, D7).
 
 Models are built on the "meta" device: shapes without numbers, so that even IIGA at the document's size takes no memory.
 Attention runs on its explicit path, since PyTorch's counter does not see into the fused kernel of a CPU.
@@ -6,20 +6,17 @@ Attention runs on its explicit path, since PyTorch's counter does not see into t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from core import checkpoints
-from core.lecture import cost
 from core.lecture.dates import SYMBOLS
-from core.lecture.notebooks import on_screen
 from core.models import MODELS, parameters
 from core.models.config import AttentionConfig
 from core.models.iiga import DOCUMENT, IIGAConfig
@@ -29,28 +26,13 @@ from core.models.transformer import TransformerConfig
 from core.models.vit import ViTConfig
 from core.nn import BiN, EncoderLayer, FeedForward, LearnedPositions, MultiHeadAttention
 
-Kind = Literal["convolution", "embedding", "positions", "norm", "attention", "feed_forward", "head"]
-KINDS: Final[tuple[Kind, ...]] = ("convolution", "embedding", "positions", "norm", "attention", "feed_forward", "head")
-BY_TYPE: Final[Mapping[type[nn.Module], Kind]] = {
-    MultiHeadAttention: "attention",
-    FeedForward: "feed_forward",
-    ConvNormActivation: "convolution",
-    InvertedResidual: "convolution",
-    nn.Conv1d: "convolution",
-    nn.LayerNorm: "norm",
-    BiN: "norm",
-    LearnedPositions: "positions",
-    nn.Embedding: "embedding",
-    nn.Linear: "embedding",
-}
+ROWS: Final = (
+    MultiHeadAttention, FeedForward, ConvNormActivation, InvertedResidual, nn.Conv1d, nn.LayerNorm, BiN, LearnedPositions,
+    nn.Embedding, nn.Linear, nn.ModuleDict,
+)  # fmt: skip
 """Modules that are a row of their own, whatever they hold; all others are looked into."""
-BY_NAME: Final[Mapping[str, Kind]] = {
-    "qkv": "attention", "w0": "attention", "classifiers": "head", "head": "head", "decoder": "head", "out": "head",
-    "pool_logits": "head",
-}  # fmt: skip
-"""Kinds of modules and parameters whose type does not tell: by their name, or that of the list they are in."""
 COUNTED: Final = ("tlob", "vit", "iiga", "transformer")
-"""Models of the page."""
+"""Models that are offered."""
 FRAMES: Final = 12
 """T of iiga-equations section 1."""
 TRACK_FRAMES: Final = 64
@@ -65,11 +47,6 @@ class Setup:
 
     config: AttentionConfig
     tokens: int = 0
-
-    @property
-    def length(self) -> int:
-        """T: rows that attention compares."""
-        return self.config.sequence_length or self.tokens
 
 
 def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
@@ -96,213 +73,93 @@ def setups(folder: Any = checkpoints.FOLDER) -> dict[str, Setup]:
     return by_name
 
 
-def tlob_values(by_name: Mapping[str, Setup]) -> dict[str, Any]:
-    """Values for the notebook of all models: the shapes of the plain TLOBs, and their parameters and multiply-adds."""
-    configs, counts = {}, {}
-    for name, setup in by_name.items():
-        c = setup.config
-        plain = isinstance(c, TLOBConfig) and c.heads == c.outputs == 1 and not c.mirrored and c.pooling == "mean"
-        if isinstance(c, TLOBConfig) and plain:
-            configs[name] = [c.steps, c.width, c.features, c.pairs, c.qkv == "double", c.positions == "learned"]
-            whole = total(rows(c, setup.tokens))
-            counts[name] = [whole.parameters, whole.macs]
-    return {"CONFIGS": configs, **on_screen(counts)}
-
-
-def build(config: AttentionConfig) -> nn.Module:
-    """The model, untrained, in evaluation mode."""
-    return MODELS[config.model][0](config).eval()
-
-
 @dataclass(frozen=True, kw_only=True)
 class CostRow:
     """One module's cost for one sample (a window, an image, a clip, a date).
 
     Attributes:
         module: its name in the built model, or that of a parameter which the model itself holds.
-        parameters: numbers that training changes. macs: multiply-adds of one forward pass, by formula.
-        maps: attention weights, numbers. widest: numbers in the largest tensor it makes besides them.
+        parameters: numbers that training changes. macs: multiply-adds of one forward pass.
         shapes: of what went in and came out at its first call, and of a map; none where it is not called itself.
     """
 
     module: str
-    kind: Kind
     parameters: int
-    macs: int = 0
-    maps: int = 0
-    widest: int = 0
-    shapes: tuple[tuple[int, ...], ...] = ()
-
-
-@dataclass
-class _Passed:
-    """Shapes, products and maps of one call of a module."""
-
+    macs: int
     shapes: tuple[tuple[int, ...], ...]
-    macs: int
-    maps: int
-    widest: int
-
-
-def _macs(module: nn.Module, x: Tensor, made: Sequence[Tensor]) -> int:
-    """Multiply-adds of a module's own products: T n_in n_out, H'W' k^2 c_in / G c_out, and Q K^T and A V of attention."""
-    if isinstance(module, nn.Linear):
-        return x.numel() * module.out_features
-    if isinstance(module, nn.Conv1d | nn.Conv2d):
-        return made[0].numel() * module.weight[0].numel()
-    if isinstance(module, MultiHeadAttention):
-        batch, _heads, queries, keys = made[1].shape
-        return batch * cost.score_macs(queries, keys, module.q.out_features)
-    return 0
-
-
-def _watch(model: nn.Module) -> dict[str, _Passed]:
-    """Each module's first call, by name; filled in by the model's next pass."""
-    passed: dict[str, _Passed] = {}
-
-    def note(name: str, module: nn.Module, x: Tensor, output: Any) -> None:
-        made = [one for one in (output if isinstance(output, tuple) else (output,)) if isinstance(one, Tensor)]
-        shapes = tuple(tuple(one.shape) for one in (x, *made))
-        maps = 0
-        if isinstance(module, MultiHeadAttention):
-            _batch, heads, queries, keys = made[1].shape
-            maps = cost.map_numbers(queries, keys, heads)
-        passed.setdefault(name, _Passed(shapes, _macs(module, x, made), maps, made[0].numel() if made else 0))
-
-    for name, module in model.named_modules():
-        module.register_forward_hook(lambda one, x, y, name=name: note(name, one, x[0], y))
-    return passed
-
-
-def _named_parts(model: nn.Module, above: str = "") -> Iterator[tuple[str, Kind, nn.Module | nn.Parameter]]:
-    """Modules and parameters that are rows, in the model's order."""
-    for name, parameter in model.named_parameters(above, recurse=False):
-        yield name, BY_NAME.get(name, "embedding"), parameter
-    for child, module in model.named_children():
-        name = f"{above}.{child}" if above else child
-        named = BY_NAME.get(child) or BY_NAME.get(above)
-        if isinstance(module, (*BY_TYPE, nn.ModuleDict)):
-            yield name, named or BY_TYPE[type(module)], module
-        elif parameters.count(module):
-            yield from _named_parts(module, name)
-
-
-def _meta(config: AttentionConfig, tokens: int) -> tuple[nn.Module, tuple[Tensor, ...]]:
-    with torch.device("meta"):
-        return build(config), config.example_inputs(tokens)
-
-
-@cache
-def rows(config: AttentionConfig, tokens: int) -> list[CostRow]:
-    """Every part of a model, by formula.
-
-    Args:
-        tokens: frames of IIGA, source symbols of the Transformer; TLOB and ViT have theirs in the configuration.
-    """
-    model, x = _meta(config, tokens)
-    passed = _watch(model)
-    with torch.no_grad():
-        model(*x, return_attention=True)
-    found = []
-    for name, kind, part in _named_parts(model):
-        if isinstance(part, nn.Parameter):  # learned pooling gives what the classifiers read; a class token is only put in front
-            macs = part.numel() * math.prod(passed["classifiers.0"].shapes[0]) if name == "pool_logits" else 0
-            found.append(CostRow(module=name, kind=kind, parameters=part.numel(), macs=macs, widest=part.numel()))
-            continue
-        inside = [one for at, one in passed.items() if at == name or at.startswith(f"{name}.")]
-        found.append(
-            CostRow(
-                module=name,
-                kind=kind,
-                parameters=parameters.count(part),
-                macs=sum(one.macs for one in inside),
-                maps=sum(one.maps for one in inside),
-                widest=max(one.widest for one in inside),
-                shapes=passed[name].shapes if name in passed else (),
-            )
-        )
-    return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class Total:
-    """Sums over parts: parameters, MACs and attention weights; `widest` is the largest tensor besides maps. Bytes in float32."""
-
-    parameters: int
-    macs: int
-    maps: int
-    widest: int
-
-    @property
-    def weight_bytes(self) -> int:
-        """Of the parameters."""
-        return cost.BYTES * self.parameters
-
-    @property
-    def map_bytes(self) -> int:
-        """Of every layer's attention weights together, as a page that shows them holds them."""
-        return cost.BYTES * self.maps
-
-
-def total(listed: Sequence[CostRow]) -> Total:
-    """The sums."""
-    return Total(
-        parameters=sum(part.parameters for part in listed),
-        macs=sum(part.macs for part in listed),
-        maps=sum(part.maps for part in listed),
-        widest=max(part.widest for part in listed),
-    )
-
-
-def macs_by_kind(listed: Sequence[CostRow]) -> dict[Kind, int]:
-    """MACs of each kind of part, in the order of KINDS; kinds without any are left out."""
-    sums = {kind: sum(part.macs for part in listed if part.kind == kind) for kind in KINDS}
-    return {kind: macs for kind, macs in sums.items() if macs}
-
-
-def iiga_split(c: IIGAConfig, frames: int, batch: int = 1) -> dict[str, int]:
-    """MACs of the convolutions, of the attention layers and of the decoder, for a batch (iiga-equations section 14.3)."""
-    listed = rows(c, frames)
-    front = sum(part.macs for part in listed if part.module.startswith("front"))
-    decoder = sum(part.macs for part in listed if part.module == "decoder")
-    whole = sum(part.macs for part in listed)
-    return {"cnn": batch * front, "transformer": batch * (whole - front - decoder), "decoder": batch * decoder}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountedCost:
-    """PyTorch's count of the built model for one sample.
+    """The built model's cost for one sample; `maps` are its attention weights."""
 
-    Attributes:
-        parameters, maps: of the whole model. macs: by module, "" the whole; none for modules that are not called themselves.
-    """
-
-    parameters: int
+    rows: tuple[CostRow, ...]
+    macs: int
     maps: int
-    macs: Mapping[str, int]
 
-    def of(self, module: str) -> int:
-        """MACs of a module, or, where it was never called itself (a dictionary of modules), of those right under it."""
-        return self.macs.get(module, sum(macs for one, macs in self.macs.items() if one.rpartition(".")[0] == module))
+    @property
+    def parameters(self) -> int:
+        """Of the whole model, all of which stand in a row."""
+        return sum(row.parameters for row in self.rows)
 
-    def by_row(self, listed: Sequence[CostRow]) -> dict[str, int]:
-        """MACs of each row of a model; a parameter's, the learned pooling's, are those that no module has done."""
-        macs = {row.module: self.of(row.module) for row in listed}
-        return macs | {name: self.of("") - sum(macs.values()) for name in macs if name == "pool_logits"}
+
+def _named_parts(model: nn.Module, above: str = "") -> Iterator[tuple[str, nn.Module | nn.Parameter]]:
+    """Modules and parameters that are rows, in the model's order."""
+    yield from model.named_parameters(above, recurse=False)
+    for child, module in model.named_children():
+        name = f"{above}.{child}" if above else child
+        if isinstance(module, ROWS):
+            yield name, module
+        elif parameters.count(module):
+            yield from _named_parts(module, name)
+
+
+def _shapes(given: Tensor, made: Any) -> tuple[tuple[int, ...], ...]:
+    outputs = made if isinstance(made, tuple) else (made,)
+    return tuple(tuple(one.shape) for one in (given, *outputs) if isinstance(one, Tensor))
 
 
 @cache
 def count(config: AttentionConfig, tokens: int) -> CountedCost:
-    """Build the model on the meta device and count."""
-    model, x = _meta(config, tokens)
+    """Build the model on the meta device, pass one sample, and count.
+
+    Args:
+        tokens: frames of IIGA, source symbols of the Transformer; TLOB and ViT have theirs in the configuration.
+    """
+    with torch.device("meta"):
+        model, sample = MODELS[config.model][0](config).eval(), config.example_inputs(tokens)
+    passed: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for name, module in model.named_modules():
+        module.register_forward_hook(lambda _m, x, y, name=name: passed.setdefault(name, _shapes(x[0], y)) and None)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        maps = model(*x, return_attention=True)[1]
+        maps = model(*sample, return_attention=True)[1]
     root = type(model).__name__
-    macs = {
-        name.removeprefix(root).removeprefix("."): sum(flops.values()) // 2 for name, flops in counter.get_flop_counts().items()
-    }
-    macs[""] = counter.get_total_flops() // 2
-    return CountedCost(parameters=parameters.count(model), maps=sum(one.numel() for one in maps.values()), macs=macs)
+    macs = {name.removeprefix(f"{root}."): sum(flops.values()) // 2 for name, flops in counter.get_flop_counts().items()}
+
+    def under(module: str) -> int:  # a dictionary of modules is never called itself
+        return macs.get(module, sum(one for name, one in macs.items() if name.rpartition(".")[0] == module))
+
+    whole = counter.get_total_flops() // 2
+    parts = list(_named_parts(model))
+    others = sum(under(name) for name, part in parts if isinstance(part, nn.Module))
+    rows = tuple(
+        CostRow(
+            module=name,
+            parameters=parameters.count(part) if isinstance(part, nn.Module) else part.numel(),
+            macs=under(name) if isinstance(part, nn.Module) else (whole - others if name == "pool_logits" else 0),
+            shapes=passed.get(name, ()),
+        )
+        for name, part in parts
+    )
+    return CountedCost(rows=rows, macs=whole, maps=sum(one.numel() for one in maps.values()))
+
+
+def iiga_split(c: IIGAConfig, frames: int, batch: int = 1) -> dict[str, int]:
+    """MACs of the convolutions, of the attention layers and of the decoder, for a batch (iiga-equations section 14.3)."""
+    whole = count(c, frames)
+    front = sum(row.macs for row in whole.rows if row.module.startswith("front"))
+    decoder = sum(row.macs for row in whole.rows if row.module == "decoder")
+    return {"cnn": batch * front, "transformer": batch * (whole.macs - front - decoder), "decoder": batch * decoder}
 
 
 @cache

@@ -44,7 +44,7 @@ LESSONS: Final = (
     Lesson(code="transformer", url="transformer", minutes=40, needs=("heads", "positions", "norms")),
     Lesson(code="backprop", url="backprop", minutes=45, needs=("attention", "norms")),
     Lesson(code="optimisers", url="optimisers", minutes=40, needs=("backprop",)),
-    Lesson(code="cost", url="cost", minutes=30, needs=("heads", "transformer")),
+    Lesson(code="cost", url="attention-steps", parts=("cost",), minutes=30, needs=("heads", "transformer")),
     Lesson(code="ctc", url="ctc", minutes=40, needs=("recurrent",)),
     Lesson(code="metrics", url="metrics", minutes=25, needs=("ctc",)),
 )

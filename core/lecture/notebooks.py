@@ -21,7 +21,7 @@ CELL: Final = re.compile(r"^# %%[^\n]*\n", re.MULTILINE)
 DIGITS: Final = 9
 """Significant digits of a number in an array, more than a float32 has."""
 BEFORE: Final = "_before.py"
-"""A page's cells that all its parts begin with, where it has any."""
+"""A page's cells that its parts begin with, where it has any: those that begin with a cell (`# %%`) and not with imports."""
 CHECK: Final = """
 # %% The numbers that were on screen, as they were rounded there.
 ON_SCREEN = {}
@@ -39,9 +39,10 @@ def template(page: str, part: str) -> str:
     Raises:
         FileNotFoundError: where there is none.
     """
+    own = (TEMPLATES / page / f"{part or 'all'}.py").read_text(encoding="utf-8").rstrip()
     before = TEMPLATES / page / BEFORE
-    first = before.read_text(encoding="utf-8").rstrip() + "\n\n" if before.exists() else ""
-    return first + (TEMPLATES / page / f"{part or 'all'}.py").read_text(encoding="utf-8").rstrip() + "\n" + CHECK
+    first = before.read_text(encoding="utf-8").rstrip() + "\n\n" if before.exists() and own.startswith("# %%") else ""
+    return first + own + "\n" + CHECK
 
 
 def rounded(values: Any, digits: int = 3) -> Any:

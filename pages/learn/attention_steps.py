@@ -20,7 +20,7 @@ from core.lecture.shown_digits import digits_needed, dot, flat
 from core.lecture.tokens import MAX_TOKENS, TokenError
 from core.lecture.trained_head import HEAD, LAYER, POINTED, trained_head
 from core.lecture.worked import Worked
-from pages.learn import attention_roles, frame, matrix_editor
+from pages.learn import attention_cost, attention_roles, frame, matrix_editor
 from pages.learn.attention_roles import SENTENCE, WIDTH
 from pages.learn.frame import Dial, passage, tex, tex_matrix, tex_row
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, check, plot, render, written
@@ -438,6 +438,7 @@ render(
             part("softmax", _("3 · Softmax"), "t"),
             part("sum", _("4 · Weighted sum"), "q"),
             part("heads", _("5 · Heads"), "heads"),
+            Part("cost", _("6 · Cost"), attention_cost.cost_dials, attention_cost.growth, "cost_dial", diagram=False),
             Part(
                 "roles", _("What Q, K and V are"), attention_roles.role_dials, attention_roles.roles, "role_dial", diagram=False
             ),
@@ -445,7 +446,8 @@ render(
         ],
         _(
             "iiga-equations 5.1 to 5.7, vit-report 2.2 and 4, sequence-modelling (dot-product and multi-head attention), "
-            "attention-notebook (embedding, self-attention); masks by D20. The temperature is ours: the documents have 1."
+            "attention-notebook (embedding, self-attention); masks by D20. The temperature is ours: the documents have 1. "
+            "Cost: iiga-equations 1 and 14, tlob-architecture 6.1 to 6.3, D4, D7, D16."
         ),
         {TokenError: (_("Write 1 to {most} words, with blanks between.").format(most=MAX_TOKENS), "")},
     )

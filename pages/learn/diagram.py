@@ -22,7 +22,6 @@ from pages.shared.navigation import ROOT
 FOLDER: Final = ROOT / "assets" / "diagrams"
 WORDS: Final[Mapping[str, Sequence[str]]] = {
     "backprop": (N_("Heads"), N_("unchanged")),
-    "cost": (N_("maps A"), N_("all layers"), N_("all models")),
     "ctc": (N_("P(label | t)"), N_("target"), N_("with blanks"), N_("α, both ways"), N_("paths"), N_("gradient")),
     "metrics": (N_("reference"), N_("hypothesis"), N_("edits"), N_("n-grams"), N_("common")),
     "norms": (N_("unchanged"),),

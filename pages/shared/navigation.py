@@ -72,7 +72,6 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("learn/transformer.py", "Learn", N_("Encoder and decoder"), "translate", "transformer", "learn"),
     PageEntry("learn/backprop.py", "Learn", N_("Backpropagation"), "undo", "backprop", "learn"),
     PageEntry("learn/optimisers.py", "Learn", N_("Optimisers and schedules"), "trending_down", "optimisers", "learn"),
-    PageEntry("learn/cost.py", "Learn", N_("Cost"), "speed", "cost", "learn"),
     PageEntry("learn/ctc.py", "Learn", N_("CTC lab"), "timeline", "ctc", "learn"),
     PageEntry("learn/metrics.py", "Learn", N_("Metrics lab"), "rule", "metrics", "learn"),
     PageEntry("learn/equations.py", "Learn", N_("Equation index"), "function", "equations"),
@@ -95,11 +94,12 @@ MOVED: Final[dict[str, str]] = {
     "tokens": "classify",
     "own-classes": "classify",
     "leakage": "recordings",
-    "pairs": "cost",
+    "pairs": "attention-steps?part=cost",
+    "cost": "attention-steps?part=cost",
     "matrices": "equations",
     "uses": "equations",
 }
-"""Addresses of pages that are gone, each with the nearest page that stays: links lead there still."""
+"""Addresses of pages that are gone, each with the nearest page that stays, in a state where that says more: links lead there."""
 
 NO_PAGE: Final = "no-page"
 """Page that says of an address, in the parameter `address`, that no page has it."""

@@ -1,4 +1,4 @@
-"""Figures of the lessons on attention and permutation: bar charts, and their block diagrams.
+"""Figures of the lessons on attention and permutation: bar charts, and the growth of a layer's cost.
 
 Sources: iiga-equations 5.1 to 5.7, sequence-modelling, attention-notebook (self-attention under permutation; D21).
 """
@@ -6,18 +6,22 @@ Sources: iiga-equations 5.1 to 5.7, sequence-modelling, attention-notebook (self
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log10
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.figures.style import BLUE, GREY, ORANGE, SERIES
-from core.figures.traces import bars, chart, line
+from core.figures.style import BLUE, BROWN, GREY, ORANGE, SERIES, VIOLET
+from core.figures.traces import bars, chart, line, upright
+from core.lecture import cost
 from core.messages import translate as _
 
 MAX_LABELLED = 8
 """Bars that have room for their change as text."""
+LONGEST = 8192
+"""Tokens to which the growth of cost is drawn."""
 
 
 def row_bars(
@@ -83,4 +87,43 @@ def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_ti
         keep=y_title,
         x={"type": "category"},
         barmode="group",
+    )
+
+
+def growth_figure(width: int, *, at: int) -> go.Figure:
+    """MACs of a layer's terms along T, both axes logarithmic, with the crossings and the chosen T marked."""
+    tokens = np.unique(np.geomspace(1, LONGEST, 120).round().astype(int))
+    projections, scores, feed_forward = (
+        np.array([of(int(t)) for t in tokens])
+        for of in (
+            lambda t: cost.projection_macs(t, t, width),
+            lambda t: cost.score_macs(t, t, width),
+            lambda t: cost.feed_forward_macs(t, width, 4 * width),
+        )
+    )
+    lines = (
+        (_("scores: 2T²D"), scores, BLUE, "solid"),
+        (_("projections: 4TD²"), projections, ORANGE, "solid"),
+        (_("feed-forward: 8TD²"), feed_forward, BROWN, "dash"),
+        (_("projections and feed-forward: 12TD²"), projections + feed_forward, GREY, "dot"),
+    )
+    traces = [line(tokens, y, name, colour, width=2.5, dash=dash, hover="%{y:.3~s} MACs") for name, y, colour, dash in lines]
+    crossings = ((cost.crossing_attention(width), "T = 2D"), (cost.crossing_layer(width), "T = 6D"))
+    seen = [one for one in crossings if one[0] <= LONGEST]
+    notes = [
+        {"x": log10(x), "y": 0.02 + 0.07 * (index % 2), "xref": "x", "yref": "paper", "text": text, "showarrow": False,
+         "xanchor": "right", "xshift": -4}
+        for index, (x, text) in enumerate([(at, f"T = {at}"), *seen])
+    ]  # fmt: skip
+    return chart(
+        traces,
+        x_title=_("Tokens T"),
+        y_title=_("Multiply-adds of one layer"),
+        keep="growth",
+        height=460,
+        hover="x unified",
+        x={"type": "log", "dtick": 1},
+        y={"type": "log", "dtick": 2, "exponentformat": "SI"},
+        annotations=notes,
+        shapes=[upright(at, VIOLET, 2), *(upright(x, GREY, 1, dash="dash") for x, _text in seen)],
     )

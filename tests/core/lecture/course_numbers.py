@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from core.lecture import activations, attention_steps, cost, cost_growth, permutation, positions, recurrence, tokens
+from core.lecture import activations, attention_steps, cost, permutation, positions, recurrence, tokens
 from core.lecture import gradients as written_gradients
 from core.lecture.optimisers import Adam, clip_by_norm
 from core.messages import translate
@@ -127,7 +127,7 @@ def _optimisers() -> Numbers:
 
 
 def _cost() -> Numbers:
-    factor = cost_growth.layer(256, 40, 1).macs / cost_growth.layer(128, 40, 1).macs
+    factor = cost.layer(256, 40, 1).macs / cost.layer(128, 40, 1).macs
     return {"crossing": round(cost.crossing_attention(512)), "mib": 12 * 1024**2 * cost.BYTES // 2**20, "factor": factor}
 
 

@@ -18,7 +18,7 @@ PARTS = {f"{url}-{part.code}": (url, part) for url, part in parts()}
 EVERY = pytest.mark.parametrize("name", list(PARTS))
 MOST = 16
 """States of a part with many dials and stops."""
-SLOW = {"cost-models": 2, "norms-depth": 4}
+SLOW = {"norms-depth": 4}
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+(?:e[-+]?\d+)?")
 
 
@@ -59,7 +59,7 @@ def test_many_lines_are_evaluated() -> None:
         "positions-matrix",
         "norms-norms",
         "backprop-ffn",
-        "cost-growth",
+        "attention-steps-cost",
     )
     for name in names:
         lines = [one for _state, it in drawn(name) for equation in it.equations for one in equal_sides(equation.calculation)]

@@ -64,7 +64,7 @@ def test_a_higher_temperature_evens_the_row_out() -> None:
         ("attention_steps", {"part": "heads", "heads": "2", "dial": "heads"}, "rises"),
         ("positions", {"part": "scale"}, "rises"),
         ("permutation", {"part": "rows", "dial": "places"}, "rises"),
-        ("cost", {"part": "growth", "growth_dial": "t"}, "rises"),
+        ("attention_steps", {"part": "cost", "cost_dial": "t"}, "rises"),
     ],
 )
 def test_what_theory_says(page: str, query: dict[str, Any], answer: str) -> None:
