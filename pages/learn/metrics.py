@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+import pandas as pd
 import streamlit as st
 
 from core.figures import metrics as figures
@@ -18,14 +19,13 @@ from core.lecture.shown_digits import significant_needed
 from core.lecture.worked import Worked
 from core.messages import Message, Refusal
 from core.signs import metrics
-from core.signs.edits import edit_table
-from core.signs.metrics import Sentence
+from core.signs.edits import Edit, edit_table
+from core.signs.metrics import Sentence, WordErrors
 from pages.learn.frame import Dial, Elsewhere, choice, passage, tex_significant
 from pages.learn.lesson_page import Item, LessonPage, Part, PartView, caption, markdown, plot, render, stats, table
 from pages.shared import url_state
 from pages.shared.language import N_, _, number, percent
 from pages.shared.stat_strip import Stat
-from pages.signs.alignment import alignment_table, error_stats
 
 EXAMPLES: Final[dict[str, tuple[str, str]]] = {
     N_("One of each error"): ("JOHN GIVE GIRL BOX YESTERDAY IX MOTHER", "JOHN BUY GIRL YESTERDAY IX NEW MOTHER"),
@@ -131,6 +131,44 @@ def texts_of(values: Mapping[str, Any]) -> Texts:
     references, hypotheses = (metrics.sentences(values[side]) for side in ("reference", "hypothesis"))
     metrics.check_pairs(references, hypotheses)
     return Texts(references, hypotheses, min(values.get(LINE, 1), len(references)) - 1)
+
+
+def error_stats(errors: WordErrors) -> list[Stat]:
+    """The rate and its counts."""
+    return [
+        Stat(
+            name="WER",
+            value=_("undefined") if errors.rate is None else percent(errors.rate),
+            note=_("(S + D + I) / N = {errors} / {words}").format(errors=number(errors.errors), words=number(errors.words)),
+        ),
+        Stat(name=_("Substitutions S"), value=number(errors.substitutions)),
+        Stat(name=_("Deletions D"), value=number(errors.deletions)),
+        Stat(name=_("Insertions I"), value=number(errors.insertions)),
+        Stat(name=_("Words N"), value=number(errors.words)),
+    ]
+
+
+def alignment_table(steps: Sequence[Edit], reference: Sequence[str], hypothesis: Sequence[str]) -> None:
+    """One row a step, in reading order."""
+    kinds = {
+        "equal": _("equal"),
+        "substitution": _("S substitution"),
+        "deletion": _("D deletion"),
+        "insertion": _("I insertion"),
+    }
+    rows = [
+        {
+            _("Reference"): "" if step.reference is None else reference[step.reference],
+            _("Hypothesis"): "" if step.hypothesis is None else hypothesis[step.hypothesis],
+            _("Step"): kinds[step.operation],
+        }
+        for step in steps
+    ]
+    if not rows:
+        st.caption(_("Both sentences are empty: there is nothing to align."))
+        return
+    table = pd.DataFrame(rows)
+    st.dataframe(table, hide_index=True, height=min(38 + 35 * len(table), 320))
 
 
 def edits(it: Texts, left: int) -> PartView:

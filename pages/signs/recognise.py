@@ -110,7 +110,6 @@ def below(recogniser: Recogniser, clip: Clip | None, recognition: Recognition | 
     views = {
         "reading": _("How to read this page"),
         "time": _("Probabilities through time"),
-        "reference": _("Compare with what was signed"),
         "truth": _("Is it telling the truth?"),
         "numbers": _("Numbers"),
     }
@@ -120,7 +119,6 @@ def below(recogniser: Recogniser, clip: Clip | None, recognition: Recognition | 
     else:
         parts = {
             "time": recognise_details.through_time,
-            "reference": recognise_details.reference,
             "truth": recognise_details.truth,
             "numbers": recognise_details.numbers,
         }

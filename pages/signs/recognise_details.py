@@ -1,4 +1,4 @@
-"""Below the stage, on a press: probabilities through time, the reading beside a reference, its truth, and its numbers."""
+"""Below the stage, on a press: probabilities through time, the truth of the reading, and its numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import usage
 from core.figures import signs as figures
-from core.signs import ctc_lab, evidence, metrics
+from core.signs import ctc_lab, evidence
 from core.signs.recogniser import Recogniser
 from core.signs.recognition import Recognition
 from pages.shared import controls, faithfulness_view, url_state
@@ -17,7 +17,6 @@ from pages.shared.language import _, duration, number, percent, size
 from pages.shared.live_plot import live_plot
 from pages.shared.stat_strip import Stat, stat_strip
 from pages.signs import cached_results
-from pages.signs.alignment import alignment_table, error_stats
 from pages.signs.cached_results import Clip
 
 STRIP: int = 14
@@ -42,23 +41,6 @@ def through_time(recogniser: Recogniser, clip: Clip, recognition: Recognition) -
             merged=" ".join(f"`{name}`" for name in merged), sentence=" ".join(f"`{name}`" for name in sentence) or "–"
         )
     )
-
-
-def reference(_recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
-    """The answer beside what was signed."""
-    typed = url_state.text(
-        _("Reference: glosses apart by spaces"),
-        key="truth",
-        placeholder=" ".join(clip.glosses or ()),
-        help=_("Left empty, the bundled clip's own is taken."),
-    )
-    signed = tuple(typed.split()) or clip.glosses
-    if signed is None:
-        controls.notice("empty", _("Type what was signed to get the error rate and its alignment."))
-        return
-    errors = metrics.word_errors([signed], [recognition.greedy])
-    stat_strip(error_stats(errors))
-    alignment_table(errors.alignments[0], signed, recognition.greedy)
 
 
 def truth(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
