@@ -241,11 +241,11 @@ def _scores() -> None:
             {},
         ),
         (
-            "pages/images/training.py",
+            "pages/images/classify.py",
             percent(scores.photographs, 0),
             _("of {count} photographs of clothes named rightly").format(count=number(scores.photographs_count)),
-            _("Photographs of ten kinds that the model did not learn from. Opens the record of its training."),
-            {"run": "cct"},
+            _("Photographs of ten kinds that the model did not learn from. Opens one, with the training of the model below."),
+            {"inside": "training"},
         ),
         (
             "pages/signs/recognise.py",

@@ -1,84 +1,35 @@
-"""Figures of training runs."""
+"""The figure of a training run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
-
-import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
-from core.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL
-from core.figures.traces import across, chart, heat, line, upright
+from core.figures.style import BLUE, GREY, ORANGE
+from core.figures.traces import chart, line, upright
 from core.messages import translate as _
 from core.runs.history import Run
 
-Curve = Literal["accuracy", "loss", "gap", "rate"]
 
-
-def curve_figure(curve: Curve, run: Run, report: Run) -> go.Figure:
-    """One curve of a run by epoch, and the report's beside it where it gives one.
-
-    Losses stand above their floor, so that 0 is a perfect answer under any smoothing; the gap is training less held-out accuracy.
-    """
-    accuracy, loss = ["train_accuracy", "held_out_accuracy"], ["train_loss", "held_out_loss"]
-    held_out = [(_("Training images"), _("Report: training"), "dot"), (_("Validation images"), _("Report: test"), "solid")]
-    gap = [(_("Training - validation"), _("Report: training - test"), "solid")]
-    points = {"y_title": _("Gap (percentage points)"), "y": {"tickformat": ".1%"}, "shapes": [across(0, GREY, dash="dot")]}
-    rate = {"y_title": _("Learning rate"), "y": {"exponentformat": "power", "rangemode": "tozero"}, "legend": False}
-    kinds: dict[Curve, tuple[list[str], list[tuple[str, str, str]], str, dict[str, Any]]] = {
-        "accuracy": (accuracy, held_out, ".2%", {"y_title": _("Accuracy"), "y": {"tickformat": ".0%"}}),
-        "loss": (loss, held_out, ".4f", {"y_title": _("Loss above its floor (nats)"), "y": {"rangemode": "tozero"}}),
-        "gap": (["gap"], gap, ".2%", points),
-        "rate": (["rate"], [(_("Learning rate"), "", "solid")], ".2e", rate),
-    }
-    columns, names, hover, layout = kinds[curve]
-    drawn: list[dict[str, Any]] = []
-    for place, (source, colour) in enumerate(((run, BLUE), (report, ORANGE))):
-        for column, series in zip(columns, names, strict=True):
+def accuracy_figure(run: Run, report: Run) -> go.Figure:
+    """Accuracy of a run by epoch on training and on held-out images, and the report's beside it."""
+    names = (
+        (run, BLUE, _("Training images"), _("Validation images")),
+        (report, ORANGE, _("Report: training"), _("Report: test")),
+    )
+    drawn = []
+    for source, colour, *series in names:
+        for column, name, dash in zip(("train_accuracy", "held_out_accuracy"), series, ("dot", "solid"), strict=True):
             known = source.epochs.dropna(subset=[column])
             if len(known):
-                drawn.append(
-                    line(
-                        known["epoch"].to_numpy(),
-                        known[column].to_numpy(),
-                        series[place],
-                        colour,
-                        dash=series[2],
-                        width=2,
-                        hover=f"%{{y:{hover}}}",
-                        mode="lines+markers" if len(known) < 3 else "lines",
-                    )
-                )
-    stages = [upright(first - 0.5, GREY, 1, dash="dash") for first in run.stages]
-    shapes = [*stages, *layout.pop("shapes", [])]
-    return chart(drawn, x_title=_("Epoch"), hover="x unified", keep=curve, shapes=shapes, **layout)
-
-
-def confusion_figure(confusion: NDArray[np.integer], names: Sequence[str]) -> go.Figure:
-    """Counts (classes, classes), rows the truth and columns the answer; shaded by share of the row."""
-    confusion = np.asarray(confusion)
-    share = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
-    cells = heat(
-        share,
-        SEQUENTIAL,
-        0,
-        1,
-        x=list(names),
-        y=list(names),
-        customdata=confusion,
-        texttemplate="%{text}",
-        text=[[f"{count:,}" if count else "" for count in row] for row in confusion],
-        bar={"title": {"text": _("Share of the row"), "side": "right"}, "tickformat": ".0%", "thickness": 10},
-        hover="%{y} -> %{x}: %{customdata:,} (%{z:.1%})<extra></extra>",
-    )
+                mode = "lines+markers" if len(known) < 3 else "lines"
+                x, y = known["epoch"].to_numpy(), known[column].to_numpy()
+                drawn.append(line(x, y, name, colour, dash=dash, width=2, hover="%{y:.2%}", mode=mode))
     return chart(
-        [cells],
-        x_title=_("The model's answer"),
-        y_title=_("Truth"),
-        keep="confusion",
-        legend=False,
-        x={"type": "category", "tickangle": -40},
-        y={"type": "category", "autorange": "reversed"},
+        drawn,
+        x_title=_("Epoch"),
+        y_title=_("Accuracy"),
+        y={"tickformat": ".0%"},
+        hover="x unified",
+        keep="accuracy",
+        shapes=[upright(first - 0.5, GREY, 1, dash="dash") for first in run.stages],
     )

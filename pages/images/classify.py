@@ -12,7 +12,7 @@ from core.explain.faithfulness import FindingError
 from core.vision.analysis import CLASS_TOKEN, PictureAnalysis
 from core.vision.evidence import over_tokens
 from core.vision.preprocessing import PreparedPicture
-from pages.images import cached_results, fool_it, picture_source, preparation, ranking_panel, tokens
+from pages.images import cached_results, fool_it, picture_source, preparation, ranking_panel, tokens, training
 from pages.images.model_choice import model_line, pick_classifier, show_if_possible
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls, faithfulness_view, url_state
@@ -71,6 +71,7 @@ def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPi
         "hide": _("Fool it"),
         "tokens": _("Patches to tokens"),
         "truth": _("Is it telling the truth?"),
+        "training": _("Training run"),
         "reading": _("How to read this page"),
     }
     view = url_state.choice(st.segmented_control, _("Below"), views, key=fool_it.INSIDE, required=True)
@@ -87,6 +88,8 @@ def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPi
             here=lambda report: cached_results.deletion_curves(analysis, analysis.likeliest, report=report),
             unit=_("patches"),
         )
+    elif view == "training":
+        training.draw_training(analysis.classifier)
     else:
         for text in ("classify_weights", "garment_attention_reading", "classify_reading"):
             st.markdown(prose(text))

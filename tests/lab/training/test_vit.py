@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from core import checkpoints
 from core.cli import main
 from core.models.vit import ViT, ViTConfig
-from core.runs.history import run_from_card, smoothing_floor
+from core.runs.history import run_from_card
 from core.vision.classifier import load_classifier
 from lab.training.augment import Augmentation
 from lab.training.garment_teacher import GarmentTeacher
@@ -88,15 +87,6 @@ def test_the_loss_is_the_written_one() -> None:
     target = (2 * logits / 2).softmax(dim=1)
     soft = (target * (target.log() - (logits / 2).log_softmax(dim=1))).sum(dim=1).mean() * 4
     torch.testing.assert_close(task.loss(Fixed(), (images, labels)), 0.3 * by_hand + 0.7 * soft, atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
-def test_the_floor_is_the_least_that_the_smoothed_loss_can_be(smoothing: float) -> None:
-    """Reached by the answer that equals the smoothed target."""
-    target = torch.full((1, 10), max(smoothing / 10, 1e-12), dtype=torch.float64)
-    target[0, 4] += 1 - smoothing
-    least = F.cross_entropy(target.log(), torch.tensor([4]), label_smoothing=smoothing)
-    assert smoothing_floor(smoothing, 10) == pytest.approx(float(least), abs=1e-9)
 
 
 def test_the_teacher_is_a_classifier_of_the_same_images() -> None:

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from core.cli import main
 from core.models.cct import CCT, CCTConfig
-from core.runs.history import read_record
+from core.runs.history import run_from_card
 from core.scores import softmax
 from core.training.loop import LoopSettings, fit
 from core.vision.classifier import load_classifier
@@ -240,7 +240,7 @@ def test_the_command_trains_and_its_card_answers_photographs(tmp_path: Path, cap
     card = json.loads((tmp_path / "second.json").read_text())
     assert card["started_from"]["metrics"] and str(tmp_path) not in json.dumps(card)
     assert card["photographs"] == {"trained_on": 10, "validated_on": 10, "other_things": 0, "other_things_held_out": 0}
-    assert card["metrics"]["photographs"]["samples"] == 10 and len(read_record(card).run.epochs) == 2
+    assert card["metrics"]["photographs"]["samples"] == 10 and len(run_from_card(card).epochs) == 2
     capsys.readouterr()
     scored = ["evaluate", "vit", "--data", str(photos), "--folder", str(tmp_path), "--checkpoint", "second", "--json"]
     assert main([*scored, "--split", "validation"]) == 0
