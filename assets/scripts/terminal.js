@@ -169,7 +169,6 @@ class Terminal {
     const tools = presenting
       ? [["M3 3 13 13M13 3 3 13", labels.leave, () => this.present(false)]]
       : [
-          ["M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4", labels.fullScreen, () => this.fullScreen()],
           ["M2 3h12v8H2zM5 14h6M8 11v3", labels.present, () => this.present(true)],
           ["M4 11V7a4 4 0 0 1 8 0v4l1.5 1.5h-11zM6.5 14.5h3", labels.alert, () => this.alert.open(), this.alert.rule],
           ["M8 2v8M5 7l3 3 3-3M2 13h12", labels.picture, () => this.savePicture()],
@@ -580,7 +579,6 @@ class Terminal {
       "+": () => this.chart.zoomPrices(0.8),
       "-": () => this.chart.zoomPrices(1.25),
       l: () => this.chart.returnToNewest(),
-      f: () => this.fullScreen(),
       p: () => this.present(!this.config.presenting),
       "?": () => this.toggleHelp(),
     };
@@ -608,11 +606,6 @@ class Terminal {
     if (wanted) document.documentElement.requestFullscreen?.().catch(() => {});
     else if (document.fullscreenElement) document.exitFullscreen();
     this.command("present", wanted);
-  }
-
-  fullScreen() {
-    if (document.fullscreenElement) document.exitFullscreen();
-    else this.root.requestFullscreen?.();
   }
 
   close() {
