@@ -24,7 +24,7 @@ BESIDE: Final = ("CONTRIBUTING.md", "CHANGELOG.md", "THIRD_PARTY.md", "SECURITY.
 NAV: Final[list[dict[str, Any]]] = [
     {"Attention Observatory": "index.md"},
     {"Use": ["cli.md", "reference.md", "recordings.md", "scoring_and_training.md", "evaluate_json.md"]},
-    {"Results": ["results.md", "value.md", "lab/market_models.md", "lab/shared_training.md"]},
+    {"Results": ["results.md", "value.md"]},
     {"Lecture": ["glossary.md", "sources.md"]},
     {"Run it for others": ["deploy.md", "performance.md", "faults.md"]},
     {"Work on it": ["architecture.md", "decisions.md", "CONTRIBUTING.md", "CHANGELOG.md", "THIRD_PARTY.md", "SECURITY.md"]},
