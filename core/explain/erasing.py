@@ -60,9 +60,7 @@ def until_it_changes(answers: Answers, order: NDArray[np.integer]) -> int | None
     return None
 
 
-def needed(
-    answers: Answers, importance: Mapping[str, NDArray[np.floating]], *, seed: int = 0, report: Report = unreported
-) -> Needed:
+def needed(answers: Answers, importance: Mapping[str, NDArray[np.floating]], *, report: Report = unreported) -> Needed:
     """Parts that rubbing out by each importance (parts,), the most important first, and at random needs."""
     ranked: dict[str, tuple[int, ...] | None] = {}
     turns = len(importance) + RANDOM_ORDERS
@@ -72,7 +70,7 @@ def needed(
         count = until_it_changes(answers, order)
         ranked[name] = None if count is None else tuple(int(part) for part in order[:count])
     parts = len(next(iter(importance.values())))
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     random = []
     for turn in range(len(importance), turns):
         report(turn / turns)

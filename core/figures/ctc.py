@@ -28,7 +28,6 @@ def trellis_figure(
     quantity: Quantity = "gamma",
     best: Sequence[int] | None = None,
     selected: tuple[int, int] | None = None,
-    keep: str = "trellis",
 ) -> go.Figure:
     """The trellis: a column of states a frame, a line a step that CTC allows, coloured by alpha, beta or gamma.
 
@@ -60,7 +59,7 @@ def trellis_figure(
         traces,
         x_title=_("Frame"),
         y_title=_("State of the extended target"),
-        keep=keep,
+        keep="trellis",
         height=max(260, 130 + ROW_PX * states),
         x={"range": [0.4, steps + 0.6], "dtick": 1 if steps <= 24 else None, "showgrid": False},
         y={"range": [states - 0.4, -0.6], "tickvals": list(range(states)), "ticktext": ticks, "showgrid": False},

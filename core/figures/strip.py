@@ -33,15 +33,15 @@ def ends(seconds: NDArray[np.float64]) -> tuple[float, float]:
     return float(seconds[0]) - half, float(seconds[-1]) + half
 
 
-def images(strip: Strip, ends: tuple[float, float], *, top: float, height: float, yref: str = "paper") -> list[dict[str, Any]]:
+def images(strip: Strip, ends: tuple[float, float], *, top: float, height: float) -> list[dict[str, Any]]:
     """The strip as layout images over the x axis, each in its share of it.
 
     Args:
-        ends: of the clip on the x axis. top: upper edge of the strip, in the unit of `yref`. height: likewise.
+        ends: of the clip on the x axis. top: upper edge of the strip, as a share of the plot. height: likewise.
     """
     width = (ends[1] - ends[0]) / max(1, len(strip))
     return [
-        {"source": address(picture), "xref": "x", "yref": yref, "x": ends[0] + (place + 0.5) * width, "y": top,
+        {"source": address(picture), "xref": "x", "yref": "paper", "x": ends[0] + (place + 0.5) * width, "y": top,
          "sizex": width * 0.96, "sizey": height, "xanchor": "center", "yanchor": "top", "sizing": "contain", "layer": "above"}
         for place, (_index, picture) in enumerate(strip)
     ]  # fmt: skip

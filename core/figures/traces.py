@@ -73,12 +73,6 @@ def upright(at: Any, colour: str, width: float = 1.5, **line: Any) -> Trace:
     return {"type": "line", **ends, "line": {"color": colour, "width": width, **line}}
 
 
-def across(at: Any, colour: str, width: float = 1, **line: Any) -> Trace:
-    """A line across the pane at this height."""
-    ends = {"xref": "x domain", "x0": 0, "x1": 1, "y0": at, "y1": at}
-    return {"type": "line", **ends, "line": {"color": colour, "width": width, **line}}
-
-
 def heat(z: Any, scale: Scale, low: float, high: float, *, bar: Any = None, hover: str | None = None, **more: Any) -> Trace:
     """A heat map from `low` to `high`; without a colour bar where `bar` is None."""
     shown = {"showscale": False} if bar is None else {"colorbar": {"thickness": 8, "outlinewidth": 0, "ticks": "", **bar}}
@@ -86,14 +80,14 @@ def heat(z: Any, scale: Scale, low: float, high: float, *, bar: Any = None, hove
     return trace | _read(hover) | _known(**more)
 
 
-def cell_text(table: NDArray[np.floating], form: str, *, first: int = 0, size: int = 12) -> dict[str, Any]:
+def cell_text(table: NDArray[np.floating], form: str, *, size: int = 12) -> dict[str, Any]:
     """A trace with the numbers of a table (rows, columns) at its cells, in the page's text colour.
 
     A heatmap's `texttemplate` chooses black or white by the colour scale and ignores the page behind transparent cells.
 
     Args:
         table: NaN leaves a cell empty, minus infinity is written as −∞.
-        form: d3's number format; plotly writes the reader's decimal mark. first: x of the first column; the first row is y = 0.
+        form: d3's number format; plotly writes the reader's decimal mark. The first cell is (0, 0).
         size: of the text, pixels.
     """
     row, column = np.nonzero(np.isfinite(table) | np.isneginf(table))
@@ -102,7 +96,7 @@ def cell_text(table: NDArray[np.floating], form: str, *, first: int = 0, size: i
     infinite = np.isneginf(values)
     return {
         "type": "scatter",
-        "x": column + first,
+        "x": column,
         "y": row,
         "mode": "text",
         "customdata": np.where(infinite, 0.0, values),

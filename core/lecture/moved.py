@@ -52,9 +52,9 @@ class Moved:
         return rectangles(self.cells)
 
 
-def trend(before: float, after: float, *, tolerance: float = 1e-6) -> int:
-    """1 where a number rises, -1 where it falls, 0 where it changes by no more than the tolerance, a share of the larger size."""
-    if abs(after - before) <= tolerance * max(abs(before), abs(after), 1e-12):
+def trend(before: float, after: float) -> int:
+    """1 where a number rises, -1 where it falls, 0 where it changes by no more than a millionth of the larger size."""
+    if abs(after - before) <= 1e-6 * max(abs(before), abs(after), 1e-12):
         return 0
     return 1 if after > before else -1
 

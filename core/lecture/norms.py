@@ -41,9 +41,9 @@ def standardise(x: Tensor, over: tuple[int, ...], *, epsilon: float = EPSILON) -
     return (x - mean) / torch.sqrt(variance + epsilon)
 
 
-def layer_norm(x: Tensor, gamma: Tensor | float = 1.0, beta: Tensor | float = 0.0, *, epsilon: float = EPSILON) -> Tensor:
+def layer_norm(x: Tensor, gamma: Tensor | float = 1.0, beta: Tensor | float = 0.0) -> Tensor:
     """gamma * (x - mean) / sqrt(variance + epsilon) + beta for each vector (vit-report 2.4, iiga-equations 6.1, 6.4)."""
-    return gamma * standardise(x, (-1,), epsilon=epsilon) + beta
+    return gamma * standardise(x, (-1,)) + beta
 
 
 def batch_norm(x: Tensor) -> Tensor:

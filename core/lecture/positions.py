@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.checkpoints import FOLDER, CheckpointError, load
+from core.checkpoints import CheckpointError, load
 from core.models.vit import ViT
 from core.nn import sinusoidal_encoding
 
@@ -204,13 +203,13 @@ def vit_content(model: ViT, inputs: Tensor) -> Array:
     return np.asarray((model.tokens(inputs)[0] - model.positions.encoding).double().cpu().numpy())
 
 
-def learned_positions(name: str, *, folder: Path = FOLDER) -> Array:
+def learned_positions(name: str) -> Array:
     """(length, width): the positions of a bundled checkpoint, as they were trained.
 
     Raises:
         CheckpointError: where the checkpoint is missing or damaged, or its positions are not learned.
     """
-    weights = load(name, folder=folder).weights
+    weights = load(name).weights
     encoding = next((value for key, value in weights.items() if key.endswith("positions.encoding")), None)
     if encoding is None:
         raise CheckpointError("the positions of the checkpoint {name!r} are not learned", name=name)

@@ -40,7 +40,7 @@ def wave(length: int, *, period: float) -> Array:
     return np.sin(2 * math.pi * np.arange(length) / period)[:, None]
 
 
-def letters(sentence: str, *, seed: int = 0) -> tuple[list[str], Array]:
+def letters(sentence: str) -> tuple[list[str], Array]:
     """The characters of a sentence and a random vector for each, (length, LETTER_WIDTH); equal letters have equal vectors.
 
     Raises:
@@ -49,7 +49,7 @@ def letters(sentence: str, *, seed: int = 0) -> tuple[list[str], Array]:
     characters = list(sentence.strip())
     if not 2 <= len(characters) <= MAX_LETTERS:
         raise TokenError(f"there are {len(characters)} letters: type 2 to {MAX_LETTERS}")
-    return characters, embed(characters, LETTER_WIDTH, seed=seed)
+    return characters, embed(characters, LETTER_WIDTH)
 
 
 # -- weights ------------------------------------------------------------------------------------------------------------------
@@ -269,10 +269,10 @@ class ThroughTime:
     attention: Array
     forget: Array
 
-    def steps_remembered(self, name: str, *, share: float = 0.01) -> int:
-        """Steps back at which the gradient first falls under this share of its largest; the whole length where it never does."""
+    def steps_remembered(self, name: str) -> int:
+        """Steps back at which the gradient first falls under a hundredth of its largest; the whole length where it never does."""
         norms: Array = getattr(self, name)
-        under = norms[::-1] < share * norms.max()
+        under = norms[::-1] < 0.01 * norms.max()
         return int(under.argmax()) if under.any() else len(norms)
 
 

@@ -148,13 +148,13 @@ def normalised(weights: NDArray[np.floating]) -> Array:
     return np.asarray(table / sums)
 
 
-def rounded_rows(probabilities: Array, digits: int = 3) -> Array:
-    """Rows rounded to so many decimals that still sum to 1: the largest remainders are rounded up.
+def rounded_rows(probabilities: Array) -> Array:
+    """Rows rounded to three decimals that still sum to 1: the largest remainders are rounded up.
 
     >>> rounded_rows(np.array([[1.0, 1.0, 1.0]]) / 3).tolist()
     [[0.334, 0.333, 0.333]]
     """
-    units = 10**digits
+    units = 1000
     scaled = probabilities * units
     whole = np.floor(scaled)
     missing = units - whole.sum(axis=1, keepdims=True)

@@ -175,14 +175,14 @@ class SentenceReader:
         """Numbers of the pieces but [CLS] and [SEP], the one first that changes the vector most where it alone is left out."""
         return tuple(sorted(range(1, len(one.tokens) - 1), key=lambda at: self.cosine_without(one, {at})))
 
-    def remainder(self, one: ReadSentence, hidden: Collection[int], order: Sequence[int], *, seed: int = 0) -> Remainder:
+    def remainder(self, one: ReadSentence, hidden: Collection[int], order: Sequence[int]) -> Remainder:
         """The cosine of a sentence with what stays of it, beside other choices of as many pieces.
 
         Args:
             hidden: numbers from 0 of pieces, [CLS] and [SEP] not among them. order: of `order_of_change`.
         """
         inner = np.arange(1, len(one.tokens) - 1)
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(0)
         draws = [generator.permutation(inner)[: len(hidden)].tolist() for _ in range(RANDOM_ORDERS)]
         most = tuple(order[: len(hidden)])
         return Remainder(

@@ -29,7 +29,6 @@ MARKS: Final = re.compile(r"[\\`*\[\]<>$|~]|(?<=\w):(?=//)|(?<=www)\.", re.IGNOR
 SOON_S: Final = 0.5
 """Seconds before a bar is drawn: as many as Streamlit waits with a spinner."""
 
-TableFormat = Literal["csv", "parquet"]
 T = TypeVar("T")
 
 
@@ -174,25 +173,18 @@ def _played(play: Callable[[bool], None], wanted: bool) -> None:
     st.rerun()
 
 
-def download_table(
-    label: str,
-    table: Callable[[], pd.DataFrame],
-    *,
-    key: str,
-    filename: str,
-    formats: tuple[TableFormat, ...] = ("csv", "parquet"),
-) -> None:
-    """Download buttons of a table, one per format; the table is made when a button is pressed.
+def download_table(label: str, table: Callable[[], pd.DataFrame], *, key: str, filename: str) -> None:
+    """Download buttons of a table, as CSV and as Parquet; the table is made when a button is pressed.
 
     Args:
         label: of what is downloaded; the format is added to it.
         table: makes the table.
         filename: without suffix.
     """
-    encode: dict[TableFormat, Callable[[pd.DataFrame], bytes]] = {"csv": _csv, "parquet": _parquet}
+    encode: dict[str, Callable[[pd.DataFrame], bytes]] = {"csv": _csv, "parquet": _parquet}
     mime = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
     with st.container(horizontal=True, width="content"):
-        for form in formats:
+        for form in encode:
             st.download_button(
                 _("{what} ({format})").format(what=label, format="CSV" if form == "csv" else "Parquet"),
                 data=lambda form=form: encode[form](table()),  # type: ignore[misc]

@@ -295,9 +295,9 @@ def duration(seconds: float) -> str:
     return str(units.format_unit(value, unit, length="short", format="#,##0.#", locale=_locale()))
 
 
-def moment(when: datetime, form: str = "medium", *, zone: str | None = None) -> str:
+def moment(when: datetime, *, zone: str | None = None) -> str:
     """An aware date and time, in this time zone; in the browser's where None."""
-    return str(dates.format_datetime(when, form, tzinfo=_zone(zone), locale=_locale()))
+    return str(dates.format_datetime(when, "medium", tzinfo=_zone(zone), locale=_locale()))
 
 
 def _zone(name: str | None) -> ZoneInfo:

@@ -51,7 +51,7 @@ def anchors() -> Floats:
     return np.concatenate(grids).astype(np.float32)
 
 
-def decode(boxes: Floats, scores: Floats, *, least: float = MIN_SCORE) -> list[Palm]:
+def decode(boxes: Floats, scores: Floats) -> list[Palm]:
     """The palms among the detector's outputs, surest first.
 
     Args:
@@ -59,7 +59,7 @@ def decode(boxes: Floats, scores: Floats, *, least: float = MIN_SCORE) -> list[P
         scores: (2016,) logits.
     """
     sure = 1 / (1 + np.exp(-np.clip(scores, -100, 100)))
-    kept = np.flatnonzero(sure >= least)
+    kept = np.flatnonzero(sure >= MIN_SCORE)
     values = (boxes[kept] / SIDE).reshape(-1, 9, 2)  # (n, 18) -> (n, 9, 2): centre, size, seven key points
     centre, half = values[:, 0] + anchors()[kept], values[:, 1] / 2
     corners = np.concatenate([centre - half, centre + half], axis=1)

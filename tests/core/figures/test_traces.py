@@ -12,7 +12,7 @@ from plotly.io.json import to_json_plotly
 
 from core.figures import style
 from core.figures.style import DIVERGING, base_layout
-from core.figures.traces import across, bars, chart, heat, line, marks, upright
+from core.figures.traces import bars, chart, heat, line, marks, upright
 
 
 def written(figure: go.Figure) -> Any:
@@ -31,7 +31,7 @@ def test_a_chart_is_the_figure_that_plotlys_own_methods_make(checked: bool, monk
             heat(np.eye(2), DIVERGING, -1, 1, bar={"nticks": 3}, hover="%{z}", name="cells"),
         ],
         x_title="time", y_title="price", keep="this", height=300, x={"range": [0, 3], "tickvals": None}, y={"showgrid": False},
-        yaxis2=two, legend={"y": 1.0}, bargap=0.1, shapes=[upright(1, "#333", 2, dash="dot"), across(0.25, "#444")],
+        yaxis2=two, legend={"y": 1.0}, bargap=0.1, shapes=[upright(1, "#333", 2, dash="dot")],
     )  # fmt: skip
     theirs = go.Figure()
     theirs.update_layout(base_layout(x_title="time", y_title="price", keep="this", height=300))
@@ -44,7 +44,6 @@ def test_a_chart_is_the_figure_that_plotlys_own_methods_make(checked: bool, monk
     theirs.update_xaxes(range=[0, 3])
     theirs.update_layout(yaxis={"showgrid": False})
     theirs.add_shape(type="line", x0=1, x1=1, yref="paper", y0=0, y1=1, line={"color": "#333", "width": 2, "dash": "dot"})
-    theirs.add_shape(type="line", xref="x domain", x0=0, x1=1, y0=0.25, y1=0.25, line={"color": "#444", "width": 1})
     assert written(ours) == written(theirs)
 
 
