@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from core.lecture import cost
+from core.lecture import cost, cost_count
 from core.models.parameters import by_part, count
 from core.models.tlob import BTC, FI2010, TLOB, TLOBConfig, TLOBLayer, upside_down
 from tests.core.models import numpy_tlob
@@ -143,6 +143,7 @@ def test_cost_a_sample(qkv: str, macs: float) -> None:
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model(torch.zeros(1, 128, 40), return_attention=True)
     assert counter.get_total_flops() / 2 == pytest.approx(macs, rel=1e-3)
+    assert cost_count.count(config, 0).macs == counter.get_total_flops() // 2
     batched = [flops for name, flops in counter.get_flop_counts()["Global"].items() if "bmm" in str(name)]
     assert 2 * cost.tlob_score_product(config, 1) == sum(batched) // 2  # Q K^T, and A V of the same size
 
