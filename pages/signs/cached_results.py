@@ -35,7 +35,7 @@ class Clip:
     Attributes:
         key: hash or name of its content. title: shown to people. kind: "frames" or "tracks".
         data: (T, S, S, 3) frames or (T, 6) tracks. seconds: (T,). fps: of `data`.
-        speaker: of tracks.
+        glosses: what is signed, None where nobody said. speaker: of tracks.
         note: its origin, or what was read of its file, translated. warnings: why the rest was not, translated.
         film: the frames at the size in which they are shown, where that is another one.
     """
@@ -46,6 +46,7 @@ class Clip:
     data: Any
     seconds: Any
     fps: float
+    glosses: tuple[str, ...] | None = None
     speaker: str | None = None
     note: str = ""
     warnings: tuple[str, ...] = ()

@@ -83,6 +83,7 @@ def _sentence(**arguments: Any) -> Clip:
         data=one.tracks,
         seconds=[at / FPS for at in range(len(one.tracks))],
         fps=FPS,
+        glosses=one.glosses,
         speaker=one.speaker,
         note=_("Real ASL, signed by {speaker}: positions of hands and nose that were tracked in the film.").format(
             speaker=one.speaker
@@ -118,6 +119,7 @@ def sample(recogniser: Recogniser, one: ClipSample) -> Clip:
         data=footage.frames,
         seconds=footage.seconds,
         fps=footage.fps,
+        glosses=one.glosses,
         note=note.format(licence=one.licence),
         film=cached_results.footage(one.name, size, recogniser.fps).frames,
     )
