@@ -11,7 +11,6 @@ from tests.pages.open_page import open_page, ran
 PAGE = ROOT / "pages" / "learn" / "attention_steps.py"
 
 
-
 def move_everything(app: AppTest) -> int:
     """Move every widget but the choice of a part; returns how many moves were made."""
     moves = 0
@@ -52,7 +51,7 @@ def test_every_widget_moves_to_its_ends_in_a_run_of_the_page() -> None:
     """What each part of every lesson says at the ends of its dials: `test_every_state`, which runs no page."""
     app = open_page(PAGE, part="heads")
     assert app.info and app.latex
-    assert move_everything(app) >= (9 if part == "cost" else 12)
+    assert move_everything(app) >= 12
 
 
 def text(app: AppTest) -> str:
