@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import Levenshtein
 
 Operation = Literal["equal", "substitution", "deletion", "insertion"]
-_OPERATIONS: Final[dict[str, Operation]] = {
-    "equal": "equal",
-    "replace": "substitution",
-    "delete": "deletion",
-    "insert": "insertion",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,16 +46,22 @@ def edit_table(reference: Sequence[Hashable], hypothesis: Sequence[Hashable]) ->
 
 
 def alignment(reference: Sequence[Hashable], hypothesis: Sequence[Hashable]) -> list[Edit]:
-    """One way with the fewest edits, in reading order, by rapidfuzz: the table of thousands of words would take minutes."""
-    return [
-        Edit(
-            operation=_OPERATIONS[part.tag],
-            reference=None if part.tag == "insert" else part.src_start + step,
-            hypothesis=None if part.tag == "delete" else part.dest_start + step,
-        )
-        for part in Levenshtein.opcodes(reference, hypothesis)
-        for step in range(max(part.src_end - part.src_start, part.dest_end - part.dest_start))
-    ]
+    """One way with the fewest edits, in reading order; of several, a pair before a gap, a deletion before an insertion."""
+    table = edit_table(reference, hypothesis)
+    i, j = len(reference), len(hypothesis)
+    steps: list[Edit] = []
+    while i or j:
+        equal = bool(i and j) and reference[i - 1] == hypothesis[j - 1]
+        if i and j and table[i, j] == table[i - 1, j - 1] + (not equal):
+            i, j = i - 1, j - 1
+            steps.append(Edit(operation="equal" if equal else "substitution", reference=i, hypothesis=j))
+        elif i and table[i, j] == table[i - 1, j] + 1:
+            i -= 1
+            steps.append(Edit(operation="deletion", reference=i, hypothesis=None))
+        else:
+            j -= 1
+            steps.append(Edit(operation="insertion", reference=None, hypothesis=j))
+    return steps[::-1]
 
 
 def edit_distance(reference: Sequence[Hashable], hypothesis: Sequence[Hashable]) -> int:

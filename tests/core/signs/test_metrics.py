@@ -58,6 +58,21 @@ def test_wer_equals_jiwer_on_a_thousand_pairs():
         assert found.words == len(reference)
 
 
+def test_alignments_account_for_every_word_and_every_error():
+    for reference, hypothesis in pairs(300):
+        found = metrics.word_errors([reference], [hypothesis])
+        steps = found.alignments[0]
+        assert [step.reference for step in steps if step.reference is not None] == list(range(len(reference)))
+        assert [step.hypothesis for step in steps if step.hypothesis is not None] == list(range(len(hypothesis)))
+        counts = Counter(step.operation for step in steps)
+        assert counts["substitution"] == found.substitutions
+        assert counts["deletion"] == found.deletions
+        assert counts["insertion"] == found.insertions
+        for step in steps:
+            if step.reference is not None and step.hypothesis is not None:
+                assert (step.operation == "equal") == (reference[step.reference] == hypothesis[step.hypothesis])
+
+
 def test_a_text_of_thousands_of_words_is_aligned():
     """Longer than a table could be: two of these would have 400 million entries."""
     random = np.random.default_rng(3)
