@@ -335,7 +335,7 @@ class Terminal {
       this.drawMap(row);
       this.announce(row);
     }
-    this.light.look(this.store.rows[this.store.stretch]?.time, row?.time);
+    this.light.look(this.store.rows[this.store.stretch]?.time, row?.time, row?.predicted ? row.calls[this.config.head] : undefined);
     this.drawTape();
     this.drawLadder(row);
     this.answer.draw(row, this.store, this.config, this.format);
@@ -493,7 +493,7 @@ class Terminal {
       const size = (value) => (value ? this.format.significant(value) : "");
       const texts = [size(volume), this.format.price(price * tick), size(resting), Math.abs(change) > 1e-6 * largest ? this.format.change(change) : ""];
       const shares = [(volume ?? 0) / most, Math.min(1, resting / largest)];
-      this.drawPrice(tr, asks ? "ask" : bids ? "bid" : "none", texts, shares, this.light.at(price, tick, row.levels));
+      this.drawPrice(tr, asks ? "ask" : bids ? "bid" : "none", texts, shares, this.light.at(price, tick));
     });
   }
 
@@ -518,7 +518,7 @@ class Terminal {
     this.lightRow(tr, counted);
   }
 
-  // A level that counted for the call has a bar of light at its price.
+  // A price at which something stood that counted for the answer has a bar of light.
   lightRow(tr, counted) {
     mark(tr, "data-counted", counted > 0 ? "for" : counted < 0 ? "against" : "none");
     const width = Math.abs(counted).toFixed(2);

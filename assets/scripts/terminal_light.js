@@ -42,16 +42,22 @@ export class LightStrip {
   }
 
   // Light of a window that is over goes, or of one before the last jump or gap, since which the rows run `from` to `newest`.
-  look(from, newest) {
-    if (this.light && !(this.light.time >= from && newest - this.light.time <= STALE_MS)) {
-      this.light = null;
-      this.draw();
-    }
+  // `call`: the class on the screen, undefined before the first; light that explains another one waits for its own.
+  look(from, newest, call) {
+    if (this.light && !(this.light.time >= from && newest - this.light.time <= STALE_MS)) this.light = null;
+    if (this.seen?.light === this.light && this.seen.call === call) return;
+    this.seen = { light: this.light, call };
+    this.draw();
+  }
+
+  get lit() {
+    return Boolean(this.light) && this.light.label === this.seen?.call;
   }
 
   draw() {
     const { labels } = this.config;
-    const { light, canvas } = this;
+    const { canvas } = this;
+    const light = this.lit ? this.light : null;
     const moments = light?.moments ?? [];
     canvas.width = Math.max(moments.length, 1);
     canvas.height = HEIGHT;
@@ -63,7 +69,7 @@ export class LightStrip {
       context.fillRect(i, 0, 1, HEIGHT);
     });
     if (!light) {
-      this.words.textContent = labels.lightNone;
+      this.words.textContent = this.seen?.call === undefined ? labels.lightNone : labels.lightComputing;
       delete canvas.dataset.value;
       return;
     }
@@ -79,16 +85,15 @@ export class LightStrip {
     });
   }
 
-  // How strongly the level at a price counted, -1 to 1; 0 for a price without one. `levels` are those of the newest row.
-  at(price, tick, levels) {
-    if (!this.light) return 0;
-    let strongest = 0;
-    for (let k = 0; k < 10; k++)
-      for (const [side, place] of [[0, k], [2, 10 + k]]) {
-        const share = this.light.levels[place] / 1000;
-        if (Math.round(levels[4 * k + side] / tick) === price && Math.abs(share) > Math.abs(strongest)) strongest = share;
-      }
-    return strongest;
+  // How strongly what stood in a row of prices during the window counted, -1 to 1: for the class on the screen, else 0.
+  at(price, tick) {
+    if (!this.lit) return 0;
+    if (this.rows?.light !== this.light || this.rows.tick !== tick) {
+      const sums = new Map();
+      this.light.prices.forEach((one, i) => sums.set(Math.round(one / tick), (sums.get(Math.round(one / tick)) ?? 0) + this.light.counted[i]));
+      this.rows = { light: this.light, tick, sums, most: Math.max(1, ...[...sums.values()].map(Math.abs)) };
+    }
+    return (this.rows.sums.get(price) ?? 0) / this.rows.most;
   }
 
   close() {

@@ -1,4 +1,4 @@
-"""Light on a running market: the moments and levels that counted for the call in force, once a second at most.
+"""Light on a running market: the moments and prices that counted for the call in force, once a second at most.
 
 Integrated gradients at eight points of the line from the window held still to the window as it is (Sundararajan et al. 2017): the
 measure that reaches furthest below chance in the deletion test of the shipped model (D38), with as few points as a processor can
@@ -39,19 +39,26 @@ class WindowLight:
 
     Attributes:
         head: index of label and horizon. label: index of the class. timestamp: of the window's newest row, milliseconds.
-        moments: (n,), oldest first. levels: (20,), of the asks' ten levels, then of the bids'; what tells of the mid is in none.
+        moments: (n,), oldest first.
+        prices: (p,), rising, at which one of the ten levels of a side stood in the window; counted: (p,) what stood at each,
+            summed over its moments. What tells of the mid is in none.
     """
 
     head: int
     label: int
     timestamp: int
     moments: NDArray[np.float32]
-    levels: NDArray[np.float32]
+    prices: FloatArray
+    counted: FloatArray
 
     def message(self) -> dict[str, Any]:
-        """The light for a browser: shares of the largest contribution, in thousandths, and the largest as it is."""
+        """The light for a browser: shares of the largest contribution, in thousandths, and the largest as it is.
+
+        Prices whose share is none are left out.
+        """
         most = float(max(np.abs(self.moments).max(), 1e-12))
-        top = float(max(np.abs(self.levels).max(), 1e-12))
+        shares = np.round(self.counted / max(np.abs(self.counted).max(initial=0.0), 1e-12) * 1000).astype(int)
+        lit = np.flatnonzero(shares)
         return {
             "head": self.head,
             "label": self.label,
@@ -59,7 +66,8 @@ class WindowLight:
             "most": most,
             "whole": float(np.abs(self.moments).sum()),
             "moments": np.round(self.moments / most * 1000).astype(int).tolist(),
-            "levels": np.round(self.levels / top * 1000).astype(int).tolist(),
+            "prices": self.prices[lit].tolist(),
+            "counted": shares[lit].tolist(),
         }
 
 
@@ -76,12 +84,15 @@ def window_light(
     values = eight_gradients(function, inputs)
     places = np.array(price_columns(predictor.transform))
     columns = [4 * level + side for side in (0, 2) for level in range(10)]
+    parts = [values[:, (places == column) & (places != MID)].sum(axis=1) for column in columns]
+    prices, at = np.unique(levels[:, columns].T, return_inverse=True)
     return WindowLight(
         head=head,
         label=label,
         timestamp=timestamp,
         moments=values.sum(axis=1),
-        levels=np.array([values[:, (places == column) & (places != MID)].sum() for column in columns], dtype=np.float32),
+        prices=prices,
+        counted=np.bincount(at.ravel(), weights=np.concatenate(parts).astype(np.float64), minlength=len(prices)),
     )
 
 

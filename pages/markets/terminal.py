@@ -207,6 +207,7 @@ def _chart_labels() -> dict[str, str]:
         "live": _("Back to the newest"),
         "light": _("Where it looks, last {span} s: for {call} most counted the moment {seconds} s ago, with {share}."),
         "lightNone": _("Where it looks: light comes with the first whole window."),
+        "lightComputing": _("Where it looks: computing."),
         "pricePane": _("Price and resting size"),
         "signalPane": _("P(up) - P(down)"),
         "deltaPane": _("Volume delta: bought less sold"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -50,16 +51,26 @@ def test_eight_points_say_nearly_what_the_whole_integral_says(predictor: Predict
         assert np.corrcoef(light.moments, whole.sum(axis=1))[0, 1] > 0.9
         places = np.array(price_columns(predictor.transform))
         values = eight_gradients(function, inputs)
-        assert light.levels.sum() == pytest.approx(values[:, places != MID].sum(), abs=1e-4)
-        assert light.levels[10] == pytest.approx(values[:, places == 2].sum(), abs=1e-5)  # the best bid
+        assert light.counted.sum() == pytest.approx(values[:, places != MID].sum(), abs=1e-4)
+        stood = Counter[float]()  # by price, what stood there at each moment
+        for moment, row in enumerate(levels):
+            for column in (4 * level + side for side in (0, 2) for level in range(10)):
+                stood[float(row[column])] += float(values[moment, places == column].sum())
+        assert light.prices.tolist() == sorted(stood)
+        assert light.counted == pytest.approx([stood[price] for price in light.prices.tolist()], abs=1e-5)
 
 
 def test_a_browser_gets_shares_of_the_largest() -> None:
     light = WindowLight(
-        head=2, label=0, timestamp=7, moments=np.array([0.1, -0.4], np.float32), levels=np.array([0.0, 0.02] * 10, np.float32)
+        head=2,
+        label=0,
+        timestamp=7,
+        moments=np.array([0.1, -0.4], np.float32),
+        prices=np.array([9.5, 10.0, 10.5]),
+        counted=np.array([0.01, 0.0, -0.02]),
     )
     message = light.message()
-    assert message["moments"] == [250, -1000] and message["levels"][:2] == [0, 1000]
+    assert message["moments"] == [250, -1000] and (message["prices"], message["counted"]) == ([9.5, 10.5], [500, -1000])
     assert (message["head"], message["label"], message["time"]) == (2, 0, 7)
     assert message["most"] == pytest.approx(0.4) and message["whole"] == pytest.approx(0.5)
 
@@ -74,7 +85,8 @@ class Session:
         self.asked += 1
         self.clock[0] += self.cost
         moments = np.full(2, self.asked, dtype=np.float32)
-        return WindowLight(head=head, label=1, timestamp=self.asked, moments=moments, levels=moments) if self.whole else None
+        one = WindowLight(head=head, label=1, timestamp=self.asked, moments=moments, prices=moments, counted=moments)
+        return one if self.whole else None
 
 
 def test_it_is_computed_once_for_all_and_takes_a_tenth_of_a_core_at_most() -> None:
