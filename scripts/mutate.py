@@ -1,10 +1,12 @@
 """Changes the product in one place at a time and expects the test that is named to fail: `python -m scripts.mutate [NAME...]`.
 
-`tests/mutants.toml` is the list. The repository stays as it is: each of two workers has a copy of its own.
+`tests/mutants.toml` is the list. The repository stays as it is: each of two workers has a copy of its own. Tests run in
+forks of a process that has imported the large libraries once.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -16,14 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, NoReturn
 
+import pytest
 from tqdm import tqdm
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 LIST: Final = ROOT / "tests" / "mutants.toml"
 WORKERS: Final = 2
-PYTEST: Final = (sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout", "100")
+PYTEST: Final = ("-q", "-x", "-p", "no:cacheprovider", "--timeout", "100")
+FORKS: Final = multiprocessing.get_context("forkserver")
+LIBRARIES: Final = ["torch", "pandas", "pyarrow.parquet", "scipy.stats", "hypothesis", "plotly.graph_objects", "streamlit"]
+OURS: Final = ("attention_light", "attention_observatory", "core", "lab", "pages", "scripts", "tests")
 FAILED: Final = 1
 """What pytest ends with where a test fails; 0 where none does, more where it could not be run."""
 
@@ -74,9 +80,23 @@ def copy_tree(root: Path, to: Path) -> Path:
 
 
 def run_tests(where: Path, tests: Sequence[str]) -> int:
-    """Run tests in a copy; returns what pytest ends with."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run([*PYTEST, *tests], cwd=where, capture_output=True, env=environment, check=False).returncode
+    """Run tests in a copy, silently; returns what pytest ends with."""
+    process = FORKS.Process(target=_run_here, args=(where, tests))
+    process.start()
+    process.join()
+    return process.exitcode or 0
+
+
+def _run_here(where: Path, tests: Sequence[str]) -> NoReturn:
+    """End this process with what pytest ends with; modules of the repository are those of the copy."""
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    sys.path[:] = [str(where), *(one for one in sys.path if Path(one).resolve() != ROOT)]
+    for name in [one for one in sys.modules if one.partition(".")[0] in OURS]:
+        del sys.modules[name]
+    os.chdir(where)
+    os._exit(int(pytest.main([*PYTEST, *tests])))
 
 
 def outcome(mutant: Mutant, where: Path, *, written_s: int) -> int:
@@ -102,6 +122,8 @@ def main(names: Sequence[str]) -> int:
     if wrong := faults(mutants):
         print(*wrong, sep="\n", file=sys.stderr)
         return 2
+    os.environ["OMP_NUM_THREADS"] = "1"
+    FORKS.set_forkserver_preload(LIBRARIES)
     with TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
         copies: SimpleQueue[Path] = SimpleQueue()
         for copy in pool.map(lambda number: copy_tree(ROOT, Path(folder, str(number))), range(WORKERS)):
