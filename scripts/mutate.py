@@ -30,6 +30,8 @@ PYTEST: Final = ("-q", "-x", "-p", "no:cacheprovider", "--timeout", "100")
 FORKS: Final = multiprocessing.get_context("forkserver")
 LIBRARIES: Final = ["torch", "pandas", "pyarrow.parquet", "scipy.stats", "hypothesis", "plotly.graph_objects", "streamlit"]
 OURS: Final = ("attention_light", "attention_observatory", "core", "lab", "pages", "scripts", "tests")
+OUTPUT: Final = "pytest.txt"
+"""File of a copy with what pytest said last."""
 FAILED: Final = 1
 """What pytest ends with where a test fails; 0 where none does, more where it could not be run."""
 
@@ -80,7 +82,7 @@ def copy_tree(root: Path, to: Path) -> Path:
 
 
 def run_tests(where: Path, tests: Sequence[str]) -> int:
-    """Run tests in a copy, silently; returns what pytest ends with."""
+    """Run tests in a copy; returns what pytest ends with. What it says goes to `OUTPUT`."""
     process = FORKS.Process(target=_run_here, args=(where, tests))
     process.start()
     process.join()
@@ -89,9 +91,9 @@ def run_tests(where: Path, tests: Sequence[str]) -> int:
 
 def _run_here(where: Path, tests: Sequence[str]) -> NoReturn:
     """End this process with what pytest ends with; modules of the repository are those of the copy."""
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
+    written = os.open(where / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(written, 1)
+    os.dup2(written, 2)
     sys.path[:] = [str(where), *(one for one in sys.path if Path(one).resolve() != ROOT)]
     for name in [one for one in sys.modules if one.partition(".")[0] in OURS]:
         del sys.modules[name]
@@ -129,7 +131,7 @@ def main(names: Sequence[str]) -> int:
         for copy in pool.map(lambda number: copy_tree(ROOT, Path(folder, str(number))), range(WORKERS)):
             copies.put(copy)
         if run_tests(copy, list(dict.fromkeys(one.test for one in mutants))):
-            print("a test of the list fails as the code stands: run them first", file=sys.stderr)
+            print((copy / OUTPUT).read_text()[-2_000:], "a test of the list fails as the code stands", sep="\n", file=sys.stderr)
             return 1
 
         def said_of(number: int, mutant: Mutant) -> str:
