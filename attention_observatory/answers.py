@@ -11,7 +11,7 @@ from functools import cache
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from PIL import Image
 from attention_light import AttentionScene as AttentionScene
 from attention_light import BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
 from attention_light import capture as capture
+from attention_light.stages import as_pixels
 from attention_observatory.extras import of_extra
 from attention_observatory.writing import WrittenText as WrittenText
 from attention_observatory.writing import write_words as write_words
@@ -66,6 +67,7 @@ ANSWERS: Final[dict[str, type[Predictor | Classifier | Recogniser]]] = {
     "clip": Recogniser,
 }
 """Class that answers by a checkpoint, by what its model reads."""
+Answering = TypeVar("Answering", Predictor, Classifier, Recogniser)
 
 Book, Film, Grid, Layer, Picture, Words = BookStage, FilmStage, GridStage, LayerMaps, PictureStage, WordStage
 """The stages and the layers of a scene, by the short names that a notebook imports."""
@@ -77,20 +79,25 @@ class BookPrediction:
 
     Attributes:
         market: the card's entry that was used.
-        time: of the newest row, UTC.
+        time: of the newest row, UTC; None of an array, which has none.
+        rows: of the book.
         heads: (label, steps ahead) of each answer.
         probabilities: (heads, 3) of DOWN, STATIONARY and UP.
         calls: one a head.
+        note: that the market which was named is none of the checkpoint's.
     """
 
     market: str
-    time: pd.Timestamp
+    time: pd.Timestamp | None
+    rows: int
     heads: tuple[tuple[str, int], ...]
     probabilities: NDArray[np.float32]
     calls: tuple[str, ...]
+    note: str = ""
 
     def __repr__(self) -> str:
-        lines = [f"{self.market} at {self.time:%Y-%m-%d %H:%M:%S} UTC: down, stationary, up"]
+        when = f"row {self.rows}" if self.time is None else f"{self.time:%Y-%m-%d %H:%M:%S} UTC"
+        lines = [*([self.note] if self.note else []), f"{self.market} at {when}: down, stationary, up"]
         for (label, steps), shares, call in zip(self.heads, self.probabilities, self.calls, strict=True):
             likeliest = CLASSES[int(shares.argmax())]
             why = "" if call == likeliest else f" by its fitted threshold, {likeliest} is likelier"
@@ -102,14 +109,16 @@ class BookPrediction:
         frame = pd.DataFrame(list(self.heads), columns=["label", "steps"])
         for name, shares in zip(CLASSES, self.probabilities.T, strict=True):
             frame[name.lower()] = shares
-        return frame.assign(call=self.calls)
+        frame = frame.assign(call=self.calls)
+        return frame.assign(note=self.note) if self.note else frame
 
     def plot(self) -> go.Figure:
         """One stacked bar a head."""
         with of_extra("plots"):
             from core.figures.market import horizons_figure
 
-        return horizons_figure([f"{label} {steps}" for label, steps in self.heads], self.probabilities)
+        figure = horizons_figure([f"{label} {steps}" for label, steps in self.heads], self.probabilities)
+        return figure.update_layout(title={"text": self.note, "font": {"size": 13}}) if self.note else figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,17 +226,49 @@ class SeenPhoto(SeenPicture):
         return salience_figure(self.pixels, self.salience)
 
 
+def _own(name: str) -> Path | None:
+    """The checkpoint of this path without its ending; None where the name is none of a file here.
+
+    Raises:
+        CheckpointError: for a name in a folder that is here and does not hold it.
+    """
+    path = Path(name)
+    path = path.with_suffix("") if path.suffix in (".json", ".safetensors") else path
+    if path.with_name(f"{path.name}.json").is_file() and (path.parent != Path() or path.name != name):
+        return path
+    if "/" in name and path.parent.is_dir() and not path.is_dir():
+        raise checkpoints.CheckpointError("there is no checkpoint {name} in {folder}", name=path.name, folder=str(path.parent))
+    return None
+
+
+def _answering(name: str, kind: type[Answering]) -> Answering:
+    """A checkpoint of one kind of answer.
+
+    Raises:
+        ValueError: for a checkpoint of another kind.
+    """
+    model = load(name)
+    if not isinstance(model, kind):
+        reads = {answers: what for what, answers in ANSWERS.items()}
+        raise ValueError(f"{name!r} reads a {reads[type(model)]}, where one that reads a {reads[kind]} is asked")
+    return model
+
+
 @cache
 def load(name: str) -> Predictor | Classifier | Recogniser:
-    """A checkpoint by name, ready to answer: a shipped one ("tlob", "vit", "iiga_digits"), or one of the Hub ("OWNER/NAME").
+    """A checkpoint by name, ready to answer.
 
+    A shipped one ("tlob"), one of your own by its path ("trained/mine", "mine.json"), or one of the Hub ("OWNER/NAME").
     Each is read once a process: what is pushed later under the same name is read by `load.cache_clear()`, or the next process.
 
     Raises:
         CheckpointError: where there is none of this name.
         ValueError: for a model of the lecture alone.
     """
-    if "/" in name:
+    own = _own(name)
+    if own:
+        checkpoint = checkpoints.load(own.name, folder=own.parent)
+    elif "/" in name:
         with of_extra("hub"):
             from attention_observatory.hub import HubCheckpoint
         checkpoint = HubCheckpoint.from_pretrained(name).checkpoint()
@@ -254,17 +295,22 @@ def predict_book(
     Raises:
         BookError: for a book of another form, or with fewer rows without a gap than the model reads.
     """
-    predictor = cast(Predictor, load(checkpoint))
+    predictor = _answering(checkpoint, Predictor)
     rows = _rows(book)
     ends = window_ends(rows.timestamps, predictor.window)
     if not len(ends) or ends[-1] != len(rows) - 1:
         raise BookError(f"the book's last {predictor.window} rows must follow each other without a gap")
     spelling = market or (Path(book).name if isinstance(book, str | PathLike) else "")
     entry = predictor.market(spelling)
+    timed = not (isinstance(book, np.ndarray) or hasattr(book, "detach"))  # an array has rows and no time
+    known = ", ".join(" ".join(one.known_by) for one in predictor.markets.values() if one.known_by)
+    unknown = f"{spelling!r} names none of its markets, and what all have in common is used: there are {known}"
     answer = predictor.predict(rows.levels[None, -predictor.window :], entry)
     return BookPrediction(
         market=entry.name,
-        time=pd.Timestamp(int(rows.timestamps[-1]), unit="ms"),
+        time=pd.Timestamp(int(rows.timestamps[-1]), unit="ms") if timed else None,
+        rows=len(rows),
+        note=unknown if spelling and not entry.known_by else "",
         heads=tuple((str(label), int(steps)) for label, steps in predictor.heads),
         probabilities=answer.probabilities[0],
         calls=tuple(CLASSES[call] for call in answer.calls[0]),
@@ -274,6 +320,12 @@ def predict_book(
 def _rows(book: File | pd.DataFrame | ArrowTable | NDArray[np.floating]) -> BookRows:
     if isinstance(book, str | PathLike):
         return read_market([Path(book)])
+    if hasattr(book, "collect"):  # a lazy frame of polars
+        book = book.collect()
+    if hasattr(book, "detach"):  # a tensor of torch
+        book = book.detach().cpu().numpy()
+    if isinstance(book, pd.DataFrame) and isinstance(book.index, pd.DatetimeIndex) and "timestamp" not in book:
+        book = book.rename_axis("timestamp").reset_index()
     if isinstance(book, np.ndarray):
         if book.ndim != 2 or book.shape[1] != len(FILE_COLUMNS):
             raise BookError(f"an array of a book is (rows, {len(FILE_COLUMNS)}), not {book.shape}")
@@ -288,14 +340,15 @@ def classify_photo(photo: Photo, *, checkpoint: str = "") -> PhotoAnswer:
     """The garment in a picture, by the model that the app takes for such a picture where none is named.
 
     Args:
-        photo: a picture's file, its bytes, a PIL image, or an array (height, width) or (height, width, 3) uint8.
+        photo: a picture's file, its bytes, a PIL image, or an array or tensor (height, width), (height, width, 3) or
+            (3, height, width), uint8 or floats from 0 to 1.
 
     Raises:
         PictureError: for a file that is no picture.
     """
     picture = _picture(photo)
     name = checkpoint or model_for(picture, classifier_names())
-    classifier = cast(Classifier, load(name))
+    classifier = _answering(name, Classifier)
     prepared = prepare_upright(classifier, picture, Recipe(manner=classifier.manner))
     answer = classifier.answer(prepared.image, prepared.unturned)
     shares = classifier.shares(answer)[0]
@@ -324,7 +377,7 @@ def _picture(photo: Photo) -> DecodedPicture:
     if isinstance(photo, str | PathLike):
         return decode(Path(photo).read_bytes(), name=Path(photo).name)
     file = BytesIO()
-    (Image.fromarray(photo) if isinstance(photo, np.ndarray) else photo).save(file, "PNG")
+    (photo if isinstance(photo, Image.Image) else Image.fromarray(as_pixels(photo))).save(file, "PNG")
     return decode(file.getvalue())
 
 
@@ -344,7 +397,7 @@ def read_signs(film: File | bytes | NDArray[Any], *, fps: float = 0.0, start: fl
     """
     tracks = isinstance(film, np.ndarray) and film.ndim == 2
     name = checkpoint or ("iiga_asl" if tracks else HANDS if HAND_FILES.available() else DIGITS)
-    recogniser = cast(Recogniser, load(name))
+    recogniser = _answering(name, Recogniser)
     if isinstance(film, np.ndarray):
         footage, (clip, seconds) = None, _array_clip(film, recogniser, fps)
     else:
@@ -412,7 +465,7 @@ def see_photo(photo: Photo, *, side: int = SIDE) -> SeenPhoto:
 
 
 def export_onnx(name: str, path: File) -> list[str]:
-    """Write a shipped checkpoint as an ONNX file; returns the names of its outputs, the logits and each attention map.
+    """Write a checkpoint, shipped or by its path, as an ONNX file; returns the names of its outputs, logits and attention maps.
 
     Raises:
         CheckpointError: where there is none of this name.
@@ -421,7 +474,8 @@ def export_onnx(name: str, path: File) -> list[str]:
     from core.onnx_file import export
 
     with of_extra("onnx"):
-        return export(name, Path(path))
+        own = _own(name)
+        return export(own.name, Path(path), folder=own.parent) if own else export(name, Path(path))
 
 
 def attention_view(scene: AttentionScene, path: File | None = None) -> AttentionScene:

@@ -7,15 +7,18 @@ import subprocess
 import sys
 from io import BytesIO
 from pathlib import Path
+from shutil import copyfile
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import torch
 from PIL import Image
 
 import attention_observatory as library
-from core.market.book import BookError
+from core.checkpoints import CheckpointError
+from core.market.book import FILE_COLUMNS, BookError
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
 from core.signs import samples
@@ -67,6 +70,39 @@ def test_a_book_with_a_gap_in_its_last_window_is_refused() -> None:
     frame.loc[len(frame) - 10 :, "timestamp"] += 60_000
     with pytest.raises(BookError, match="must follow each other without a gap"):
         library.predict_book(frame)
+
+
+BOOK = library.APP / "assets/recordings/binance_spot_btcusdt_2024-08-08.parquet"
+
+
+def test_a_book_indexed_by_time_and_a_tensor_are_answered_alike_and_an_array_has_a_row_and_no_time() -> None:
+    frame = pd.read_parquet(BOOK)
+    levels = frame.drop(columns="timestamp")
+    timed = library.predict_book(levels.set_index(pd.to_datetime(frame["timestamp"], unit="ms")))
+    bare = library.predict_book(torch.tensor(frame[list(FILE_COLUMNS)].to_numpy()))
+    assert timed.time == pd.Timestamp(int(frame["timestamp"].iloc[-1]), unit="ms")
+    assert bare.time is None and f"at row {len(frame)}:" in str(bare) and "1970" not in str(bare)
+
+
+def test_a_market_that_the_checkpoint_does_not_know_is_said_in_print_table_and_plot() -> None:
+    answer = library.predict_book(BOOK, market="bitstmp BTC/USD")
+    assert answer.note.startswith("'bitstmp BTC/USD' names none of its markets") and "bitstamp" in answer.note
+    assert str(answer).startswith(answer.note) and set(answer.to_frame()["note"]) == {answer.note}
+    assert answer.plot().layout.title.text == answer.note
+    known = library.predict_book(BOOK, market="bitstamp BTCUSD")
+    assert known.market != answer.market and not known.note and "note" not in known.to_frame()
+
+
+def test_a_checkpoint_of_ones_own_is_read_by_its_path_and_another_kind_is_refused(tmp_path: Path) -> None:
+    for ending in ("json", "safetensors"):
+        copyfile(library.APP / f"assets/checkpoints/tlob.{ending}", tmp_path / f"tlob.{ending}")
+    shipped = library.predict_book(BOOK)
+    for name in (f"{tmp_path}/tlob", f"{tmp_path}/tlob.json"):
+        np.testing.assert_array_equal(library.predict_book(BOOK, checkpoint=name).probabilities, shipped.probabilities)
+    with pytest.raises(CheckpointError, match="there is no checkpoint mine in"):
+        library.predict_book(BOOK, checkpoint=f"{tmp_path}/mine")
+    with pytest.raises(ValueError, match="'vit' reads a picture, where one that reads a book is asked"):
+        library.predict_book(BOOK, checkpoint="vit")
 
 
 def test_a_photograph_is_answered_as_the_page_scores_it(tmp_path: Path) -> None:
