@@ -168,7 +168,7 @@ def test_predictions_before_an_unannounced_hole_have_no_outcome_beyond_it(predic
     log = confirmed(finished(predictor, replaying(rows)))
     before = log[log["timestamp"] < rows.timestamps[60]]
     for place, (_kind, horizon) in enumerate(HEADS):
-        known = before["truth"][:, place] >= 0
+        known = before["came"][:, place] >= 0
         assert known[-horizon - 1] and not known[-horizon:].any()
 
 
