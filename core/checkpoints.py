@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import platform
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,9 +24,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from safetensors.torch import save as packed
 from torch import Tensor, nn
+from torch.nn.modules.module import register_module_buffer_registration_hook, register_module_parameter_registration_hook
+from torch.overrides import TorchFunctionMode
 
 from core.files import write_together
-from core.messages import Refusal, compose
+from core.messages import Message, Refusal, compose
 from core.models import MODELS
 from core.models.config import ModelConfig
 from core.models.parameters import count
@@ -33,6 +37,9 @@ Model = TypeVar("Model", bound=nn.Module)
 
 FOLDER = Path(__file__).resolve().parent.parent / "assets" / "checkpoints"
 """Folder of the shipped checkpoints."""
+
+MOST_COMPUTED = 2**26
+"""Numbers that a network may compute for itself besides its weights, as tables of positions: 256 MB."""
 
 REQUIRED: dict[str, type] = {
     "name": str,
@@ -57,10 +64,15 @@ class CheckpointError(Refusal, ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """A card and its weights, by name."""
+    """A card and its weights, by name.
+
+    Attributes:
+        shipped: whether they came with the app: what a stranger made is compared before memory is taken for it.
+    """
 
     card: dict[str, Any]
     weights: dict[str, Tensor]
+    shipped: bool = False
 
 
 def sha256(path: Path) -> str:
@@ -205,7 +217,7 @@ def with_weights(card: dict[str, Any], path: Path) -> Checkpoint:
             "the weights {file} are not those of the card {name}.json: their SHA-256 differs", file=path.name, name=name
         )
     try:
-        return Checkpoint(card=card, weights=load_file(path))
+        return Checkpoint(card=card, weights=load_file(path), shipped=path.parent == FOLDER)
     except SafetensorError as error:
         raise CheckpointError("the weights {file} are damaged: {reason}", file=path.name, reason=error) from error
 
@@ -246,9 +258,57 @@ def build_model(checkpoint: Checkpoint, model: type[Model], *, device: torch.dev
     Raises:
         CheckpointError: where the checkpoint holds another model, or its config or its weights do not describe this one.
     """
-    network = model(read_config(checkpoint.card, model))
+    config = read_config(checkpoint.card, model)
+    if not checkpoint.shipped:
+        _compare_shapes(model, config, checkpoint)
+    network = model(config)
     restore(network, checkpoint)
     return network.to(device)
+
+
+class _Unfilled(TorchFunctionMode):
+    """Leaves new tensors as they come: filling one that has no memory has torch load its compiler, for seconds."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name, kwargs = getattr(func, "__name__", ""), kwargs or {}
+        if func in (torch.rand, torch.randn):
+            return torch.empty(*args, **kwargs)
+        fills = name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
+        return (*args, *kwargs.values())[0] if fills else func(*args, **kwargs)
+
+
+def _compare_shapes(model: type[nn.Module], config: Any, checkpoint: Checkpoint) -> None:
+    """Compare the shapes that a config asks for with those of the weights, before memory is taken for them.
+
+    Raises:
+        CheckpointError: where they differ, or the network holds more besides its weights than `MOST_COMPUTED`.
+    """
+    left, builder = itertools.count(2 * len(checkpoint.weights), -1), threading.get_ident()
+
+    def refused(reason: Message) -> CheckpointError:
+        name = checkpoint.card["name"]
+        return CheckpointError("the weights of {name!r} do not fit its card's config: {reason}", name=name, reason=reason)
+
+    def registered(*_tensor: object) -> None:
+        if threading.get_ident() == builder and next(left) < 0:  # others build other networks meanwhile
+            raise refused(compose("it asks for more tensors than there are"))
+
+    hooks = [register_module_parameter_registration_hook(registered), register_module_buffer_registration_hook(registered)]
+    try:
+        with torch.device("meta"), _Unfilled(), entries(checkpoint.card, model.__name__):
+            network = model(config)
+    except RuntimeError as error:  # a size that no tensor has
+        raise refused(str(error).splitlines()[0]) from error
+    finally:
+        for hook in hooks:
+            hook.remove()
+    asked, there = ({name: one.shape for name, one in some.items()} for some in (network.state_dict(), checkpoint.weights))
+    if differing := sorted(name for name in asked.keys() | there.keys() if asked.get(name) != there.get(name)):
+        shapes = (str(tuple(some[differing[0]])) if differing[0] in some else "none" for some in (asked, there))
+        about = dict(zip(("asked", "there"), shapes, strict=True))
+        raise refused(compose("{tensor} has the shape {there}, the config asks for {asked}", tensor=differing[0], **about))
+    if sum(one.numel() for name, one in network.named_buffers() if name not in asked) > MOST_COMPUTED:
+        raise refused(compose("it computes larger tables than a model here has"))
 
 
 def read_config(card: dict[str, Any], model: type[nn.Module]) -> Any:

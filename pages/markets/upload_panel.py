@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 import pandas as pd
@@ -76,7 +77,12 @@ def _name(inspection: Inspection, market: str) -> str:
 
 def _inspect(uploads: list[Any]) -> InspectedFiles:
     """Inspects the files; read once for as long as they are the same."""
-    wanted = tuple((upload.name, hashlib.sha256(upload.getbuffer()).digest()) for upload in uploads)
+    names, wanted = Counter[str](), tuple[tuple[str, bytes], ...]()
+    for upload in uploads:
+        names[upload.name] += 1
+        path, again = PurePath(upload.name), names[upload.name]
+        name = upload.name if again == 1 else f"{path.stem} ({again}){path.suffix}"  # days of a data set may have one name
+        wanted += ((name, hashlib.sha256(upload.getbuffer()).digest()),)
     kept: InspectedFiles | None = st.session_state.pop(INSPECTED, None)
     if kept is None or kept.files != wanted:
         kept = _inspected_anew(uploads, wanted)
@@ -87,8 +93,8 @@ def _inspect(uploads: list[Any]) -> InspectedFiles:
 def _inspected_anew(uploads: list[Any], wanted: tuple[tuple[str, bytes], ...]) -> InspectedFiles:
     folder = tempfile.TemporaryDirectory(prefix="recording-")
     paths = {}
-    for i, upload in enumerate(uploads):
-        paths[upload.name] = path = Path(folder.name) / f"{i}"
+    for i, (upload, (name, _digest)) in enumerate(zip(uploads, wanted, strict=True)):
+        paths[name] = path = Path(folder.name) / f"{i}"
         path.write_bytes(upload.getbuffer())
     bar = st.progress(0.0, text=_("Reading the file"))
     try:

@@ -15,7 +15,8 @@ import torch
 from torch import nn
 
 from core import checkpoints
-from core.checkpoints import REQUIRED, CheckpointError
+from core.checkpoints import REQUIRED, Checkpoint, CheckpointError
+from core.models.tlob import TLOB
 
 ROOT = Path(__file__).parents[2]
 CARD: dict[str, Any] = {
@@ -190,3 +191,15 @@ def test_no_module_can_unpickle() -> None:
             ):
                 found.append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert found == []
+
+
+@pytest.mark.parametrize(("entry", "value"), [("width", 6_000), ("steps", 3_000_000), ("steps", 10**15), ("outputs", 10**7)])
+def test_a_config_that_asks_for_other_shapes_is_refused_before_memory_is_taken(
+    entry: str, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights of the app and a card of somebody's: to build it would take gigabytes."""
+    shipped = checkpoints.load("tlob")
+    card = {**shipped.card, "config": {**shipped.card["config"], entry: value}}
+    monkeypatch.setattr(torch.nn.Module, "load_state_dict", lambda *_: pytest.fail("it was built"))
+    with pytest.raises(CheckpointError, match="do not fit its card's config"):
+        checkpoints.build_model(Checkpoint(card=card, weights=shipped.weights), TLOB)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from core.market.book import LARGEST, LEVELS, RECORDED_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth
+from core.market.book import LARGEST, LEVELS, RECORDED_LEVELS, STEP_MS, TOO_FAR_APART, FloatArray, known_depth, price_tick
 from core.market.formats import tables
 from core.market.formats.identity import OF_A_FILE, Claim, agreed, contradiction, market_said
 from core.market.formats.readers import (
@@ -46,8 +46,10 @@ ZONES_MS: Final = 14 * 3_600_000
 SLACK_MS: Final = 60_000
 """Milliseconds that books may lie beside the day in their name: it may be any time zone's, but for LOBSTER and tardis.dev."""
 LEAP: Final = 0.01
+LEAP_TICKS: Final = 10
 LEAPS: Final = 4
-"""So many moves of the mid by more than this share, each taken back by the next, are two markets in turn."""
+"""So many moves of the mid by more than this share and so many of its steps (half a tick), each taken back by the next, are two
+markets in turn."""
 BREAK: Final = 0.5
 """A move of the mid, by its logarithm, that no market makes between two books, nor overnight."""
 
@@ -172,6 +174,10 @@ def _together(seen: Sequence[_Seen]) -> Inspection:
     claims, notes = seen[0].source.claims, [note for one in seen for note in one.notes]
     for one, after in pairwise(seen):
         about: dict[str, Any] = {"first": one.source.name, "second": after.source.name}
+        guesses = [some["symbol"] for some in (one.source.claims, after.source.claims) if "symbol" in some]
+        if len({guess.value for guess in guesses if guess.guess}) > 1:
+            about |= {"one": guesses[0].value, "other": guesses[1].value}
+            notes.append(compose("{first} is named {one}, {second} {other}: are these one market?", **about))
         claims = agreed(claims, after.source.claims.values(), without=OF_A_FILE)
         if after.times[0][0] <= one.times[-1][-1]:
             raise FormatError("{first} and {second} overlap in time: days that follow each other are right", **about)
@@ -270,8 +276,8 @@ class _Seen:
 
     def _refuse_turns(self, mids: FloatArray) -> None:
         """Refuse books of two markets in turn; note a leap of the mid that is not taken back."""
-        moves = np.diff(np.log(mids))
-        at = np.flatnonzero(np.abs(moves) > LEAP)
+        moves, ticks = np.diff(np.log(mids)), np.abs(np.diff(mids)) / (price_tick(mids) or 1)
+        at = np.flatnonzero((np.abs(moves) > LEAP) & (ticks > LEAP_TICKS))
         back = np.flatnonzero(np.abs(moves[at][1:] + moves[at][:-1]) < np.abs(moves[at][:-1]) / 5)
         if len(back) >= LEAPS:
             first = at[back[0]]

@@ -39,14 +39,23 @@ _SYMBOLS: Final = (
 """A symbol within any other name: BTC-USDT, eth, AAPL."""
 
 
+_QUOTES: Final = frozenset({"usdt", "usdc", "usd", "eur", "usdtusdt", "usdcusdc", "usdusd", "swap", "perp", "perpetual"})
+"""Endings by which a symbol says more than another: what it is quoted in, settled in, and that it is perpetual."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A word on the market: a key of `WHATS`, its value, who says it, and whether it may be a part of the whole."""
+    """A word on the market: a key of `WHATS`, its value, who says it, and whether it may be a part of the whole.
+
+    Attributes:
+        guess: whether it may be no word on the market at all, as JAN is none in JAN.csv: two of these contradict nothing.
+    """
 
     what: str
     value: str
     by: Message
     loose: bool = False
+    guess: bool = False
 
 
 Claims = dict[str, Claim]
@@ -63,7 +72,7 @@ def claims_of_name(name: str) -> Claims:
             claims["day"] = Claim(what="day", value=date(*map(int, dated.groups())).isoformat(), by=by, loose=True)
             claims["market"] = Claim(what="market", value=market_of(stem), by=by)
     if symbol := next((match for pattern in _SYMBOLS if (match := pattern.search(stem))), None):
-        claims["symbol"] = Claim(what="symbol", value=symbol[0], by=by, loose=True)
+        claims["symbol"] = Claim(what="symbol", value=symbol[0], by=by, loose=True, guess=symbol.re is _SYMBOLS[-1])
     return claims
 
 
@@ -79,7 +88,7 @@ def agreed(claims: Claims, others: Iterable[Claim], without: tuple[str, ...] = (
     together = dict(claims)
     for claim in others:
         before = together.setdefault(claim.what, claim)
-        if claim.what not in without and not _agree(before, claim):
+        if claim.what not in without and not (before.guess and claim.guess) and not _agree(before, claim):
             raise contradiction(before, claim)
         together[claim.what] = claim if before.loose else before
     return together
@@ -100,7 +109,10 @@ def market_said(claims: Claims) -> str:
 
 
 def _agree(one: Claim, other: Claim) -> bool:
-    first, second = (re.sub(r"[\W_]", "", claim.value).lower().replace("xbt", "btc") for claim in (one, other))
+    words = [re.findall(r"[^\W_]+", claim.value.lower().replace("xbt", "btc")) for claim in (one, other)]
+    first, second = ("".join(some) for some in words)
     if one.by == other.by or not (one.loose or other.loose):
         return first == second
-    return first in second or second in first
+    (less, _), (more, parts) = sorted(zip((first, second), words, strict=True), key=lambda one: len(one[0]))
+    runs = {"".join(parts[a:b]) for a in range(len(parts)) for b in range(a + 1, len(parts) + 1)}
+    return less in runs or (more.startswith(less) and more.removeprefix(less) in _QUOTES)

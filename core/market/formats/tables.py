@@ -38,7 +38,7 @@ PARQUET: Final = b"PAR1"
 ZIP: Final = b"PK\x03\x04"
 PACKED: Final = {ZIP: "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z", b"Rar!": "rar"}
 KINDS: Final = {b"\x89HDF": "HDF5", b"\x93NUMPY": "numpy", b"ARROW1": "Arrow", b"SQLite": "SQLite", b"\xd0\xcf\x11\xe0": "Excel",
-                b"%PDF": "PDF", b"{": "JSON", b"[": "JSON", b"<": "HTML"}  # fmt: skip
+                b"%PDF": "PDF", b"{": "JSON", b"[": "JSON", b"<": "HTML", b"DBN": "Databento's DBN"}  # fmt: skip
 """First bytes -> the name of what is no table of ours: packed, or of another kind."""
 SEPARATORS: Final = {";": N_("semicolons"), "\t": N_("tabs"), "|": N_("bars"), " ": N_("spaces")}
 
@@ -88,7 +88,9 @@ def refuse_by_kind(path: Path, name: str) -> None:
         raise FormatError(
             "{file} is packed by {kind}: unpack it, and give the CSV or Parquet file inside", file=name, kind=packed
         )
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or begin.count(0) * 3 > len(begin) > begin.count(0):
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or any(
+        begin[half::2].count(0) * 10 > 9 * len(begin[half::2]) and not begin[1 - half :: 2].count(0) for half in (0, 1)
+    ):
         raise FormatError("{file} is text in UTF-16: save it as UTF-8", file=name)
     line = first_line_of(path).strip()
     for mark, marks in SEPARATORS.items():

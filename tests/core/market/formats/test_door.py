@@ -444,3 +444,46 @@ def test_a_far_date_in_the_library_is_one_bad_entry(tmp_path: Path, start: int, 
         f"far cannot be read: its timestamp {str(start)!r} is no time in milliseconds between 1990 and tomorrow: "
         "a file in another unit is to be converted",
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "notes"), [("JAN", "FEB", 1), ("hour 00 UTC", "hour 01 CET", 1), ("BTC-USDT_1", "BTC-USDT_2", 0)]
+)
+def test_names_that_may_be_no_symbols_ask_and_refuse_nothing(tmp_path: Path, one: str, other: str, notes: int) -> None:
+    rows = books(60)
+    paths = [
+        written(tmp_path, f"{name}.csv", frame_from_rows(rows[part]))
+        for name, part in ((one, slice(0, 30)), (other, slice(30, 60)))
+    ]
+    seen = inspect({path.name: path for path in paths})
+    assert seen.books == 60 and len(seen.notes) == notes
+
+
+@pytest.mark.parametrize(("one", "other"), [("eth-usdt", "eth-usd"), ("PEPEUSDT", "1000PEPEUSDT"), ("ETH", "BTC")])
+def test_symbols_that_are_not_the_same_are_refused(tmp_path: Path, one: str, other: str) -> None:
+    rows = books(60)
+    first = written(tmp_path, f"{one}.csv", frame_from_rows(rows[:30]))
+    second = written(tmp_path, f"{other}.csv", frame_from_rows(rows[30:]))
+    with pytest.raises(FormatError, match="says symbol"):
+        inspect({path.name: path for path in (first, second)})
+
+
+def test_a_market_whose_tick_is_a_large_share_of_its_price_is_one(tmp_path: Path) -> None:
+    rows = books(60, mid=3e-5, tick=1e-6)
+    levels = np.round(rows.levels, 6)
+    frame = frame_from_rows(BookRows(timestamps=rows.timestamps, levels=levels))
+    assert inspect({"NPXSBTC.csv": written(tmp_path, "NPXSBTC.csv", frame)}).books == 60
+
+
+def test_what_is_binary_is_not_called_utf_16(tmp_path: Path) -> None:
+    for name, data, said in (
+        ("x.dbn", b"DBN\x02\x90\x01\0\0XNAS.ITCH" + bytes(900), "is a file of Databento's DBN"),
+        ("x.csv", "timestamp,ask".encode("utf-16-le") * 40, "is text in UTF-16"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(FormatError, match=said):
+            inspect({name: tmp_path / name})
+    (tmp_path / "raw.csv").write_bytes(np.arange(200, dtype=np.int64).tobytes())
+    with pytest.raises(FormatError) as refused:
+        inspect({"raw.csv": tmp_path / "raw.csv"})
+    assert "UTF-16" not in str(refused.value)
