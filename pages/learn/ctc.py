@@ -450,7 +450,7 @@ def paths_dials(source: ProbabilitySource) -> dict[str, Dial]:
     label = _("Collapse a path of your own: labels apart by spaces, - for the blank")
 
     def path(_values: Mapping[str, Any]) -> str:
-        return st.text_input(label, "H H ε O O L A", key="path", bind="query-params")
+        return st.text_input(label, "H H ε O O L A", key="path", bind="query-params", max_chars=120)
 
     return dials(source) | {"path": Dial(_("A path of your own"), path, reads=True)}
 

@@ -17,7 +17,7 @@ from core.lecture.claims import sentences_of
 from core.lecture.notebooks import on_screen
 from core.lecture.shown_digits import significant_needed
 from core.lecture.worked import Worked
-from core.messages import Message, Refusal
+from core.messages import BadValue, Message, Refusal
 from core.signs import metrics
 from core.signs.edits import Edit, edit_table
 from core.signs.metrics import Sentence, WordErrors
@@ -36,6 +36,10 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
 }
 MAX_WORDS: Final = 30
 """Longest sentence whose tables are drawn."""
+MAX_CHARACTERS: Final = 60_000
+"""Characters of a text whose words are counted; the field takes more, so that a paste is refused and not cut."""
+MAX_TEXT_WORDS: Final = 5_000
+"""Words of a text that are compared: within a twentieth of a second, for which no other visitor waits."""
 MAX_IN_LINK: Final = 4_000
 """Characters of a text that a link still carries."""
 REFERENCE, HYPOTHESIS, LINE = "ref", "hyp", "line"
@@ -76,8 +80,15 @@ def examples() -> dict[str, Any]:
 
 
 def area(label: str, key: str, default: str, _values: Mapping[str, Any]) -> str:
-    """Asks for a text of any length."""
-    written = url_state.text(label, key=key, default=default, widget=st.text_area, height="content")
+    """Asks for a text; one that a link cannot hold stays out of it."""
+    written = url_state.text(
+        label,
+        key=key,
+        default=default,
+        widget=st.text_area,
+        height="content",
+        help=_("Up to {words} words; one sentence per line.").format(words=number(MAX_TEXT_WORDS)),
+    )
     if len(written) > MAX_IN_LINK:
         url_state.remember(key, None)
     return written
@@ -97,7 +108,7 @@ def dials() -> dict[str, Dial]:
             _("Hypothesis"), partial(area, _("Hypothesis: what was recognised"), HYPOTHESIS, hypothesis), elsewhere=shorter
         ),
     }
-    lines = len(metrics.sentences(url_state.upcoming(REFERENCE) or reference))
+    lines = len(metrics.sentences((url_state.upcoming(REFERENCE) or reference)[:MAX_CHARACTERS]))
     if lines < 2:
         return texts
     label = _("Sentence that the tables show")
@@ -126,9 +137,15 @@ def texts_of(values: Mapping[str, Any]) -> Texts:
     """The sentences by the values of the dials.
 
     Raises:
-        BadValue: where one side has more sentences than the other.
+        BadValue: where one side has more sentences than the other, or more than may be compared.
     """
+    longest = max(len(values[side]) for side in ("reference", "hypothesis"))
+    if longest > MAX_CHARACTERS:
+        raise BadValue("the text has {count} characters: up to {most} are compared", count=longest, most=MAX_CHARACTERS)
     references, hypotheses = (metrics.sentences(values[side]) for side in ("reference", "hypothesis"))
+    longest = max(sum(map(len, text)) for text in (references, hypotheses))
+    if longest > MAX_TEXT_WORDS:
+        raise BadValue("the text has {count} words: up to {most} are compared", count=longest, most=MAX_TEXT_WORDS)
     metrics.check_pairs(references, hypotheses)
     return Texts(references, hypotheses, min(values.get(LINE, 1), len(references)) - 1)
 

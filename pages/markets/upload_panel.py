@@ -145,10 +145,15 @@ def _convert(inspected: InspectedFiles) -> None:
     inspection = inspected.inspection
     left, right = st.columns(2)
     with left:
-        market = st.text_input(_("Market"), value=inspection.market or "market", key="upload:market", help=_("Such as BTC/USDT."))
+        market = st.text_input(
+            _("Market"), value=inspection.market or "market", key="upload:market", max_chars=60, help=_("Such as BTC/USDT.")
+        )
     with right:
         name = st.text_input(
-            _("Name of the recording"), value=(proposed := _name(inspection, market)), key=f"upload:name:{proposed}"
+            _("Name of the recording"),
+            value=(proposed := _name(inspection, market)),
+            key=f"upload:name:{proposed}",
+            max_chars=120,
         )
     if not st.button(_("Convert"), type="primary", icon=":material/transform:", key="upload:convert"):
         return

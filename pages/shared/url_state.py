@@ -154,8 +154,12 @@ def number_input(label: str, low: Number, high: Number, *, key: str, default: Nu
 
 
 def text(label: str, *, key: str, default: str = "", widget: Callable[..., Any] = st.text_input, **arguments: Any) -> str:
-    """Text that code moves too (an example's button), kept in the URL and across pages; see `slider`."""
-    st.session_state[key] = str(_wanted(key, str, lambda one: one is not None, default))
+    """Text that code moves too (an example's button), kept in the URL and across pages; see `slider`.
+
+    Of a link's text no more than the widget's `max_chars` is taken, as of what is typed.
+    """
+    most = arguments.get("max_chars")
+    st.session_state[key] = str(_wanted(key, str, lambda one: one is not None, default))[:most]
     written = str(widget(label, key=key, **arguments) or "")
     _keep(key, written, None if written == default else written)
     return written
