@@ -95,6 +95,10 @@ class PictureStage(_Stage):
         pixels: as `as_pixels` takes them: (height, width, 3) or (height, width), uint8, or floats from 0 to 1.
         grid: rows and columns of patches.
         extra: names of the tokens before the patches, such as a class token.
+        vectors: (n, d), of each token after the last layer, by which the view lights what is like a token; none where None.
+        parts: uint8 (rows, columns, 3), a colour a patch, which parts of the picture share.
+        explained: the share of the vectors' variance that the colours show.
+        lit_by: what lights a token that is chosen, where there are vectors: "looks", "like" or "parts".
     """
 
     name: ClassVar[str] = "picture"
@@ -103,6 +107,10 @@ class PictureStage(_Stage):
     grid: tuple[int, int]
     extra: Sequence[str] = ()
     patch: str = N_("the patch in row {row}, column {column}")
+    vectors: NDArray[np.floating] | None = None
+    parts: NDArray[np.uint8] | None = None
+    explained: float = 0.0
+    lit_by: str = "looks"
 
     def tokens(self) -> dict[str, list[str]]:
         """Names of the extra tokens and the patches."""
@@ -134,12 +142,12 @@ class PictureStage(_Stage):
         """The picture as a file, and where its patches are."""
         pixels = as_pixels(self.pixels)
         height, width = pixels.shape[:2]
-        return {
-            "picture": add(_picture(pixels)),
-            "grid": list(self.grid),
-            "extra": len(self.extra),
-            "aspect": width / height,
-        }
+        told = {"picture": add(_picture(pixels)), "grid": list(self.grid), "extra": len(self.extra), "aspect": width / height}
+        if self.vectors is None or self.parts is None:
+            return told
+        unit = self.vectors / np.linalg.norm(self.vectors, axis=1, keepdims=True)
+        likeness = {"vectors": add(unit.astype(np.float16)), "parts": add(self.parts), "explained": self.explained}
+        return told | likeness | {"litBy": self.lit_by}
 
 
 @dataclass(frozen=True, kw_only=True)

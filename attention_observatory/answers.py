@@ -208,9 +208,7 @@ class SeenPhoto(SeenPicture):
 
     def __repr__(self) -> str:
         rows, columns = self.grid
-        left, top, right, bottom = self.inside
-        out = self.salience[top:bottom, left:right] > 0.5
-        return f"{rows} x {columns} patches of {PATCH} pixels, {out.mean():.1%} of the picture stands out (above .5)"
+        return f"{rows} x {columns} patches of {PATCH} pixels, {self.standing_out:.1%} of the picture stands out (above .5)"
 
     def to_frame(self) -> pd.DataFrame:
         """A row a patch: its row and column from 0, how much it stands out, and the numbers of its token."""

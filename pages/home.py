@@ -28,6 +28,7 @@ PLAYED: Final = 4
 MAX_SENT: Final = 6_000_000
 """Bytes of a picture of 1,024 x 1,024 pixels, the largest that the browser sends."""
 GARMENTS: Final = "pages/images/classify.py"
+SEE: Final = "pages/images/see.py"
 SAMPLES: Final = (("photos", 4), ("photos", 10), ("photos", 13))
 """Photographs to press: the first is the one answered beforehand."""
 GIVEN, FILMING = "front:given", "front:filming"
@@ -173,6 +174,7 @@ def _asked(given: bytes | int | None) -> None:
     st.html(_photograph(shown))
     with st.container(horizontal=True, key="front_further"):
         st.page_link(GARMENTS, label=_("Fool it"), icon=":material/ink_eraser:", query_params=query | {"inside": "hide"})
+        st.page_link(SEE, label=_("Any photograph"), icon=":material/visibility:", query_params=query)
         st.page_link(GARMENTS, label=_("Why?"), icon=":material/lightbulb:", query_params=query)
 
 

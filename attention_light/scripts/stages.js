@@ -234,6 +234,25 @@ class PictureStage {
     const context = this.reduced.getContext("2d");
     context.imageSmoothingEnabled = picture.width > 64;
     context.drawImage(picture, 0, 0, SMALL, SMALL);
+    if (scene.stage.vectors) this.tellApart(scene.stage, read);
+  }
+  // Vectors of the tokens, of length 1, and a colour a patch.
+  tellApart({ vectors, parts: colours }, read) {
+    [this.vectors, this.depth] = [read(vectors), vectors.shape[1]];
+    this.parts = sheet(this.columns, this.rows);
+    const image = this.parts.getContext("2d").createImageData(this.columns, this.rows);
+    const values = read(colours);
+    for (let i = 0; i < this.rows * this.columns; i++) image.data.set([...values.subarray(3 * i, 3 * i + 3), 255], 4 * i);
+    this.parts.getContext("2d").putImageData(image, 0, 0);
+  }
+  // The cosine of each token with one, 0 where it is below.
+  likeness(token) {
+    const one = this.vectors.subarray(token * this.depth, (token + 1) * this.depth);
+    return Float32Array.from({ length: this.vectors.length / this.depth }, (_, other) => {
+      let sum = 0;
+      for (let i = 0; i < this.depth; i++) sum += one[i] * this.vectors[other * this.depth + i];
+      return Math.max(0, sum);
+    });
   }
   size(width, height) {
     const wide = Math.min(width, height * this.aspect);
@@ -243,6 +262,13 @@ class PictureStage {
   }
   paint(context, lights) {
     paintPicture(context, this, lights.patch);
+    if (lights.parts) {
+      context.drawImage(this.picture, ...this.box);
+      context.imageSmoothingEnabled = false;
+      context.globalAlpha = 0.8;
+      context.drawImage(this.parts, ...this.box);
+      context.globalAlpha = 1;
+    }
     const { token, reverse } = lights.patch;
     if (token === null || token < this.extra) return;
     const [w, h] = [this.box[2] / this.columns, this.box[3] / this.rows];

@@ -29,6 +29,7 @@ class AttentionView {
     this.percent = new Intl.NumberFormat(scene.locale, { style: "percent", maximumSignificantDigits: 3 });
     this.number = new Intl.NumberFormat(scene.locale, { maximumSignificantDigits: 3 });
     this.reverse = this.held = this.erasing = false;
+    this.way = scene.stage.litBy; // "looks", "like" or "parts" where the tokens have vectors
     this.erased = new Set(scene.erased ?? []);
     this.pointed = this.hovered = null;
     this.kept = {};
@@ -104,6 +105,7 @@ class AttentionView {
       this.chosen[kind] = (square && place.get(before.label(square))) ?? this.chosen[kind];
     }
     this.reverse = before.reverse;
+    if (this.way) this.way = before.way ?? this.way;
     if (another) return;
     this.erasing = before.erasing;
     this.resting = before.resting && this.measures.length > 0;
@@ -144,6 +146,7 @@ class AttentionView {
       const from = this.layers.find((layer) => layer.of === kind && layer.kind !== kind);
       return { shares: new Float32Array(this.size(kind)), most: 0, token: this.tokenOf(kind), reverse: false, square: from ? null : square };
     }
+    if (this.way === "like" && this.hovered === null) return this.alike(this.tokenOf(kind));
     const layer = this.layers[square.l];
     if (!layer.here) this.fetch(layer);
     const turned = this.reverse !== this.held;
@@ -151,6 +154,12 @@ class AttentionView {
     const reverse = turned && layer.of === kind;
     const shares = reverse ? layer.column(square.head, token) : layer.row(square.head, token);
     return { shares, most: largest(shares), token: layer.of === kind ? token : null, from: token, reverse, square, layer };
+  }
+
+  // What is like a token: the cosines of the tokens' vectors with its own.
+  alike(token) {
+    const shares = this.stage.likeness(token);
+    return { shares, most: 1, token, from: token, reverse: false, like: true };
   }
 
   // A layer that stayed behind comes when it is first looked at; until then its thinned maps stand for it.
@@ -308,7 +317,7 @@ class AttentionView {
   repaint(begun = performance.now()) {
     const lights = Object.fromEntries(this.kinds.map((kind) => [kind, this.light(kind)]));
     if (this.pointed && this.inPlay !== undefined && !this.stage.asks) this.inPlay = this.pointed.token;
-    Object.assign(lights, { inPlay: this.inPlay, active: this.activeKind() });
+    Object.assign(lights, { inPlay: this.inPlay, active: this.activeKind(), parts: this.way === "parts" });
     this.stage.paint(this.context, lights);
     for (const token of this.erased) this.stage.cover(this.context, token);
     const active = lights[lights.active] ?? lights[this.kinds[0]];
@@ -395,8 +404,14 @@ class AttentionView {
       values.key = light.reverse ? names[light.from] : bars[best][0];
       values.times = this.number.format(share * bars.length);
     }
+    if (light.like) Object.assign(values, this.likeIt(light, bars));
+    if (this.way && light.measure) {
+      const patches = light.shares.subarray(this.stage.extra);
+      Object.assign(values, { count: this.number.format(patches.filter((one) => one > 0.5).length), whole: this.number.format(patches.length), value: this.number.format(bars[best][1]) });
+    }
+    if (this.way === "parts") values.share = this.percent.format(this.scene.stage.explained);
     const behind = light.layer && !light.layer.here;
-    const template = behind ? (light.layer.absent ? "absent" : "coming") : light.measure ? "counts" : light.reverse ? "seen" : "looks";
+    const template = this.way === "parts" ? "parts" : light.like ? "like" : this.way && light.measure ? "stands" : behind ? (light.layer.absent ? "absent" : "coming") : light.measure ? "counts" : light.reverse ? "seen" : "looks";
     const sentence = fillIn(this.words[template], values);
     const named = light.layer && light.layer.title === light.layer.name; // as the model writes it
     const text = named ? sentence : sentence[0].toUpperCase() + sentence.slice(1);
@@ -406,11 +421,20 @@ class AttentionView {
     if (id && this.formula.dataset.id !== id) Object.assign(this.formula, { href: `equations?find=${id}` }).dataset.id = id;
     Object.assign(this.canvas.dataset, {
       layer: light.layer?.name ?? "",
-      head: light.measure ? light.measure.name : typeof square?.head === "number" ? square.head + 1 : (square?.head ?? ""),
+      head: light.like ? "like" : light.measure ? light.measure.name : typeof square?.head === "number" ? square.head + 1 : (square?.head ?? ""),
       token: light.from ?? "",
       value: behind ? "" : Number(share.toPrecision(3)),
     });
     if (this.inPlay !== undefined) this.canvas.dataset.frame = this.inPlay ?? "";
+  }
+
+  // The patch that is most like another one, and how many are.
+  likeIt(light, bars) {
+    const patches = bars.map(([name, cosine], i) => [name, cosine, i]).slice(this.stage.extra);
+    const others = patches.filter(([, , i]) => i !== light.token);
+    const next = others.reduce((top, one) => (one[1] > top[1] ? one : top));
+    const count = patches.filter(([, cosine]) => cosine >= 0.5).length;
+    return { query: bars[light.token][0], key: next[0], cosine: this.number.format(next[1]), count: this.number.format(count), whole: this.number.format(patches.length) };
   }
 
   // -- what a reader does -------------------------------------------------------------------------------------------------
@@ -632,6 +656,16 @@ class AttentionView {
       button.addEventListener("click", () => act(button));
       return button;
     };
+    if (this.way) {
+      const ways = { looks: this.words.litByLooks, like: this.words.litByLike, parts: this.words.litByParts };
+      const keys = Object.entries(ways).map(([way, text]) => [way, press(text, () => {
+        this.let(() => (this.way = way));
+        mark();
+      })]);
+      const mark = () => keys.forEach(([way, key]) => key.setAttribute("aria-pressed", way === this.way));
+      for (const [way, key] of keys) key.dataset.way = way;
+      mark();
+    }
     if (this.stage.seconds) this.filmKey = press(this.words.run, () => this.turn());
     press(this.words.reverse, (button) => {
       this.let(() => (this.reverse = !this.reverse));

@@ -98,7 +98,7 @@ def salience_figure(pixels: Bytes, salience: NDArray[np.floating]) -> go.Figure:
         pixels: (height, width, 3). salience: (height, width).
     """
     height, width = salience.shape
-    scale: Scale = [[0.0, "rgba(0, 0, 0, 0.75)"], [1.0, "rgba(255, 215, 64, 0.65)"]]
+    scale: Scale = [(0.0, "rgba(0, 0, 0, 0.75)"), (1.0, "rgba(255, 215, 64, 0.65)")]
     picture = {
         "source": thumbnail(pixels, side=max(height, width)),
         "xref": "x",

@@ -8,6 +8,7 @@ seen.likeness(40)          # (24, 24): cosine of each patch's token with that of
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from PIL import Image
 from safetensors.torch import load_file
 from torch import Tensor
 
-from attention_light import AttentionScene, LayerVectors, PictureStage
+from attention_light import AttentionScene, LayerMaps, LayerVectors, PictureStage
 from core.device import Placement, falls_back
 from core.messages import BadValue
 from core.models.dinov2 import DINOv2
@@ -38,6 +39,8 @@ MEAN: Final = (0.485, 0.456, 0.406)
 STD: Final = (0.229, 0.224, 0.225)
 """Of red, green and blue in 0..1; the network reads (colour - mean) / deviation."""
 CLASS: Final = "class token"
+MEASURE: Final = "what stands out"
+"""Name of what lights a scene at rest."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,6 +82,19 @@ class SeenPicture:
         unit = self.tokens / np.linalg.norm(self.tokens, axis=1, keepdims=True)
         return np.asarray((unit[1:] @ unit[token]).reshape(self.grid))
 
+    @property
+    def of_picture(self) -> NDArray[np.bool_]:
+        """(rows, columns): the patches whose middle shows the picture, and not what was put beside it."""
+        left, top, right, bottom = self.inside
+        row, column = ((np.arange(count) + 0.5) * PATCH for count in self.grid)
+        return np.asarray(((top <= row) & (row < bottom))[:, None] & ((left <= column) & (column < right)))
+
+    @property
+    def standing_out(self) -> float:
+        """The share of the picture's own pixels that stand out: above a half."""
+        left, top, right, bottom = self.inside
+        return float((self.salience[top:bottom, left:right] > 0.5).mean())
+
     @cached_property
     def patch_salience(self) -> NDArray[np.float32]:
         """(rows, columns): the mean of each patch."""
@@ -88,13 +104,67 @@ class SeenPicture:
     def scene(self, **more: Any) -> AttentionScene:
         """The photograph as a scene, lit at rest by what stands out; see `AttentionScene` for the arguments."""
         layers = [
-            LayerVectors(name=f"layer {i + 1}", queries=queries, keys=keys, formula="nb-attention")
-            for i, (queries, keys) in enumerate(zip(self.queries, self.keys, strict=True))
+            LayerVectors(name=f"layer {i}", queries=queries, keys=keys, formula="nb-attention")
+            for i, (queries, keys) in enumerate(zip(self.queries, self.keys, strict=True), start=1)
         ]
-        stage = PictureStage(pixels=self.pixels, grid=self.grid, extra=[CLASS])
-        share = np.append(0.0, self.patch_salience.ravel())
-        measures = {"what stands out": share / max(share.sum(), 1e-9)}
+        colours, share = main_directions(self.tokens[1:], self.of_picture.ravel())
+        stage = PictureStage(
+            pixels=self.pixels,
+            grid=self.grid,
+            extra=[CLASS],
+            vectors=self.tokens,
+            parts=colours.reshape(*self.grid, 3),
+            explained=share,
+        )
+        measures = {MEASURE: np.append(0.0, self.patch_salience.ravel())}
         return AttentionScene(stage=stage, layers=layers, measures=measures, **{"start": 0, "rolled": False} | more)
+
+
+def pair_scene(first: SeenPicture, other: SeenPicture, **more: Any) -> AttentionScene:
+    """Two photographs of one side beside each other, where a patch of either lights what is like it in both.
+
+    The one layer is the mean of the last layer's heads: each photograph looks at itself alone.
+    """
+    rows, columns = first.grid
+    n = 1 + rows * columns
+    numbers = np.arange(1, n).reshape(first.grid)
+    order = np.concatenate([[0, n], np.concatenate([numbers, n + numbers], axis=1).ravel()])  # class tokens, then row by row
+    weights = np.zeros((2 * n, 2 * n), dtype=np.float32)
+    for at, seen in ((0, first), (n, other)):
+        weights[at : at + n, at : at + n] = seen.weights[-1].mean(axis=0)
+    tokens = np.concatenate([first.tokens, other.tokens])[order]
+    inner = np.concatenate([first.of_picture, other.of_picture], axis=1).ravel()
+    colours, share = main_directions(tokens[2:], inner)
+    stage = PictureStage(
+        pixels=np.concatenate([first.pixels, other.pixels], axis=1),
+        grid=(rows, 2 * columns),
+        extra=[CLASS, CLASS],
+        vectors=tokens,
+        parts=colours.reshape(rows, 2 * columns, 3),
+        explained=share,
+        lit_by="like",
+    )
+    salience = np.concatenate([first.patch_salience, other.patch_salience], axis=1).ravel()
+    layer = LayerMaps(name="layer 12", weights=weights[order][:, order][None], formula="nb-attention")
+    return AttentionScene(stage=stage, layers=[layer], measures={MEASURE: np.append([0.0, 0.0], salience)}, start=0, **more)
+
+
+def main_directions(tokens: NDArray[np.float32], inside: NDArray[np.bool_]) -> tuple[Bytes, float]:
+    """Colours (n, 3) of tokens (n, width) by the three main directions in which they differ, and these directions' share.
+
+    Of each direction nine tokens in ten lie between the darkest and the brightest of a colour; the share is of the variance
+    (principal components).
+
+    Args:
+        inside: (n,), whether a patch is of the picture: the others have no say.
+    """
+    spread = tokens - tokens[inside].mean(axis=0)
+    _, sizes, directions = np.linalg.svd(spread[inside], full_matrices=False)
+    signs = np.sign(directions[:3].sum(axis=1, keepdims=True))
+    at = spread @ (directions[:3] * signs).T  # (n, 3)
+    low, high = np.quantile(at[inside], (0.05, 0.95), axis=0)
+    colours = 255 * ((at - low) / np.maximum(high - low, 1e-9)).clip(0, 1)
+    return colours.round().astype(np.uint8), float((sizes[:3] ** 2).sum() / (sizes**2).sum())
 
 
 def square(picture: Picture, side: int) -> tuple[Bytes, tuple[int, int, int, int]]:
@@ -135,8 +205,11 @@ class SightReader:
         model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()}, assign=True)
         self.placement = Placement(model.eval())
 
-    def read(self, picture: Picture, *, side: int = SIDE) -> SeenPicture:
+    def read(self, picture: Picture, *, side: int = SIDE, erased: Collection[int] = ()) -> SeenPicture:
         """The photograph with its attention.
+
+        Args:
+            erased: tokens of patches, from 1, in whose place the picture's mean colour is read.
 
         Raises:
             BadValue: for a side that is not a multiple of 14 from 112 to 518.
@@ -150,6 +223,11 @@ class SightReader:
                 most=MOST,
             )
         pixels, inside = square(picture, side)
+        if erased:
+            left, top, right, bottom = inside
+            mean = pixels[top:bottom, left:right].mean(axis=(0, 1)).round()
+            for row, column in (divmod(token - 1, side // PATCH) for token in erased):
+                pixels[PATCH * row : PATCH * (row + 1), PATCH * column : PATCH * (column + 1)] = mean
         tokens, queries, keys, salience = self._computed(pixels)
         grid = (side // PATCH, side // PATCH)
         return SeenPicture(pixels=pixels, inside=inside, grid=grid, tokens=tokens, queries=queries, keys=keys, salience=salience)

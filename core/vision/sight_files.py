@@ -111,8 +111,8 @@ def renamed(published: Mapping[str, Tensor]) -> dict[str, Tensor]:
             weights[f"layers.{layer}.{part}"] = tensor
     products = (one for name, one in published.items() if name.startswith("onnx::MatMul"))
     for at, tensor in enumerate(products):
-        layer, part = divmod(at, len(_PRODUCTS))
-        weights[f"layers.{layer}.{_PRODUCTS[part]}.weight"] = tensor.T
+        number, place = divmod(at, len(_PRODUCTS))
+        weights[f"layers.{number}.{_PRODUCTS[place]}.weight"] = tensor.T
     for at in range(3):
         weights |= {f"focus.finer.{at}.{name}": one for name, one in _folded(published, at + 1).items()}
     return weights

@@ -19,6 +19,7 @@ from pages.shared import controls, faithfulness_view, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.language import _, number, percent, prose
 
+SEE = "pages/images/see.py"
 MEASURES = ("relevance", "occlusion")
 """Measures of the answer that a picture is lit by: gradient relevance takes no time, occlusion a third of a second."""
 
@@ -127,6 +128,10 @@ def body() -> None:
             ranking_panel.headline(analysis, chosen)
         attention_view(scene_of(analysis, prepared), key="light", erased=hidden, on_erase=fool_it.rub_out)
     ranking_panel.warnings(analysis, prepared)
+    if not analysis.garment and (same := picture_source.in_address()):
+        st.page_link(
+            SEE, label=_("Any photograph: the network that sees anything"), icon=":material/visibility:", query_params=same
+        )
     model_line(classifier, chosen.picture)
     if chosen.truth is None:
         st.caption(picture_source.description(chosen.picture))

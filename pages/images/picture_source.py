@@ -151,6 +151,13 @@ def _pick_from_sheet(kind: str, names: dict[str, str], *, default: str) -> int:
     return int(url_state.choice(sheet, "", names, key=PARAMETERS[kind], default=default))
 
 
+def in_address() -> dict[str, str]:
+    """The parameter that names the chosen photograph, as `see` takes it too; none for a test image."""
+    name = {"upload": SET, "photos": PARAMETERS["photos"]}.get(str(st.session_state.get("from")), "")
+    value = st.query_params.get(name) or st.session_state.get(OWN if name == SET else name)
+    return {name: str(value)} if name and value else {}
+
+
 def link_to_view() -> None:
     """The page's address, with a note on how long a visitor's picture is kept where it holds one."""
     note = (

@@ -32,6 +32,7 @@ class PageEntry:
         section: one of SECTIONS. title: in English, marked with N_.
         symbol: a Material symbol that Streamlit contains.
         url: path of the page, unique. It never changes, as shared links contain it.
+        needs: a file of a network, relative to the project's root, without which the menu leaves the page out.
         under: url of the page of the menu that leads to this one, which the menu leaves out; empty for those it shows.
     """
 
@@ -41,6 +42,7 @@ class PageEntry:
     symbol: str
     url: str
     under: str = ""
+    needs: str = ""
 
     @property
     def file(self) -> str:
@@ -59,6 +61,7 @@ ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("markets/wall.py", "Markets", N_("Watch wall"), "view_list", "wall"),
     PageEntry("markets/attention.py", "Markets", N_("What TLOB looks at"), "grid_on", "attention"),
     PageEntry("markets/library.py", "Markets", N_("Recordings"), "video_library", "recordings"),
+    PageEntry("images/see.py", "Images", N_("Any photograph"), "visibility", "see", needs="assets/sight/sight.safetensors"),
     PageEntry("images/classify.py", "Images", N_("Garments"), "checkroom", "classify"),
     PageEntry("signs/recognise.py", "Signs", N_("Recognise signs"), "sign_language", "recognise"),
     PageEntry("learn/course.py", "Learn", N_("The lecture"), "school", "learn"),
@@ -169,7 +172,7 @@ def _sections() -> dict[str, list[Any]]:
                     icon=entry.icon,
                     url_path=entry.url,
                     default=entry is ENTRIES[0],
-                    visibility="hidden" if entry.under else "visible",
+                    visibility="hidden" if entry.under or not (ROOT / entry.needs).exists() else "visible",
                 )
                 for entry in entries
             ]

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
+from sklearn.decomposition import PCA
 
 from core.messages import BadValue
 from core.vision import sight
 from core.vision.pictures import Picture, from_pixels
-from core.vision.sight import SeenPicture, SightReader, sight_reader, square
+from core.vision.sight import SeenPicture, SightReader, main_directions, pair_scene, sight_reader, square
 from core.vision.sight_files import SIGHT_FILES
+from core.vision.walkthrough import tiles
 
 KEPT = load_file(Path(__file__).parents[2] / "fixtures" / "sight.safetensors")
 THERE = pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
@@ -66,9 +68,49 @@ def test_the_disc_stands_out_and_its_patches_are_alike(seen: SeenPicture) -> Non
 @THERE
 def test_the_scene_is_lit_by_what_stands_out(seen: SeenPicture) -> None:
     scene = seen.scene()
-    ((name, share),) = scene.measures.items()
-    assert name == "what stands out" and share[0] == 0
-    np.testing.assert_allclose(share[1:] * seen.patch_salience.sum(), seen.patch_salience.ravel(), rtol=1e-4, atol=1e-6)
+    ((name, found),) = scene.measures.items()
+    assert name == sight.MEASURE and found[0] == 0
+    np.testing.assert_allclose(found[1:], [one.mean() for one in tiles(seen.salience[..., None], 14)], rtol=1e-4)
+    np.testing.assert_allclose(scene.layers[3].weights[2], seen.weights[3, 2], atol=1e-6)
+    assert len(scene.packed()) < 1_000_000
+
+
+@THERE
+def test_a_patch_of_the_disc_is_like_the_disc_of_the_other_photograph(reader: SightReader, seen: SeenPicture) -> None:
+    mirrored = reader.read(from_pixels(np.ascontiguousarray(made_picture(224)[:, ::-1]), name="mirrored"), side=224)
+    scene = pair_scene(seen, mirrored)
+    (weights,) = scene.layers[0].weights
+    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
+    row, column = np.divmod(np.arange(16 * 32), 32)
+    first = 2 + np.flatnonzero(column < 16)
+    other = 2 + np.flatnonzero(column >= 16)
+    assert not weights[np.ix_(first, other)].any() and not weights[1, first].any()
+    np.testing.assert_allclose(weights[np.ix_(first, first)], seen.weights[-1].mean(axis=0)[1:, 1:], atol=1e-6)
+    vectors = scene.stage.vectors / np.linalg.norm(scene.stage.vectors, axis=1, keepdims=True)
+    at = np.hypot(16 * row + 8 - BESIDE[0], 16 * (column % 16) + 8 - np.where(column < 16, BESIDE[1], 256 - BESIDE[1]))
+    like = vectors[2:] @ vectors[2 + int(np.argmin(np.where(column < 16, at, np.inf)))]
+    assert like[(column >= 16) & (at < 50)].mean() > like[(column >= 16) & (at > 80)].mean() + 0.2
+
+
+@THERE
+def test_what_is_rubbed_out_is_read_as_the_mean_colour(reader: SightReader, seen: SeenPicture) -> None:
+    row, column = np.indices((16, 16)) * 16 + 8
+    disc = (1 + np.flatnonzero(np.hypot(row - BESIDE[0], column - BESIDE[1]).ravel() < 80)).tolist()
+    rest = reader.read(from_pixels(made_picture(224), name="disc"), side=224, erased=disc)
+    (colour,) = {tuple(map(int, one.reshape(-1, 3).mean(axis=0))) for one in tiles(rest.pixels, 14)[[i - 1 for i in disc]]}
+    np.testing.assert_allclose(colour, made_picture(224).mean(axis=(0, 1)), atol=1)
+    assert np.abs(rest.salience - seen.salience).max() > 0.1
+
+
+def test_main_directions_are_the_principal_components() -> None:
+    tokens = np.random.default_rng(3).normal(size=(80, 12)).astype(np.float32) * np.arange(12, 0, -1)
+    inside = np.arange(80) < 60
+    colours, share = main_directions(tokens, inside)
+    known = PCA(3).fit(tokens[inside])
+    assert share == pytest.approx(known.explained_variance_ratio_.sum(), rel=1e-4)
+    for colour, direction in zip(colours.T, known.transform(tokens).T, strict=True):
+        middle = (colour > 0) & (colour < 255)
+        assert abs(np.corrcoef(colour[middle], direction[middle])[0, 1]) > 0.999
 
 
 @THERE

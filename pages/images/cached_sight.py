@@ -1,0 +1,29 @@
+"""Readings of the network that sees anything, kept for everyone who looks at the same photograph."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from core.vision.pictures import Picture
+from core.vision.sight import SeenPicture, sight_reader
+from pages.shared.kept_results import Hashes, kept
+from pages.shared.language import _
+
+HASHES: Final[Hashes] = {Picture: lambda picture: picture.id}
+
+
+@kept(8, HASHES)
+def _read(picture: Picture, side: int, erased: tuple[int, ...]) -> SeenPicture:
+    return sight_reader().read(picture, side=side, erased=erased)
+
+
+def read(picture: Picture, side: int, erased: tuple[int, ...] = ()) -> SeenPicture:
+    """The photograph as the network sees it, patches from 1 rubbed out.
+
+    Raises:
+        MissingModels: where `make sight` has not been run.
+    """
+    with st.spinner(_("The network looks at the picture…")):
+        return _read(picture, side, erased)
