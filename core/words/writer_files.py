@@ -19,7 +19,7 @@ from torch import Tensor
 
 from core.messages import compose
 from core.nn.quantised import BLOCK, packed
-from core.package_files import ModelFiles
+from core.package_files import MAKE, ModelFiles
 
 WEIGHTS: Final = "smollm2.safetensors"
 PIECES: Final = "pieces.json"
@@ -124,6 +124,6 @@ WRITER_FILES: Final = ModelFiles(
         PIECES: "21b70d0d48a831ce46c937d1bd3b5d6f4117f844db463b06aea3df5f70308d3e",
         LICENCE: MEMBERS[LICENCE][1],
     },
-    missing=compose("the network that writes is not set up here: run `make writer` once"),
+    missing=compose("the network that writes is not set up here: run `{make} writer` once", make=MAKE),
     converted=kept,
 )

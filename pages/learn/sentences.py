@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.explain.erasing import RANDOM_ORDERS
 from core.messages import BadValue
-from core.package_files import MissingModels
+from core.package_files import MAKE, MissingModels
 from core.words import bundled
 from core.words.model_files import WORD_FILES
 from core.words.sentences import MAX_CHARACTERS, ReadSentence, Remainder, SentenceReader, likeness
@@ -48,7 +48,9 @@ def sentence(text: str) -> ReadSentence | None:
         return known[text]
     model = reader()
     if model is None:
-        controls.notice("empty", _("Without the model only the three sentences above are here: run `make words` once."))
+        controls.notice(
+            "empty", _("Without the model only the three sentences above are here: run `{make} words` once.").format(make=MAKE)
+        )
         return None
     try:
         return _read(model, text)

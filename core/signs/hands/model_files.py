@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from core.messages import compose
-from core.package_files import ModelFiles
+from core.package_files import MAKE, ModelFiles
 
 MEMBERS: Final = {
     "palm_detection_full.tflite": (
@@ -40,6 +40,6 @@ HAND_FILES: Final = ModelFiles(
     ),  # any: files are equal
     members=MEMBERS,
     digests={name: digest for name, (_, digest) in MEMBERS.items()},
-    missing=compose("hands are found by models that are not set up here: run `make hands` once"),
+    missing=compose("hands are found by models that are not set up here: run `{make} hands` once", make=MAKE),
     runner="ai_edge_litert",
 )
