@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -236,7 +236,12 @@ def _page_address(url: str) -> str:
 
 
 def _csv(table: pd.DataFrame) -> bytes:
-    return table.to_csv(index=False).encode()
+    """The table, with an apostrophe before text that a spreadsheet would run as a formula."""
+    return table.map(_quoted).rename(columns=_quoted).to_csv(index=False).encode()
+
+
+def _quoted(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 def _parquet(table: pd.DataFrame) -> bytes:

@@ -77,3 +77,8 @@ def test_tables_come_out_as_they_went_in() -> None:
 def test_the_address_of_a_page_is_not_doubled(given: str, expected: str) -> None:
     """Streamlit takes "attention" off ".../garment-attention" and puts "garment-attention" behind what is left."""
     assert controls._page_address(given) == expected
+
+
+def test_a_spreadsheet_runs_no_text_of_a_table() -> None:
+    table = pd.DataFrame({"=A1": ["=1+1", "@x", "plain"], "b": [-1.5, 2.0, 3.0]})
+    assert controls._csv(table).decode().splitlines() == ["'=A1,b", "'=1+1,-1.5", "'@x,2.0", "plain,3.0"]
