@@ -285,7 +285,7 @@ def _compare_shapes(model: type[nn.Module], config: Any, checkpoint: Checkpoint)
     """
     left, builder = itertools.count(2 * len(checkpoint.weights), -1), threading.get_ident()
 
-    def refused(reason: Message) -> CheckpointError:
+    def refused(reason: Message | str) -> CheckpointError:
         name = checkpoint.card["name"]
         return CheckpointError("the weights of {name!r} do not fit its card's config: {reason}", name=name, reason=reason)
 

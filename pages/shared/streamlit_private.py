@@ -56,7 +56,7 @@ def keep_addresses() -> None:
     Uvicorn, as Streamlit starts it, takes the address of `X-Forwarded-For` from whatever asks from this machine; which proxy's
     counts is the operator's to name (D49).
     """
-    uvicorn.config.ProxyHeadersMiddleware = _unwrapped  # type: ignore[assignment,misc]
+    uvicorn.config.ProxyHeadersMiddleware = _unwrapped  # type: ignore[assignment,attr-defined]
 
 
 def _unwrapped(app: ASGIApp, trusted_hosts: object) -> ASGIApp:
