@@ -30,8 +30,13 @@ def pick() -> Picture | None:
     chosen = _chosen()
     with samples.container(horizontal=True, key="see_samples"):
         for name, title in seen_samples.NAMES.items():
-            kind = "primary" if chosen is not None and chosen.name == title else "secondary"
-            st.button(_(title), key=f"see_{name}", type=kind, on_click=_use, kwargs={SAMPLE: name})
+            st.button(
+                _(title),
+                key=f"see_{name}",
+                type="primary" if chosen is not None and chosen.name == title else "secondary",
+                on_click=_use,
+                kwargs={SAMPLE: name},
+            )
     if REFUSED in st.session_state:
         controls.error_box(st.session_state.pop(REFUSED))
     return chosen
