@@ -36,7 +36,7 @@ run: $(VENV)/.installed
 	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT) --server.address $(ADDRESS)
 
 test: $(VENV)/.installed-dev $(VENV)/.hands $(VENV)/.words $(VENV)/.sight $(VENV)/.writer
-	OMP_NUM_THREADS=1 $(BIN)/python scripts/run_tests.py $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(or $(ARGS),--numprocesses 2)
 
 # The tests as `make test` runs them take the processor's best instructions and one thread; idle threads leave the cores to others.
 # torch takes what it is told: the second line needs AVX2, which x86 processors have had since 2013 (on ARM it changes nothing).

@@ -9,6 +9,8 @@ import shutil
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from core import messages
 from core.figures import style
@@ -69,6 +71,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("browser"):
                 item.add_marker(pytest.mark.skip(reason=HOW))
+
+
+class ByFile(LoadScopeScheduling):
+    """A worker takes whole files, so that a file starts its servers once; and all of the browser's, who share one app."""
+
+    @staticmethod
+    def scope(nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "tests/browser" if file.startswith("tests/browser/") else file
+
+    _split_scope = scope
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,15 @@
-"""What a run of the tests prints (no lines of others', and last the reason of each failure), and which process runs what."""
+"""What a run of the tests prints (no lines of others', and last the reason of each failure), and which worker runs what."""
 
 from __future__ import annotations
 
 import logging
-import sys
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from hypothesis import HealthCheck, settings
 
-from scripts import run_tests
-from tests.conftest import OUTSIDE_A_RUN
+from tests.conftest import OUTSIDE_A_RUN, ByFile
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,22 +31,13 @@ def test_a_red_run_ends_with_its_reason_in_one_line(pytester: pytest.Pytester, m
     assert "1 failed" in end
 
 
-OTHERS = ["--ignore=tests/browser", "--ignore=tests/core/market"]
-
-
-@pytest.mark.parametrize("failing", [["tests/browser"], ["tests/core/market"], OTHERS])
-def test_three_processes_run_beside_each_other_and_each_fails_the_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failing: list[str]
-) -> None:
-    script = tmp_path / "fake.py"
-    monkeypatch.setattr(run_tests, "PYTEST", (sys.executable, str(script)))
-    monkeypatch.setattr(sys, "argv", ["run_tests.py"])
-    script.write_text("")
-    assert run_tests.main() == 0
-    script.write_text(f"import os, sys\nif sys.argv[1:] == {failing}: os.abort()")
-    assert run_tests.main() != 0
-    monkeypatch.setattr(sys, "argv", ["run_tests.py", *failing])
-    assert run_tests.main() != 0
+def test_the_browser_is_one_workers_and_each_other_file_one() -> None:
+    scopes = {
+        "tests/browser/test_live.py::test_a": "tests/browser",
+        "tests/browser/test_shell.py::test_b[page]": "tests/browser",
+        "tests/core/test_npz.py::test_c[tests/browser/x]": "tests/core/test_npz.py",
+    }
+    assert {nodeid: ByFile.scope(nodeid) for nodeid in scopes} == scopes
 
 
 def test_no_property_fails_because_the_machine_is_busy() -> None:

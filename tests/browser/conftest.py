@@ -17,6 +17,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from tests.browser.reader import until_still
 from tests.browser.server import ROOT, AppServer, serve
 
 # Nothing else is excused. Each entry says why.
@@ -212,6 +213,7 @@ def assert_fits(page: Page) -> None:
             raise AssertionError(otherwise) from None
 
 
+HEIGHT: Final = "document.querySelector('[data-testid=stMain]').scrollHeight"
 STREAMLITS: Final = ("list", "listitem", "presentation-role-conflict", "region", "target-size")
 """Rules that Streamlit's own elements break."""
 AXE: Final = {
@@ -223,7 +225,7 @@ AXE: Final = {
 
 def assert_accessible(page: Page) -> None:
     """axe-core finds nothing wrong, but what Streamlit's own elements do."""
-    page.wait_for_timeout(500)  # formulas are looked at after a change of width
+    until_still(page, HEIGHT)  # formulas are looked at after a change of width
     settled(page)  # what waits for its run to end is drawn pale
     page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")  # nothing lies half below the menu
     violations = Axe().run(page, options=AXE).response["violations"]
@@ -233,7 +235,7 @@ def assert_accessible(page: Page) -> None:
 
 @pytest.fixture
 def screens(new_page: NewPage) -> Callable[[AppServer, str, str], Iterator[Page]]:
-    """One page, narrow and dark, then wide and light; where SCREENSHOTS names a folder, both widths in both themes, photographed.
+    """One page in Spanish, narrow and dark, then wide and light; where SCREENSHOTS names a folder, all four, photographed.
 
     It is opened once and resized, since opening a page costs several seconds of processor.
     """
@@ -241,17 +243,17 @@ def screens(new_page: NewPage) -> Callable[[AppServer, str, str], Iterator[Page]
     def take(server: AppServer, path: str, name: str) -> Iterator[Page]:
         folder = os.environ.get("SCREENSHOTS")
         every = ((390, True), (390, False), (1440, True), (1440, False))
-        page = new_page(server, path, width=390, dark=True)
+        page = new_page(server, path, width=390, dark=True, locale="es-ES")
         for width, dark in every if folder else (every[0], every[-1]):
             page.set_viewport_size({"width": width, "height": 844 if width < 640 else 900})
             page.emulate_media(color_scheme="dark" if dark else "light")
             yield page
             if folder:
                 Path(folder).mkdir(parents=True, exist_ok=True)
-                page.wait_for_timeout(2500)
-                tall = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+                until_still(page, HEIGHT, frames=120)
+                tall = page.evaluate(HEIGHT)
                 page.set_viewport_size({"width": width, "height": min(tall, 6000)})
-                page.wait_for_timeout(1500)
+                until_still(page, HEIGHT, frames=60)
                 page.screenshot(path=Path(folder) / f"{name}-{width}-{'dark' if dark else 'light'}.png")
         page.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Locator, Page, Position, expect
+from playwright.sync_api import ElementHandle, Locator, Page, Position, expect
 
 PATIENCE_MS = 60_000
 
@@ -34,15 +34,35 @@ def stat(page: Page, name: str) -> str:
     return str(value.text_content(timeout=PATIENCE_MS)).strip()  # `inner_text` has nothing of what is about to be laid out
 
 
+STILL = """
+([element, frames]) => new Promise((done) => {
+  let before, same = 0;
+  const look = () => {
+    const now = JSON.stringify(VALUE);
+    same = now === before ? same + 1 : 0;
+    before = now;
+    same < frames ? requestAnimationFrame(look) : done();
+  };
+  look();
+})
+"""
+
+
+def until_still(page: Page, value: str, *, frames: int = 30, element: ElementHandle | None = None) -> None:
+    """Wait until an expression in JavaScript, of an `element` where one is given, has kept its value for so many frames."""
+    page.evaluate(STILL.replace("VALUE", value), [element, frames])
+
+
+def frames(page: Page, count: int) -> None:
+    """Let the page draw so many frames: sixty a second, fewer on a busy machine."""
+    until_still(page, "0", frames=count)
+
+
 def place(area: Locator, x: float, y: float) -> Position:
-    """A point of an area at these shares of its width and height, once it has kept place and size for a quarter of a second."""
+    """A point of an area at these shares of its width and height, once it has kept place and size for some frames."""
     area.scroll_into_view_if_needed(timeout=PATIENCE_MS)
-    before, box = None, area.bounding_box()
-    for _ in range(40):
-        if box is not None and box == before:
-            break
-        area.page.wait_for_timeout(250)
-        before, box = box, area.bounding_box()
+    until_still(area.page, "element.getBoundingClientRect()", frames=15, element=area.element_handle())
+    box = area.bounding_box()
     assert box is not None
     return {"x": x * box["width"], "y": y * box["height"]}
 

@@ -15,7 +15,7 @@ from core.market.store.index import find_recording, recordings
 from core.market.store.segments import TRADES, segment_path
 from pages.markets.live_controls import OPENS_WITH
 from tests.browser.conftest import NewPage, SamePage, navigate, settled
-from tests.browser.reader import PATIENCE_MS, place
+from tests.browser.reader import PATIENCE_MS, place, until_still
 from tests.browser.server import AppServer
 from tests.core.market.helpers import read_trades
 
@@ -23,6 +23,7 @@ SCREEN = ".terminal[data-drawn-step]"
 STAT = ".terminal-strip .stat"
 ANOTHER = next(one for one in recordings() if not segment_path(one.path, TRADES).exists())
 """A recording without trades."""
+STEP = f"document.querySelector('{SCREEN}')?.dataset.drawnStep"
 ROWS = "document.querySelector('.terminal').terminal.store.rows"
 
 
@@ -115,7 +116,7 @@ def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> N
     """By the rows and outcomes that the screen has: its word, the likeliest class, the scores and the worth agree."""
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
-    live.wait_for_timeout(1_000)  # what was under way when the pause came
+    until_still(live, STEP)  # what was under way when the pause came
     live.evaluate(f"{TERMINAL}.draw()")
     found = live.evaluate(f"""() => {{
         const {{ store, config: {{ head }} }} = {TERMINAL};
@@ -213,7 +214,7 @@ def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
 def test_everything_drawn_is_of_one_step(live: Page) -> None:
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
-    live.wait_for_timeout(1_000)  # what was under way when the pause came
+    until_still(live, STEP)  # what was under way when the pause came
     live.wait_for_function(
         "() => { const { store, root } = document.querySelector('.terminal').terminal;"
         " return store.step === Number(root.dataset.drawnStep); }",
@@ -249,7 +250,7 @@ def test_panning_back_holds_the_view_until_live_is_pressed(live: Page) -> None:
 def test_the_first_screen_shows_the_book_in_depth_and_the_crosshair_says_what_rests(live: Page) -> None:
     live.get_by_role("button", name="Pause").click()
     wait_for_status(live, "Paused")
-    live.wait_for_timeout(1_000)  # what was under way when the pause came
+    until_still(live, STEP)  # what was under way when the pause came
     prices = live.evaluate(f"{TERMINAL}.chart.chart.priceScale('right', 0).getVisibleRange()")
     tenth = live.evaluate(f"(({{ levels }}) => levels[36] - levels[38])({TERMINAL}.store.slots.findLast((slot) => slot?.levels))")
     assert prices["to"] - prices["from"] > 3 * tenth  # of the book, not of ten levels
@@ -367,10 +368,8 @@ def test_playback_belongs_to_a_viewer(new_page: NewPage, app: AppServer) -> None
     wait_for_status(live, "Paused")
     wait_for_steps(other, 4)
     wait_for_status(other, "Replaying")
-    before, held = -1, step(live)
-    while held != before:  # what was under way when the pause came
-        live.wait_for_timeout(1_000)
-        before, held = held, step(live)
+    until_still(live, STEP)  # what was under way when the pause came
+    held = step(live)
     live.get_by_role("button", name="Step", exact=True).click()
     wait_until_step(live, held + 1)
     assert step(live) == held + 1
@@ -384,7 +383,8 @@ def test_a_shared_playback_is_one_for_all(new_page: NewPage, app: AppServer) -> 
     one.get_by_role("button", name="Pause").click()
     wait_for_status(one, "Paused")
     wait_for_status(two, "Paused")
-    one.wait_for_timeout(1_000)
+    for page in (one, two):
+        until_still(page, STEP)
     assert step(one) == step(two) and stat(one, "Mid") == stat(two, "Mid")
 
 
@@ -453,7 +453,7 @@ def test_nothing_of_a_market_stands_under_the_name_of_another(live: Page) -> Non
     live.wait_for_function(
         f"() => {TERMINAL}.config.source.startsWith('live/') && !{TERMINAL}.store.rows.length", timeout=PATIENCE_MS
     )
-    live.wait_for_timeout(500)
+    until_still(live, "document.querySelector('.terminal').textContent")
     expect(live.locator(".terminal-call .called")).to_have_text("No call yet")
     for empty in (".bar em", ".terminal-ladder td", ".terminal-ladder tbody th"):
         assert "".join(live.locator(f".terminal {empty}").all_text_contents()).strip() == "", empty

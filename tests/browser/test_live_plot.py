@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import NewPage, SamePage
-from tests.browser.reader import PATIENCE_MS
+from tests.browser.reader import PATIENCE_MS, frames, until_still
 from tests.browser.server import AppServer
 
 MOVING = ".st-key-moving .live-plot"
@@ -38,7 +38,7 @@ def moving(page: Page, wanted: bool) -> None:
     page.get_by_text("Moving", exact=True).click()
     expect(page.get_by_role("switch", name="Moving")).to_be_checked(checked=wanted)
     if not wanted:
-        page.wait_for_timeout(600)  # the one under way
+        until_still(page, f"document.querySelector('{MOVING}').dataset.updates", frames=40)  # the one under way
 
 
 AS_OPENED = f"""() => {{
@@ -79,7 +79,7 @@ def test_a_plot_far_out_of_view_is_not_drawn_again_until_it_is_near(plots_page: 
     page = plots_page
     page.evaluate(f"document.querySelector('{MOVING}').style.marginTop = '5000px'")
     page.wait_for_function(f"!document.querySelector('{MOVING}').livePlot.inView")
-    page.wait_for_timeout(500)  # the draw that may have begun
+    page.wait_for_function(f"!document.querySelector('{MOVING}').livePlot.drawing")
     drawn = updates(page)
     page.evaluate(f"void (window.waiting = document.querySelector('{MOVING}').livePlot.next)")
     page.wait_for_function(f"document.querySelector('{MOVING}').livePlot.next !== window.waiting", timeout=60_000)
@@ -94,7 +94,7 @@ def test_a_hidden_page_draws_no_changes_until_it_is_seen(plots_page: Page) -> No
     show = "(hidden) => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true }); "
     show += "document.dispatchEvent(new Event('visibilitychange')); }"
     page.evaluate(show, True)
-    page.wait_for_timeout(500)  # the draw that may have begun
+    page.wait_for_function(f"!document.querySelector('{MOVING}').livePlot.drawing")
     drawn = updates(page)
     page.evaluate(f"void (window.waiting = document.querySelector('{MOVING}').livePlot.next)")
     page.wait_for_function(f"document.querySelector('{MOVING}').livePlot.next !== window.waiting", timeout=60_000)
@@ -165,7 +165,10 @@ def test_a_drawn_zoom_outlives_new_data(plots_page: Page) -> None:
     plots_page.mouse.move(area["x"] + area["width"] * 0.25, y)
     plots_page.mouse.down()
     plots_page.mouse.move(area["x"] + area["width"] * 0.5, y, steps=5)
-    plots_page.wait_for_timeout(800)  # a slow hand: three figures come meanwhile
+    for _ in range(3):  # a slow hand: three figures come meanwhile
+        newest = f"(({{ next, last }}) => next ?? last)(document.querySelector('{MOVING}').livePlot)"
+        plots_page.evaluate(f"void (window.waiting = {newest})")
+        plots_page.wait_for_function(f"{newest} !== window.waiting", timeout=60_000)
     plots_page.mouse.move(area["x"] + area["width"] * 0.75, y, steps=5)
     plots_page.mouse.up()
     plots_page.wait_for_function(f"document.querySelector('{PLOT}').layout.xaxis.range[0] > 20")
@@ -215,7 +218,7 @@ def test_without_the_library_the_place_says_so(chromium: Browser, plots: AppServ
     )
     page.goto(plots.url)
     expect(page.locator(f"{STILL} .live-plot-missing")).to_contain_text("could not be loaded", timeout=60_000)
-    page.wait_for_timeout(2000)
+    frames(page, 120)
     assert len(asked) < 40, "a missing library is asked for with each frame, not in a loop"
     page.unroute("**/assets/scripts/vendor/plotly-cartesian.min.js*")
     page.wait_for_selector(f"{MOVING}[data-updates]", timeout=60_000)

@@ -43,8 +43,11 @@ def test_a_market_is_recorded_found_and_made_again(new_page: NewPage, own_app: A
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=90_000)
     page.get_by_text("Record this market").click()
     expect(page.get_by_text(re.compile(r"^Recording: "))).to_be_visible(timeout=LONG_MS)
-    while rows_recorded(page) < ENOUGH:
-        page.wait_for_timeout(1_000)
+    page.wait_for_function(
+        "enough => Number(document.body.innerText.match(/Recording: ([\\d,]+) rows/)?.[1].replace(/,/g, '')) >= enough",
+        arg=ENOUGH,
+        timeout=LONG_MS,
+    )
     page.get_by_text("Record this market").click()
     expect(page.get_by_text(re.compile(r"^Recorded: "))).to_be_visible(timeout=LONG_MS)
     recorded = rows_recorded(page)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage, assert_fits
-from tests.browser.reader import PATIENCE_MS, drawn, stat
+from tests.browser.reader import PATIENCE_MS, drawn, frames, stat
 from tests.browser.server import AppServer
 from tests.core.signs.video_files import film, grey
 
@@ -103,7 +103,7 @@ def test_the_film_is_on_the_first_screen_and_plays_until_the_space_bar(
     page.keyboard.press(" ")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     held = stage.evaluate(FRAME)
-    page.wait_for_timeout(600)  # several frames of the film
+    frames(page, 36)  # several pictures of the film
     assert stage.evaluate(FRAME) == held
 
 
