@@ -24,10 +24,10 @@ def planted() -> TLOB:
     """A TLOB for which the third input of the sixth moment alone says UP or DOWN."""
     torch.manual_seed(0)
     model = TLOB(TLOBConfig(steps=STEPS, width=8, pairs=1, qkv="single", pooling="last", dropout=0.0))
-    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
     generator = torch.Generator().manual_seed(0)
-    for _ in range(500):
-        x = torch.randn(64, STEPS, 40, generator=generator)
+    for _ in range(400):
+        x = torch.randn(32, STEPS, 40, generator=generator)
         loss = F.cross_entropy(model(x), torch.where(x[:, MOMENT, 2] > 0, 2, 0))
         optimiser.zero_grad()
         loss.backward()
@@ -42,7 +42,7 @@ def planted() -> TLOB:
 def test_the_moment_that_decides_is_found_out(planted: TLOB) -> None:
     generator = torch.Generator().manual_seed(1)
     found = dict.fromkeys(("gradients", "occlusion"), 0)
-    for _ in range(20):
+    for _ in range(12):
         x = torch.randn(STEPS, 40, generator=generator)
         x[MOMENT, 2] *= 2 / abs(float(x[MOMENT, 2]))  # far enough from the fence to be a decision
         label = 2 if x[MOMENT, 2] > 0 else 0
@@ -57,8 +57,8 @@ def test_the_moment_that_decides_is_found_out(planted: TLOB) -> None:
         }
         for name, values in importance.items():
             found[name] += int(values.argmax()) == MOMENT
-    assert found["gradients"] >= 19
-    assert found["occlusion"] >= 19
+    assert found["gradients"] >= 11
+    assert found["occlusion"] >= 11
     # Relevance finds it in 4 of 20: feature-to-feature layers carry moments past the maps, as the module says.
 
 
