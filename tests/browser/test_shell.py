@@ -21,7 +21,7 @@ from core.vision.gallery import photograph_gallery
 from pages.shared.assets import PLOTLY
 from pages.shared.navigation import ENTRIES, PageEntry
 from tests.browser.conftest import NewPage, assert_accessible, assert_fits, navigate, settled
-from tests.browser.reader import drawn, frames
+from tests.browser.reader import PATIENCE_MS, drawn, frames
 from tests.browser.server import ROOT, AppServer
 
 FIRST = ENTRIES[0]
@@ -62,7 +62,7 @@ def test_every_page_opens_on_every_screen(entry: PageEntry, app: AppServer, scre
         expect(page.locator("h1")).to_have_text(title)
         expect(page).to_have_title(title if entry is FIRST else f"{title} · {FIRST.title}")
         link = page.get_by_test_id("stPopover").filter(has_text=SPANISH["Link to this view"].string)
-        expect(link).to_have_count(int(entry is not FIRST))  # the front page has no choices to link to
+        expect(link).to_have_count(int(entry is not FIRST), timeout=PATIENCE_MS)  # the front page has no choices to link to
         if figure:
             drawn(page, figure)
         assert_fits(page)
