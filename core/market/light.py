@@ -92,7 +92,7 @@ def window_light(
         timestamp=timestamp,
         moments=values.sum(axis=1),
         prices=prices,
-        counted=np.bincount(at.ravel(), weights=np.concatenate(parts).astype(np.float64), minlength=len(prices)),
+        counted=np.bincount(at.ravel(), weights=np.concatenate(parts), minlength=len(prices)).astype(np.float64),
     )
 
 

@@ -13,7 +13,7 @@ from core.lecture.notebooks import on_screen
 from core.lecture.worked import Worked
 from pages.learn import frame
 from pages.learn.frame import Dial, choice, passage, tex
-from pages.learn.lesson_page import Drawn, PartView, caption, check, markdown, plot, stats, table
+from pages.learn.lesson_page import Item, PartView, caption, check, markdown, plot, stats, table
 from pages.shared import controls
 from pages.shared.language import _, number, percent, significant, size
 from pages.shared.stat_strip import Stat
@@ -116,7 +116,7 @@ def growth(t: int, d: int, n: int, setup: str) -> PartView:
     )
 
 
-def model_counts(code: str) -> list[Drawn]:
+def model_counts(code: str) -> list[Item]:
     """One model, a row a module, counted in the built model (D4, D7)."""
     setups = cost_count.setups()
     counting = controls.counted((code, "tlob", "tlob-lean"), _("Counting each model's multiply-adds…"))

@@ -93,14 +93,10 @@ def grouped_bars(rows: Mapping[str, NDArray[np.floating]], *, x_title: str, y_ti
 def growth_figure(width: int, *, at: int) -> go.Figure:
     """MACs of a layer's terms along T, both axes logarithmic, with the crossings and the chosen T marked."""
     tokens = np.unique(np.geomspace(1, LONGEST, 120).round().astype(int))
-    projections, scores, feed_forward = (
-        np.array([of(int(t)) for t in tokens])
-        for of in (
-            lambda t: cost.projection_macs(t, t, width),
-            lambda t: cost.score_macs(t, t, width),
-            lambda t: cost.feed_forward_macs(t, width, 4 * width),
-        )
-    )
+    lengths = tokens.tolist()
+    projections = np.array([cost.projection_macs(t, t, width) for t in lengths])
+    scores = np.array([cost.score_macs(t, t, width) for t in lengths])
+    feed_forward = np.array([cost.feed_forward_macs(t, width, 4 * width) for t in lengths])
     lines = (
         (_("scores: 2T²D"), scores, BLUE, "solid"),
         (_("projections: 4TD²"), projections, ORANGE, "solid"),
