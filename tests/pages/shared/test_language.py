@@ -22,7 +22,7 @@ from scripts.refusals import refusals
 ROOT = language.ASSETS.parent
 TRANSLATED = [code for code in language.LANGUAGES if code != language.SOURCE]
 PAGES = [ROOT / "streamlit_app.py", *sorted((ROOT / "pages").rglob("*.py"))]
-CORE = sorted((ROOT / "core").rglob("*.py"))
+CORE = [*sorted((ROOT / "core").rglob("*.py")), *sorted((ROOT / "attention_light").rglob("*.py"))]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 REFUSALS = set(refusals())
 MARKED = {*re.findall(r"--keywords (\w+)", MAKEFILE), *REFUSALS, *DEFAULT_KEYWORDS}
