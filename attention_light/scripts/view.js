@@ -106,6 +106,7 @@ class AttentionView {
     }
     this.reverse = before.reverse;
     if (this.way) this.way = before.way ?? this.way;
+    this.withoutFirst = before.withoutFirst;
     if (another) return;
     this.erasing = before.erasing;
     this.resting = before.resting && this.measures.length > 0;
@@ -153,7 +154,7 @@ class AttentionView {
     const token = this.tokenOf(layer.of) ?? layer.rows - 1;
     const reverse = turned && layer.of === kind;
     const shares = reverse ? layer.column(square.head, token) : layer.row(square.head, token);
-    return { shares, most: largest(shares), token: layer.of === kind ? token : null, from: token, reverse, square, layer };
+    return { shares, most: reverse ? largest(shares) : this.largestOf(shares, shares.length), token: layer.of === kind ? token : null, from: token, reverse, square, layer };
   }
 
   // What is like a token: the cosines of the tokens' vectors with its own.
@@ -200,6 +201,9 @@ class AttentionView {
     this.formula.target = "_blank";
     this.buildTools(element("div", "attention-tools", left));
     this.listen();
+    this.scaled = (event) => this.scale(event.detail);
+    document.addEventListener("attention-scale", this.scaled);
+    this.root.dispatchEvent(new CustomEvent("attention-drawn", { bubbles: true })); // a page may mark squares of its own
     this.resized = new ResizeObserver(() => this.layOut());
     this.resized.observe(root);
     this.layOut();
@@ -244,15 +248,35 @@ class AttentionView {
       small.width = small.height = SMALL;
       return small;
     }
+    this.paintSquare(square);
+    return small;
+  }
+
+  paintSquare(square) {
     const [rows, columns, values] = this.squareValues(square);
-    small.width = columns;
-    small.height = rows;
-    const context = small.getContext("2d");
+    square.canvas.width = columns;
+    square.canvas.height = rows;
+    const context = square.canvas.getContext("2d");
     const image = context.createImageData(columns, rows);
-    const most = largest(values);
+    const most = this.largestOf(values, columns, square.m === undefined);
     for (let k = 0; k < rows * columns; k++) image.data.set([...LUT[Math.round(255 * glow(values[k], most))], 255], 4 * k);
     context.putImageData(image, 0, 0);
-    return small;
+  }
+
+  // The value at which the light is brightest: of weights on all keys but the first, where the rest has a scale of its own.
+  largestOf(values, columns, weights = true) {
+    if (!this.withoutFirst || !weights) return largest(values);
+    let most = 0;
+    for (let i = 0; i < values.length; i++) if (i % columns) most = Math.max(most, Math.abs(values[i]));
+    return most;
+  }
+
+  // A page's "attention-scale": whether the first token's weights, often half of all, set the scale of the others.
+  scale(withoutFirst) {
+    if (withoutFirst === Boolean(this.withoutFirst)) return;
+    this.withoutFirst = withoutFirst;
+    for (const square of this.squares) if (!this.overPicture(square)) this.paintSquare(square);
+    this.repaint();
   }
 
   overPicture(square) {
@@ -367,7 +391,7 @@ class AttentionView {
     const [orange, blue] = [colour("orange"), colour("blue")];
     context.font = '12px "Source Sans", "Source Sans 3", sans-serif';
     bars.forEach(([name, share], i) => {
-      const h = light.most > 0 ? (tall * Math.abs(share)) / light.most : 0;
+      const h = light.most > 0 ? tall * Math.min(1, Math.abs(share) / light.most) : 0;
       context.fillStyle = i === best ? orange : blue;
       context.fillRect(i * step + 0.5, tall + 6 - h, Math.max(1, step - 1.5), Math.max(h, 0.5));
       if (!named) return;
@@ -723,6 +747,7 @@ class AttentionView {
     clearTimeout(this.film);
     this.resized.disconnect();
     document.removeEventListener("pointerdown", this.shut);
+    document.removeEventListener("attention-scale", this.scaled);
     this.root.remove();
   }
 }

@@ -1,4 +1,4 @@
-"""Words: a sentence through MiniLM, every layer and head of it, and how alike two sentences are."""
+"""Words through two networks: MiniLM reads a sentence, every layer and head of it; SmolLM2 writes (`writing.py`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from core.package_files import MAKE, MissingModels
 from core.words import bundled
 from core.words.model_files import WORD_FILES
 from core.words.sentences import MAX_CHARACTERS, ReadSentence, Remainder, SentenceReader, likeness
-from pages.shared import controls, erased
+from pages.learn import writing
+from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.language import _, ngettext, number, prose_section
 from pages.shared.stat_strip import Stat, stat_strip
@@ -60,15 +61,13 @@ def sentence(text: str) -> ReadSentence | None:
 
 
 def ask() -> str:
-    """The page's title, and the sentence to read beside it: one's own, or one of three."""
+    """The sentence to read: one's own, or one of three."""
     samples = list(bundled.sentences())
-    title, field, buttons = st.columns([1, 4, 2.4], vertical_alignment="center")
+    field, buttons = st.columns([4, 2.4], vertical_alignment="center")
 
     def use(text: str) -> None:
         st.session_state[TEXT] = text
 
-    with title:
-        controls.page_header(_("Words"))
     with buttons.container(horizontal=True, key="words_samples"):
         for place, (text, name) in enumerate(zip(samples, (_("tired"), _("wide"), _("in Spanish")), strict=True)):
             st.button(name, on_click=use, args=(text,), help=text, key=f"words_{place}")
@@ -146,20 +145,40 @@ def compare(one: ReadSentence) -> None:
     )
 
 
-read = sentence(ask() or next(iter(bundled.sentences())))
-if read is not None:
-    at = bundled.start(read)
-    scene = read.scene(
-        start=at, choice=f"3.1.{at}", titles={f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
+def reads() -> None:
+    """The network that reads: a sentence, its heads, and another sentence beside it."""
+    read = sentence(ask() or next(iter(bundled.sentences())))
+    if read is not None:
+        at = bundled.start(read)
+        scene = read.scene(
+            start=at, choice=f"3.1.{at}", titles={f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
+        )
+        hidden = erased.rubbed_out(RUBBED_OUT, len(read.tokens), of=read.text)
+        can_erase = WORD_FILES.available()  # known before the model is loaded, which takes seconds
+        attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT) if can_erase else None)
+        mini = reader()
+        if mini is not None:
+            remainder(mini, read, hidden)
+        if read.text not in bundled.sentences() and mini is not None:
+            st.caption(_("Answered by {model}.").format(model=f"MiniLM, {controls.computed_on(mini)}"))
+        st.markdown(prose_section("words", "lead"))
+        compare(read)
+        controls.link_to_view()
+
+
+title, networks = st.columns([1, 3], vertical_alignment="center")
+with title:
+    controls.page_header(_("Words"))
+with networks:
+    network = url_state.choice(
+        st.segmented_control,
+        _("Network"),
+        {"reads": _("reads"), "writes": _("writes")},
+        key="network",
+        required=True,
+        label_visibility="collapsed",
     )
-    hidden = erased.rubbed_out(RUBBED_OUT, len(read.tokens), of=read.text)
-    can_erase = WORD_FILES.available()  # known before the model is loaded, which takes seconds
-    attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT) if can_erase else None)
-    mini = reader()
-    if mini is not None:
-        remainder(mini, read, hidden)
-    if read.text not in bundled.sentences() and mini is not None:
-        st.caption(_("Answered by {model}.").format(model=f"MiniLM, {controls.computed_on(mini)}"))
-    st.markdown(prose_section("words", "lead"))
-    compare(read)
-    controls.link_to_view()
+if network == "writes":
+    writing.draw()
+else:
+    reads()

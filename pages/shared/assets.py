@@ -39,6 +39,7 @@ OF_EVERY_PAGE: Final = (
     "terminal",
     "live_signs",
     "pictures",
+    "writer",
 )
 """Style sheets in the HTML: they hold before the first element comes, so nothing moves when they would arrive."""
 WIDGETS: Final = (

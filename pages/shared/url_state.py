@@ -170,9 +170,23 @@ def numbers(key: str, count: int) -> list[int]:
 
     Code moves them by setting `st.session_state[key]` to a list of their texts.
     """
+    st.session_state[key] = sorted({str(one) for one in _wanted_numbers(key, count)}, key=int)
+    return _kept_numbers(key)
+
+
+def sequence(key: str, count: int) -> list[int]:
+    """As `numbers`, in the order in which they stand, each as often as it stands."""
+    st.session_state[key] = [str(one) for one in _wanted_numbers(key, count)]
+    return _kept_numbers(key)
+
+
+def _wanted_numbers(key: str, count: int) -> list[int]:
     wanted: list[str] = _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
-    codes = [code for code in map(str, range(count)) if code in wanted]
-    st.session_state[key] = codes
+    return [number for code in wanted if (number := whole_number(code, 0, count - 1, -1)) >= 0]
+
+
+def _kept_numbers(key: str) -> list[int]:
+    codes: list[str] = st.session_state[key]
     _keep(key, codes, ".".join(codes) or None)
     return [int(code) for code in codes]
 

@@ -1,0 +1,121 @@
+"""What the next word of a text hangs on: its tokens, taken out one by one, and the heads, switched off; and the heads' roles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from core.explain.attribution import Report, unreported
+from core.words.writer import Head, Writer
+
+CARD: Final = Path(__file__).parents[2] / "assets" / "explain" / "smollm2.json"
+"""Written by `python -m lab.bundle.writer`."""
+ROLES: Final = ("before", "induction", "first", "same")
+"""Token before; token after the earlier occurrence of this one; first token; earlier occurrence of this one."""
+OPENINGS: Final = (
+    "Paris is in France, Madrid is in Spain, Rome is in",
+    "The wizard Zorblax lives in a tower. One day, the wizard Zor",
+    "La capital de Francia es",
+)
+"""Texts that the page opens on; what their next word hangs on is in the card."""
+MOST_TAKEN_OUT: Final = 48
+"""Tokens of the longest text whose tokens are taken out one by one: the work grows by their square."""
+
+
+@torch.inference_mode()
+def fall_without_tokens(writer: Writer, ids: Sequence[int], token: int) -> NDArray[np.float64]:
+    """(n,): by how much the log-probability of a next token falls without each token of the text, all in one batch."""
+    n = len(ids)
+    if n == 1:
+        return np.zeros(1)
+    shorter = [[one for j, one in enumerate(ids) if j != i] for i in range(n)]
+    scores = next_scores(writer, [list(ids)])[:, token].tolist() + next_scores(writer, shorter)[:, token].tolist()
+    return scores[0] - np.array(scores[1:])
+
+
+def next_scores(writer: Writer, texts: Sequence[Sequence[int]]) -> Tensor:
+    """(texts, vocabulary): log-probabilities of the token after each of some texts of one length."""
+    model = writer.model
+    x, _maps = model.through(model.embedded(torch.tensor(texts, device=writer.placement.device)))
+    scores: Tensor = model.logits(x[:, -1]).log_softmax(dim=-1)
+    return scores
+
+
+def fall_without_heads(
+    writer: Writer, ids: Sequence[int], token: int, *, off: Collection[Head] = (), report: Report = unreported
+) -> NDArray[np.float64]:
+    """(layers, heads): by how much the log-probability of a next token falls without each head, from its own layer on.
+
+    Args:
+        off: heads that are off in any case. report: may raise, which ends it.
+    """
+    config = writer.model.config
+    falls = np.zeros((config.layers, config.heads))
+    for layer, scores in enumerate(_without_each_head(writer, ids, token, off)):
+        falls[layer] = scores
+        report((layer + 1) / config.layers)
+    return falls
+
+
+@torch.inference_mode()
+def _without_each_head(writer: Writer, ids: Sequence[int], token: int, off: Collection[Head]) -> Iterator[NDArray[np.float64]]:
+    """For each layer the falls without each of its heads: the layers below are the same for all."""
+    model, config, device = writer.model, writer.model.config, writer.placement.device
+    kept = torch.ones(1, config.layers, config.heads, device=device)
+    for layer, head in off:
+        kept[0, layer, head] = 0
+    x = model.embedded(torch.tensor([list(ids)], device=device))
+    whole, _maps = model.through(x, kept=kept)
+    before = float(model.logits(whole[:, -1]).log_softmax(dim=-1)[0, token])
+    for layer in range(config.layers):
+        without = kept.repeat(config.heads, 1, 1)
+        without[:, layer] *= 1 - torch.eye(config.heads, device=device)
+        last, _maps = model.through(x.expand(config.heads, -1, -1), layers=range(layer, config.layers), kept=without)
+        after = model.logits(last[:, -1]).log_softmax(dim=-1)[:, token]
+        yield before - after.double().cpu().numpy()
+        x, _maps = model.through(x, layers=range(layer, layer + 1), kept=kept)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriterCard:
+    """The card of the network that writes.
+
+    Attributes:
+        about: who trained it, what was changed, its licence and file (D45). roles: role -> (layers, heads).
+        heads: opening -> (layers, heads), falls of the likeliest next token's log-probability without each head.
+    """
+
+    about: dict[str, str]
+    roles: dict[str, NDArray[np.float64]]
+    heads: dict[str, NDArray[np.float64]]
+
+
+@cache
+def card() -> WriterCard:
+    """The bundled card."""
+    values: dict[str, Any] = json.loads(CARD.read_text(encoding="utf-8"))
+    roles, heads = ({name: np.array(one) for name, one in values[part].items()} for part in ("roles", "heads"))
+    return WriterCard(about=values["about"], roles=roles, heads=heads)
+
+
+def heads_of(role: str, *, count: int = 6) -> list[Head]:
+    """The heads with the largest share of a role, the strongest first; of each at least a quarter of its weight."""
+    shares = card().roles[role]
+    order = np.argsort(-shares, axis=None, kind="stable")[:count]
+    found = [divmod(int(place), shares.shape[1]) for place in order]
+    return [head for head in found if shares[head] >= 0.25]
+
+
+def strongest(falls: NDArray[np.float64], *, count: int = 6, least: float = 0.05) -> list[Head]:
+    """The heads without which a word's log-probability falls most, the strongest first; none whose fall is below `least`."""
+    order = np.argsort(-falls, axis=None, kind="stable")[:count]
+    return [head for place in order if falls[head := divmod(int(place), falls.shape[1])] >= least]

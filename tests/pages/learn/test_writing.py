@@ -1,0 +1,40 @@
+"""Words, the network that writes: its page without the weights, and with them as a link opens it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.words.writer import Writer
+from core.words.writer_files import WRITER_FILES
+from pages.learn import writing
+from tests.pages.open_page import open_page, words
+
+PAGE = Path(__file__).parents[3] / "pages" / "learn" / "sentences.py"
+NEEDED = pytest.mark.skipif(not WRITER_FILES.available(), reason="needs `make writer`")
+
+
+def test_without_the_weights_a_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("core.words.desk.Writer", lambda: Writer(tmp_path))
+    monkeypatch.setattr(writing.DESK, "_writer", None)
+    assert "run `make writer` once" in words(open_page(PAGE, network="writes"))
+
+
+@NEEDED
+def test_a_link_opens_what_was_written_with_the_heads_that_are_off() -> None:
+    app = open_page(PAGE, network="writes", prompt="The capital of France is", wrote="7042.30", off="171.16", lang="es")
+    assert not app.error and app.session_state["wrote"] == ["7042", "30"] and app.session_state["off"] == ["16", "171"]
+    assert "La primera pieza recibe" in words(app) and "HuggingFaceTB" in words(app)
+
+
+@NEEDED
+def test_a_link_of_nonsense_opens_the_text_alone() -> None:
+    app = open_page(PAGE, network="writes", wrote="-1.x.99999999", off="270.a", t="nan", p="7", seed="-3")
+    assert not app.error and app.session_state["wrote"] == [] and app.session_state["off"] == []
+
+
+@NEEDED
+def test_a_text_of_too_many_pieces_is_refused() -> None:
+    app = open_page(PAGE, network="writes", prompt="a " * 900)
+    assert "more than 200 pieces of words" in app.error[0].value
