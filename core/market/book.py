@@ -340,13 +340,13 @@ def reading(path: Path) -> Iterator[None]:
         raise BookError("{file} is not a readable Parquet or CSV file: {reason}", file=path.name, reason=why) from error
 
 
-def resample(rows: BookRows, *, carry: int | None = None) -> BookRows:
+def resample(rows: BookRows) -> BookRows:
     """One row every 250 ms, as `core.market.grid.grid_rows` says; rows on the grid already stay as they are.
 
     Raises:
         BookError: where no two books are close enough for a row between them.
     """
-    times, index = grid_rows(rows.timestamps, carry)
+    times, index = grid_rows(rows.timestamps)
     if not len(times):
         raise BookError(TOO_FAR_APART)
     at = rows.take(index)

@@ -41,7 +41,7 @@ class EpochTime:
         return self.step_s * IMAGES / BATCH
 
 
-def epoch_times(config: ViTConfig, *, steps: int = STEPS) -> Iterator[EpochTime]:
+def epoch_times(config: ViTConfig) -> Iterator[EpochTime]:
     """Time forward, backward and update on the CPU, and then on the CUDA device where there is one.
 
     The images are noise: a step costs the same whatever they show.
@@ -49,17 +49,17 @@ def epoch_times(config: ViTConfig, *, steps: int = STEPS) -> Iterator[EpochTime]
     kinds = ["cpu"] if best_device().type == "cpu" else ["cpu", best_device().type]
     for kind in kinds:
         device = torch.device(kind)
-        yield EpochTime(device=kind, threads=torch.get_num_threads(), step_s=_step_time(config, device, steps))
+        yield EpochTime(device=kind, threads=torch.get_num_threads(), step_s=_step_time(config, device))
 
 
-def _step_time(config: ViTConfig, device: torch.device, steps: int) -> float:
+def _step_time(config: ViTConfig, device: torch.device) -> float:
     torch.manual_seed(0)
     model = ViT(config).to(device).train()
     optimiser = torch.optim.AdamW(model.parameters())
     images = torch.randn(BATCH, 1, config.side, config.side, device=device)
     labels = torch.randint(config.classes, (BATCH,), device=device)
     times = []
-    for _ in range(WARM + steps):
+    for _ in range(WARM + STEPS):
         began = time.perf_counter()
         with torch.enable_grad(), in_bfloat16(device):
             loss = F.cross_entropy(model(images), labels, label_smoothing=0.1)

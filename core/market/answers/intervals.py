@@ -20,7 +20,7 @@ def block_length(rows: int, horizon: int) -> int:
     return max(1, min(max(200, 4 * horizon), rows // 8))
 
 
-def resampled_sums(columns: ArrayLike, block: int, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float64]:
+def resampled_sums(columns: ArrayLike, block: int, *, resamples: int = RESAMPLES) -> NDArray[np.float64]:
     """Column sums over resampled rows: the circular block bootstrap (Politis and Romano 1992).
 
     Each resample has as many rows as the original, in blocks that begin at random and wrap around the end; the last is cut.
@@ -42,7 +42,7 @@ def resampled_sums(columns: ArrayLike, block: int, *, resamples: int = RESAMPLES
     total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(np.concatenate([values, values[: block - 1]]), axis=0)])
     lengths = np.full(-(-n // block), block)
     lengths[-1] = n - block * (len(lengths) - 1)
-    starts = np.random.default_rng(seed).integers(n, size=(resamples, len(lengths)))
+    starts = np.random.default_rng(0).integers(n, size=(resamples, len(lengths)))
     sums = [(column[starts + lengths] - column[starts]).sum(axis=1) for column in total.T]  # a column at a time, for memory
     return np.stack(sums, axis=1)
 

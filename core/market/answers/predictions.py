@@ -141,24 +141,20 @@ def evaluate(
     market: MarketCard,
     *,
     first: int = 0,
-    every: int = 1,
-    heads: list[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[HeadResult]:
-    """Predict at every row from `first` on that ends a whole window, and score the heads asked for (all by default).
+    """Predict at every row from `first` on that ends a whole window, and score every head.
 
     Label thresholds, constants and call rules are the card's. Nothing is predicted or labelled across a gap.
 
     Args:
-        every: predict at every so many-th of these rows.
-        heads: indices into the predictor's heads.
         progress: called with (windows done, windows in all).
 
     Raises:
-        BookError: where no stretch without a gap is long enough for a window and the longest horizon asked for.
+        BookError: where no stretch without a gap is long enough for a window and the longest horizon.
     """
-    heads = list(range(len(predictor.heads))) if heads is None else heads
-    predicted = predict_scorable(predictor, rows, market, first=first, every=every, heads=heads, progress=progress)
+    heads = list(range(len(predictor.heads)))
+    predicted = predict_scorable(predictor, rows, market, first=first, heads=heads, progress=progress)
     return [score_head(predicted, market, h) for h in heads]
 
 

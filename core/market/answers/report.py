@@ -153,18 +153,18 @@ def pair_table(rows: Table) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns)
 
 
-def worst_table(rows: Table, *, most: int = WORST) -> pd.DataFrame:
+def worst_table(rows: Table) -> pd.DataFrame:
     """Rows at which the first forecaster gave what happened the least probability, most wrong first, a horizon apart at least."""
     name = next(iter(rows.answers))
     loss = _loss(rows, name)
-    order = np.argsort(-np.where(np.isfinite(loss), loss, -np.inf), kind="stable")[: 50 * most]
+    order = np.argsort(-np.where(np.isfinite(loss), loss, -np.inf), kind="stable")[: 50 * WORST]
     recording, times = rows.column("recording"), rows.column("timestamp")
     kept: list[int] = []
     for row in order:
         near = [k for k in kept if recording[k] == recording[row]]
         if all(abs(int(times[k] - times[row])) >= rows.head[1] * STEP_MS for k in near):
             kept.append(int(row))
-        if len(kept) == most:
+        if len(kept) == WORST:
             break
     at = rows[np.array(kept, dtype=np.int64)]
     answer = at.answers[name]

@@ -205,7 +205,7 @@ def intervals(table: Table, name: str) -> dict[str, tuple[float, float]]:
     Returns:
         The bounds by the measure's name, log-loss of a forecaster with probabilities; nothing for fewer than `FEWEST` rows.
     """
-    samples, sums = _resampled(table, (name,), FEWEST)
+    samples, sums = _resampled(table, (name,))
     if not samples:
         return {}
     confusion = sums[1:, 0, :9].reshape(-1, 3, 3)
@@ -216,13 +216,13 @@ def intervals(table: Table, name: str) -> dict[str, tuple[float, float]]:
     return {measure: (float(low), float(high)) for measure, (low, high) in bounds.items()}
 
 
-def differences(table: Table, mine: str, other: str, *, fewest: int = FEWEST) -> dict[str, Estimate]:
+def differences(table: Table, mine: str, other: str) -> dict[str, Estimate]:
     """A forecaster's score less another's on the rows that both answered, with intervals of a paired block bootstrap.
 
     Returns:
-        By `matthews` and `log_loss`; empty where fewer than `fewest` rows are shared.
+        By `matthews` and `log_loss`; empty where fewer than `FEWEST` rows are shared.
     """
-    samples, sums = _resampled(table, (mine, other), fewest)
+    samples, sums = _resampled(table, (mine, other))
     if not samples:
         return {}
     matthews = scores.matthews(sums[..., :9].reshape(-1, 2, 3, 3))
@@ -234,15 +234,15 @@ def differences(table: Table, mine: str, other: str, *, fewest: int = FEWEST) ->
     }
 
 
-def _resampled(table: Table, names: Sequence[str], fewest: int) -> tuple[int, FloatArray]:
+def _resampled(table: Table, names: Sequence[str]) -> tuple[int, FloatArray]:
     """Rows that all of these answered, and sums (1 + resamples, names, 10) over them: nine cells of the matrix and log-losses.
 
-    The first is of the rows as they are. No rows where they are fewer than `fewest`.
+    The first is of the rows as they are. No rows where they are fewer than `FEWEST`.
     """
     pair = [table.answers[name] for name in names]
     there = np.logical_and.reduce([table.truth != UNKNOWN, *(one.calls != NO_CALL for one in pair)])
     truth = table.truth[there].astype(np.int64)
-    if len(truth) < fewest:
+    if len(truth) < FEWEST:
         return 0, np.zeros((1, len(names), 10))
     columns = np.column_stack(
         [part for one in pair for part in (np.eye(9)[3 * truth + one.calls[there]], losses(one.probabilities[there], truth))]

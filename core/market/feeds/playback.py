@@ -12,7 +12,7 @@ import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from core.market.book import STEP_MS
@@ -183,11 +183,7 @@ class PlayedFeed(Pacer, ABC):
                         yield event
                 due = self.due()
                 for _ in range(due.rows):
-                    row = self._row(state)
-                    if row is None:
-                        yield StatusChange(state=FeedState.ENDED)
-                        return
-                    for event in row:
+                    for event in self._row(state):
                         yield event
                     if not paused and self._changes != before:
                         break
@@ -214,5 +210,5 @@ class PlayedFeed(Pacer, ABC):
         return []
 
     @abstractmethod
-    def _row(self, state: FeedState) -> Iterator[FeedEvent] | list[FeedEvent] | None:
-        """The next row's events; None at the end."""
+    def _row(self, state: FeedState) -> list[FeedEvent]:
+        """The next row's events."""

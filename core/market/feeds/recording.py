@@ -25,7 +25,7 @@ BLOCK: Final = 1_024
 class RecordingFeed(PlayedFeed):
     """Plays a Parquet or CSV file of books on the 250 ms grid, with the trades beside it where there are any.
 
-    A hole in the file is skipped and marked as a gap.
+    A hole in the file is skipped and marked as a gap; after the end it begins anew.
 
     Args:
         path: the file, or the files of one market; what is not on the grid is resampled to it.
@@ -33,7 +33,6 @@ class RecordingFeed(PlayedFeed):
         speed: multiple of real time, None for as fast as possible.
         lead: rows that are played at once at the start, and before the target of a jump: with a model's window or more, its
             first prediction is there at once.
-        loop: whether to start again at the end; otherwise the feed ends there.
         key: distinguishes two playbacks of one file.
         clock: monotonic seconds.
 
@@ -52,12 +51,11 @@ class RecordingFeed(PlayedFeed):
         market: str,
         speed: float | None = 1.0,
         lead: int = 0,
-        loop: bool = True,
         key: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.paths = [path] if isinstance(path, Path) else list(path)
-        self.path, self.loop = self.paths[0], loop
+        self.path = self.paths[0]
         super().__init__(
             key=key or f"recording/{self.path.name}", market=market, playing=FeedState.REPLAYING, speed=speed, clock=clock
         )
@@ -128,7 +126,7 @@ class RecordingFeed(PlayedFeed):
             events += self._events_of(row)
         return events
 
-    def _row(self, state: FeedState) -> list[FeedEvent] | None:
+    def _row(self, state: FeedState) -> list[FeedEvent]:
         with self._lock:
             row = self._next
             if row < self.length:
@@ -138,8 +136,6 @@ class RecordingFeed(PlayedFeed):
             if not hole:
                 return self._events_of(row)
             return [StatusChange(state=state, gap=True), *self._events_of(row, since_ms=int(self._book.timestamps[row - 1]))]
-        if not self.loop:
-            return None
         with self._lock:
             self._jump = min(self._lead, self.length) - 1 if self._jump is None else self._jump
         return self._at_once(state)

@@ -26,6 +26,8 @@ DEPTH = 40
 LOT = 100
 """Sizes are whole hundredths."""
 TICKS = 100
+START_PRICE = 100.0
+"""The first mid-price, quote currency."""
 """Per unit of quote currency: a tick is 0.01."""
 FLOOR_TICKS = 1_000.0
 """The value is reflected here, so that no price comes near zero."""
@@ -82,17 +84,12 @@ class MarketProcess:
     """The simulated market: the same seed and the same settings at the same steps give the same books.
 
     Args:
-        seed: of the random generator. start_price: the first mid-price, quote currency.
-
-    Raises:
-        ValueError: for a start price of fewer than 2,000 ticks.
+        seed: of the random generator.
     """
 
-    def __init__(self, seed: int, *, start_price: float = 100.0) -> None:
-        if start_price * TICKS < 2 * FLOOR_TICKS:
-            raise ValueError(f"a start of {start_price * TICKS:g} ticks is too low: give {2 * FLOOR_TICKS:g} or more")
+    def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
-        self._value = start_price * TICKS
+        self._value = START_PRICE * TICKS
         self._flow = 0.0
         self._spread = 1
         self._bid = round(self._value - 0.5)

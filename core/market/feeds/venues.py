@@ -104,8 +104,8 @@ async def close_exchange(exchange: Any) -> None:
         await exchange.close()
 
 
-def nearest(name: str, names: list[str], count: int = 3) -> str:
+def nearest(name: str, names: list[str]) -> str:
     """The names closest in spelling, as "a, b and c"; empty where none is close."""
     folded = {known.upper(): known for known in names}
-    close = [folded[match] for match in get_close_matches(name.upper(), list(folded), n=count, cutoff=0.5)]
+    close = [folded[match] for match in get_close_matches(name.upper(), list(folded), n=3, cutoff=0.5)]
     return " and ".join(part for part in (", ".join(close[:-1]), *close[-1:]) if part)

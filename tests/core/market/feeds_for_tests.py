@@ -6,10 +6,12 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import aclosing
 from typing import TypeAlias
 
 from core.market.book import BookRows, OrderBookSnapshot
 from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
+from core.market.feeds.recording import RecordingFeed
 
 Step: TypeAlias = "FeedEvent | Exception | Callable[[], None]"
 
@@ -21,6 +23,18 @@ def books(rows: BookRows, *, received_ns: int | None = None) -> list[FeedEvent]:
         OrderBookSnapshot(levels=levels, exchange_ms=int(when), received_ns=now + i)
         for i, (when, levels) in enumerate(zip(rows.timestamps, rows.levels, strict=True))
     ]
+
+
+class PlayedOnce(RecordingFeed):
+    """A recording that ends with its last row."""
+
+    async def events(self) -> AsyncIterator[FeedEvent]:
+        async with aclosing(super().events()) as events:
+            async for event in events:
+                yield event
+                if isinstance(event, OrderBookSnapshot) and event.sequence == self.length - 1:
+                    break
+        yield StatusChange(state=FeedState.ENDED)
 
 
 class ScriptedFeed:

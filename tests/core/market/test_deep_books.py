@@ -19,7 +19,7 @@ from core.market.recorder import record
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.store.depth_files import RecordedDepth
 from core.market.store.rows import RecordedRows
-from tests.core.market.feeds_for_tests import ScriptedFeed, replaying
+from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, replaying
 from tests.core.market.helpers import confirmed, real_rows, tiny_predictor
 
 ROWS = real_rows(4)[:120]
@@ -75,7 +75,7 @@ def test_their_bands_are_recorded_and_played(tmp_path: Path) -> None:
     for i, timestamp in enumerate(ROWS.timestamps):
         got = depth.at(int(timestamp))
         assert got is not None and got.keys.tolist() == bands_at(i).keys.tolist() and got.ladder == bands_at(i).ladder
-    feed = RecordingFeed(path, market="ABC/USDT", speed=None, loop=False)
+    feed = PlayedOnce(path, market="ABC/USDT", speed=None)
     played = [event for event in asyncio.run(all_of(feed)) if isinstance(event, OrderBookSnapshot)]
     assert [event.bands.sizes.tolist() for event in played if event.bands] == [
         bands_at(i).sizes.tolist() for i in range(len(ROWS))

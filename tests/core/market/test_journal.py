@@ -20,7 +20,6 @@ from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, Recalib
 from core.market.book import FILE_COLUMNS, BookRows
 from core.market.events import Confirmed, Gap, Row
 from core.market.features import transform
-from core.market.feeds.recording import RecordingFeed
 from core.market.grid import DAY_MS, HOUR_MS
 from core.market.journal import Caller
 from core.market.made_again import JournalError, MadeAgain, known_predictors, make_again
@@ -32,6 +31,7 @@ from core.market.store.rows import read_market
 from core.market.store.write_ahead import WriteAhead
 from core.market.store.writer import restore_recordings
 from core.models.tlob import CLASSES, TLOB
+from tests.core.market.feeds_for_tests import PlayedOnce
 from tests.core.market.helpers import HEADS, naive_label, random_book, save_tiny, tiny_predictor, with_hole
 from tests.core.market.journals import SPELLING, Journalled, calls_of, live, recorded
 
@@ -144,7 +144,7 @@ def test_recalibrated_probabilities_are_those_of_a_replay_from_the_beginning(
 def test_a_played_recording_has_a_journal_whose_calls_are_all_late(tmp_path: Path, shelf: Path, predictor: Predictor) -> None:
     one = find_recording("binance_spot_ethusdt_2024-08-08")
     pd.read_parquet(one.path).iloc[:300].to_parquet(part := tmp_path / "part.parquet", index=False)
-    feed = RecordingFeed(part, market=one.market, speed=None, loop=False)
+    feed = PlayedOnce(part, market=one.market, speed=None)
     files = asyncio.run(record(feed, tmp_path / "again", predictor))
     count = 4 * (300 - 23)
     assert again(files, shelf) == MadeAgain(predictions=count, equal=count, late=count, without_outcome=45, **NOTHING_ELSE)

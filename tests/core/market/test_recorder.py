@@ -12,7 +12,6 @@ from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_rows
 from core.market.events import Row, Trade
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange
-from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.simulated import MarketProcess, MarketSettings, SimulatedFeed
 from core.market.recorder import EventRecorder, RecordingProgress, record
 from core.market.store.index import find_recording
@@ -20,6 +19,7 @@ from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 from tests.core.market.feeds.virtual_time import virtually
+from tests.core.market.feeds_for_tests import PlayedOnce
 from tests.core.market.helpers import read_trades
 
 START_MS = 1_700_000_000_000
@@ -114,7 +114,7 @@ def test_an_empty_recording_writes_nothing(tmp_path: Path) -> None:
 
 def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
     one = find_recording("binance_spot_ethusdt_2024-08-08")
-    feed = RecordingFeed(one.path, market=one.market, speed=None, loop=False)
+    feed = PlayedOnce(one.path, market=one.market, speed=None)
     reports: list[RecordingProgress] = []
     files = virtually(record(feed, tmp_path, on_progress=reports.append))
     assert [len(read_rows(path)) for path in files] == [1_377]

@@ -15,12 +15,11 @@ from core.market.book import STEP_MS, BookRows, OrderBookSnapshot
 from core.market.events import Trade
 from core.market.feeds.background import BackgroundLoop
 from core.market.feeds.protocol import FeedEvent, FeedFailed, FeedState, StatusChange
-from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.situations import Situation
 from core.market.predictor import Predictor, windows_of
 from core.market.session import KEPT_ROWS, MarketSession
 from core.market.session_view import STAGES, Status
-from tests.core.market.feeds_for_tests import ScriptedFeed, Step, books, replaying, wait_until
+from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, Step, books, replaying, wait_until
 from tests.core.market.helpers import HEADS, confirmed, frame_from_rows, random_book, real_rows, with_hole, with_stall
 
 ROWS = real_rows(4)
@@ -78,7 +77,7 @@ def test_a_recording_played_through_scores_as_its_file_does(predictor: Predictor
     rows = with_hole(ROWS, 150, 9)
     path = tmp_path / "holed.parquet"
     frame_from_rows(rows).to_parquet(path)
-    session = MarketSession(RecordingFeed(path, market="XYZ", speed=None, lead=60, loop=False), predictor)
+    session = MarketSession(PlayedOnce(path, market="XYZ", speed=None, lead=60), predictor)
     asyncio.run(session.run())
     assert np.array_equal(session.view().timestamps, rows.timestamps)
     for head, expected in enumerate(evaluate(predictor, rows, predictor.markets["pooled"])):

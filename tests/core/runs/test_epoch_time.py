@@ -13,7 +13,7 @@ SMALL = ViTConfig(patch=14, width=8, heads=1, layers=1, hidden=8)
 
 
 def test_a_row_a_device_the_processor_first() -> None:
-    found = list(epoch_times(SMALL, steps=1))
+    found = list(epoch_times(SMALL))
     assert [one.device for one in found] == (["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"])
     assert all(one.step_s > 0 for one in found)
 

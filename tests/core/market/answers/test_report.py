@@ -62,7 +62,7 @@ def exact(rows: Table, name: str) -> np.ndarray:
 
 def test_one_recordings_scores_are_those_of_the_evaluation(days: list[ScoredDay], predictor: Predictor) -> None:
     one = Table.joined({days[0].recording: days[0].table})
-    found = evaluate(predictor, read_market([EXCERPTS[1]]), predictor.market("venue_pair1"), heads=[3])[0].summary()
+    found = evaluate(predictor, read_market([EXCERPTS[1]]), predictor.market("venue_pair1"))[3].summary()
     table = report.mean_table(one).set_index("forecaster")
     mine = table.loc["mine"]
     assert mine["samples"] == found["samples"] > 200
@@ -150,7 +150,7 @@ def test_a_forecaster_differs_from_its_twin_by_exactly_nothing(rows: Table) -> N
 
 
 def test_the_worst_rows_are_the_least_expected_and_a_horizon_apart(rows: Table) -> None:
-    worst = report.worst_table(rows, most=10)
+    worst = report.worst_table(rows)
     given = rows.answers["mine"].probabilities[np.arange(len(rows)), rows.truth]
     assert worst["loss"].iloc[0] == pytest.approx(-np.log(given.min().astype(float)))
     assert worst["loss"].is_monotonic_decreasing

@@ -127,7 +127,7 @@ def one_prediction(called: int) -> Predictions:
 def one_record(timestamp: int, called: int) -> tuple[Any, ...]:
     p = one_prediction(called).probabilities[0]
     triple = (float(p[0, 0]), float(p[0, 1]), float(p[0, 2]))
-    answers = RowAnswers((Recalibrated((A_THIRD,) * 4, triple),), (True,))
+    answers = RowAnswers((Recalibrated((A_THIRD,) * 4, triple),))
     return PredictionLog.record((timestamp, 100.0, 0.0, False), p, answers)
 
 

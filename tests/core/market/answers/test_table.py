@@ -88,7 +88,7 @@ def test_differences_are_of_the_rows_that_both_answered() -> None:
     assert [less.value, less.low, less.high] == pytest.approx([whole, *np.percentile(each, [2.5, 97.5])])
     alike = differences(replace(part, answers={"mine": part.answers["mine"], "same": part.answers["mine"]}), "mine", "same")
     assert [(one.value, one.low, one.high) for one in alike.values()] == [(0, 0, 0)] * 2
-    assert differences(TABLE[:100], "mine", "plain", fewest=101) == {}
+    assert differences(TABLE[: FEWEST - 1], "mine", "plain") == {}
 
 
 def test_calls_of_a_stalled_book_and_those_that_are_missing_are_worth_nothing() -> None:

@@ -17,15 +17,15 @@ histories = st.lists(st.tuples(any_settings, st.integers(1, 40)), min_size=1, ma
 seeds = st.integers(0, 2**32 - 1)
 
 
-def play(seed: int, history: list[tuple[MarketSettings, int]], **options: float):
-    market = MarketProcess(seed, **options)
+def play(seed: int, history: list[tuple[MarketSettings, int]]):
+    market = MarketProcess(seed)
     return [(now, market.step(now)) for now, steps in history for _ in range(steps)]
 
 
 @settings(deadline=None)
-@given(seeds, histories, st.sampled_from([20.0, 100.0, 60_000.0]))
-def test_every_book_is_sound_and_on_the_tick_grid(seed: int, history: list[tuple[MarketSettings, int]], start: float) -> None:
-    for now, step in play(seed, history, start_price=start):
+@given(seeds, histories)
+def test_every_book_is_sound_and_on_the_tick_grid(seed: int, history: list[tuple[MarketSettings, int]]) -> None:
+    for now, step in play(seed, history):
         assert first_fault(step.levels[None]) is None  # ten levels, sorted, positive, not crossed
         ticks = step.levels[0::2] * 100
         np.testing.assert_allclose(ticks, np.rint(ticks), rtol=0, atol=1e-6)
@@ -128,11 +128,7 @@ def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
         MarketSettings(**wrong)
 
 
-def test_a_start_too_near_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="a start of 100 ticks is too low"):
-        MarketProcess(0, start_price=1.0)
-
-
-def test_the_price_never_reaches_zero() -> None:
+def test_the_price_never_reaches_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.market.feeds.simulated.START_PRICE", 20.0)
     falling = [(MarketSettings(volatility_bps=50, pressure=-1), 20_000)]
-    assert min(step.levels[38] for _, step in play(5, falling, start_price=20.0)) > 5
+    assert min(step.levels[38] for _, step in play(5, falling)) > 5

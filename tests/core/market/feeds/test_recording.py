@@ -21,6 +21,7 @@ from core.market.store.segments import TRADES, segment_path
 from core.market.store.trades import BREAK, trades_table
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.virtual_time import VirtualLoop, run_virtually
+from tests.core.market.feeds_for_tests import PlayedOnce
 from tests.core.market.helpers import frame_from_rows
 
 START_MS = 1_700_000_000_000
@@ -86,7 +87,7 @@ def everything(feed: RecordingFeed) -> list[FeedEvent]:
 
 @pytest.mark.parametrize("name", ["book.parquet", "book.csv"])
 def test_every_row_comes_out_once_in_order_with_its_time(tmp_path: Path, name: str) -> None:
-    feed = RecordingFeed(file_of(tmp_path, 300, name), market="NEXO/USDT", speed=None, loop=False)
+    feed = PlayedOnce(file_of(tmp_path, 300, name), market="NEXO/USDT", speed=None)
     events = everything(feed)
     assert events[0] == PLAYING
     assert events[-1] == StatusChange(state=FeedState.ENDED)
@@ -104,7 +105,7 @@ def test_rows_come_on_time_at_every_speed_and_do_not_drift(tmp_path: Path, speed
     random = np.random.default_rng(7)
 
     async def scenario(loop: VirtualLoop) -> list[float]:
-        feed = RecordingFeed(file_of(tmp_path, 2_000), market="x", speed=speed, loop=False, clock=loop.time)
+        feed = PlayedOnce(file_of(tmp_path, 2_000), market="x", speed=speed, clock=loop.time)
         began, late = loop.time(), []
         async for event in feed.events():
             if isinstance(event, OrderBookSnapshot) and event.sequence is not None:
@@ -193,7 +194,7 @@ def test_a_hole_in_the_file_is_marked_and_not_waited_out(tmp_path: Path) -> None
     times = [START_MS, START_MS + 250, START_MS + hours, START_MS + hours + 250]
 
     async def scenario(loop: VirtualLoop) -> None:
-        feed = RecordingFeed(file_of(tmp_path, times), market="x", lead=3, loop=False, clock=loop.time)
+        feed = RecordingFeed(file_of(tmp_path, times), market="x", lead=3, clock=loop.time)
         async with aclosing(feed.events()) as events:
             assert await take(events, 6) == [PLAYING, 0, 1, JUMPED, 2, 3]
             assert loop.time() < 1_002
@@ -205,7 +206,7 @@ def test_a_hole_in_the_file_is_marked_and_not_waited_out(tmp_path: Path) -> None
 
 def test_a_file_off_the_grid_is_put_on_it(tmp_path: Path) -> None:
     path = file_of(tmp_path, [START_MS + 10, START_MS + 90, START_MS + 260, START_MS + 800, START_MS + 1_100])
-    feed = RecordingFeed(path, market="x", speed=None, loop=False)
+    feed = PlayedOnce(path, market="x", speed=None)
     books = [event for event in everything(feed) if isinstance(event, OrderBookSnapshot)]
     assert [book.exchange_ms - START_MS for book in books] == [250, 500, 750, 1_000]
     assert [int(book.levels[1]) for book in books] == [2, 3, 3, 4]
@@ -217,7 +218,7 @@ def test_trades_come_before_the_row_that_closes_their_quarter_second(tmp_path: P
     trades = [Trade(price=100.5, size=1.0 + at, side="buy", exchange_ms=START_MS + at) for at in times]
     segment_path(path, TRADES).parent.mkdir()
     pq.write_table(trades_table(trades), segment_path(path, TRADES))
-    events = [short(event) for event in everything(RecordingFeed(path, market="x", speed=None, loop=False))]
+    events = [short(event) for event in everything(PlayedOnce(path, market="x", speed=None))]
     assert events == [PLAYING, trades[0], 0, trades[1], trades[2], 1, 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
 
 
@@ -232,7 +233,7 @@ def test_what_was_traded_in_a_hole_and_the_break_of_the_trades_come_with_the_row
         writer.add_event(BREAK, START_MS + 600, until=START_MS + 9_500)
         writer.add_event("state", START_MS + 500, "x: locked since 22:13:20 UTC.")
     (path,) = writer.files
-    events = [short(event) for event in everything(RecordingFeed(path, market="x", speed=None, loop=False))]
+    events = [short(event) for event in everything(PlayedOnce(path, market="x", speed=None))]
     missed = TradesBreak(from_ms=START_MS + 600, until_ms=START_MS + 9_500)
     after = [missed, trades[1], trades[2], 2, trades[3], 3, StatusChange(state=FeedState.ENDED)]
     assert events == [PLAYING, 0, trades[0], 1, JUMPED, *after]
@@ -249,7 +250,7 @@ def test_as_fast_as_it_goes_leaves_the_loop_to_others(tmp_path: Path) -> None:
                 await asyncio.sleep(0)
 
         beside = asyncio.ensure_future(other())
-        async for _ in RecordingFeed(file_of(tmp_path, 6_400), market="x", speed=None, loop=False).events():
+        async for _ in PlayedOnce(file_of(tmp_path, 6_400), market="x", speed=None).events():
             pass
         beside.cancel()
         return turns

@@ -54,7 +54,6 @@ def test_nearest() -> None:
     names = ["BTC/USDT", "BTC/USDC", "ETH/BTC"]
     assert nearest("btcusdt", names) == "BTC/USDT and BTC/USDC"
     assert nearest("zzzzzz", names) == ""
-    assert nearest("ETH/BTC", names, count=1) == "ETH/BTC"
 
 
 def test_ccxt_is_imported_on_first_use_alone() -> None:
