@@ -77,6 +77,13 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
         quick=False,
     ),
     "vit-1": Benchmark(what="ViT forward, one image", reference="nn.TransformerEncoder of its size", aim=1.1, make=_image),
+    "writer": Benchmark(
+        what="SmolLM2, one further token with its maps",
+        reference="reading its weights once",
+        aim=1.5,
+        make=lambda: _piece("writer"),
+        quick=False,
+    ),
     "film": Benchmark(
         what="IIGA on a film of 120 frames, file to glosses",
         reference="decoding the frames alone",

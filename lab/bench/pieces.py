@@ -79,6 +79,30 @@ def feed() -> Pair:
     return Pair(candidate=follow(ours=True), reference=follow(ours=False))
 
 
+def writer() -> Pair:
+    """A further token after thirteen, its maps kept, beside a sum over all bytes of the weights. Needs `make writer`."""
+    import torch
+
+    from core.words.writer import writer as shared_writer
+
+    one = shared_writer()
+    state = one.begin(one.ids("Paris is in France, Madrid is in Spain, Rome is in"))
+    seen = len(state.ids)
+    weights = [tensor.reshape(-1).view(torch.uint8) for tensor in one.model.state_dict().values()]
+    words = [flat[: len(flat) // 8 * 8].view(torch.int64) for flat in weights]
+
+    @torch.inference_mode()
+    def token() -> object:
+        for cache in state.caches:
+            assert cache.keys is not None and cache.values is not None
+            cache.keys, cache.values = cache.keys[:, :, :seen], cache.values[:, :, :seen]
+        x = one.model.embedded(torch.tensor([[260]], device=one.placement.device))
+        vectors, _maps = one.model.through(x, cache=state.caches, return_attention=True)
+        return one.model.logits(vectors[0, -1:])
+
+    return Pair(candidate=token, reference=lambda: [one.sum() for one in words])
+
+
 def film() -> Pair:
     """A film of `FRAMES` frames from its bytes to glosses, beside decoding its pictures alone."""
     import av
