@@ -53,7 +53,8 @@ def log_e_value(total: ArrayLike, squares: ArrayLike) -> FloatArray:
     """
     x, v = np.asarray(total)[..., None] / WIDEST, np.asarray(squares)[..., None] / WIDEST**2
     exponents = STAKES * x + (np.log1p(-STAKES) + STAKES) * v
-    return np.asarray(np.logaddexp.reduce(exponents, axis=-1) - math.log(len(STAKES)))
+    with np.errstate(invalid="ignore"):  # a journal may hold what is no number
+        return np.asarray(np.logaddexp.reduce(exponents, axis=-1) - math.log(len(STAKES)))
 
 
 class RuleForecasts:
