@@ -109,7 +109,7 @@ class AttentionView {
     this.withoutFirst = before.withoutFirst;
     if (another) return;
     this.erasing = before.erasing;
-    this.resting = before.resting && this.measures.length > 0;
+    this.resting = (before.resting || !before.measures.length) && this.measures.length > 0; // a scene without measures had no rest
     this.lit = before.lit;
     this.inPlay = before.inPlay;
     for (const [kind, token] of Object.entries(before.kept)) if (token < this.size(kind)) this.kept[kind] = token;
