@@ -30,8 +30,8 @@ def draw_training(classifier: Classifier) -> None:
         note = _("{n} that people took of garments; {share} flagged")
         note = note.format(n=number(photographs.samples), share=percent(photographs.flagged, 0))
         stats.append(Stat(name=_("Photographs: accuracy"), value=percent(photographs.accuracy, 1), note=note))
-    gap = _("{points} less than on training images, after {n} epochs").format(
-        points=percent(report["gap"], 2), n=number(len(report_run().epochs))
+    gap = _("{points} points less than on training images, after {n} epochs").format(
+        points=number(100 * report["gap"], 2), n=number(len(report_run().epochs))
     )
     stats.append(Stat(name=_("Report: test accuracy"), value=percent(report["held_out_accuracy"], 2), note=gap))
     stat_strip(stats)
