@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,6 @@ def run_from_card(card: dict[str, Any]) -> Run:
         return Run.of(table, stages)
 
 
-@cache
 def report_run() -> Run:
     """The report's 25 epochs."""
     table = pd.read_csv(REPORT).rename(columns={"test_accuracy": "held_out_accuracy"})

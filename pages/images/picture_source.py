@@ -153,9 +153,11 @@ def _pick_from_sheet(kind: str, names: dict[str, str], *, default: str) -> int:
 
 def in_address() -> dict[str, str]:
     """The parameter that names the chosen photograph, as `see` takes it too; none for a test image."""
-    name = {"upload": SET, "photos": PARAMETERS["photos"]}.get(str(st.session_state.get("from")), "")
+    name = {"upload": SET, "photos": PARAMETERS["photos"]}.get(str(st.session_state.get("from")))
+    if name is None:
+        return {}
     value = st.query_params.get(name) or st.session_state.get(OWN if name == SET else name)
-    return {name: str(value)} if name and value else {}
+    return {name: str(value)} if value else {}
 
 
 def link_to_view() -> None:

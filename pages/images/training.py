@@ -22,7 +22,8 @@ def draw_training(classifier: Classifier) -> None:
     except CheckpointError as error:
         controls.no_checkpoint(error)
         return
-    report = report_run().epochs.iloc[-1]
+    report = report_run()
+    last = report.epochs.iloc[-1]
     stats = [Stat(name=_("Parameters"), value=number(card["parameters"]), note=_("{n} epochs").format(n=number(len(run.epochs))))]
     if (test := card["metrics"].get("test")) is not None:
         stats.append(Stat(name=_("Test accuracy"), value=percent(test["accuracy"], 2), note=_("on images that chose nothing")))
@@ -31,12 +32,12 @@ def draw_training(classifier: Classifier) -> None:
         note = note.format(n=number(photographs.samples), share=percent(photographs.flagged, 0))
         stats.append(Stat(name=_("Photographs: accuracy"), value=percent(photographs.accuracy, 1), note=note))
     gap = _("{points} points less than on training images, after {n} epochs").format(
-        points=number(100 * report["gap"], 2), n=number(len(report_run().epochs))
+        points=number(100 * last["gap"], 2), n=number(len(report.epochs))
     )
-    stats.append(Stat(name=_("Report: test accuracy"), value=percent(report["held_out_accuracy"], 2), note=gap))
+    stats.append(Stat(name=_("Report: test accuracy"), value=percent(last["held_out_accuracy"], 2), note=gap))
     stat_strip(stats)
     alt = _("Accuracy on training and validation images by epoch, and the report's.")
-    live_plot(accuracy_figure(run, report_run()), key="training_accuracy", height=320, alt=alt)
+    live_plot(accuracy_figure(run, report), key="training_accuracy", height=320, alt=alt)
     controls.download_table(_("Epochs"), lambda: run.epochs, key="training_epochs", filename="garment-epochs")
     st.markdown(prose("garment_training"))
     st.caption(_("Trained with `{command}` on {date}.").format(command=card["command"], date=card["date"]))
