@@ -13,8 +13,9 @@ from core.vision.pictures import Picture, decode
 FOLDER: Final = Path(__file__).parents[2] / "assets" / "pictures" / "see"
 SHOES: Final = 19
 """Place among the bundled photographs of garments."""
-NAMES: Final = {"cat": N_("Cat"), "cup": N_("Cup"), "astronaut": N_("Astronaut"), "rocket": N_("Rocket"), "shoes": N_("Shoes")}
-"""Names of the photographs for readers, by the word that a link holds."""
+NAMES: Final = {"astronaut": N_("Astronaut"), "cup": N_("Cup"), "shoes": N_("Shoes"), "cat": N_("Cat"), "rocket": N_("Rocket")}
+"""Names of the photographs for readers, by the word that a link holds. The page opens on the first, of which a third stands out;
+of the cat's face nearly all does."""
 
 
 @cache
