@@ -24,6 +24,7 @@ NGINX = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
 VARIABLES = {
     access.HOSTS_VARIABLE,
     access.OPEN_VARIABLE,
+    access.PROXIES_VARIABLE,
     access.TOKEN_VARIABLE,
     access.USERS_VARIABLE,
     logs.LOGS_VARIABLE,

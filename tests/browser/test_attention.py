@@ -58,16 +58,6 @@ def test_playing_moves_the_book_and_keeps_the_square_that_was_chosen(attention: 
     expect(attention.locator(STAGE)).to_have_attribute("data-layer", "time-to-time 1", timeout=PATIENCE_MS)
 
 
-def test_a_pinned_window_is_taken_away_from_the_next(attention: Page) -> None:
-    attention.locator('.attention-square[data-layer="time-to-time 1"]').click()
-    attention.get_by_role("button", name="Pin to compare").click()
-    expect(attention.locator(STAGE)).to_have_attribute("data-value", "0")  # a window less itself
-    attention.get_by_role("button", name="Next step").click()
-    attention.wait_for_url(re.compile("second=101"), timeout=PATIENCE_MS)
-    expect(attention.locator(STAGE)).not_to_have_attribute("data-value", "0", timeout=PATIENCE_MS)
-    expect(attention.locator(".attention-sentence")).to_contain_text("than in the pinned one")
-
-
 def test_a_window_goes_from_the_live_page_to_a_file(new_page: NewPage, app: AppServer, tmp_path: Path) -> None:
     page = new_page(app, "/live")
     page.wait_for_selector(".terminal[data-drawn-step]", timeout=PATIENCE_MS)

@@ -428,7 +428,7 @@ def test_after_a_jump_the_volume_delta_is_that_of_the_trades_since(live: Page) -
 def test_keys_play_change_the_horizon_and_help(live: Page) -> None:
     live.locator(".terminal").focus()
     live.keyboard.press("4")
-    expect(live.get_by_role("heading", name="TLOB calls, 25 sec ahead")).to_be_visible(timeout=PATIENCE_MS)
+    expect(live.get_by_role("heading", name="TLOB, 25 sec ahead")).to_be_visible(timeout=PATIENCE_MS)
     live.wait_for_url(re.compile("h=100"), timeout=PATIENCE_MS)
     live.locator(".terminal").focus()
     live.keyboard.press("Space")

@@ -25,7 +25,7 @@ LONG_MS = 150_000
 @pytest.fixture
 def own_app(tmp_path: Path) -> Iterator[AppServer]:
     """A copy of the app, which records in a folder of its own."""
-    for name in ("core", "pages", "assets", ".streamlit"):
+    for name in ("core", "pages", "assets", "attention_light", ".streamlit"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "clips", "screenshots"))
     shutil.copy(ROOT / "streamlit_app.py", tmp_path)
     with serve(tmp_path / "streamlit_app.py", tmp_path, root=tmp_path) as server:

@@ -45,7 +45,7 @@ def test_a_target_moves_the_lab_and_the_link_opens_it_again(new_page: NewPage, a
 
 def test_typing_a_hypothesis_changes_the_rate(new_page: NewPage, app: AppServer) -> None:
     page = new_page(app, "/metrics?ref=A+B+C+D")
-    field = page.get_by_label("Hypothesis: what was recognised")
+    field = page.get_by_role("textbox", name="Hypothesis: what was recognised")
     field.fill("A B C")
     field.press("Control+Enter")
     page.wait_for_url(re.compile(r"hyp=A\+B\+C"), timeout=PATIENCE_MS)

@@ -108,7 +108,7 @@ def test_the_strongest_peer_is_the_one_in_the_results() -> None:
     trees = re.findall(
         r"\| \**[\d.]+\**¹? / [\d.]+ / ([\d.]+) \|[^|]*\|$", text.split("**Matthews correlation, forward")[1], re.M
     )[:3]
-    (deep,) = re.findall(r"^\| forward 50 .*$", text, re.M)
+    (deep,) = re.findall(r"^\| forward 50 .*/.*$", text, re.M)
     both = [float(value) for value in re.findall(r"[\d.]+ / ([\d.]+) \|", deep)]
     assert len(trees) == len(both) == 3
     assert pytest.approx(np.mean([float(one) for one in trees]), abs=5e-4) == front.TREES
@@ -163,7 +163,7 @@ def test_links_that_the_live_page_had_at_the_root_are_known_by_their_parameters(
     """Each is the name of a widget of the page that keeps its value in the URL, or of one that it had."""
     folder = Path(front_page.__file__).resolve().parents[1] / "pages" / "markets"
     names = {name for file in folder.glob("*.py") for name in re.findall(r'"(\w+)"', file.read_text(encoding="utf-8"))}
-    assert OF_THE_LIVE_PAGE - names == {"cutoff", "profile"} and "colours" in OF_THE_LIVE_PAGE  # old links have them
+    assert OF_THE_LIVE_PAGE - names == {"cutoff", "profile", "contrast"} and "colours" in OF_THE_LIVE_PAGE  # old links have them
 
 
 def test_the_file_is_small() -> None:

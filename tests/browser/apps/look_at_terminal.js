@@ -35,7 +35,7 @@ window.look = (() => {
   }
 
   function see() {
-    const { chart, store, root, side } = screen();
+    const { chart, store, root, answer: { root: side } } = screen();
     const panes = chart.chart.panes().map(columns);
     const left = chart.time.logicalToCoordinate(0) ?? 0;
     const spacing = (chart.time.logicalToCoordinate(1) ?? 1) - left;

@@ -150,7 +150,7 @@ def test_a_frame_carries_the_bands_of_its_rows(tmp_path: Path) -> None:
         data, _version = session.snapshot(50)
         numbers = np.frombuffer(data, dtype="<f8")
         header = dict(zip(HEADER, numbers, strict=False))
-        width = len(ROW) + 40 + 6 * int(header["heads"])
+        width = len(ROW) + 40 + 5 * int(header["heads"])
         return header, numbers[len(HEADER) :][: 50 * width].reshape(50, width), data
 
     header, table, data = frame([replace(event, bands=bands) for event, bands in zip(events, brought, strict=True)])

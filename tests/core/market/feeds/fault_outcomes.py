@@ -107,7 +107,7 @@ async def try_fault(
         asked = answered["timestamp"]
         span = predictor.window * 250
         tainted = np.array([((bad > when - span) & (bad <= when)).any() for when in asked], dtype=bool)
-        scored = (answered["truth"] != UNKNOWN).any(axis=1)
+        scored = (answered["came"] != UNKNOWN).any(axis=1)
         found.wrong = {
             "recorded": 0 if recorded is None else int(wrong_rows(recorded.timestamps, recorded.levels, history, late_s).sum()),
             "predicted": int(tainted.sum()),
