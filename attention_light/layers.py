@@ -26,7 +26,7 @@ class SceneError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class _Named:
-    """What every layer has.
+    """Parts that every layer has.
 
     Attributes:
         name: as the model names it.

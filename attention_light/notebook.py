@@ -42,7 +42,7 @@ class LightView(anywidget.AnyWidget):
 
     @property
     def scene(self) -> AttentionScene:
-        """What is shown."""
+        """State of the view that is shown."""
         return self._scene
 
     @scene.setter

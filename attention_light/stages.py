@@ -23,7 +23,7 @@ MAX_SHEET: Final = 2560
 
 
 class _Stage:
-    """What stages have in common.
+    """Parts that stages have in common.
 
     Attributes:
         row_by_row: whether a small square shows one row of a map at a time, in its own brightness, or all of it.

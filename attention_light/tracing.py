@@ -85,7 +85,7 @@ def capture(
 
 
 class _Kept:
-    """What is kept, and which module runs."""
+    """Layers that are kept, and the module that runs."""
 
     def __init__(self, batch: int, wanted: Sequence[str | int] | None, heads: Sequence[int] | None) -> None:
         self.layers: list[Layer] = []

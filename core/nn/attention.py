@@ -117,7 +117,7 @@ class MultiHeadAttention(nn.Module):
     def mixed(
         self, q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, return_attention: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """What `forward` returns, of the three that `projected` gives."""
+        """Result of `forward`, of the three that `projected` gives."""
         y, weights = scaled_dot_product_attention(q, k, v, mask=mask, return_weights=return_attention)
         y = y.transpose(1, 2).flatten(2)  # (batch, heads, queries, d_k) -> (batch, queries, heads * d_k)
         return self.out(y), weights

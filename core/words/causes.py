@@ -1,4 +1,4 @@
-"""What the next word of a text hangs on: its tokens, taken out one by one, and the heads, switched off; and the heads' roles."""
+"""Causes of the next word of a text: its tokens, taken out one by one, and the heads, switched off; and the heads' roles."""
 
 from __future__ import annotations
 

@@ -35,12 +35,12 @@ def in_language(scene: AttentionScene) -> AttentionScene:
 
 
 def answer(seen: SeenPicture) -> str:
-    """What stands out, in a sentence."""
+    """Sentence on what stands out."""
     return _("{share} of the picture stands out").format(share=percent(seen.standing_out, 0))
 
 
 def without(seen: SeenPicture, whole: SeenPicture, hidden: list[int]) -> None:
-    """What stands out of the rest, beside the whole."""
+    """Share that stands out of the rest, beside that of the whole."""
     line = ngettext(
         "Without {count} patch **{share}** of the picture stands out, of the whole {before}.",
         "Without {count} patches **{share}** of the picture stands out, of the whole {before}.",

@@ -43,13 +43,13 @@ LAYERS: Final = 30
 
 @kept(64, {Writer: lambda _one: "smollm2"})
 def falls_of(writer: Writer, ids: tuple[int, ...], token: int) -> Any:
-    """What the next word loses without each token."""
+    """Loss of the next word without each token."""
     return fall_without_tokens(writer, ids, token)
 
 
 @kept(64, {Writer: lambda _one: "smollm2"})
 def head_falls_of(writer: Writer, ids: tuple[int, ...], token: int, off: tuple[Head, ...], report: Report) -> Any:
-    """What the next word loses without each head; a press elsewhere ends it."""
+    """Loss of the next word without each head; a press elsewhere ends it."""
     return fall_without_heads(writer, ids, token, off=off, report=report)
 
 
@@ -239,7 +239,7 @@ def data(following: NextWords, before: NextWords | None, count: int, off: list[H
 
 
 def sent(name: str) -> dict[str, Any]:
-    """What the bars sent; each answer has another number, so that the bars are told even where nothing else is new."""
+    """Message of the bars; each answer has another number, so that the bars are told even where nothing else is new."""
     st.session_state[f"{NEXT}:serial"] = st.session_state.get(f"{NEXT}:serial", 0) + 1
     st.session_state[f"{NEXT}:turn"], st.session_state[f"{NEXT}:ended"] = 0, False
     value = st.session_state[NEXT].get(name)

@@ -29,7 +29,7 @@ def rival_names() -> dict[str, str]:
 
 
 def standing_names() -> dict[Standing, str]:
-    """How answers stand beside the naive rules, in the reader's language."""
+    """Standings beside the naive rules, in the reader's language."""
     return {Standing.AHEAD: _("Ahead"), Standing.BEHIND: _("Behind"), Standing.UNDECIDED: _("Undecided")}
 
 
