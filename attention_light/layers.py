@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from attention_light.message import MessageParts
 
 EXACT, ROUNDED = 1e-3, 2e-2
-"""How far the sum of a row may lie from 1, of shares in float32 or float64 and of coarser numbers."""
+"""Distance from 1 that the sum of a row may have, of shares in float32 or float64 and of coarser numbers."""
 
 
 NEAR: Final = 1e-3
-"""How much a weight may change by what its queries and keys are rounded to."""
+"""Change of a weight that is allowed by what its queries and keys are rounded to."""
 
 
 class SceneError(ValueError):

@@ -33,7 +33,7 @@ OURS: Final = ("attention_light", "attention_observatory", "core", "lab", "pages
 OUTPUT: Final = "pytest.txt"
 """File of a copy with what pytest said last."""
 FAILED: Final = 1
-"""What pytest ends with where a test fails; 0 where none does, more where it could not be run."""
+"""Exit status of pytest where a test fails; 0 where none does, more where it could not be run."""
 
 
 @dataclass(frozen=True, kw_only=True)

