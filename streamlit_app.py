@@ -146,6 +146,7 @@ if streamlit_private.this_run() is None:
         WebSocketRoute(f"{base}/{navigation.MARKET_STREAM}", later("pages.markets.stream_route", "market_stream")),
         WebSocketRoute(f"{base}/{navigation.HANDS_STREAM}", later("pages.signs.live_camera", "hands_stream")),
         WebSocketRoute(f"{base}/{navigation.GARMENTS_STREAM}", later("pages.images.live_camera", "garments_stream")),
+        WebSocketRoute(f"{base}/{navigation.SIGHT_STREAM}", later("pages.images.live_camera", "sight_stream")),
         Route(f"{base}/healthz", service_routes.healthz),
         Route(f"{base}/metrics", service_routes.metrics),
         Route(f"{base}/", first_page),

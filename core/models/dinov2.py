@@ -171,6 +171,20 @@ class DINOv2(nn.Module):
             keys.append(k)
         return self.norm(tokens), torch.stack(queries, dim=1), torch.stack(keys, dim=1)
 
+    def heads_of(self, x: Tensor, number: int) -> tuple[Tensor, Tensor]:
+        """Queries and keys (batch, heads, n, d_k) of one layer, from 1; the layers after it are not computed.
+
+        Raises:
+            BadValue: as `grid_of`.
+        """
+        tokens = self.embedded(x)
+        for layer in self.layers[: number - 1]:
+            tokens = layer(tokens)[0]
+        last = self.layers[number - 1]
+        assert isinstance(last, ScaledLayer)
+        queries, keys, _values = last.attention.projected(last.norm1(tokens))
+        return queries, keys
+
     def salience(self, tokens: Tensor, grid: tuple[int, int]) -> Tensor:
         """Salience: how much each pixel stands out, (batch, height, width) in 0..1.
 

@@ -234,6 +234,23 @@ class SightReader:
 
     @falls_back
     @torch.no_grad()
+    def salience(self, pixels: Bytes) -> NDArray[np.float32]:
+        """Salience (height, width) of pixels (height, width, 3) alone."""
+        model, x = self.placement.model, normalised(pixels).to(self.placement.device)
+        return np.asarray(model.salience(model(x), model.grid_of(x))[0].cpu().numpy())
+
+    @falls_back
+    @torch.no_grad()
+    def class_row(self, pixels: Bytes, layer: int, head: int) -> NDArray[np.float32]:
+        """(n,): what the class token looks at in pixels (height, width, 3) by one head of one layer, both from 1."""
+        model, x = self.placement.model, normalised(pixels).to(self.placement.device)
+        q, k = model.heads_of(x, layer)
+        row = scaled_dot_product_attention(q[:, head - 1, :1], k[:, head - 1], k[:, head - 1], return_weights=True)[1]
+        assert row is not None
+        return np.asarray(row[0, 0].cpu().numpy())
+
+    @falls_back
+    @torch.no_grad()
     def _computed(self, pixels: Bytes) -> list[NDArray[np.float32]]:
         """Tokens, queries, keys and salience of pixels (height, width, 3)."""
         model, x = self.placement.model, normalised(pixels).to(self.placement.device)

@@ -1,33 +1,35 @@
-"""The choice of a photograph to look at: one of five, a file, the clipboard's or a dropped one, or a still of the camera."""
+"""The choice of a photograph to look at: one of five, a file, the clipboard's or a dropped one, or a still of the live camera."""
 
 from __future__ import annotations
-
-from typing import Final
 
 import streamlit as st
 
 from core.vision import seen_samples
 from core.vision.gallery import photograph_gallery
 from core.vision.pictures import STORE, Picture, PictureError
-from pages.images import cached_results, picture_source
+from pages.images import cached_results, camera_switch, live_camera, picture_source
 from pages.shared import brought, controls, permissions, url_state
 from pages.shared.browser_component import browser_component, sent_picture
-from pages.shared.language import _
+from pages.shared.language import _, number
 
 SAMPLE, SET, PHOTO = "sample", picture_source.SET, picture_source.PARAMETERS["photos"]
 """Parameters that name a bundled photograph, a kept picture of the visitor's, and a garment of the page Garments."""
-REFUSED: Final = "see:refused"
-"""Session key: why the file given last could not be read."""
+LAYERS, HEADS = 12, 6
+"""Of the network."""
+REFUSED, FILMING = "see:refused", "see:filming"
+"""Session keys: why the file given last could not be read, and whether the camera stands in the photograph's place."""
 
 
 def pick() -> Picture | None:
-    """The page's title with the ways to give a photograph; the photograph, None where that of a link is gone."""
+    """The page's title with the ways to give one; None while the camera runs, or where it is gone."""
     heading, samples, own = st.container(key="see_top").columns([1.4, 3, 2], vertical_alignment="center")
     with heading:
         controls.page_header(_("Any photograph"))
     with own.container(horizontal=True, key="see_given"):
         _take()
-    chosen = _chosen()
+        camera_switch.button(FILMING, key="see_camera")
+    filming = bool(st.session_state.get(FILMING))
+    chosen = None if filming else _chosen()
     with samples.container(horizontal=True, key="see_samples"):
         for name, title in seen_samples.NAMES.items():
             st.button(
@@ -39,11 +41,32 @@ def pick() -> Picture | None:
             )
     if REFUSED in st.session_state:
         controls.error_box(st.session_state.pop(REFUSED))
+    if filming:
+        _film()
     return chosen
 
 
+def _film() -> None:
+    """The live camera in the photograph's place, lit by what stands out or by one head; a still of it is looked at."""
+    lights = {"salience": _("What stands out"), "head": _("One head")}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="see_light"):
+        light = url_state.choice(st.segmented_control, _("Light"), lights, key="camera_light", required=True)
+        head = None
+        if light == "head":
+            layers = {str(one): number(one) for one in range(1, LAYERS + 1)}
+            heads = {str(one): number(one) for one in range(1, HEADS + 1)}
+            layer = url_state.choice(st.selectbox, _("Layer"), layers, key="camera_layer", default=str(LAYERS), width=100)
+            head = int(layer), int(url_state.choice(st.selectbox, _("Head"), heads, key="camera_head", width=100))
+    with st.container(key="see_stage"):
+        data = live_camera.sight_camera(head, key="see_live", start=camera_switch.begins(FILMING))
+    if data is not None:
+        _use(**{SET: STORE.keep(brought.picture(data, _("Photograph")), permissions.visitor().holder)})
+        st.rerun()
+
+
 def _use(**named: str) -> None:
-    """Name one photograph in the address, and no other."""
+    """Name one photograph in the address, and no other; the camera goes."""
+    st.session_state[FILMING] = None
     for parameter in (SAMPLE, SET, PHOTO):
         st.query_params.pop(parameter, None)
     for parameter, value in named.items():

@@ -14,8 +14,10 @@ from playwright.sync_api import Browser, Page, expect
 from core.signs import samples
 from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.video import read_video
+from core.vision import seen_samples
 from core.vision.gallery import photograph_gallery
 from core.vision.pictures import decode
+from core.vision.sight_files import SIGHT_FILES
 from tests.browser.conftest import ARGUMENTS, NewPage, Watch
 from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
@@ -96,6 +98,23 @@ def test_a_hand_before_the_camera_is_drawn_and_read_live(filming: Filming, tmp_p
     page.get_by_role("button", name="Stop").click()
     expect(live).to_have_attribute("data-state", "stopped")
     expect(page.get_by_text("The camera is off.")).to_be_visible()
+
+
+@pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
+def test_anything_before_the_camera_is_lit_and_a_still_is_looked_at(filming: Filming, tmp_path: Path) -> None:
+    cup = Image.fromarray(seen_samples.sample("cup").rgb)
+    page = filming(y4m([cup] * 5, tmp_path / "film.y4m"), "/see")
+    page.get_by_role("button", name="Camera", exact=True).click(timeout=PATIENCE_MS)  # and it starts
+    answer = page.locator(".live-signs-answer")
+    expect(answer).to_contain_text("% stands out", timeout=PATIENCE_MS)
+    page.get_by_text("One head", exact=True).click()
+    expect(answer).to_contain_text("% on the brightest patch", timeout=PATIENCE_MS)
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".live-signs-stage")).to_have_css("width", "390px", timeout=PATIENCE_MS)
+    expect(page.locator(".live-signs-stage")).to_have_css("height", "844px")
+    page.get_by_role("button", name="Take this picture").click()
+    page.wait_for_url(re.compile(r"set=[0-9a-f]{12}"), timeout=PATIENCE_MS)
+    expect(page.locator(STAGE)).to_be_visible(timeout=PATIENCE_MS)
 
 
 def test_without_a_camera_every_page_that_has_one_says_so_and_keeps_its_upload(new_page: NewPage, app: AppServer) -> None:

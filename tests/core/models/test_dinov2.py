@@ -56,6 +56,8 @@ def test_the_network_equals_torchs_layers(model: DINOv2) -> None:
             torch.testing.assert_close(maps[f"layer {number}"], weights, atol=1e-5, rtol=1e-4)
             rows = (queries[:, number - 1] @ keys[:, number - 1].mT / 8**0.5).softmax(dim=-1)
             torch.testing.assert_close(rows, weights, atol=1e-5, rtol=1e-4)
+            q, k = model.heads_of(image, number)
+            torch.testing.assert_close((q @ k.mT / 8**0.5).softmax(dim=-1), weights, atol=1e-5, rtol=1e-4)
         expected = F.layer_norm(x, (24,), model.norm.weight, model.norm.bias, 1e-6)
     torch.testing.assert_close(found, expected, atol=2e-5, rtol=1e-4)
     torch.testing.assert_close(explicit, expected, atol=2e-5, rtol=1e-4)

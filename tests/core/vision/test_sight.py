@@ -11,6 +11,7 @@ from sklearn.decomposition import PCA
 
 from core.messages import BadValue
 from core.vision import sight
+from core.vision.live_sight import live_seen
 from core.vision.pictures import Picture, from_pixels
 from core.vision.sight import SeenPicture, SightReader, main_directions, pair_scene, sight_reader, square
 from core.vision.sight_files import SIGHT_FILES
@@ -100,6 +101,22 @@ def test_what_is_rubbed_out_is_read_as_the_mean_colour(reader: SightReader, seen
     (colour,) = {tuple(map(int, one.reshape(-1, 3).mean(axis=0))) for one in tiles(rest.pixels, 14)[[i - 1 for i in disc]]}
     np.testing.assert_allclose(colour, made_picture(224).mean(axis=(0, 1)), atol=1)
     assert np.abs(rest.salience - seen.salience).max() > 0.1
+
+
+@THERE
+def test_a_camera_is_lit_by_what_stands_out_or_by_one_head(reader: SightReader) -> None:
+    frame = made_picture(196)[49:147]  # wide: it stands in the middle of a square
+    seen = reader.read(from_pixels(frame, name="frame"), side=196)
+    found = live_seen(reader, frame, None)
+    np.testing.assert_allclose(found.light.ravel(), [one.mean() for one in tiles(seen.salience[..., None], 7)], atol=1e-5)
+    assert found.share == pytest.approx(seen.standing_out, abs=1e-3) and not seen.pixels[:49].any()
+    row = seen.weights[8, 2, 0, 1:]
+    head = live_seen(reader, frame, (9, 3))
+    np.testing.assert_allclose(head.light.ravel(), row / row.max(), atol=1e-4)
+    assert head.share == pytest.approx(row.max(), abs=1e-5)
+    for wrong in ((0, 1), (13, 1), (12, 7)):
+        with pytest.raises(BadValue, match="one of 6 in one of 12 layers"):
+            live_seen(reader, frame, wrong)
 
 
 def test_main_directions_are_the_principal_components() -> None:

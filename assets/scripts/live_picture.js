@@ -1,4 +1,4 @@
-// What stands before the live camera: its class with a bar for each, the patches that it came from, and stills.
+// What stands before the live camera, lit by a map of its patches; a bar for each class where there are classes; and stills.
 
 import { mounted } from "./mounted.js";
 import { element } from "../../attention_light/scripts/dom.js";
@@ -7,9 +7,11 @@ import { LiveCamera } from "./live_camera.js";
 const BARS = 4;
 const DARKEST = 190; // of 255
 
-export const receive = mounted((parent) => new LiveGarments(parent));
+const percent = (share) => `${Math.round(100 * share)} %`;
 
-class LiveGarments extends LiveCamera {
+export const receive = mounted((parent) => new LivePicture(parent));
+
+class LivePicture extends LiveCamera {
   constructor(parent) {
     super(parent);
     this.facing = "environment";
@@ -35,9 +37,9 @@ class LiveGarments extends LiveCamera {
   paint(context, seen) {
     const { width, height } = this.over;
     const whole = Math.max(width, height); // the frame stands in the middle of a square
-    const side = seen.relevance.length;
-    const dark = new ImageData(side, side); // what did not speak for the answer stays dark
-    seen.relevance.flat().forEach((value, at) => (dark.data[4 * at + 3] = DARKEST * (1 - Math.sqrt(value))));
+    const side = seen.light.length;
+    const dark = new ImageData(side, side); // what is not lit stays dark
+    seen.light.flat().forEach((value, at) => (dark.data[4 * at + 3] = DARKEST * (1 - Math.sqrt(value))));
     this.map ??= document.createElement("canvas");
     this.map.width = this.map.height = side;
     this.map.getContext("2d").putImageData(dark, 0, 0);
@@ -45,8 +47,13 @@ class LiveGarments extends LiveCamera {
   }
 
   tell(seen) {
+    if (this.names) this.rank(seen);
+    else this.answer.textContent = this.words[seen.what].replace("{share}", percent(seen.share));
+    this.say(this.words.told);
+  }
+
+  rank(seen) {
     const order = seen.probabilities.map((share, row) => [share, row]).sort(([a], [b]) => b - a);
-    const percent = (share) => `${Math.round(100 * share)} %`;
     const [best, label] = order[0];
     this.root.dataset.label = label;
     this.answer.textContent = seen.familiar ? `${this.names[label]}, ${percent(best)}` : this.words.unsure;
@@ -55,7 +62,6 @@ class LiveGarments extends LiveCamera {
       bar.textContent = `${this.names[row]} ${percent(share)}`;
       bar.style.setProperty("--share", percent(share).replace(" ", ""));
     });
-    this.say(this.words.told);
   }
 
   async stop() {
