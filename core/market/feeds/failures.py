@@ -54,10 +54,14 @@ class UnusableBook(StreamFault):
     """The venue sends books that cannot be used, and not only for a moment: a fresh snapshot may help, or time."""
 
 
-class EmptyList(StreamFault):
-    """The venue lists no market at all: its answer is garbled, or it trades none."""
+class WrongAnswer(StreamFault):
+    """The venue answers, but not as it should: too much, from elsewhere, or nothing of use."""
 
     verdict = RetryVerdict.DOUBTFUL
+
+
+class EmptyList(WrongAnswer):
+    """The venue lists no market at all: its answer is garbled, or it trades none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +82,8 @@ class Failure:
 class Backoff:
     """Waits between attempts: doubling from `first_s` up to `cap_s`, each shortened at random by up to a half.
 
-    After `long_after` failures in a row the cap is `long_cap_s`. The randomness spreads the requests of many feeds at once.
+    After `long_after` failures in a row the cap is `long_cap_s`; up to there it doubles with each wrong answer beyond those that
+    may be chance. The randomness spreads the requests of many feeds at once.
     """
 
     first_s: float = 1.0
@@ -87,9 +92,10 @@ class Backoff:
     long_cap_s: float = 30.0
     random: random.Random = field(default_factory=random.Random)
 
-    def wait_s(self, failures: int) -> float:
-        """Seconds to wait after the n-th failure in a row, n from 0."""
-        cap_s = self.cap_s if failures < self.long_after else self.long_cap_s
+    def wait_s(self, failures: int, *, wrong: int = 0) -> float:
+        """Seconds to wait after the n-th failure in a row, n from 0, of which so many were wrong answers beyond chance."""
+        growing_s = self.cap_s * 2.0 ** min(max(wrong, 0), 30)
+        cap_s = self.long_cap_s if failures >= self.long_after else min(growing_s, max(self.cap_s, self.long_cap_s))
         return min(cap_s, self.first_s * 2.0 ** min(failures, 30)) * self.random.uniform(0.5, 1.0)
 
 

@@ -145,7 +145,7 @@ class _Tries:
 
     Attributes:
         failures, doubts, refusals, differences, empty: in a row: all, doubtful ones, final ones, books that differed, lists of
-            markets without any.
+            markets without any. wrong: what the venue sent wrongly in a row, with no connection that lasted between.
         refusal: what was refused last. ever_live: whether there ever was a book. suspicious: whether the market may be gone.
     """
 
@@ -156,6 +156,7 @@ class _Tries:
     refusals: int = 0
     differences: int = 0
     empty: int = 0
+    wrong: int = 0
     refusal: str = ""
     ever_live: bool = False
     suspicious: bool = False
@@ -185,14 +186,15 @@ class _Tries:
             raise FeedFailed(sentence(self.refusal))
         if doubted > MAX_DOUBTS:
             raise FeedFailed(sentence(failure.reason))
-        self.failures = 0 if lived_s >= STEADY_S else self.failures
+        if lived_s >= STEADY_S:
+            self.failures = self.wrong = 0
+        self.wrong += doubtful or failure.verdict is RetryVerdict.RESYNC
         self.differences = (0 if lived_s >= AGREED_S else self.differences) + isinstance(error, BooksDiffer)
         if self.differences >= MAX_DIFFERENCES and self.transport == "auto":
             self.transport = "poll"
         self.suspicious = doubtful or final or isinstance(error, WentQuiet)
         at_once = not self.failures and (isinstance(error, UnusableBook) or failure.verdict is RetryVerdict.RESYNC)
-        patient = self.backoff.long_after if self.doubts > MAX_DOUBTS else 0
-        wait_s = 0.0 if at_once else self.backoff.wait_s(max(self.failures, patient))
+        wait_s = 0.0 if at_once else self.backoff.wait_s(self.failures, wrong=self.wrong - MAX_DOUBTS)
         self.failures += 1
         return max(failure.retry_after_s, wait_s)
 

@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
+from core.market.feeds.bounded_answers import bound, bound_messages
 from core.market.feeds.protocol import FeedFailed
 
 Configure = Callable[[Any], None]
@@ -39,6 +40,7 @@ def ccxt_modules() -> tuple[Any, Any]:
     import ccxt.async_support
     import ccxt.pro
 
+    bound_messages()
     return ccxt.pro, ccxt.async_support
 
 
@@ -60,9 +62,30 @@ def make_exchange(exchange: str, symbol: str | None = None, configure: Configure
         made.options["fetchMarkets"] = {"types": ["spot" if ":" not in symbol else "inverse" if base_settled else "linear"]}
     if exchange in SNAPSHOT_DELAYS:
         made.options["watchOrderBook"] = {**made.options.get("watchOrderBook", {}), "snapshotDelay": SNAPSHOT_DELAYS[exchange]}
+    if exchange == "htx":
+        _begin_with_snapshot(made)
+    bound(made)
     if configure is not None:
         configure(made)
     return made
+
+
+def _begin_with_snapshot(htx: Any) -> None:
+    """Have ccxt take HTX' snapshot of a spot market before which nothing came.
+
+    ccxt waits for an update that it could follow, asks for another snapshot meanwhile, and gives up after three: in a slow market
+    each time. The snapshot is asked for once updates are subscribed to, so that the next one follows it, or ccxt says otherwise.
+    """
+    take = htx.handle_order_book_snapshot
+
+    def begin(client: Any, message: Any, subscription: Any) -> None:
+        book, number = htx.orderbooks.get(subscription.get("symbol")), (message.get("data") or {}).get("seqNum")
+        if book is not None and not book.cache and number is not None:
+            tick = {"seqNum": number, "prevSeqNum": number, "asks": [], "bids": []}  # an update that changes nothing
+            book.cache.append({"ch": subscription.get("messageHash"), "ts": message.get("ts"), "tick": tick})
+        take(client, message, subscription)
+
+    htx.handle_order_book_snapshot = begin
 
 
 def socket_levels(exchange: str, market: dict[str, Any]) -> int | None:

@@ -403,3 +403,53 @@ class UnnumberedBybitServer(BybitServer):
         message = super()._delta(changes)
         message["data"]["u"] *= 3
         return message
+
+
+class HtxServer(DeltaServer):
+    """HTX' spot stream `mbp.150`: changes name the number before theirs, and the snapshot is asked for by socket."""
+
+    exchange, symbol, depth = "htx", "BTC/USDT", 60
+
+    def __init__(self, seed: int = 1) -> None:
+        super().__init__(seed)
+        self._told = self.number
+
+    def configure(self, exchange: Any) -> None:
+        exchange.enableRateLimit = False
+        exchange.options["fetchMarkets"] = {"types": {"spot": True, "linear": False, "inverse": False}}
+        exchange.urls["hostnames"] = dict.fromkeys(("spot", "contract"), f"127.0.0.1:{self.port}")
+        exchange.urls["api"]["ws"]["api"]["spot"].update(feed=f"ws://127.0.0.1:{self.port}/feed")
+        for kind in ("spot", "public", "v2Public"):
+            exchange.urls["api"][kind] = "http://{hostname}"
+
+    def _reply(self, path: str) -> Any:
+        if "symbols" in path:
+            entry = {"base-currency": "btc", "quote-currency": "usdt", "price-precision": 1, "amount-precision": 3}
+            entry |= {"symbol": "btcusdt", "state": "online", "symbol-partition": "main", "value-precision": 8}
+            return {"status": "ok", "data": [entry]}
+        if "currenc" in path:
+            return {"status": "ok", "code": 200, "data": []}
+        self.asked += 1
+        return {"status": "ok", "ts": self.stamp_ms, "tick": self._book() | {"ts": self.stamp_ms, "version": self.number}}
+
+    def _book(self) -> dict[str, Any]:
+        asks, bids = ([[p / 10, s / 1000] for p, s in side] for side in self.best(self.depth))
+        return {"asks": asks, "bids": bids}
+
+    def _on_text(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        answer = {"id": asked.get("id"), "status": "ok", "ts": self.stamp_ms}
+        if "sub" in asked:
+            return [answer | {"subbed": asked["sub"]}]
+        if "req" not in asked:
+            return []
+        self.snapshots += 1
+        return [answer | {"rep": asked["req"], "data": {"seqNum": self.number, **self._book()}}]
+
+    def _delta(self, changes: list[Change]) -> dict[str, Any]:
+        sides = {n: [[p / 10, s / 1000] for side, p, s in changes if side == k] for n, k in (("asks", "a"), ("bids", "b"))}
+        before, self._told = self._told, self.number
+        tick = {"seqNum": self.number, "prevSeqNum": before, **sides}
+        return {"ch": "market.btcusdt.mbp.150", "ts": self.stamp_ms, "tick": tick}
+
+    def heartbeat(self) -> str:
+        return json.dumps({"ping": self.stamp_ms})

@@ -153,3 +153,13 @@ def test_a_connection_that_lasted_five_seconds_begins_the_count_anew(lived_s: fl
     for seconds in (0.0, 0.0, 0.0, lived_s):
         tries.failed(lost, classify_failure(lost, "X", "A/B"), seconds, listed=True)
     assert tries.failures == failures
+
+
+def test_wrong_answers_are_asked_again_with_a_growing_wait_though_each_connection_had_a_book() -> None:
+    tries, wrong, waits = _Tries("auto", Backoff()), ccxt.BadResponse("x {"), []
+    for _ in range(24):
+        tries.succeeded()
+        waits.append(tries.failed(wrong, classify_failure(wrong, "X", "A/B"), 0.5, listed=True))
+    assert max(waits[:9]) <= 2.0
+    assert min(waits[-5:]) >= 15.0 and max(waits) <= 30.0
+    assert tries.failed(wrong, classify_failure(wrong, "X", "A/B"), 10.0, listed=True) <= 2.0

@@ -12,7 +12,7 @@ import pytest
 
 from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.feeds.situations import Since, Situation, Situations, lag_situation, said_of, situation_of, span_of
-from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer
+from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, HtxServer, KrakenServer
 from tests.core.market.feeds.trading_servers import Sold, TradingKraken
 from tests.core.market.feeds.virtual_market import Market, recorded
 from tests.core.market.feeds.virtual_time import virtually
@@ -163,6 +163,30 @@ def test_a_break_of_sixteen_seconds_with_an_empty_book_is_no_end(tmp_path: Path)
     market = followed(server, tmp_path, scenario)
     assert not market.ended
     assert len([hole for hole in market.holes() if hole > 1.0]) == 1
+
+
+def test_a_market_with_an_update_each_twenty_seconds_is_live_at_once_and_a_lost_update_is_noticed(tmp_path: Path) -> None:
+    server, times = HtxServer(), dict[str, float]()
+
+    def breaks(market: Market) -> list[str]:
+        return [one.message for _, one in market.events if isinstance(one, StatusChange) and one.state is FeedState.RECONNECTING]
+
+    async def scenario(market: Market) -> None:
+        market.moves, times["began"] = False, market.now()
+        await until_recorded(market)
+        for _ in range(2):
+            await asyncio.sleep(20.0)
+            await server.send(server.step(range(5)))
+        assert breaks(market) == [] and server.snapshots == 1
+        server.step(range(5))  # lost
+        await server.send(server.step(range(5)))
+        await until(market, lambda: bool(breaks(market)), 4.0)
+        assert breaks(market) == ["An update of HTX went missing; connecting again."]
+        await until_recorded(market, 4)
+
+    market = followed(server, tmp_path, scenario)
+    assert market.first_book(times["began"]) < 2.0
+    assert market.rows().timestamps.size > 150
 
 
 def test_a_list_that_calls_a_traded_market_halted_is_not_believed(tmp_path: Path) -> None:
