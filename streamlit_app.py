@@ -126,7 +126,7 @@ def main() -> None:
             page.run()
         except Refusal as refusal:  # of what no page expects, such as a folder that the environment names wrongly
             logging.getLogger(__name__).exception("A page was refused something")
-            controls.error_box(str(refusal))
+            controls.error_box(refusal)
     freeze_loaded()
 
 

@@ -60,7 +60,9 @@ class BadValue(Refusal, ValueError):
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what an error of a library says; its kind where it says nothing."""
+    """The first line of what an error of a library says, of the system without the path; its kind where it says nothing."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 

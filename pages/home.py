@@ -161,7 +161,7 @@ def _asked(given: bytes | int | None) -> None:
         try:
             kept, found = front_answer.answer_of(data)
         except Refusal as error:
-            controls.error_box(str(error))
+            controls.error_box(error)
             return
         if found is None:
             controls.notice(

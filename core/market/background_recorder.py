@@ -30,7 +30,7 @@ from core.market.session_view import Status
 from core.market.store import segments
 from core.market.store.places import library_folder
 from core.market.store.writer import SegmentWriter
-from core.messages import Refusal, compose
+from core.messages import Refusal, compose, first_line
 
 VIEWER: Final = "recorder"
 """Name of the recorder among a feed's viewers."""
@@ -158,7 +158,7 @@ class _FeedRecording:
             log.warning("the recording of %s waits for the disk: %s", self.key, error)
             self._refusal = compose(
                 "The disk refuses: {reason}. The recording goes on, after a gap, as soon as it does not.",
-                reason=error.strerror or str(error),
+                reason=first_line(error),
             )
             while not self.stopping.is_set():
                 await asyncio.sleep(AGAIN_S)
@@ -166,7 +166,7 @@ class _FeedRecording:
                     await asyncio.to_thread(self._go_on)
                     break
         if error is not None:
-            self._problem = self._problem or compose("The recording ended: {reason}.", reason=error.strerror or str(error))
+            self._problem = self._problem or compose("The recording ended: {reason}.", reason=first_line(error))
         self._ended = True
 
     async def _recorded(self) -> OSError | None:

@@ -23,6 +23,9 @@ from core.market.store.places import library_folder
 from core.market.store.writer import FileSummary
 from core.service.access import Action, Visitor, closed
 
+LONGEST_NAME: Final = 200
+"""Bytes of a recording's name: with what is added beside it, a disk keeps 255 of a file's."""
+
 start: Final = closed(Action.RECORD)(RECORDER.start)
 stop: Final = closed(Action.RECORD)(RECORDER.stop)
 status: Final = RECORDER.status
@@ -66,8 +69,10 @@ def convert(
     """As `bounded.convert`, into the library under a name.
 
     Raises:
-        FormatError: also for a name that is none.
+        FormatError: also for a name that is none, or longer than a disk keeps.
     """
     if not changes.NAME.fullmatch(name):
         raise FormatError("{name} is no name: letters, digits, - and _ are right, and / between folders.", name=name)
+    if len(name.encode()) > LONGEST_NAME:
+        raise FormatError("the name has more than {most} bytes: choose a shorter one", most=LONGEST_NAME)
     return bounded.convert(files, library_folder() / f"{name}.parquet", seen, market=market, progress=progress)

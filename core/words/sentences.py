@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -101,6 +102,7 @@ class SentenceReader:
         weights = {name: tensor.float() for name, tensor in load_file(paths[WEIGHTS]).items()}
         model.load_state_dict(weights, assign=True)
         self.placement = Placement(model.eval())
+        self._turn = threading.Lock()
 
     @property
     def model(self) -> MiniLM:
@@ -137,8 +139,9 @@ class SentenceReader:
     @falls_back
     @torch.no_grad()
     def _computed(self, ids: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """(n, width) vectors and (layers, heads, n, n) weights of n pieces."""
-        vectors, maps = self.model(torch.tensor([ids], device=self.placement.device), return_attention=True)
+        """(n, width) vectors and (layers, heads, n, n) weights of n pieces; one visitor's after another's."""
+        with self._turn:
+            vectors, maps = self.model(torch.tensor([ids], device=self.placement.device), return_attention=True)
         return vectors[0].cpu().numpy(), np.stack([one[0].cpu().numpy() for one in maps.values()])
 
     @torch.no_grad()

@@ -34,6 +34,8 @@ from pages.signs import cached_results, clip_source
 PATHS_LISTED: Final = 500
 FACTORS: Final = 12
 """Frames up to which the likeliest path's product is written out."""
+MAX_TARGET: Final = 400
+"""Characters of a target: the lab takes some ten labels."""
 BACKWARD: Final = r"\overleftarrow{\alpha}"
 """The document's β, a letter that names a norm's shift in the lecture."""
 GIVEN: Final = "P(·|y)"
@@ -198,9 +200,9 @@ def dials(source: ProbabilitySource) -> dict[str, Dial]:
 
     def target(_values: Mapping[str, Any]) -> str:
         if source.clip is None:
-            return url_state.text(_("Target: labels apart by spaces"), key="target", default="A B")
+            return url_state.text(_("Target: labels apart by spaces"), key="target", default="A B", max_chars=MAX_TARGET)
         signed = " ".join(source.clip.glosses or ())
-        return url_state.text(_("Target: glosses apart by spaces"), key=SIGNED, default=signed)
+        return url_state.text(_("Target: glosses apart by spaces"), key=SIGNED, default=signed, max_chars=MAX_TARGET)
 
     length = {"length": frame.slider(_("Frames T"), 1, ctc_lab.MAX_FRAMES, key="length", default=6)}
     document = _("The document's recursion (section 11.7), without the skip")

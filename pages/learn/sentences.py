@@ -56,7 +56,7 @@ def sentence(text: str) -> ReadSentence | None:
     try:
         return _read(model, text)
     except BadValue as error:
-        controls.error_box(str(error), remedy=_("Type another sentence."))
+        controls.error_box(error, remedy=_("Type another sentence."))
         return None
 
 
@@ -72,15 +72,12 @@ def ask() -> str:
         for place, (text, name) in enumerate(zip(samples, (_("tired"), _("wide"), _("in Spanish")), strict=True)):
             st.button(name, on_click=use, args=(text,), help=text, key=f"words_{place}")
     with field:
-        return st.text_input(
-            _("Your sentence"),
-            samples[0],
-            key=TEXT,
-            bind="query-params",
-            max_chars=MAX_CHARACTERS,
-            label_visibility="collapsed",
-            placeholder=_("Your sentence"),
+        label = _("Your sentence, up to {most} characters").format(most=number(MAX_CHARACTERS))
+        text = url_state.text(
+            label, key=TEXT, default=samples[0], max_chars=MAX_CHARACTERS, label_visibility="collapsed", placeholder=label
         )
+        controls.cut_link(TEXT)
+    return text
 
 
 @st.cache_data(show_spinner=False, max_entries=128)
@@ -122,7 +119,8 @@ def compare(one: ReadSentence) -> None:
     st.header(_("How alike are two sentences?"), anchor=False)
     st.markdown(prose_section("words", "alike"))
     samples = list(bundled.sentences())
-    text = st.text_input(_("Another sentence"), samples[1], key=OTHER, bind="query-params", max_chars=MAX_CHARACTERS)
+    text = url_state.text(_("Another sentence"), key=OTHER, default=samples[1], max_chars=MAX_CHARACTERS)
+    controls.cut_link(OTHER)
     other = sentence(text)
     if other is None:
         return
@@ -133,7 +131,7 @@ def compare(one: ReadSentence) -> None:
     try:
         changes = model.likeness_without_words(one, other)
     except BadValue as error:
-        controls.error_box(str(error), remedy=_("Type another sentence."))
+        controls.error_box(error, remedy=_("Type another sentence."))
         return
     st.dataframe(
         {

@@ -81,7 +81,7 @@ def draw() -> None:
         controls.notice("empty", str(error))
         return
     except BadValue as error:
-        controls.error_box(str(error), remedy=_("Type another text."))
+        controls.error_box(error, remedy=_("Type another text."))
         return
     if st.session_state.get(f"{WROTE}:of", text) != text:
         st.session_state[WROTE] = []
@@ -108,10 +108,12 @@ def ask() -> str:
         for place, (text, name) in enumerate(zip(OPENINGS, (_("Rome"), _("Zorblax"), _("in Spanish")), strict=True)):
             st.button(name, on_click=use, args=(text,), help=text, key=f"writer_{place}")
     with field:
-        label = _("Your text")
-        return url_state.text(
+        label = _("Your text, up to {most} characters").format(most=number(MAX_CHARACTERS))
+        text = url_state.text(
             label, key=TEXT, default=OPENINGS[0], max_chars=MAX_CHARACTERS, label_visibility="collapsed", placeholder=label
         )
+        controls.cut_link(TEXT)
+    return text
 
 
 @st.fragment

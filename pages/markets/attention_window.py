@@ -174,7 +174,7 @@ def _recorded(source: WindowSource) -> FrozenWindow | None:
     try:
         windows = recorded(source.name, cached_results.predictor_of(source.model).window)
     except (BookError, index.RecordingError, WindowError) as error:
-        controls.error_box(str(error))
+        controls.error_box(error)
         return None
     second = _place(windows)
     return windows.window(second, predictor=source.model)

@@ -36,7 +36,7 @@ def entries() -> list[Recording] | None:
     try:
         return list_recordings(folder, progress=report)
     except BookError as error:
-        controls.error_box(str(error))
+        controls.error_box(error)
         return None
     finally:
         bar.empty()
@@ -95,7 +95,7 @@ if damaged := write_ahead.damaged(library_folder()):
 try:
     bundled = bundled_recordings()
 except RecordingError as error:
-    controls.error_box(str(error))
+    controls.error_box(error)
     bundled = []
 if listed == []:
     remedy = _("Nothing has been recorded yet: turn on “Record this market” on the live page, or convert a file below.")

@@ -134,7 +134,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except (BookError, OSError, NotAllowed) as error:
-        controls.error_box(str(error))
+        controls.error_box(error)
 
 
 def _finish(text: str) -> None:

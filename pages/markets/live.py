@@ -55,10 +55,10 @@ def main() -> None:
     try:
         session = _session(source, start, predictor)
     except (BookError, RecordingError) as error:
-        controls.error_box(str(error), remedy=_("Choose another source."))
+        controls.error_box(error, remedy=_("Choose another source."))
         st.stop()
     except TooManyFeeds as error:
-        controls.error_box(str(error))
+        controls.error_box(error)
         st.stop()
     with bar:
         live_controls.playback(session)

@@ -61,10 +61,10 @@ def draw_upload_panel() -> None:
     try:
         inspected = _inspect(uploads)
     except NotAllowed as error:
-        controls.error_box(str(error))
+        controls.error_box(error)
         return
     except (FormatError, OSError) as error:
-        controls.error_box(str(error), remedy=_("Choose a file of one of the formats above."))
+        controls.error_box(error, remedy=_("Choose a file of one of the formats above."))
         return
     _describe(inspected.inspection)
     _convert(inspected)
@@ -168,7 +168,7 @@ def _convert(inspected: InspectedFiles) -> None:
             progress=lambda share: bar.progress(share, text=_("Converting")),
         )
     except (FormatError, OSError, NotAllowed) as error:
-        controls.error_box(str(error))
+        controls.error_box(error)
         return
     finally:
         bar.empty()

@@ -43,7 +43,7 @@ except CheckpointError as error:
 try:
     sources = wall_markets.chosen()
 except RecordingError as error:
-    controls.error_box(str(error))
+    controls.error_box(error)
     st.stop()
 watched_feeds.watch_only(source.key for source in sources)
 

@@ -16,8 +16,9 @@ import streamlit as st
 
 from core.device import Placed
 from core.explain.attribution import Report
-from core.messages import translate
-from pages.shared.language import _, current
+from core.messages import first_line, translate
+from pages.shared import url_state
+from pages.shared.language import _, current, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,9 +96,18 @@ def plain(text: str) -> str:
     return MARKS.sub(r"\\\g<0>", text)
 
 
-def error_box(sentence: str, *, remedy: str = "") -> None:
-    """An error and its remedy, a sentence each: translated, or a message of core."""
+def error_box(problem: str | Exception, *, remedy: str = "") -> None:
+    """An error and its remedy, a sentence each: translated, a message of core, or what was raised; no path of the server."""
+    sentence = first_line(problem) if isinstance(problem, OSError) else str(problem)
     st.error(f"{as_sentence(for_markdown(sentence))} {remedy}".strip(), icon=":material/error:")
+
+
+def cut_link(key: str) -> None:
+    """Say that a link's text was too long for the field of this key, where it was."""
+    if count := url_state.cut_from(key):
+        kept = len(st.session_state[key])
+        said = _("The link's text has {count} characters: the first {most} are read.")
+        notice("stale", said.format(count=number(count), most=number(kept)))
 
 
 def restore_remedy() -> str:
@@ -107,7 +117,7 @@ def restore_remedy() -> str:
 
 def no_checkpoint(error: Exception) -> None:
     """Say that a checkpoint is missing or damaged, and what helps."""
-    error_box(str(error), remedy=restore_remedy())
+    error_box(error, remedy=restore_remedy())
 
 
 def notice(state: Literal["empty", "loading", "stale", "closed"], sentence: str) -> None:

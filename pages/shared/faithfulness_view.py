@@ -65,7 +65,7 @@ def _finding(card: dict[str, Any]) -> Finding | None:
     try:
         finding = faithfulness.read(name, folder=faithfulness.FOLDER)
     except FindingError as error:
-        controls.error_box(str(error))
+        controls.error_box(error)
         return None
     if finding is None:
         controls.notice(

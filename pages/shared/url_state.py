@@ -156,13 +156,21 @@ def number_input(label: str, low: Number, high: Number, *, key: str, default: Nu
 def text(label: str, *, key: str, default: str = "", widget: Callable[..., Any] = st.text_input, **arguments: Any) -> str:
     """Text that code moves too (an example's button), kept in the URL and across pages; see `slider`.
 
-    Of a link's text no more than the widget's `max_chars` is taken, as of what is typed.
+    Of a link's text no more than the widget's `max_chars` is taken, as of what is typed; `cut_from` tells so.
     """
-    most = arguments.get("max_chars")
-    st.session_state[key] = str(_wanted(key, str, lambda one: one is not None, default))[:most]
+    wanted = str(_wanted(key, str, lambda one: one is not None, default))
+    st.session_state[key] = wanted[: arguments.get("max_chars")]
+    if wanted != st.session_state[key]:
+        st.session_state[f"{key}:cut"] = st.session_state[key], len(wanted)
     written = str(widget(label, key=key, **arguments) or "")
     _keep(key, written, None if written == default else written)
     return written
+
+
+def cut_from(key: str) -> int:
+    """Characters of the link's text of which a `text` holds the first; 0 where it holds another text, or all of it."""
+    kept, count = st.session_state.get(f"{key}:cut", ("", 0))
+    return count if kept and kept == st.session_state.get(key) else 0
 
 
 def numbers(key: str, count: int) -> list[int]:

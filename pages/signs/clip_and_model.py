@@ -135,7 +135,7 @@ def read(recogniser: Recogniser, clip: Clip) -> Recognition | None:
         with st.spinner(_("Reading the clip…"), show_time=True):
             return cached_results.read(recogniser, clip)
     except ValueError as error:
-        controls.error_box(str(error), remedy=_("Choose another clip or another model."))
+        controls.error_box(error, remedy=_("Choose another clip or another model."))
         return None
 
 

@@ -24,7 +24,7 @@ def scene_of(recogniser: Recogniser, clip: Clip, recognition: Recognition, *, an
     try:
         counted = cached_results.counted(recogniser, clip)
     except FindingError as error:
-        controls.error_box(str(error))
+        controls.error_box(error)
         counted = []
     methods, named = faithfulness_view.method_names(), titles(recognition)
     measures = {}

@@ -126,6 +126,9 @@ def test_a_file_is_shown_then_converted(folder: Path, tmp_path: Path) -> None:
     assert (entry.market, entry.levels, entry.gaps) == ("BTC/USDT", 10, 0)
     press(app, "upload:convert")
     assert "There is a recording BTC-USDT_2024-08-08 already" in words(app)
+    app.text_input(key="upload:name:BTC-USDT_2024-08-08").set_value("ñ" * 101)
+    press(app, "upload:convert")
+    assert [error.value for error in app.error] == ["The name has more than 200 bytes: choose a shorter one."]
     app.file_uploader(key="upload:files").set_value([("notes.txt", b"hello", "text/plain")])
     ran(app)
     assert "Notes.txt is of no known format" in words(app) or "notes.txt is of no known format" in words(app)

@@ -82,3 +82,18 @@ def test_the_address_of_a_page_is_not_doubled(given: str, expected: str) -> None
 def test_a_spreadsheet_runs_no_text_of_a_table() -> None:
     table = pd.DataFrame({"=A1": ["=1+1", "@x", "plain"], "b": [-1.5, 2.0, 3.0]})
     assert controls._csv(table).decode().splitlines() == ["'=A1,b", "'=1+1,-1.5", "'@x,2.0", "plain,3.0"]
+
+
+def failing() -> None:
+    from pathlib import Path
+
+    from pages.shared import controls
+
+    try:
+        Path("/", "n" * 300).write_bytes(b"")
+    except OSError as error:
+        controls.error_box(error, remedy="Choose a shorter name.")
+
+
+def test_an_error_of_the_system_shows_no_path() -> None:
+    assert AppTest.from_function(failing).run().error[0].value == "File name too long. Choose a shorter name."

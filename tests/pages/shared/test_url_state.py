@@ -176,3 +176,21 @@ def test_a_slider_follows_a_link_within_its_bounds(link: str, value: str) -> Non
     app = AppTest.from_function(one_slider)
     app.query_params["seed"] = link
     assert shown(app.run()) == value
+
+
+def one_field() -> None:
+    from pages.shared import controls, url_state
+
+    url_state.text("Sentence", key="text", default="a b", max_chars=6)
+    controls.cut_link("text")
+
+
+def test_a_links_text_that_is_too_long_is_said_until_another_is_typed() -> None:
+    app = AppTest.from_function(one_field)
+    app.query_params["text"] = "one two three"
+    for _run in range(2):
+        app.run()
+        assert app.text_input[0].value == "one tw"
+        assert [one.value for one in app.warning] == ["The link's text has 13 characters: the first 6 are read."]
+    app.text_input[0].set_value("four").run()
+    assert not app.warning
