@@ -58,7 +58,7 @@ def milliseconds(column: pd.Series, unit: str = "") -> tuple[NDArray[np.int64], 
         return _of_numbers(column, unit)
     if not pd.api.types.is_object_dtype(column) and not pd.api.types.is_string_dtype(column):
         return np.full(len(column), UNKNOWN), unit
-    texts = column.map(str, na_action="ignore").astype(str).str.strip(' "')
+    texts = column.map(str, na_action="ignore").astype(str).str.strip(' "').str.replace(",", ".")  # ISO 8601 has either
     numbers = pd.to_numeric(texts, errors="coerce")
     times, unit = _of_numbers(numbers, unit)
     if (words := numbers.isna().to_numpy()).any():

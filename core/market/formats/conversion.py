@@ -38,7 +38,7 @@ from core.market.store.segments import TRADES, is_segment, segment_path, write_t
 from core.market.store.trades import trades_table
 from core.market.store.writer import FileSummary, RowBlock, write_rows
 from core.market.times import DAY_MS
-from core.messages import Message, compose
+from core.messages import N_, Message, compose
 
 NAMED_FAULTS: Final = 50
 """Rows that are named with what is wrong; further ones are counted."""
@@ -52,6 +52,14 @@ LEAPS: Final = 4
 markets in turn."""
 BREAK: Final = 0.5
 """A move of the mid, by its logarithm, that no market makes between two books, nor overnight."""
+
+NO_BOOKS: Final = {
+    frozenset({"timestamp", "percentage", "depth"}): N_("Binance's bookDepth: sums of sizes by distance from the price"),
+    frozenset({"update_type", "side", "price", "qty"}): N_("Binance's T_DEPTH: a snapshot and its changes, a level a row"),
+    frozenset({"ts_recv", "order_id", "action"}): N_("Databento's mbo: single orders; its schema mbp-10 has the books"),
+    frozenset({"ts_recv", "action", "price", "size"}): N_("Databento's trades or best prices; its schema mbp-10 has the books"),
+}
+"""Columns, in small letters, of what is often brought and is none of the formats, and what it is."""
 
 Progress = Callable[[float], object]
 
@@ -123,12 +131,16 @@ def sources(files: Mapping[str, Path]) -> list[Source]:
 def _source(name: str, path: Path) -> Source:
     """A file that is no part of LOBSTER's two."""
     names = tables.parquet_columns(path, name) if tables.is_parquet(path) else tables.cells_of(tables.first_line_of(path))
-    if form := next((one for one in MAPS if one.fits(names)), None):
-        return MappedSource({name: path}, form, names)
+    spelled = {one.lower(): one for one in names} | {one: one for one in names}
+    if form := next((one for one in MAPS if one.fits(spelled)), None):
+        return MappedSource({name: path}, form, spelled)
     if re.match(rb"\s*-?\d\.\d+e[+-]\d+(\s+-?\d\.\d+e[+-]\d+)+", tables.head(path)):
         return Fi2010Source({name: path})
     if TARDIS.time in names:
         raise FormatError("{file} is tardis.dev's and holds no whole books: its data type book_snapshot_25 does", file=name)
+    for columns, kind in NO_BOOKS.items():
+        if columns <= spelled.keys():
+            raise FormatError("{file} is {kind}, and holds no whole books", file=name, kind=compose(kind))
     known = ", ".join(form.name for form in FORMATS.values())
     raise FormatError("{files} is of no known format: {names} are right", files=name, names=known)
 

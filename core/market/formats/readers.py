@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -58,19 +58,20 @@ class ColumnMap(BookFormat):
 
     Attributes:
         time: column of a book's time. level: columns of a level by its number: ask price and size, bid price and size.
-        first: number of the best level.
+        first: number of the best level. fixed: unit of prices that are all whole and beyond any market's; 1 for none.
     """
 
     time: str
     level: tuple[str, str, str, str]
     first: int
+    fixed: float = 1.0
 
     def columns(self, level: int) -> list[str]:
         """Columns of a level, the best being 0."""
         return [name.format(level + self.first) for name in self.level]
 
-    def fits(self, names: list[str]) -> bool:
-        """Tells whether a table with these columns is meant to be of this format."""
+    def fits(self, names: Collection[str]) -> bool:
+        """Tells whether a table with these columns, in small letters, is meant to be of this format."""
         best = self.columns(0)
         return len({self.time, best[0], best[2]} & set(names)) >= 2
 
@@ -91,6 +92,15 @@ TARDIS: Final = ColumnMap(
     first=0,
 )
 """CSV of 25 levels a side, packed or not (docs.tardis.dev, "Downloadable CSV files", data type book_snapshot_25)."""
+DATABENTO: Final = ColumnMap(
+    key="databento",
+    name="Databento mbp-10",
+    time="ts_recv",
+    level=("ask_px_{:02}", "ask_sz_{:02}", "bid_px_{:02}", "bid_sz_{:02}"),
+    first=0,
+    fixed=1e-9,
+)
+"""Ten levels a side after each event, prices as decimals or in billionths (databento.com/docs, schema mbp-10)."""
 LOBSTER: Final = BookFormat(
     key="lobster", name="LOBSTER", remark=compose("The day comes from the files' names, and times are New York's.")
 )
@@ -99,7 +109,11 @@ FI2010: Final = BookFormat(
     name="FI-2010",
     remark=compose("FI-2010 gives no times: each event is given 250 ms, so horizons count events. Sizes and prices are scaled."),
 )
-MAPS: Final = (OWN, TARDIS)
+MAPS: Final = (OWN, TARDIS, DATABENTO)
+INDEX_NAMES: Final = ("", "__index_level_0__", "unnamed: 0", "index", "time", "datetime", "date", "ts", "ts_event")
+"""Columns that have a book's time where the format's own is missing, as pandas writes an index of times."""
+NO_PRICE: Final = 9_000_000_000.0
+"""Dollars, above which a price in billionths is Databento's word for none."""
 FORMATS: Final = {form.key: form for form in (*MAPS, LOBSTER, FI2010)}
 SAYS_WHO: Final = {
     **dict.fromkeys(("symbol", "market", "instrument", "ticker", "pair"), "symbol"),
@@ -136,18 +150,23 @@ class Source:
 
 
 class MappedSource(Source):
-    """A table with a header, CSV or Parquet."""
+    """A table with a header, CSV or Parquet.
 
-    def __init__(self, files: Mapping[str, Path], form: ColumnMap, names: list[str]) -> None:
+    Args:
+        names: its columns as they are spelled, by the same in small letters.
+    """
+
+    def __init__(self, files: Mapping[str, Path], form: ColumnMap, names: Mapping[str, str]) -> None:
         super().__init__(files)
         self.form: ColumnMap = form
-        self.levels = self._levels(names)
-        self._who = {name: SAYS_WHO[name] for name in names if name in SAYS_WHO}
+        self.time = next((names[name] for name in (form.time, *INDEX_NAMES) if name in names), "")
+        if not {form.time, *INDEX_NAMES} & names.keys():
+            raise FormatError("{file} lacks the column {column}", file=self.name, column=form.time)
+        self.levels = [names[column] for column in self._levels(names)]
+        self._who = {spelled: SAYS_WHO[name] for name, spelled in names.items() if name in SAYS_WHO}
 
-    def _levels(self, names: list[str]) -> list[str]:
+    def _levels(self, names: Collection[str]) -> list[str]:
         """Columns of all levels that stand whole, up to the first that does not."""
-        if self.form.time not in names:
-            raise FormatError("{file} lacks the column {column}", file=self.name, column=self.form.time)
         columns: list[str] = []
         while set(level := self.form.columns(len(columns) // 4)) <= set(names) and len(columns) < 4 * RECORDED_LEVELS:
             columns += level
@@ -160,16 +179,20 @@ class MappedSource(Source):
 
     def batches(self) -> Iterator[BookBatch]:
         read = tables.parquet_rows if tables.is_parquet(self.path) else tables.csv_rows
-        unit = ""
-        for part in read(self.path, self.name, self.levels, [self.form.time, *self._who]):
-            cells = part.texts[self.form.time]
+        unit, scaled = "", None
+        for part in read(self.path, self.name, self.levels, [self.time, *self._who]):
+            cells = part.texts[self.time]
             times, unit = milliseconds(cells, unit)
             good = times != UNKNOWN
             faults = [*part.faults]
             for row, cell in zip(part.rows[~good], cells[~good].tolist(), strict=True):
-                faults.append((np.array([row]), why_not(cell, self.form.time)))
+                faults.append((np.array([row]), why_not(cell, self.time)))
             self._hear(part)
-            yield BookBatch(timestamps=times[good], values=part.values[good], rows=part.rows[good], faults=faults, done=part.done)
+            values = part.values[good]
+            if self.form.fixed < 1 and len(values):
+                scaled = in_fixed_point(values) if scaled is None else scaled
+                values = _from_fixed_point(values, self.form.fixed) if scaled else values
+            yield BookBatch(timestamps=times[good], values=values, rows=part.rows[good], faults=faults, done=part.done)
 
     def _hear(self, part: NumberRows) -> None:
         """Compare what the columns say with what was said before."""
@@ -177,6 +200,21 @@ class MappedSource(Source):
             by = compose("the column {column} of {file}", column=column, file=self.name)
             values = part.texts[column].dropna().astype(str).str.strip(' "').unique()
             self.claims = agreed(self.claims, [Claim(what=what, value=value[:40], by=by) for value in values if value])
+
+
+def in_fixed_point(values: FloatArray) -> bool:
+    """Tells whether prices, every second column, stand in billionths: all of them are whole, and most above a million."""
+    prices = values[:, 0::2][np.isfinite(values[:, 0::2])]
+    return len(prices) > 0 and bool((prices % 1 == 0).all()) and float(np.median(prices)) > 1e6
+
+
+def _from_fixed_point(values: FloatArray, unit: float) -> FloatArray:
+    """Prices in units of money, levels without one as NaN."""
+    money = values.copy()
+    money[:, 0::2] = np.round(money[:, 0::2] * unit, 9)
+    empty = money[:, 0::2] > NO_PRICE
+    money[:, 0::2][empty] = money[:, 1::2][empty] = np.nan
+    return money
 
 
 def too_few_levels(name: str, count: int) -> FormatError:

@@ -7,7 +7,7 @@ import io
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final
 
@@ -121,10 +121,15 @@ def head(path: Path) -> bytes:
         data = file.read(HEAD)
     if data.startswith(GZIP):
         try:
-            return zlib.decompressobj(wbits=31).decompress(data, HEAD)
+            data = zlib.decompressobj(wbits=31).decompress(data, HEAD)
         except zlib.error:
             return b"\0"  # no text, and not empty
-    return data
+    return data.replace(b"\r", b"\n") if ends_lines_by_cr(data) else data
+
+
+def ends_lines_by_cr(data: bytes) -> bool:
+    """Tells whether the beginning of a text has its lines end as old programs on a Macintosh do."""
+    return b"\r" in data and b"\n" not in data
 
 
 def first_line_of(path: Path) -> str:
@@ -148,16 +153,17 @@ def lines(path: Path, name: str, longest: int = MAX_LINE) -> Iterator[tuple[list
     Raises:
         FormatError: where a line is too long, or the file unpacks to too much or is damaged.
     """
-    size, most, seen, rest = max(1, path.stat().st_size), max_unpacked(path), 0, b""
+    size, most, seen, rest, by_cr = max(1, path.stat().st_size), max_unpacked(path), 0, b"", False
     with path.open("rb") as raw:
         packed = raw.read(2) == GZIP
         raw.seek(0)
         file: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
         while block := _unpacked(file, name):
+            by_cr = ends_lines_by_cr(block[:HEAD]) if not seen else by_cr
             seen += len(block)
             if seen > most and packed:
                 raise too_much(path, name)
-            *whole, rest = (rest + block).split(b"\n")
+            *whole, rest = (rest + (block.replace(b"\r", b"\n") if by_cr else block)).split(b"\n")
             if max(map(len, [*whole, rest])) > longest:
                 raise FormatError("{file} has a line of over {most} KiB: no book is so long", file=name, most=longest >> 10)
             if whole:
@@ -229,23 +235,26 @@ def _parsed(
         table = read_as(pa.string())
     for line, fields in uneven.items():
         faults.append((rows[[line]], compose("has {count} fields: {right} are right", count=fields, right=len(names))))
-    rows = np.delete(rows, list(uneven))
-    values, good = np.empty((len(rows), len(columns))), np.ones(len(rows), dtype=bool)
-    for i, column in enumerate(columns):
-        values[:, i], wrong = _numbers(table[column])
-        for place in np.flatnonzero(wrong & good):
-            about = {"text": str(table[column][place])[:40], "column": column}
-            faults.append((rows[[place]], compose("has {text!r} in column {column}: a number is right", **about)))
-        good &= ~wrong
-    cells = {column: table[column].to_pandas()[good].reset_index(drop=True) for column in texts}
-    return NumberRows(rows=rows[good], values=values[good], texts=cells, faults=faults, done=done)
+    known = _numbered(table, columns, texts, np.delete(rows, list(uneven)), done)
+    return replace(known, faults=[*faults, *known.faults])
 
 
 def _numbers(column: pa.ChunkedArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     """(n,) numbers, NaN where a cell is empty, and which cells hold something else."""
-    if pa.types.is_floating(column.type):
-        return (values := column.to_numpy()), np.isinf(values)
-    texts = column.to_pandas().astype(str).str.strip(' "')
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+        values = column.cast(pa.float64(), safe=False).to_numpy()
+        return values, np.isinf(values)
+    if pa.types.is_nested(column.type) or pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type):
+        raise TypeError(f"a column of numbers holds {column.type}")
+    cells = column.to_pandas()
+    if pa.types.is_dictionary(column.type):  # each text once: as rows they could fill the memory
+        values, wrong = _of_texts(pd.Series(cells.cat.categories))
+        return np.append(values, np.nan)[cells.cat.codes], np.append(wrong, False)[cells.cat.codes]
+    return _of_texts(cells)
+
+
+def _of_texts(cells: pd.Series) -> tuple[FloatArray, NDArray[np.bool_]]:
+    texts = cells.astype(str).str.strip(' "')
     values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=np.float64)
     return values, (np.isnan(values) & ~(texts.isna() | texts.isin(EMPTY)).to_numpy()) | np.isinf(values)
 
@@ -266,11 +275,11 @@ def parquet_rows(path: Path, name: str, columns: Sequence[str], texts: Sequence[
     Raises:
         FormatError: where it is damaged, holds no numbers, or unpacks to too much, by its footer: nothing was unpacked yet.
     """
-    with _reading(name), pq.ParquetFile(path, read_dictionary=list(texts)) as file:
+    with _reading(name), pq.ParquetFile(path, read_dictionary=[*columns, *texts]) as file:
         about = file.metadata
         places = {about.schema.column(i).path: i for i in range(about.num_columns)}
         for column in columns:
-            if column not in places or about.schema.column(places[column]).physical_type == "BYTE_ARRAY":  # a list, or texts
+            if column not in places:  # a list
                 raise FormatError("{file} has no numbers in its column {column}", file=name, column=column)
         wanted = [places[column] for column in [*columns, *texts] if column in places]
         groups = [about.row_group(i) for i in range(about.num_row_groups)]
@@ -278,11 +287,22 @@ def parquet_rows(path: Path, name: str, columns: Sequence[str], texts: Sequence[
             raise too_much(path, name)
         before, total = 0, max(1, about.num_rows)
         for batch in file.iter_batches(ROWS, columns=[*columns, *texts]):
-            values = [batch.column(column).cast(pa.float64()).to_numpy(zero_copy_only=False) for column in columns]
             rows = np.arange(before + 1, before + 1 + batch.num_rows)
             before += batch.num_rows
-            cells = {column: batch.column(column).to_pandas() for column in texts}
-            yield NumberRows(rows=rows, values=np.stack(values, axis=1), texts=cells, done=before / total)
+            yield _numbered(pa.Table.from_batches([batch]), columns, texts, rows, before / total)
+
+
+def _numbered(table: pa.Table, columns: Sequence[str], texts: Sequence[str], rows: NDArray[np.int64], done: float) -> NumberRows:
+    """Rows of a table, without those where a cell of a column of numbers holds something else."""
+    values, good, faults = np.empty((len(rows), len(columns))), np.ones(len(rows), dtype=bool), Faults()
+    for i, column in enumerate(columns):
+        values[:, i], wrong = _numbers(table[column])
+        for place in np.flatnonzero(wrong & good):
+            about = {"text": str(table[column][place])[:40], "column": column}
+            faults.append((rows[[place]], compose("has {text!r} in column {column}: a number is right", **about)))
+        good &= ~wrong
+    cells = {column: table[column].to_pandas()[good].reset_index(drop=True) for column in texts}
+    return NumberRows(rows=rows[good], values=values[good], texts=cells, faults=faults, done=done)
 
 
 @contextmanager

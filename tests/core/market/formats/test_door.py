@@ -12,6 +12,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,8 @@ TIMES: dict[str, Callable[[pd.Series], pd.Series]] = {
         f"datetime64[{unit}, UTC]").dt.tz_convert("America/Lima") for unit in ("ms", "us", "ns")},
     "ISO, Z": lambda ms: ms.map(lambda one: (FIRST + timedelta(milliseconds=one - FIRST_MS)).isoformat().replace("+00:00", "Z")),
     "ISO, no zone": lambda ms: ms.map(lambda one: f"{FIRST + timedelta(milliseconds=one - FIRST_MS):%Y-%m-%d %H:%M:%S.%f}"),
+    "ISO, decimal comma": lambda ms: ms.map(
+        lambda one: f"{FIRST + timedelta(milliseconds=one - FIRST_MS):%Y-%m-%dT%H:%M:%S,%f}Z"),
     "ISO, +02:00": lambda ms: ms.map(
         lambda one: (FIRST + timedelta(hours=2, milliseconds=one - FIRST_MS)).strftime("%Y-%m-%dT%H:%M:%S.%f+02:00")),
 }  # fmt: skip
@@ -188,6 +191,14 @@ CAUSES: dict[str, tuple[bytes, str]] = {
     "NaN": (text(FRAME.assign(bid_size_4=np.nan)), "row 2 has an empty or NaN cell among its 10 levels a side"),
     "decimal commas in quotes": (text(FRAME).replace(b"100.01", b'"100,01"'), "has '100,01' in column ask_price_1"),
     "a column twice": (text(FRAME).replace(b"ask_size_2", b"ask_size_1", 1), "lacks the column ask_size_2|has the column"),
+    "Binance's bookDepth": (b"timestamp,percentage,depth,notional\n", "is Binance's bookDepth: sums of sizes"),
+    "Binance's T_DEPTH": (
+        b"symbol,timestamp,first_update_id,last_update_id,side,update_type,price,qty,pu\n",
+        "is Binance's T_DEPTH: a snapshot and its changes",
+    ),
+    "Databento's mbo": (b"ts_recv,ts_event,rtype,order_id,price,size,action,side\n", "is Databento's mbo: single orders"),
+    "Databento's trades": (b"ts_recv,ts_event,rtype,action,side,depth,price,size\n", "is Databento's trades or best prices"),
+    "Databento's mbp-1": (b"ts_recv,ts_event,action,price,size,bid_px_00,ask_px_00,bid_sz_00,ask_sz_00\n", "has 1 levels a side"),
     "tardis.dev's trades": (
         b"exchange,symbol,timestamp,local_timestamp,id,side,price,amount\n",
         "data type book_snapshot_25 does",
@@ -212,11 +223,16 @@ def test_a_refusal_says_the_cause(tmp_path: Path, cause: str) -> None:
         lambda data: b"\n".join(b",".join(b'"%s"' % cell for cell in line.split(b",")) for line in data.splitlines()),
         lambda data: b"\n".join(b", ".join(b'"%s"' % cell for cell in line.split(b",")) for line in data.splitlines()),
         lambda data: data.replace(b"\n", b"\r\n"),
+        lambda data: data.replace(b"\n", b"\r"),
+        lambda data: data.replace(b"ask", b"ASK").replace(b"timestamp", b"Timestamp").replace(b"price", b"Price"),
+        lambda data: data.replace(b"timestamp", b"", 1),
+        lambda data: data.replace(b"timestamp", b"Datetime", 1),
         lambda data: b"\xef\xbb\xbf" + data,
         lambda data: data.replace(b"\n", b"\n\n"),
         lambda data: data.rstrip(b"\n"),
     ],
-    ids=["spaces", "quotes", "spaces and quotes", "CRLF", "byte order mark", "blank lines", "no end"],
+    ids=["spaces", "quotes", "spaces and quotes", "CRLF", "CR", "capitals", "an index without a name",
+         "an index of times", "byte order mark", "blank lines", "no end"],
 )  # fmt: skip
 def test_lawful_csv_is_read(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     rows = books()
@@ -224,6 +240,57 @@ def test_lawful_csv_is_read(tmp_path: Path, change: Callable[[bytes], bytes]) ->
     assert at_door(path)["rows"] == 60 and at_door(path)["problems"] == []
     convert({path.name: path}, made := tmp_path / "made.parquet", market="m")
     np.testing.assert_array_equal(read_rows(made).levels, rows.levels)
+
+
+@pytest.mark.parametrize("kind", ["index of times", "texts", "categories", "capitals", "decimals"])
+def test_lawful_parquet_is_read(tmp_path: Path, kind: str) -> None:
+    rows = books()
+    frame = frame_from_rows(rows)
+    prices = frame[list(FILE_COLUMNS)]
+    times = pd.to_datetime(frame["timestamp"], unit="ms", utc=True)
+    changed = {
+        "index of times": lambda: prices.set_index(times.rename(None)),
+        "texts": lambda: frame.astype(dict.fromkeys(FILE_COLUMNS, str)),
+        "categories": lambda: frame.astype(dict.fromkeys(FILE_COLUMNS, str)).astype("category"),
+        "capitals": lambda: frame.rename(columns=str.upper),
+        "decimals": lambda: frame.assign(ask_price_1=frame["ask_price_1"].map(lambda one: Decimal(f"{one:.2f}"))),
+    }[kind]()
+    changed.to_parquet(path := tmp_path / "books.parquet")
+    assert at_door(path)["rows"] == 60 and at_door(path)["problems"] == []
+    convert({path.name: path}, made := tmp_path / "made.parquet", market="m")
+    np.testing.assert_array_equal(read_rows(made).levels, rows.levels)
+
+
+def test_a_text_that_is_no_number_is_a_problem_of_its_row(tmp_path: Path) -> None:
+    frame = frame_from_rows(books()).astype(dict.fromkeys(FILE_COLUMNS, str))
+    frame.loc[7, "bid_size_3"] = "many"
+    frame.to_parquet(path := tmp_path / "books.parquet")
+    seen = at_door(path)
+    assert seen["rows"] == 59 and seen["problems"] == ["row 8 has 'many' in column bid_size_3: a number is right"]
+
+
+@pytest.mark.parametrize("fixed", [False, True], ids=["decimals", "billionths"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_databentos_ten_levels_are_books(tmp_path: Path, suffix: str, *, fixed: bool) -> None:
+    """Columns as databento.com/docs has them; the deepest ask of the last event is none, INT64_MAX in billionths."""
+    rows = books()
+    frame = pd.DataFrame({"ts_recv": rows.timestamps * 10**6, "ts_event": rows.timestamps * 10**6 - 5_000})
+    frame = frame.assign(
+        rtype=10, publisher_id=2, instrument_id=42, action="A", side="B", depth=0, price=1, size=1, symbol="ESU5"
+    )
+    for level in range(10):
+        for side, first in (("ask", 0), ("bid", 2)):
+            price = rows.levels[:, 4 * level + first]
+            frame[f"{side}_px_{level:02}"] = np.round(price * 1e9).astype(np.int64) if fixed else price
+            frame[f"{side}_sz_{level:02}"] = rows.levels[:, 4 * level + first + 1]
+    frame["ask_px_09"] = frame["ask_px_09"].astype("Int64" if fixed else float)
+    frame.loc[59, "ask_px_09"] = 2**63 - 1 if fixed else np.nan
+    path = written(tmp_path, f"glbx-mdp3-20251009.mbp-10.{suffix}", frame)
+    seen = at_door(path)
+    assert (seen["format"], seen["market"], seen["rows"]) == ("databento", "ESU5", 59)
+    assert len(seen["problems"]) == 1 and "has an empty or NaN cell among its 10 levels a side" in seen["problems"][0]
+    convert({path.name: path}, made := tmp_path / "made.parquet", market="m")
+    np.testing.assert_allclose(read_rows(made).levels, rows.levels[:59], rtol=1e-12)
 
 
 def in_turn(one: BookRows, other: BookRows, run: int) -> BookRows:
