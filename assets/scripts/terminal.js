@@ -5,7 +5,7 @@ import { colour } from "../../attention_light/scripts/colours.js";
 import { element, fillIn, save } from "../../attention_light/scripts/dom.js";
 import { CallAlert } from "./terminal_alert.js";
 import { AnswerPanel } from "./terminal_answer.js";
-import { LightStrip } from "./terminal_light.js";
+import { Light } from "./terminal_light.js";
 import * as data from "./terminal_data.js";
 import { Book, EarlierBook } from "./terminal_depth.js";
 import { button, fill, mark, put, share } from "./terminal_parts.js";
@@ -48,11 +48,7 @@ class Terminal {
     this.live.hidden = true;
     this.live.addEventListener("click", () => this.chart.returnToNewest());
     this.pane.append(this.bar, this.plot, this.live);
-    this.light = new LightStrip(this.pane, (text) => {
-      const open = this.socket?.readyState === WebSocket.OPEN;
-      if (open) this.socket.send(text);
-      return open;
-    });
+    this.light = new Light((text) => this.socket?.readyState === WebSocket.OPEN && this.socket.send(text));
     this.map = element("div", "terminal-map");
     this.map.addEventListener("pointerdown", (event) => this.seek(event));
     this.feed = element("canvas", "terminal-day");
@@ -86,9 +82,10 @@ class Terminal {
       },
       pointed: (place) => this.drawUnder(place),
       scaled: (scale) => this.drawScale(scale),
+      pressed: (price) => this.askWithout(Math.round(price / this.tick)),
       lines: (lines) => this.keepLines(lines),
     };
-    this.chart = new Chart(this.plot, charts, this.store, tell);
+    this.chart = new Chart(this.plot, charts, this.store, this.light, tell);
     this.onKey = (event) => this.key(event);
     document.addEventListener("keydown", this.onKey);
     this.onVisible = () => document.hidden || this.request();
@@ -111,7 +108,7 @@ class Terminal {
     if (!before || before.head !== config.head || before.locale !== config.locale) this.answer.build(config);
     this.chart.configure(config, this.format);
     this.alert.configure(config, this.format);
-    this.light.configure(config, this.format);
+    this.light.configure(config);
     if (before?.address !== config.address) this.connect();
     this.live.textContent = config.labels.live;
     if (anew || before.colours.line !== config.colours.line) this.buildMap(config);
@@ -257,9 +254,11 @@ class Terminal {
     this.request();
   }
 
-  message({ status, text, situations = [], light, day }) {
-    if (light) {
-      this.light.take(light);
+  message({ status, text, situations = [], light, without, day }) {
+    if (light || without) {
+      if (light) this.light.take(light);
+      else this.answer.reasons.answer(without);
+      this.chart.repaint();
       return this.request();
     }
     this.store.status = status;
@@ -335,10 +334,9 @@ class Terminal {
       this.drawMap(row);
       this.announce(row);
     }
-    this.light.look(this.store.rows[this.store.stretch]?.time, row?.time, row?.predicted ? row.calls[this.config.head] : undefined);
     this.drawTape();
     this.drawLadder(row);
-    this.answer.draw(row, this.store, this.config, this.format);
+    this.answer.draw(row, this.store, this.light.of(this.store), this.config, this.format);
     this.drawStrip(row);
     this.drawn += 1;
     Object.assign(this.root.dataset, {
@@ -469,11 +467,11 @@ class Terminal {
     if (!this.ladderRows) this.buildLadder();
     this.labelLadder(row);
     this.ladder.tBodies[0].style.visibility = row ? "" : "hidden"; // rows without a price are none, and keep their place
-    if (!row) return this.ladderRows.forEach((tr) => this.drawPrice(tr, "none", ["", "", "", ""], [0, 0], 0));
+    if (!row) return this.ladderRows.forEach((tr) => this.drawPrice(tr, "none", ["", "", "", ""], [0, 0]));
     const { tick } = this;
     const anew = this.ladderTick !== tick;
     const centre = this.still.place(Math.round(row.mid / tick), PRICE_ROWS, performance.now(), anew);
-    this.ladderTick = tick;
+    [this.ladderTick, this.ladderTop] = [tick, centre + Math.floor(PRICE_ROWS / 2)];
     const banded = row.bands && data.holdsBands(tick, this.store.fine);
     const sizes = data.restingByRow(row, banded && this.book.sizes, tick, this.store.fine);
     const [low, high] = banded ? [this.book.low, this.book.high] : [row.levels[38], row.levels[36]];
@@ -483,6 +481,7 @@ class Terminal {
     const inView = ([price]) => price >= first && price <= centre + half;
     const largest = Math.max(...[...sizes[0], ...sizes[1]].filter(inView).map(([, size]) => size), 1e-12);
     const most = Math.max(...traded.values(), 1e-12);
+    const without = this.answer.reasons.without && Math.round(this.answer.reasons.without.price / tick);
     this.ladderRows.forEach((tr, i) => {
       const price = centre + half - i;
       const [asks, bids, volume] = [sizes[0].get(price), sizes[1].get(price), traded.get(price)];
@@ -493,7 +492,8 @@ class Terminal {
       const size = (value) => (value ? this.format.significant(value) : "");
       const texts = [size(volume), this.format.price(price * tick), size(resting), Math.abs(change) > 1e-6 * largest ? this.format.change(change) : ""];
       const shares = [(volume ?? 0) / most, Math.min(1, resting / largest)];
-      this.drawPrice(tr, asks ? "ask" : bids ? "bid" : "none", texts, shares, this.light.at(price, tick));
+      mark(tr, "data-without", without === price ? "yes" : "no");
+      this.drawPrice(tr, asks ? "ask" : bids ? "bid" : "none", texts, shares);
     });
   }
 
@@ -510,21 +510,11 @@ class Terminal {
     };
   }
 
-  drawPrice(tr, side, texts, [traded, resting], counted) {
+  drawPrice(tr, side, texts, [traded, resting]) {
     mark(tr, "data-side", side);
     texts.forEach((text, i) => put(tr.children[i], text));
     share(tr.firstChild, traded);
     share(tr.children[2], resting);
-    this.lightRow(tr, counted);
-  }
-
-  // A price at which something stood that counted for the answer has a bar of light.
-  lightRow(tr, counted) {
-    mark(tr, "data-counted", counted > 0 ? "for" : counted < 0 ? "against" : "none");
-    const width = Math.abs(counted).toFixed(2);
-    if (tr.dataset.light === width) return;
-    tr.dataset.light = width;
-    tr.style.setProperty("--light", width);
   }
 
   buildLadder() {
@@ -533,6 +523,10 @@ class Terminal {
       `<tr><td class="traded"></td><th scope="row"></th><td class="size"></td><td class="change"></td></tr>`.repeat(PRICE_ROWS) +
       "</tbody>";
     this.ladderRows = [...this.ladder.querySelectorAll("tbody tr")];
+    this.ladderRows.forEach((tr, i) => (tr.tabIndex = i === Math.floor(PRICE_ROWS / 2) ? 0 : -1));
+    const body = this.ladder.tBodies[0];
+    body.addEventListener("click", ({ target }) => this.pressRow(target.closest("tr")));
+    body.addEventListener("keydown", (event) => this.keyOnLadder(event));
     const fit = button("", "", () => {
       this.fitted = this.ladderTick = null;
       this.request();
@@ -540,11 +534,33 @@ class Terminal {
     this.ladder.caption.append(fit);
   }
 
+  // Asks again without what rests at a price row: the answer comes within a second.
+  askWithout(price) {
+    if (this.socket?.readyState === WebSocket.OPEN && this.store.newest?.predicted) this.socket.send(`without ${price * this.tick} ${this.tick}`);
+  }
+
+  pressRow(tr) {
+    for (const row of this.ladderRows) row.tabIndex = row === tr ? 0 : -1;
+    this.askWithout(this.ladderTop - this.ladderRows.indexOf(tr));
+  }
+
+  keyOnLadder(event) {
+    const at = this.ladderRows.indexOf(event.target);
+    const next = { ArrowUp: at - 1, ArrowDown: at + 1, Enter: at, " ": at }[event.key];
+    if (next === undefined || !this.ladderRows[next]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (next === at) return this.pressRow(event.target);
+    [event.target.tabIndex, this.ladderRows[next].tabIndex] = [-1, 0];
+    this.ladderRows[next].focus();
+  }
+
   labelLadder(row) {
     const { labels } = this.config;
     const heads = this.ladder.querySelectorAll("thead th");
     [labels.traded, labels.price, labels.size, labels.change].forEach((text, i) => put(heads[i], text));
     mark(heads[3], "title", labels.changeHelp);
+    mark(this.ladder.tBodies[0], "title", labels.withoutHelp);
     const [title, fit] = this.ladder.caption.children;
     put(title, row ? fillIn(labels.ladder, { step: this.format.price(this.tick) }) : "");
     put(fit, labels.fit);
@@ -582,7 +598,8 @@ class Terminal {
       p: () => this.present(!this.config.presenting),
       "?": () => this.toggleHelp(),
     };
-    if (this.config.presenting && !this.help.open) acts.Escape = () => this.present(false);
+    if (this.answer.reasons.without) acts.Escape = () => this.answer.reasons.answer(null) ?? this.request();
+    else if (this.config.presenting && !this.help.open) acts.Escape = () => this.present(false);
     for (const number of ["1", "2", "3", "4"]) acts[number] = () => tell("horizon", Number(number) - 1);
     const act = acts[event.key] ?? acts[event.key.toLowerCase()];
     if (!act) return;
@@ -662,6 +679,7 @@ function formats(config) {
     short: (value) => formatter("c", { maximumSignificantDigits: 2, notation: "compact" }).format(value),
     significant: (value) => formatter("s", { maximumSignificantDigits: 3 }).format(value),
     signed: (value) => formatter("d", { maximumSignificantDigits: 4, signDisplay: "exceptZero" }).format(value),
+    push: (value) => formatter("h", { minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay: "always" }).format(value),
     change: (value) => formatter("g", { maximumSignificantDigits: 2, signDisplay: "always" }).format(value),
     time: (value) => clock.format(value),
     date: (value) => day.format(value),

@@ -2,6 +2,7 @@
 
 import { element, fillIn } from "../../attention_light/scripts/dom.js";
 import { fill, mark, put, share } from "./terminal_parts.js";
+import { ReasonsPanel } from "./terminal_reasons.js";
 
 const USUAL = 0.1; // a probability within this share of its class's rate is as usual
 const STANDINGS = ["ahead", "behind", "undecided"]; // as core/market/stream.py counts them
@@ -39,22 +40,26 @@ function untilWords(ms, labels, format) {
 
 export class AnswerPanel {
   root = element("section", "terminal-call");
+  reasons = new ReasonsPanel();
 
   find(name) {
     return this.root.querySelector(name);
   }
 
-  build({ labels, classes }) {
+  build(config) {
+    const { labels, classes } = config;
     const open = this.find("details")?.open ? " open" : "";
     this.root.innerHTML =
       `<h2></h2><p class="called"></p><p class="rule"></p><progress></progress><div class="bars">` +
-      classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u></u></i><em></em></div>`).join("") +
+      classes.map((name) => `<div class="bar"><span>${name}</span><i><b></b><u></u><s></s></i><em></em></div>`).join("") +
       `</div><p class="standing"></p><p class="worth"></p><details${open}><summary></summary><dl class="score"></dl><p class="since"></p></details>`;
     put(this.find("h2"), labels.callsAhead);
     put(this.find("summary"), labels.more);
+    this.reasons.build(config);
+    this.find(".bars").after(this.reasons.root);
   }
 
-  draw(row, store, config, format) {
+  draw(row, store, light, config, format) {
     Object.assign(this, { config, format });
     const { head, classes, labels, arrows } = config;
     const score = store.scores[head];
@@ -70,7 +75,11 @@ export class AnswerPanel {
       put(called, `${arrows[call]} ${classes[call]} ${format.percent(p[call])}`);
       put(rule, score?.outcomes ? unusualWords(p, usual, config, format) : labels.untilOutcome);
     }
+    this.reasons.draw(row, light, config, format);
+    const after = p ? this.reasons.without?.after : undefined;
     this.root.querySelectorAll(".bar").forEach((bar, k) => {
+      mark(bar, "data-without", after ? "known" : "none");
+      bar.style.setProperty("--without", (after?.[k] ?? 0).toFixed(3));
       mark(bar, "data-empty", p ? "no" : "yes");
       mark(bar, "data-usual", usual[k] >= 0 ? "known" : "none");
       share(bar, p ? p[k] : 0);

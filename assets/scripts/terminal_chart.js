@@ -21,8 +21,8 @@ class Painting {
 }
 
 export class Chart {
-  constructor(parent, charts, store, tell) {
-    Object.assign(this, { parent, charts, store, tell, follow: true, hidden: new Set(), count: 0 });
+  constructor(parent, charts, store, light, tell) {
+    Object.assign(this, { parent, charts, store, light, tell, follow: true, hidden: new Set(), count: 0 });
     this.depth = new DepthPicture();
     this.image = document.createElement("canvas");
     const chart = charts.createChart(parent, {
@@ -56,6 +56,7 @@ export class Chart {
     this.titles = chart.panes().map((pane) => charts.createTextWatermark(pane, { horzAlign: "left", vertAlign: "top" }));
     this.lines = new Map(); // by name or price: the library's price lines
     chart.subscribeCrosshairMove((at) => this.point(at));
+    chart.subscribeClick(({ point, paneIndex }) => point && !paneIndex && this.tell.pressed(this.bid.coordinateToPrice(point.y)));
     chart.subscribeDblClick(({ point, paneIndex }) => point && !paneIndex && this.toggleLine(this.bid.coordinateToPrice(point.y)));
     this.time.subscribeVisibleLogicalRangeChange((range) => this.moved(range));
     for (const kind of ["pointerdown", "wheel"]) parent.addEventListener(kind, () => (this.byHand = true), { capture: true, passive: true });
@@ -436,6 +437,7 @@ export class Chart {
     pen.beginPath();
     pen.rect(0, 0, frame.width, frame.height);
     pen.clip();
+    if (!this.hidden.has("light")) this.light.paint(pen, frame, this, this.depth.place?.unit ?? this.tick);
     this.paintBars(pen, frame);
     if (!this.hidden.has("trades")) this.paintTrades(pen, frame);
     this.paintCalls(pen, frame);

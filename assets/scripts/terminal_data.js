@@ -1,7 +1,8 @@
 // What the live page knows of a market: decoded frames of core/market/stream.py, kept in time order; and what follows from them.
 
 const KEPT_ROWS = 14_400; // an hour
-const STEP_MS = 250;
+export const STEP_MS = 250;
+export const FRESH_MS = 2_000; // of the market's time, past which what explains a row is of another moment
 const SNAPSHOT = 1;
 const MAX_BLANK = 40; // steps of a gap that are drawn: ten seconds; a longer one is drawn as long
 const LATE_MS = 60_000;

@@ -1,110 +1,157 @@
-"""Light on a running market: the moments and prices that counted for the call in force, once a second at most.
+"""Light on a running market: what a forecast rests on, and where in the book that stood, once a second at most.
 
-Integrated gradients at eight points of the line from the window held still to the window as it is (Sundararajan et al. 2017): the
-measure that reaches furthest below chance in the deletion test of the shipped model (D38), with as few points as a processor can
-spare beside a live market. One window is explained at a time, for all who watch; then it rests nine times as long as that took.
+Both explain P(up) - P(down) against the market's own mean of the last hour: six groups that are put back to it one at a time
+(`core.market.reasons`), and integrated gradients from it at eight points of the line (Sundararajan et al. 2017, the measure that
+reaches furthest below chance in the deletion test of the shipped model, D38): as many points as a processor can spare beside a
+live market. One window is explained at a time, for all who watch; then it rests nine times as long as that took.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
 from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from core.device import falls_back
-from core.explain.attribution import ScalarFunction, class_probability, tlob_baseline
+from core.explain.attribution import ScalarFunction, class_probability
 from core.market.book import FloatArray
 from core.market.calibration import MOVING
 from core.market.features import MID, price_columns
+from core.market.labels import DOWN, UP
 from core.market.predictor import MarketCard, Predictor
+from core.market.reasons import Place, Reasons, Recalibrate, UsualInputs, window_reasons, without_order
 
 NODES: Final = 8
 EVERY_S: Final = 1.0
 SHARE: Final = 0.1
 """Of one core, at most, for all markets together."""
+COLUMNS: Final = tuple(4 * level + side for side in (0, 2) for level in range(10))
+"""Price columns of the ten levels of each side."""
+CELLS: Final = 200
+"""Most cells of the book that are lit."""
+PROFILE: Final = 1_800
+"""Windows that the profile of an hour is the mean of, where one is explained every two seconds."""
+FEWEST: Final = 5
+"""Explained windows before anything is lit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewestWindow:
+    """The newest rows of a session, the last of which end a whole window, and one head's answer to it.
+
+    Attributes:
+        timestamps: (n,), milliseconds. levels: (n, 40). recalibrate: the head's, as it stands.
+    """
+
+    predictor: Predictor
+    entry: MarketCard
+    head: int
+    timestamps: NDArray[np.int64]
+    levels: FloatArray
+    recalibrate: Recalibrate
+
+    @property
+    def window(self) -> FloatArray:
+        """(window, 40): the rows that the answer reads."""
+        return self.levels[-self.predictor.window :]
 
 
 @dataclass(frozen=True, kw_only=True)
 class WindowLight:
-    """Contributions to the probability of the class that a head answers: positive spoke for it, negative against.
+    """The reasons of an answer, and what stood in the book that counted beyond what is usual.
 
     Attributes:
-        head: index of label and horizon. label: index of the class. timestamp: of the window's newest row, milliseconds.
-        moments: (n,), oldest first.
-        prices: (p,), rising, at which one of the ten levels of a side stood in the window; counted: (p,) what stood at each,
-            summed over its moments. What tells of the mid is in none.
+        timestamp: of the window's newest row, milliseconds. minutes: that the mean is of, begun ones included.
+        ages: (cells,) rows before the newest one. prices: (cells,). values: (cells,) above 0 for what spoke for up.
     """
 
     head: int
-    label: int
     timestamp: int
-    moments: NDArray[np.float32]
+    minutes: int
+    reasons: Reasons
+    ages: NDArray[np.int64]
     prices: FloatArray
-    counted: FloatArray
+    values: FloatArray
 
-    def message(self) -> dict[str, Any]:
-        """The light for a browser: shares of the largest contribution, in thousandths, and the largest as it is.
+    @cached_property
+    def message(self) -> str:
+        """The light for a browser, as JSON: values are thousandths of the largest."""
+        most = max(np.abs(self.values).max(initial=0.0), 1e-12)
+        cells = [self.ages.tolist(), self.prices.tolist(), np.round(self.values / most * 1000).astype(int).tolist()]
+        why = asdict(self.reasons) | {"gives": self.reasons.gives.tolist(), "minutes": self.minutes}
+        return json.dumps({"light": {"head": self.head, "time": self.timestamp, "cells": cells} | why})
 
-        Prices whose share is none are left out.
-        """
-        most = float(max(np.abs(self.moments).max(), 1e-12))
-        shares = np.round(self.counted / max(np.abs(self.counted).max(initial=0.0), 1e-12) * 1000).astype(int)
-        lit = np.flatnonzero(shares)
-        return {
-            "head": self.head,
-            "label": self.label,
-            "time": self.timestamp,
-            "most": most,
-            "whole": float(np.abs(self.moments).sum()),
-            "moments": np.round(self.moments / most * 1000).astype(int).tolist(),
-            "prices": self.prices[lit].tolist(),
-            "counted": shares[lit].tolist(),
-        }
+
+class MarketLight:
+    """Explains one session's windows: its mean inputs, and by head how much each place of the book usually counts."""
+
+    def __init__(self, predictor: Predictor, entry: MarketCard) -> None:
+        self._usual = UsualInputs(predictor, entry)
+        self._profiles: dict[int, tuple[int, FloatArray]] = {}  # windows, and the mean size of each age's and level's part
+
+    def explain(self, newest: NewestWindow) -> WindowLight | None:
+        """The light of the newest window; None where the mean is not known yet."""
+        self._usual.follow(newest.timestamps, newest.levels)
+        mean, head = self._usual.mean(), newest.head
+        if mean is None:
+            return None
+        asked = newest.predictor, newest.entry, newest.window
+        reasons = window_reasons(*asked, mean, head=head, recalibrate=newest.recalibrate)
+        parts = book_parts(*asked, mean, head=head)
+        count, profile = self._profiles.get(head, (0, np.zeros_like(parts)))
+        beyond = np.sign(parts) * np.maximum(np.abs(parts) - profile, 0) * (count >= FEWEST)
+        count = min(count + 1, PROFILE)
+        self._profiles[head] = count, profile + (np.abs(parts) - profile) / count
+        rows, sides = np.unravel_index(np.argsort(-np.abs(beyond), axis=None)[:CELLS], beyond.shape)
+        lit = beyond[rows, sides] != 0
+        rows, sides = rows[lit], sides[lit]
+        return WindowLight(
+            head=head,
+            timestamp=int(newest.timestamps[-1]),
+            minutes=self._usual.minutes,
+            reasons=reasons,
+            ages=len(parts) - 1 - rows,
+            prices=newest.window[rows, np.array(COLUMNS)[sides]],
+            values=beyond[rows, sides],
+        )
 
 
 @falls_back
-def window_light(
-    predictor: Predictor, entry: MarketCard, levels: FloatArray, *, head: int, label: int, timestamp: int
-) -> WindowLight:
-    """The light of one raw window (n, 40), oldest row first, for one class of a head."""
+def book_parts(predictor: Predictor, entry: MarketCard, levels: FloatArray, mean: Tensor, *, head: int) -> FloatArray:
+    """(n, 20): what each level of `COLUMNS` gave, at each row of a raw window (n, 40), to P(up) - P(down) by the card.
+
+    What tells of the mid is in none.
+    """
     rule = entry.rules[head]
     inputs = predictor.inputs(levels[None], entry)[0]
-    function = class_probability(
-        predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
+    up, down = (
+        class_probability(predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING)
+        for label in (UP, DOWN)
     )
-    values = eight_gradients(function, inputs)
+    values = eight_gradients(lambda x: up(x) - down(x), inputs, mean.to(inputs.device))
     places = np.array(price_columns(predictor.transform))
-    columns = [4 * level + side for side in (0, 2) for level in range(10)]
-    parts = [values[:, (places == column) & (places != MID)].sum(axis=1) for column in columns]
-    prices, at = np.unique(levels[:, columns].T, return_inverse=True)
-    return WindowLight(
-        head=head,
-        label=label,
-        timestamp=timestamp,
-        moments=values.sum(axis=1),
-        prices=prices,
-        counted=np.bincount(at.ravel(), weights=np.concatenate(parts), minlength=len(prices)).astype(np.float64),
-    )
+    return np.stack([values[:, (places == column) & (places != MID)].sum(axis=1) for column in COLUMNS], axis=1)
 
 
-def eight_gradients(function: ScalarFunction, inputs: torch.Tensor) -> NDArray[np.float32]:
-    """(steps, inputs): the contribution of each input, by Gauss and Legendre's quadrature of the gradient."""
+def eight_gradients(function: ScalarFunction, inputs: Tensor, mean: Tensor) -> FloatArray:
+    """(steps, inputs): the contribution of each input, from the mean, by Gauss and Legendre's quadrature of the gradient."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    still = tlob_baseline(inputs)
     shares = torch.as_tensor((nodes + 1) / 2, dtype=inputs.dtype, device=inputs.device)[:, None, None]
-    line = (still + shares * (inputs - still)).requires_grad_()
+    line = (mean + shares * (inputs - mean)).requires_grad_()
     (gradients,) = torch.autograd.grad(function(line).sum(), line)
     parts = torch.as_tensor(weights / 2, dtype=inputs.dtype, device=inputs.device)[:, None, None]
-    return np.asarray(((gradients * parts).sum(dim=0) * (inputs - still)).detach().cpu().numpy(), dtype=np.float32)
+    return np.asarray(((gradients * parts).sum(dim=0) * (inputs - mean)).detach().cpu().numpy(), dtype=np.float64)
 
 
 class LightKeeper:
@@ -113,6 +160,7 @@ class LightKeeper:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._kept: weakref.WeakKeyDictionary[Any, dict[int, tuple[float, WindowLight]]] = weakref.WeakKeyDictionary()
+        self._markets: weakref.WeakKeyDictionary[Any, MarketLight] = weakref.WeakKeyDictionary()
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="light")
         self._busy = False
         self._rests_until = 0.0
@@ -121,7 +169,7 @@ class LightKeeper:
         """The light of a session's newest window: computed where it is older than a second and the processor is free.
 
         Args:
-            session: has `light(head)`, which returns None where there is no whole window.
+            session: has `newest_window(head)`, which returns None where there is no whole window.
         """
         kept = self._kept.setdefault(session, {})
         began = self._clock()
@@ -130,7 +178,7 @@ class LightKeeper:
             return known[1] if known is not None else None
         self._busy = True
         try:
-            light: WindowLight | None = await asyncio.get_running_loop().run_in_executor(self._pool, session.light, head)
+            light = await asyncio.get_running_loop().run_in_executor(self._pool, self._explain, session, head)
         finally:
             self._busy = False
             done = self._clock()
@@ -140,6 +188,39 @@ class LightKeeper:
         else:
             kept[head] = began, light
         return light
+
+    async def without(self, session: Any, head: int, place: Place) -> dict[str, Any] | None:
+        """The answer without what rests at a price, for a browser: see `core.market.reasons.without_order`; in turns.
+
+        None where there is no whole window.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._pool, _without, session, head, place)
+
+    def _explain(self, session: Any, head: int) -> WindowLight | None:
+        newest: NewestWindow | None = session.newest_window(head)
+        if newest is None:
+            return None
+        if session not in self._markets:
+            self._markets[session] = MarketLight(newest.predictor, newest.entry)
+        return self._markets[session].explain(newest)
+
+
+def _without(session: Any, head: int, place: Place) -> dict[str, Any] | None:
+    newest: NewestWindow | None = session.newest_window(head)
+    if newest is None:
+        return None
+    asked = newest.predictor, newest.entry, newest.window
+    one = without_order(*asked, place, head=head, recalibrate=newest.recalibrate)
+    return {
+        "head": head,
+        "time": int(newest.timestamps[-1]),
+        "price": place[0],
+        "size": one.size,
+        "left": one.left,
+        "rows": one.rows,
+        "before": one.before.tolist(),
+        "after": one.after.tolist(),
+    }
 
 
 @cache

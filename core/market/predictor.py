@@ -158,7 +158,7 @@ class Predictor:
     def market(self, spelling: str) -> MarketCard:
         """The entry all of whose words a file's name or a feed's key ("live/binance/NEXO/USDT") contains, else the pooled one."""
         for entry in self.markets.values():
-            if entry.known_by and all(_contains(spelling, word) for word in entry.known_by):
+            if entry.known_by and all(names_it(spelling, word) for word in entry.known_by):
                 return entry
         return self.markets[POOLED]
 
@@ -261,7 +261,7 @@ def load_predictor(name: str = DEFAULT, *, folder: Path = checkpoints.FOLDER) ->
     return _load(name, folder, card.stat().st_mtime_ns if card.exists() else 0)
 
 
-def _contains(spelling: str, word: str) -> bool:
+def names_it(spelling: str, word: str) -> bool:
     """Tells if whole parts of the spelling make up the word, as "NEXO/USDT" does "nexousdt": "BTC/USDT" has no "btcusd"."""
     parts, wanted = _PART.findall(spelling.lower()), "".join(_PART.findall(word.lower()))
     return wanted in {"".join(parts[i:j]) for i in range(len(parts)) for j in range(i + 1, len(parts) + 1)}

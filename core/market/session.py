@@ -35,7 +35,7 @@ from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, S
 from core.market.feeds.sampling import Grid, next_step
 from core.market.feeds.situations import SILENT, Since, gravest, without_rows
 from core.market.grid import STEP_MS
-from core.market.light import WindowLight, window_light
+from core.market.light import NewestWindow
 from core.market.predictor import POOLED, Predictions, Predictor
 from core.market.recent_rows import RecentRows, RunningWindow
 from core.market.session_view import DayOfStates, FeedDay, LatencyLog, Status, View
@@ -397,21 +397,20 @@ class MarketSession:
                 self._snapshot = key, encode(view, FrameKind.SNAPSHOT)
             return self._snapshot[1], version
 
-    def light(self, head: int) -> WindowLight | None:
-        """The moments and levels that counted for the likeliest class of a head's newest answer.
-
-        None where there is no whole window without a gap.
-        """
+    def newest_window(self, head: int) -> NewestWindow | None:
+        """The rows kept, and one head's recalibration as it stands; None where no whole window without a gap ends now."""
         with self._lock:
             if self._since_gap < self.predictor.window:
                 return None
-            tail = self._rows.tail(self.predictor.window)
-            levels, timestamp = self._rows.levels[tail].copy(), int(self._rows.timestamps[tail][-1])
-            newest = self._view(1).predictions
-        if not len(newest):
-            return None
-        label = int(newest[-1]["recalibrated"][head].argmax())
-        return window_light(self.predictor, self.entry, levels, head=head, label=label, timestamp=timestamp)
+            tail = self._rows.tail(KEPT_ROWS)
+            return NewestWindow(
+                predictor=self.predictor,
+                entry=self.entry,
+                head=head,
+                timestamps=self._rows.timestamps[tail].copy(),
+                levels=self._rows.levels[tail].copy(),
+                recalibrate=self._board.adaptive(head).adapted,
+            )
 
     def _status_now(self) -> Status:
         return self._status(self._state, self._age_ms(), min(self._since_gap, self.predictor.window))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
 import secrets
 import weakref
@@ -34,6 +35,8 @@ MAX_TICKETS: Final = 4_096
 ALIVE_EVERY_S: Final = 5.0
 """Seconds between two messages of a connected viewer to the hub that it still looks."""
 STATUS_EVERY_S: Final = 1.0
+ANSWER_EVERY_S: Final = 0.5
+"""Between two answers to a viewer's questions."""
 SNAPSHOT_ROWS: Final = 1_200
 """Rows of a snapshot for a viewer that fell behind; a viewer that comes gets all that are kept."""
 SPREAD_S: Final = 0.01
@@ -155,6 +158,8 @@ class Progress:
     read: int = 0
     head: int | None = None
     """The head whose light the viewer asked for."""
+    place: tuple[float, float] | None = None
+    """The price, and its step, without which the viewer asks for an answer."""
 
     @property
     def unread(self) -> int:
@@ -178,6 +183,7 @@ async def market_stream(websocket: WebSocket) -> None:
             asyncio.create_task(_send(websocket, ticket, session, notices, subscription, progress)),
             asyncio.create_task(_receive(websocket, session, subscription, progress)),
             asyncio.create_task(_send_light(websocket, session, progress)),
+            asyncio.create_task(_answer_without(websocket, session, progress)),
         ]
         try:
             if await asyncio.to_thread(notices.join, ticket.viewer):
@@ -229,20 +235,47 @@ async def _send(
 
 
 async def _send_light(websocket: WebSocket, session: MarketSession, progress: Progress) -> None:
-    """Send what counted for the call in force, for the head that the viewer looks at, where it is newer than what was sent."""
+    """Send the light of the head that the viewer looks at, where it is newer than what was sent."""
     sent: WindowLight | None = None
     while True:
-        await asyncio.sleep(EVERY_S / 2)
+        await asyncio.sleep(EVERY_S / 5)
         if progress.head is None or progress.unread >= MAX_UNREAD:
             continue
         light = await keeper().newest(session, progress.head)
         if light is not None and light is not sent:
             sent = light
-            await websocket.send_json({"light": light.message()})
+            await websocket.send_text(light.message)
+
+
+async def _answer_without(websocket: WebSocket, session: MarketSession, progress: Progress) -> None:
+    """Answer the viewer's newest question, two a second at most."""
+    while True:
+        await asyncio.sleep(ANSWER_EVERY_S)
+        if progress.place is None or progress.head is None or progress.unread >= MAX_UNREAD:
+            continue
+        place, progress.place = progress.place, None
+        answer = await keeper().without(session, progress.head, place)
+        if answer is not None:
+            await websocket.send_json({"without": answer})
+
+
+def _place_of(text: str) -> tuple[float, float]:
+    """Price and step of a question.
+
+    Raises:
+        ValueError: where they are none.
+    """
+    _without, price, step = text.split()
+    place = float(price), float(step)
+    if not (math.isfinite(place[0]) and 0 < place[1] < math.inf):
+        raise ValueError(f"{text} names no price")
+    return place
 
 
 async def _receive(websocket: WebSocket, session: MarketSession, subscription: Subscription, progress: Progress) -> None:
-    """Take how many frames the viewer has read, or the head whose light it wants ("light 3", "light" for none).
+    """Take how many frames the viewer has read, the head whose light it wants ("light 3", "light" for none), or a question.
+
+    A question is for the answer without what rests at a price ("without 1.225 0.001", the price and the step that it stands for).
 
     Returns when it leaves or says something else.
     """
@@ -252,6 +285,9 @@ async def _receive(websocket: WebSocket, session: MarketSession, subscription: S
             if text.startswith("light"):
                 wanted = text.removeprefix("light").strip()
                 progress.head = range(len(session.predictor.heads))[int(wanted)] if wanted else None
+                continue
+            if text.startswith("without "):
+                progress.place = _place_of(text)
                 continue
             read = int(text)
         except (WebSocketDisconnect, ValueError, KeyError, IndexError):

@@ -22,7 +22,7 @@ from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import STATUSES
-from pages.markets import call_value, live_scores, stream_route
+from pages.markets import call_value, live_scores, reasons_labels, stream_route
 from pages.markets.live_controls import TerminalChoices
 from pages.shared import assets, controls, permissions
 from pages.shared.browser_component import browser_component
@@ -121,7 +121,7 @@ def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str,
         "tones": [TONES.get(status, "plain") for status in STATUSES],
         "classes": [_("Down"), _("Stationary"), _("Up")],
         "arrows": ["▼", "■", "▲"],
-        "labels": _labels(names[choices.head]) | {"held": _held_out(predictor, choices.head)},
+        "labels": _labels(names[choices.head]) | _measured_labels(session, choices.head),
         "window": predictor.window,
         "horizon": predictor.heads[choices.head][1],
         "keys": _keys(),
@@ -148,6 +148,7 @@ def _legend() -> list[tuple[str, str, str]]:
         ("right", _("Call came true"), GREEN),
         ("wrong", _("Call was wrong"), WRONG),
         ("pending", _("Call not yet known"), GREY),
+        ("light", _("Counts now"), "currentcolor"),
     ]
 
 
@@ -175,7 +176,13 @@ def _held_out(predictor: Predictor, head: int) -> str:
 
 
 def _labels(horizon: str) -> dict[str, Any]:
-    return {**_strip_labels(), **_chart_labels(), **_ladder_labels(), **_call_labels(horizon), **_alert_labels(horizon)}
+    of_panels = _strip_labels(), _chart_labels(), _ladder_labels(), _call_labels(horizon), _alert_labels(horizon)
+    return {name: text for labels in (*of_panels, reasons_labels.labels()) for name, text in labels.items()}
+
+
+def _measured_labels(session: MarketSession, head: int) -> dict[str, str]:
+    """What was measured of a head before: on days held out, and of its reasons."""
+    return {"held": _held_out(session.predictor, head), "reasonsMeasured": reasons_labels.measured(session, head)}
 
 
 def _strip_labels() -> dict[str, str]:
@@ -205,9 +212,6 @@ def _chart_labels() -> dict[str, str]:
     """Words of the chart and of the buttons above it."""
     return {
         "live": _("Back to the newest"),
-        "light": _("Where it looks, last {span} s: for {call} most counted the moment {seconds} s ago, with {share}."),
-        "lightNone": _("Where it looks: light comes with the first whole window."),
-        "lightComputing": _("Where it looks: computing."),
         "pricePane": _("Price and resting size"),
         "signalPane": _("P(up) - P(down)"),
         "deltaPane": _("Volume delta: bought less sold"),
@@ -306,6 +310,7 @@ def _keys() -> list[tuple[str, str]]:
         ("P", _("Presentation; Esc leaves it")),
         (_("Double click"), _("A line at this price, or remove it")),
         (_("Wheel"), _("Zoom time; with Shift, prices")),
+        (_("Press a price"), _("The answer without what rests there; Esc takes it away")),
         ("+ -", _("Zoom prices; L has them follow the market again")),
         ("?", _("This help")),
     ]

@@ -527,18 +527,19 @@ def test_it_is_dark_until_another_page_is_opened_or_light_is_chosen(live: Page) 
     live.evaluate("localStorage.removeItem('stActiveTheme-/live-v2')")
 
 
-def test_where_it_looks_is_lit_under_the_price_and_goes_with_the_source(new_page: NewPage, app: AppServer) -> None:
-    page = new_page(app, "/live?speed=10")
-    strip = page.locator("canvas[data-light=moments]")
-    expect(strip).to_have_attribute("data-value", re.compile(r"0\.\d+"), timeout=2 * PATIENCE_MS)
-    lit = "c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v, i) => i % 4 === 3 && v > 200)"
-    page.wait_for_function(
-        f"() => {{ const c = document.querySelector('canvas[data-light=moments]'); return c.width === 128 && {lit}; }}"
-    )
-    expect(page.locator(".terminal-light p")).to_contain_text("most counted the moment")
-    expect(page.locator(".terminal-ladder [data-counted=for], .terminal-ladder [data-counted=against]").first).to_be_visible()
-    first = strip.get_attribute("data-time")
-    expect(strip).not_to_have_attribute("data-time", first or "", timeout=PATIENCE_MS)  # it goes on
+def test_reasons_stand_beside_the_answer_and_a_pressed_price_asks_for_one_without_it(new_page: NewPage, app: AppServer) -> None:
+    page = new_page(app, "/live?source=recording&rec=binance_spot_nexousdt_2024-07-24")
+    reasons = page.locator(".terminal-reasons")
+    expect(reasons.locator(".why")).to_contain_text(re.compile("Towards|even|No group"), timeout=3 * PATIENCE_MS)
+    expect(reasons.locator(".measured")).to_contain_text("Held-out hours of Binance NEXO/USDT")
+    page.wait_for_function(f"() => {TERMINAL}.light.newest?.cells[0].length", timeout=PATIENCE_MS)
+    row = page.locator(".terminal-ladder tbody tr[tabindex='0']")
+    row.focus()
+    row.press("ArrowUp")
+    page.locator(".terminal-ladder tbody tr:focus").press("Enter")
+    expect(reasons.locator(".without")).to_contain_text(re.compile("instead of|hardly|nothing to take"), timeout=PATIENCE_MS)
+    page.keyboard.press("Escape")
+    expect(reasons.locator(".without")).to_have_text("")
 
 
 def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -> None:

@@ -1,12 +1,21 @@
-// Prints the terminal's sentences of states that Python gives: [{p, usual, score}] and the configuration, as a line of JSON each.
+// Prints the terminal's sentences of states that Python gives, [{p, usual, score}] or [{gives, ...}] or [{before, ...}], and the
+// configuration, as a line of JSON each.
 import { readFileSync } from "node:fs";
 
+import { reasonWords, withoutWords } from "../../assets/scripts/terminal_reasons.js";
 import { standingWords, unusualWords } from "../../assets/scripts/terminal_answer.js";
 
 const { config, states } = JSON.parse(readFileSync(process.argv[2], "utf8"), (_key, value) => (value === "inf" ? Infinity : value === "nan" ? NaN : value));
 const format = {
   number: (value, places) => value.toFixed(places),
   percent: (value) => `${(100 * value).toFixed(1)}%`,
+  price: String,
+  significant: (value) => String(Number(value.toPrecision(3))),
+  push: (value) => (value >= 0 ? "+" : "") + value.toFixed(2),
   span: (value, unit) => `${value} ${unit}`,
 };
-for (const { p, usual, score } of states) console.log(JSON.stringify([unusualWords(p, usual, config, format), standingWords(score, config, format)]));
+const words = (state) => {
+  if (state.score) return [unusualWords(state.p, state.usual, config, format), standingWords(state.score, config, format)];
+  return state.gives ? [reasonWords(state, config, format)] : [withoutWords(state, config, format)];
+};
+for (const state of states) console.log(JSON.stringify(words(state)));

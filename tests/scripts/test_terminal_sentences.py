@@ -19,11 +19,12 @@ from core.market.answers.one_answer import FEWEST, RIVALS
 from core.market.answers.scoreboard import Scoreboard
 from core.market.answers.value import spaced
 from core.market.labels import Head, fit_alpha, moves_after
-from core.market.predictor import Predictions
+from core.market.predictor import Predictions, load_predictor
+from core.market.reasons import UsualInputs, window_reasons
 from core.market.store.index import FOLDER, bundled_recordings
 from core.market.store.rows import read_market
 from core.market.stream import SCORES, score_rows
-from pages.markets import live_scores, terminal
+from pages.markets import live_scores, reasons_labels, terminal
 from tests.scripts.test_scripts import NODE
 
 HEADS: tuple[Head, ...] = (("forward", 10), ("forward", 50), ("smoothed", 20))
@@ -85,7 +86,7 @@ CLASSES = ["Down", "Stationary", "Up"]
 def sentences(folder: Path, states: list[dict[str, Any]]) -> list[list[str]]:
     """What the screen says of each state: of its probabilities, and of how the answers stand."""
     rivals = [live_scores.rival_names()[rule] for rule in RIVALS]
-    config = {"classes": CLASSES, "rivals": rivals, "labels": terminal._call_labels("1 s") | {"held": ""}}
+    config = {"classes": CLASSES, "rivals": rivals, "labels": terminal._labels("1 s") | {"held": ""}}
     (folder / "states.json").write_text(json.dumps({"config": config, "states": states}), encoding="utf-8")
     command = [str(NODE), str(Path(__file__).parent / "terminal_sentences.mjs"), str(folder / "states.json")]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -167,3 +168,60 @@ def test_a_lost_decision_and_the_time_to_the_next_are_said(tmp_path: Path) -> No
     printed = sentences(tmp_path, given)
     assert [standing for _unusual, standing in printed] == [words for _state, words in states]
     assert printed[0][0] == "Above its usual share most: Down 20.0%, 2.0 times its share so far."
+
+
+def test_every_reason_is_what_the_groups_give(tmp_path: Path) -> None:
+    """On windows of all bundled recordings: who is named, with what number, for and against."""
+    predictor = load_predictor("tlob")
+    states: list[dict[str, Any]] = []
+    for recording in bundled_recordings():
+        rows = read_market([FOLDER / file for file in recording.files])[:1_300]
+        entry = predictor.market(recording.name)
+        usual = UsualInputs(predictor, entry)
+        usual.follow(rows.timestamps, rows.levels)
+        mean = usual.mean()
+        assert mean is not None
+        for end in range(200, 1_300, 90):
+            for head in (4, 6):
+                window = rows.levels[end - 128 : end]
+                one = window_reasons(predictor, entry, window, mean, head=head, recalibrate=lambda p: p)
+                states.append({"lean": one.lean, "usual": one.usual, "gives": one.gives.tolist(), "states": one.states})
+    scaled = [state | {"gives": [0.1 * give for give in state["gives"]], "lean": 0.05 * state["lean"]} for state in states]
+    labels = reasons_labels.labels()
+    kinds = Counter[str]()
+    for state, (said,) in zip(states + scaled, sentences(tmp_path, states + scaled), strict=True):
+        lean, gives = state["lean"], np.array(state["gives"])
+        names = [labels["groupStates"][group][stands + 1] for group, stands in enumerate(state["states"])]
+        found = [(names.index(name), float(value)) for name, value in re.findall(r"(?:: |, )([a-z0-9 ]+) \(([+-][\d.]+)\)", said)]
+        assert all(value == pytest.approx(gives[group], abs=0.0051) for group, value in found)
+        strong = np.abs(gives) >= 0.005
+        if not strong.any():
+            kinds["none"] += 1
+            assert said == "No group gives 0.005 or more."
+        elif abs(lean) < 0.005:
+            kinds["even"] += 1
+            assert said.startswith("Up and down are even.")
+            assert {group for group, _value in found} == set(np.argsort(-np.abs(gives))[: min(2, strong.sum())].tolist())
+        else:
+            kinds["leans"] += 1
+            assert said.startswith(f"Towards {'up' if lean > 0 else 'down'} by {lean:+.2f}")
+            pushing = [group for group in np.argsort(-gives * np.sign(lean)).tolist() if gives[group] * np.sign(lean) >= 0.005]
+            against = [group for group in np.argsort(gives * np.sign(lean)).tolist() if gives[group] * np.sign(lean) <= -0.005]
+            assert [group for group, _value in found] == pushing[:2] + against[:1]
+            assert ("Against it" in said) == bool(against)
+            assert ("All as usual" in said) == (abs(state["usual"]) >= 0.02)
+    assert min(kinds[one] for one in ("none", "even", "leans")) > 0 and len(states) > 100, kinds
+
+
+def test_what_an_order_counts_is_said_as_it_is(tmp_path: Path) -> None:
+    given = {"price": 1.25, "size": 900, "left": 300, "rows": 40, "before": [0.2, 0.5, 0.3], "after": [0.26, 0.5, 0.24]}
+    states = [
+        (given, "300 in place of 900 at 1.25, as much as beside it: Down 26.0% instead of 20.0%."),
+        (given | {"after": [0.201, 0.498, 0.301]}, "300 in place of 900 at 1.25, as much as beside it: it hardly counts."),
+        (
+            given | {"size": 0, "left": 0, "after": [0.1, 0.7, 0.2]},
+            "Without what stood at 1.25 above its neighbours: Stationary 70.0% instead of 50.0%.",
+        ),
+        (given | {"rows": 0}, "At 1.25 nothing is larger than its neighbours: there is nothing to take away."),
+    ]
+    assert [said for (said,) in sentences(tmp_path, [state for state, _words in states])] == [words for _state, words in states]

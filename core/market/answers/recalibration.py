@@ -128,6 +128,10 @@ class AdaptiveHead:
         a, b, c = (sum(w * p[k] for w, p in zip(self.weights, experts, strict=True)) for k in range(3))
         return Recalibrated(experts, (a, b, c))
 
+    def adapted(self, probabilities: Sequence[float]) -> Triple:
+        """`recalibrate`, of which the probabilities alone."""
+        return self.recalibrate(probabilities).adapted
+
     @property
     def losses(self) -> tuple[float, float]:
         """Sums of the log-losses of the recalibrated probabilities and of the class rates, over the same outcomes."""

@@ -118,6 +118,21 @@ def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(asyncio.wait_for(test(), 60))
 
 
+def test_a_question_about_a_price_is_answered_of_the_newest_window(session: MarketSession) -> None:
+    async def test() -> None:
+        async with visiting(session) as (visitor,):
+            price, newest = float(ROWS.levels[BEGUN - 1, 0]), session.newest_window(1)
+            visitor.say("light 1")
+            visitor.say(f"without {2 * price} 0.01")
+            visitor.say(f"without {price} 0.01")  # the newest question counts
+            answer = (await visitor.text())["without"]
+            assert newest is not None and answer["time"] == newest.timestamps[-1] and answer["head"] == 1
+            assert answer["price"] == price and answer["size"] == ROWS.levels[BEGUN - 1, 1]
+            visitor.say("without a price")  # is none: the viewer is let go
+
+    run(test)
+
+
 def test_a_ticket_keeps_no_session_alive(predictor: Predictor) -> None:
     async def test() -> None:
         session = MarketSession(ScriptedFeed([]), predictor)
