@@ -15,9 +15,10 @@ import streamlit as st
 from core import front
 from core.figures import front as figures
 from core.lecture.equations import equations
-from core.messages import Refusal, translate
+from core.messages import Refusal
 from core.vision.gallery import photograph_gallery
 from pages.images import camera_switch, sample_pictures
+from pages.images.named_garments import garment_words
 from pages.shared import assets, controls
 from pages.shared.browser_component import browser_component, sent_picture
 from pages.shared.language import _, current, number, percent, regional, significant
@@ -120,8 +121,8 @@ def _ask() -> None:
     def give(given: bytes | int | None) -> None:
         state[GIVEN], state[FILMING] = given, None
 
-    title = _("What am I wearing?")
-    st.page_link(GARMENTS, label=f"**{title}**", icon=":material/checkroom:")
+    title = _("Show me any photograph")
+    st.page_link(SEE, label=f"**{title}**", icon=":material/visibility:")
     with st.container(horizontal=True, vertical_alignment="center", key="front_given"):
         browser_component("clipboard")(
             key="front_picture",
@@ -174,27 +175,28 @@ def _asked(given: bytes | int | None) -> None:
     st.html(_photograph(shown))
     with st.container(horizontal=True, key="front_further"):
         st.page_link(GARMENTS, label=_("Fool it"), icon=":material/ink_eraser:", query_params=query | {"inside": "hide"})
-        st.page_link(SEE, label=_("Any photograph"), icon=":material/visibility:", query_params=query)
-        st.page_link(GARMENTS, label=_("Why?"), icon=":material/lightbulb:", query_params=query)
+        st.page_link(SEE, label=_("What does it see?"), icon=":material/visibility:", query_params=query)
+        st.page_link(GARMENTS, label=_("Why this garment?"), icon=":material/lightbulb:", query_params=query)
 
 
 def _photograph(shown: Mapping[str, Any]) -> str:
-    """The picture with its patch, its answer with "none of these" among it, and what the patch counts."""
-    name, left = translate(shown["answer"]), shown["left"]
-    words = name if shown["garment"] else _("{name}, perhaps").format(name=name)
-    note = _("The marked patch counts most: without it {share}.").format(share=percent(left, 0))
-    if not shown["garment"]:
-        note = f"{_('I am unsure: this may be none of the ten garments I know.')} {note}"
+    """The picture lit by what stands out in it: how much does, and which garment it is, where it is one."""
+    stands_out, (name, share) = shown["stands_out"], shown["named"][0]
+    lit = "" if stands_out is None else _("{share} of the picture stands out").format(share=percent(stands_out, 0))
+    if shown["garment"]:
+        answer, note = garment_words(shown["named"], 0), lit
+    else:
+        answer = lit or _("No garment that I know")
+        note = _("None of the ten garments I know; the nearest is {name}, {share}.").format(name=_(name), share=percent(share, 0))
     return _tile(
         "photograph",
         figures.photograph_picture(
             shown["picture"],
             proportion=shown["proportion"],
             box=shown["box"],
-            mark=shown["mark"],
-            says=_("A photograph of a garment; the patch that counts most is marked."),
+            says=_("A photograph, dark where nothing stands out."),
         ),
-        f"{escape(words)} · {percent(shown['probability'], 0)}",
+        escape(answer),
         escape(note),
     )
 

@@ -26,11 +26,11 @@ from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.samples import clip_samples
 from core.vision.analysis import analyse
 from core.vision.classifier import PHOTOGRAPHS, load_classifier
-from core.vision.evidence import losses_without
 from core.vision.gallery import photograph_gallery
-from core.vision.marked_answer import marked_answer
-from core.vision.pictures import decode
+from core.vision.lit_answer import lit_answer
+from core.vision.pictures import decode, from_pixels
 from core.vision.preprocessing import Recipe
+from core.vision.sight import sight_reader
 from core.vision.uprightness import prepare_upright
 from pages.markets.live_controls import OPENS_WITH
 from pages.shared import language
@@ -75,12 +75,12 @@ def market() -> dict[str, Any]:
 
 
 def photograph() -> dict[str, Any]:
-    """A photograph, its answer, and the patch without which the answer loses most."""
+    """A photograph lit by what stands out, and its answer. Needs `make sight`."""
     classifier, row = load_classifier(PHOTOGRAPHS), photograph_gallery()[PHOTOGRAPH]
     prepared = prepare_upright(classifier, decode(row.data, name=row.kind), Recipe(manner=classifier.manner))
     analysis = analyse(classifier, prepared.image, prepared.unturned)
-    losses = losses_without(analysis, analysis.likeliest)
-    return {"photo": PHOTOGRAPH, "labelled": row.name} | marked_answer(analysis, losses, prepared)
+    seen = sight_reader().read(from_pixels(prepared.upright, name=row.kind), side=224)
+    return {"photo": PHOTOGRAPH, "labelled": row.name} | lit_answer(analysis, prepared, seen)
 
 
 def signs() -> dict[str, Any]:

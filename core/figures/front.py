@@ -71,11 +71,11 @@ def _runs(classes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
         first += count
 
 
-def photograph_picture(jpeg: str, *, proportion: float, box: Sequence[float], mark: Sequence[float], says: str) -> str:
-    """A picture (base64) with the box that is read, where that is a part of it, and the marked patch (edges in percent)."""
+def photograph_picture(jpeg: str, *, proportion: float, box: Sequence[float], says: str) -> str:
+    """A picture (base64) with the box that is read (edges in percent), where that is a part of it."""
     frame = _part(box, "front-box") if tuple(box) != (0, 0, 100, 100) else ""
     size = f"width:{100 * min(1, proportion):.2f}%;height:{100 * min(1, 1 / proportion):.2f}%"
-    return f'<div class="front-whole" style="{size}">{_image(jpeg, says)}{_part(mark, "front-patch")}{frame}</div>'
+    return f'<div class="front-whole" style="{size}">{_image(jpeg, says)}{frame}</div>'
 
 
 def _part(edges: Sequence[float], name: str) -> str:

@@ -19,6 +19,8 @@ from core.models.vit import ViT
 from core.vision.classifier import Classifier
 from core.vision.pictures import Bytes
 
+SURE: Final = 0.8
+"""Probability below which the next class is named beside the likeliest."""
 CLASS_TOKEN: Final = 0
 """Number of the class token; patches follow from 1, row by row from the top."""
 
@@ -53,6 +55,11 @@ class PictureAnalysis:
     def likeliest(self) -> int:
         """The most probable class."""
         return self.ranking[0]
+
+    @property
+    def named(self) -> list[int]:
+        """The class that a person is told, and the next one where a garment is of the first with less than `SURE`."""
+        return self.ranking[: 2 if self.garment and self.shares[self.likeliest] < SURE else 1]
 
     @property
     def none(self) -> float:

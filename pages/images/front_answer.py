@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from core.vision.marked_answer import marked_answer
-from core.vision.pictures import STORE
+from core.vision.lit_answer import lit_answer
+from core.vision.pictures import STORE, from_pixels
 from core.vision.preprocessing import Recipe
-from pages.images import cached_results, live_camera
-from pages.shared import brought, controls, permissions
+from core.vision.sight_files import SIGHT_FILES
+from pages.images import cached_results, cached_sight, live_camera
+from pages.shared import brought, permissions
 from pages.shared.language import _
+
+SIDE: Final = 224
+"""Pixels along a side of a picture as it is looked at."""
 
 
 def answer_of(data: bytes) -> tuple[str, dict[str, Any] | None]:
@@ -21,13 +25,12 @@ def answer_of(data: bytes) -> tuple[str, dict[str, Any] | None]:
     picture = brought.picture(data, _("Your picture"))
     key = STORE.keep(picture, permissions.visitor().holder)
     classifier = cached_results.photograph_classifier()
-    with controls.progress(_("Running the model once for each patch…")) as report:
-        prepared = cached_results.prepare(classifier, picture, Recipe(manner=classifier.manner))
-        if prepared.empty:
-            return key, None
-        analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
-        losses = cached_results.losses(analysis, analysis.likeliest, report=report)
-    return key, marked_answer(analysis, losses, prepared)
+    prepared = cached_results.prepare(classifier, picture, Recipe(manner=classifier.manner))
+    if prepared.empty:
+        return key, None
+    analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
+    upright = from_pixels(prepared.upright, name=picture.name)
+    return key, lit_answer(analysis, prepared, cached_sight.read(upright, SIDE) if SIGHT_FILES.available() else None)
 
 
 def still(*, start: bool) -> bytes | None:

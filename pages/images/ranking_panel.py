@@ -7,9 +7,10 @@ import streamlit as st
 from core.figures import pictures as figures
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
-from core.vision.marked_answer import percent_edges
+from core.vision.lit_answer import percent_edges
 from core.vision.preprocessing import SIDE, PreparedPicture
 from pages.images import preparation
+from pages.images.named_garments import garment_words
 from pages.images.picture_source import ChosenPicture
 from pages.shared import controls
 from pages.shared.language import _, number, percent
@@ -126,17 +127,19 @@ def doubt(analysis: PictureAnalysis) -> str:
 
 
 def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
-    """The class with its probability, "none of these" among the answers (D37), and whether it is right where that is known."""
-    name = _(analysis.classifier.class_names[analysis.likeliest])
-    share = percent(float(analysis.shares[analysis.likeliest]))
-    words = name if analysis.garment else _("{name}, perhaps").format(name=name)
+    """The class with its probability (D37), or two; how likely none is, and whether it is right where that is known."""
+    named = [(analysis.classifier.class_names[one], float(analysis.shares[one])) for one in analysis.named]
+    words = garment_words(named)
+    if not analysis.garment:
+        name = _("{name}, perhaps").format(name=_(named[0][0]))
+        words = f"{name} {percent(named[0][1])}"
     said = [chosen.name]
     if analysis.none >= SAID:
         said.append(_("none of these {share}").format(share=percent(analysis.none)))
     if chosen.truth in analysis.classifier.class_names:
         said.append(_verdict(chosen.truth, analysis))
     with st.container(key="classify_headline"):
-        st.header(f"{words} {share}", anchor=False)
+        st.header(words, anchor=False)
         st.caption(" · ".join(said))
 
 

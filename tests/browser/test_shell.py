@@ -77,7 +77,7 @@ def test_tab_reaches_the_first_tile_soon_and_stops_nowhere_off_the_screen(new_pa
     for _ in range(20):
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.getBoundingClientRect().right") > 0
-        reached.append(page.evaluate("document.activeElement.textContent").endswith("What am I wearing?"))
+        reached.append(page.evaluate("document.activeElement.textContent").endswith("Show me any photograph"))
     assert any(reached[:12])
 
 
@@ -242,8 +242,8 @@ def test_a_picture_is_answered_on_the_front_page_and_its_light_is_one_press_away
     page = new_page(app, "/")
     page.set_input_files(".clipboard-file input", file)
     answer = page.locator(".st-key-front_ask .front-answer")
-    expect(answer).to_have_text(f"{expected.name} · {expected.probability:.0%}", timeout=60_000)
-    page.locator(".st-key-front_further").get_by_text("Why?").click()
+    expect(answer).to_have_text(f"{expected.name} {expected.probability:.0%}", timeout=60_000)
+    page.locator(".st-key-front_further").get_by_text("Why this garment?").click()
     expect(page.locator("[data-light=picture]")).to_be_visible(timeout=60_000)
     expect(page.locator(".st-key-classify_headline")).to_contain_text(expected.name)
 

@@ -24,6 +24,7 @@ from core.market.store.rows import read_market
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.samples import clip_samples
 from core.vision.gallery import photograph_gallery
+from core.vision.sight_files import SIGHT_FILES
 from pages.markets.live_controls import OPENS_WITH
 from pages.shared import controls
 from pages.shared.navigation import OF_THE_LIVE_PAGE, ROOT
@@ -51,14 +52,15 @@ def test_the_market_is_what_the_model_calls_and_what_came() -> None:
     assert np.mean(np.array(now["calls"]) != shown["calls"]) < 0.01, "run `python -m scripts.front_page`"
 
 
-def test_the_photograph_has_the_models_answer_and_the_patch_it_misses_most() -> None:
+@pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
+def test_the_photograph_has_the_models_answer_and_the_share_that_stands_out() -> None:
     shown, now = front.answers()["photograph"], front_page.photograph()
-    for name in ("photo", "labelled", "answer", "patch", "grid", "garment"):
+    for name in ("photo", "labelled", "garment"):
         assert now[name] == shown[name], "run `python -m scripts.front_page`"
-    assert now["probability"] == pytest.approx(shown["probability"], abs=0.01)
-    assert now["left"] == pytest.approx(shown["left"], abs=0.01)
+    ((name, probability),) = shown["named"]
+    assert now["named"][0] == [name, pytest.approx(probability, abs=0.01)] and name == shown["labelled"]
+    assert now["stands_out"] == pytest.approx(shown["stands_out"], abs=0.01)
     assert shown["labelled"] == photograph_gallery()[shown["photo"]].name
-    assert 0 < shown["left"] < shown["probability"], "the patch counts"
 
 
 def test_the_signs_are_read_from_the_hands_that_are_drawn() -> None:
@@ -140,23 +142,26 @@ def test_every_number_of_the_front_page_stands_where_its_link_leads(monkeypatch:
         assert all(other in there for other in others if page.startswith(("pages/images", "pages/signs"))), (page, others)
 
 
+@pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
 def test_a_sample_of_the_front_page_is_answered_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the models' own command; "Fool it" and "Why?" lead to the same photograph."""
+    """By the models' own command; links below it lead to the same photograph."""
     links: dict[str, dict[str, str]] = {}
     monkeypatch.setattr(
         st, "page_link", lambda _page, *, label="", query_params=None, **_told: links.update({label: query_params or {}})
     )
     app = open_page(ROOT / "pages" / "home.py")
-    assert links["Why?"] == {"photo": str(front_page.PHOTOGRAPH)}
+    assert links["Why this garment?"] == {"photo": str(front_page.PHOTOGRAPH)}
     app.button(key="front_sample_1").click().run()
     assert not app.exception
     monkeypatch.setattr(front_page, "PHOTOGRAPH", 10)
     expected = front_page.photograph()
     answered = next(text for one in app.get("html") if "front-whole" in (text := str(getattr(one, "value", ""))))
-    assert (
-        f"{expected['answer']} · {expected['probability']:.0%}" in answered and f"without it {expected['left']:.0%}" in answered
-    )
-    assert links["Why?"] == {"photo": "10"} and links["Fool it"] == {"photo": "10", "inside": "hide"}
+    (name, share), *_other = expected["named"]
+    assert f"{name} {share:.0%}" in answered and f"{expected['stands_out']:.0%} of the picture stands out" in answered
+    assert links["Why this garment?"] == links["What does it see?"] == {"photo": "10"} and links["Fool it"] == {
+        "photo": "10",
+        "inside": "hide",
+    }
 
 
 def test_links_that_the_live_page_had_at_the_root_are_known_by_their_parameters() -> None:
