@@ -69,6 +69,7 @@ class AttentionScene:
     titles: Mapping[str, str] = field(default_factory=dict)
     rolled: bool = True
     choice: str = ""
+    corner: str = ""
 
     def __post_init__(self) -> None:
         tokens = self.stage.tokens()
@@ -133,13 +134,15 @@ class AttentionScene:
         key: str = "",
         parts: str = "",
         erased: Sequence[int] | None = None,
+        arms: bool = False,
     ) -> bytes:
         """The scene as one message, at most `INLINE` bytes of maps with it: beyond that, layers stay behind as `parts`.
 
         Args:
             words: `SENTENCES` in the reader's language. locale: of numbers. key: the address's parameter that keeps the choice.
             parts: the address that has each of `parts` below it, by its number.
-            erased: tokens of the first kind that are rubbed out; None where the page answers no erasing.
+            erased: tokens of the first kind that are rubbed out; None where the page answers no erasing. arms: whether a stroke
+                rubs from the beginning.
         """
         tokens = self.stage.tokens()
         first = next(iter(tokens))
@@ -173,6 +176,8 @@ class AttentionScene:
             "key": key,
             "parts": parts,
             "erased": None if erased is None else list(erased),
+            "arms": arms,
+            "corner": self.corner,
         }
         return framed(head, add)
 

@@ -28,7 +28,8 @@ class AttentionView {
     this.kinds = Object.keys(scene.tokens).filter((kind) => scene.tokens[kind].length);
     this.percent = new Intl.NumberFormat(scene.locale, { style: "percent", maximumSignificantDigits: 3 });
     this.number = new Intl.NumberFormat(scene.locale, { maximumSignificantDigits: 3 });
-    this.reverse = this.held = this.erasing = false;
+    this.reverse = this.held = false;
+    this.erasing = Boolean(scene.arms);
     this.way = scene.stage.litBy; // "looks", "like" or "parts" where the tokens have vectors
     this.erased = new Set(scene.erased ?? []);
     this.pointed = this.hovered = null;
@@ -108,7 +109,7 @@ class AttentionView {
     if (this.way) this.way = before.way ?? this.way;
     this.withoutFirst = before.withoutFirst;
     if (another) return;
-    this.erasing = before.erasing;
+    if (this.erasing === Boolean(before.scene.arms)) this.erasing = before.erasing;
     this.resting = (before.resting || !before.measures.length) && this.measures.length > 0; // a scene without measures had no rest
     this.lit = before.lit;
     this.inPlay = before.inPlay;
@@ -186,6 +187,7 @@ class AttentionView {
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-label", this.words.stage);
     this.canvas.dataset.light = this.scene.stage.name;
+    if (this.scene.corner) element("p", "attention-corner", left).textContent = this.scene.corner;
     this.said = element("p", "attention-sentence", left);
     this.said.setAttribute("aria-live", "polite");
     const right = element("div", "attention-right", root);
@@ -339,6 +341,7 @@ class AttentionView {
   }
 
   repaint(begun = performance.now()) {
+    this.root.classList.toggle("erasing", this.erasing); // a stroke rubs and does not scroll
     const lights = Object.fromEntries(this.kinds.map((kind) => [kind, this.light(kind)]));
     if (this.pointed && this.inPlay !== undefined && !this.stage.asks) this.inPlay = this.pointed.token;
     Object.assign(lights, { inPlay: this.inPlay, active: this.activeKind(), parts: this.way === "parts" });

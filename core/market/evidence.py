@@ -79,7 +79,7 @@ def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, hea
     )
     still = tlob_baseline(inputs)
     parts = torch.arange(len(inputs), device=inputs.device)[:, None]
-    maps = [weights for name, weights in predictor.attention(levels, entry)[1].items() if name.startswith(TIME)]
+    maps = [weights for name, weights in predictor.attention(inputs[None], entry)[1].items() if name.startswith(TIME)]
     pooling = predictor.config.pooling
     return evidence_of(
         function,
@@ -95,18 +95,23 @@ def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, hea
 
 
 @falls_back
-def answers_without(
-    predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Probabilities (copies, heads, 3) of a window (steps, 40) with moments at the inputs' mean.
+def inputs_without(predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: NDArray[np.bool_]) -> Tensor:
+    """The model's inputs (copies, steps, columns) of a window (steps, 40) with moments at the inputs' mean.
 
     Args:
         hidden: (copies, steps), the moments of each copy whose inputs are replaced by their mean over the window.
     """
     inputs = predictor.inputs(levels[None], entry)[0]
     parts = torch.arange(len(inputs), device=inputs.device)[:, None]
-    copies = without(inputs, tlob_baseline(inputs), parts, hidden)
-    return answers_of(entry.rules, predictor.logits(copies))[0]
+    return without(inputs, tlob_baseline(inputs), parts, hidden)
+
+
+@falls_back
+def answers_without(
+    predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Probabilities (copies, heads, 3) of `inputs_without`."""
+    return answers_of(entry.rules, predictor.logits(inputs_without(predictor, entry, levels, hidden)))[0]
 
 
 def sample(predictor: Predictor) -> Iterator[Evidence]:

@@ -200,9 +200,9 @@ class Predictor:
 
     @falls_back
     @torch.inference_mode()
-    def attention(self, window: FloatArray, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
-        """One raw window (window, 40) -> probabilities (heads, 3), and attention weights (attention heads, n, n) by layer."""
-        logits, maps = self.model(self.inputs(window[None], market), return_attention=True)
+    def attention(self, inputs: Tensor, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
+        """One window's `inputs` (1, ...) -> probabilities (heads, 3), and attention weights (attention heads, n, n) by layer."""
+        logits, maps = self.model(inputs, return_attention=True)
         logits = logits.reshape(len(self.heads), len(CLASSES)).float().cpu().numpy()
         probabilities = np.stack([rule.probabilities(logits[i]) for i, rule in enumerate(market.rules)])
         return probabilities.astype(np.float32), {name: weights[0].cpu().numpy() for name, weights in maps.items()}

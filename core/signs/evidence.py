@@ -6,7 +6,9 @@ mean: the mean picture, or the mean of each tracked number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +18,7 @@ from torch import Tensor
 
 from attention_light.rollout import fuse_heads, rollout
 from core.device import falls_back
-from core.explain.erasing import Hidden
+from core.explain.erasing import Hidden, mask
 from core.explain.faithfulness import Evidence
 from core.explain.measures import evidence_of
 from core.explain.occlusion import without
@@ -57,20 +59,53 @@ def frames_relevance(recogniser: Recogniser, encoded: Tensor, *, frame: int, lab
 
 
 def clip_relevance(
-    recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: int, speaker: str | None = None
+    recogniser: Recogniser,
+    clip: NDArray[Any],
+    *,
+    frame: int,
+    label: int,
+    speaker: str | None = None,
+    hidden: Collection[int] = (),
 ) -> NDArray[np.float64]:
-    """The same of a clip as `Recogniser.answer` takes it."""
-    with torch.no_grad():
-        encoded = recogniser.encode(recogniser.inputs(clip, speaker=speaker))
+    """The same of a clip as `Recogniser.answer` takes it, without some of the model's frames."""
+    encoded = _encoded_without(recogniser, recogniser.inputs(clip, speaker=speaker), hidden)
     return frames_relevance(recogniser, encoded, frame=frame, label=label)
 
 
+@torch.no_grad()
+def recognition_without(
+    recogniser: Recogniser, clip: NDArray[Any], whole: Recognition, hidden: Collection[int], speaker: str | None = None
+) -> Recognition:
+    """As `Recogniser.answer`, without some of the model's frames; `whole` is its answer on all of them."""
+    began = time.perf_counter()
+    inputs = recogniser.inputs(clip, speaker=speaker) if whole.hands is None else recogniser.landmark_inputs(whole.hands)
+    rest = recogniser.answer_of_encoded(_encoded_without(recogniser, inputs, hidden), None, began=began, hands=whole.hands)
+    return replace(rest, seconds=whole.seconds)
+
+
+@torch.no_grad()
+def _encoded_without(recogniser: Recogniser, inputs: Tensor, hidden: Collection[int]) -> Tensor:
+    encoded = recogniser.encode(inputs)
+    if not hidden:
+        return encoded
+    whole, _empty, _logits = _deletable(recogniser, inputs, encoded, hidden)
+    return recogniser.encode(whole[None]) if recogniser.front == "tracks" else whole[None]
+
+
 @falls_back
-def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: int, speaker: str | None = None) -> Evidence:
+def evidence(
+    recogniser: Recogniser,
+    clip: NDArray[Any],
+    *,
+    frame: int,
+    label: int,
+    speaker: str | None = None,
+    hidden: Collection[int] = (),
+) -> Evidence:
     """Importance (T',) of each frame for the probability of a label at one frame, by every method.
 
     Args:
-        clip: as `Recogniser.answer` takes it. frame: of the model's own, from 0.
+        clip: as `Recogniser.answer` takes it. frame: of the model's own, from 0. hidden: frames that are left out.
 
     Raises:
         ValueError: for a clip that the model does not read, or a frame or a label there is not.
@@ -83,8 +118,9 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
         raise ValueError(f"there is no frame {frame}: the model's frames of this clip are 0 to {steps - 1}")
     if not 0 <= label < len(recogniser.vocabulary):
         raise ValueError(f"there is no label {label}: the vocabulary's are 0 to {len(recogniser.vocabulary) - 1}")
-    whole, empty, logits_of = _deletable(recogniser, inputs, encoded)
+    whole, empty, logits_of = _deletable(recogniser, inputs, encoded, hidden)
     with torch.no_grad():
+        encoded = _encoded_without(recogniser, inputs, hidden)
         _logits, by_name = recogniser.attend(encoded)
     maps = [weights[0].numpy() for weights in by_name.values()]
     return evidence_of(
@@ -101,8 +137,10 @@ def evidence(recogniser: Recogniser, clip: NDArray[Any], *, frame: int, label: i
 
 
 @torch.no_grad()
-def _deletable(recogniser: Recogniser, inputs: Tensor, encoded: Tensor) -> tuple[Tensor, Tensor, Callable[[Tensor], Tensor]]:
-    """A clip (T', ...) whose frames can be deleted, its mean frame in every place, and the logits (copies, T', V) of copies."""
+def _deletable(
+    recogniser: Recogniser, inputs: Tensor, encoded: Tensor, hidden: Collection[int] = ()
+) -> tuple[Tensor, Tensor, Callable[[Tensor], Tensor]]:
+    """A clip (T', ...) whose frames can be deleted, some already, its mean frame in every place, and the logits of copies."""
     through_front = recogniser.front == "tracks"  # its convolutions mix neighbours, so a frame is deleted before them
     if through_front:
         whole, empty = inputs[0], inputs.mean(dim=1).expand_as(inputs[0]).clone()
@@ -114,7 +152,7 @@ def _deletable(recogniser: Recogniser, inputs: Tensor, encoded: Tensor) -> tuple
         model, there = recogniser.model, x.to(recogniser.placement.device)
         return model.attend(model.encode(there) if through_front else there).to(x.device)
 
-    return whole, empty, logits
+    return without(whole, empty, torch.arange(len(whole))[:, None], mask(hidden, len(whole)))[0], empty, logits
 
 
 @falls_back

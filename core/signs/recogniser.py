@@ -144,9 +144,22 @@ class Recogniser:
     ) -> Recognition:
         use_one_thread()
         began = time.perf_counter()
-        maps: AttentionMaps = {}
         with torch.no_grad():
             encoded = self.encode(inputs)
+        return self.answer_of_encoded(encoded, seconds, began=began, attention=attention, hands=hands)
+
+    def answer_of_encoded(
+        self,
+        encoded: Tensor,
+        seconds: NDArray[np.floating] | None,
+        *,
+        began: float,
+        attention: bool = True,
+        hands: HandTracks | None = None,
+    ) -> Recognition:
+        """The same of what `encode` made, since `began` by `time.perf_counter`."""
+        maps: AttentionMaps = {}
+        with torch.no_grad():
             if attention:
                 logits, maps = self.attend(encoded)
             else:

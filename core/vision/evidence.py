@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import numpy as np
@@ -107,6 +107,15 @@ def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
     inputs = classifier.normalise(analysis.image[None])[0]
     copies = without(inputs, background(classifier, inputs), patch_numbers(classifier).to(inputs.device), hidden)
     return classifier.shares(classifier.answers_of(classifier.model.features(copies)))
+
+
+def image_without(analysis: PictureAnalysis, numbers: Collection[int]) -> NDArray[np.uint8]:
+    """What the model reads, uint8, with the patches of these numbers, from 1, at `background`: the mean rounded to a level."""
+    image, size = analysis.image.copy(), analysis.classifier.config.patch
+    level = np.round(image.mean(axis=(0, 1))) if analysis.classifier.manner == "photograph" else 0
+    for row, column in (divmod(number - 1, analysis.grid) for number in numbers):
+        image[row * size : (row + 1) * size, column * size : (column + 1) * size] = level
+    return image
 
 
 @falls_back

@@ -11,7 +11,6 @@ from core import checkpoints
 from core.device import use_one_thread
 from core.explain import faithfulness
 from core.explain.attribution import Report, unreported
-from core.explain.erasing import mask
 from core.explain.faithfulness import Curves
 from core.models.vit import CLASSES
 from core.vision import analysis as analyses
@@ -20,7 +19,6 @@ from core.vision import evidence as evidences
 from core.vision import walkthrough
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
-from core.vision.evidence import Probabilities
 from core.vision.gallery import gallery, photograph_gallery
 from core.vision.pictures import Bytes, Picture, decode, from_pixels
 from core.vision.preprocessing import Recipe
@@ -95,13 +93,6 @@ def deletion_curves(analysis: PictureAnalysis, label: int, *, report: Report = u
     return faithfulness.deletion_curves(
         importance, batch=analysis.classifier.batch, report=lambda share: report(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share)
     )
-
-
-@kept(512, HASHES)
-def hidden_answer(analysis: PictureAnalysis, hidden: frozenset[int]) -> Probabilities:
-    """(classes,) probabilities with some patches hidden, by their numbers from 1."""
-    answers: Probabilities = evidences.hidden_answers(analysis, mask((number - 1 for number in hidden), analysis.grid**2))[0]
-    return answers
 
 
 @kept(32, HASHES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -10,7 +11,7 @@ from attention_light import AttentionScene, LayerMaps, PictureStage
 from core.explain import faithfulness
 from core.explain.faithfulness import FindingError
 from core.vision.analysis import CLASS_TOKEN, PictureAnalysis
-from core.vision.evidence import over_tokens
+from core.vision.evidence import image_without, over_tokens
 from core.vision.preprocessing import PreparedPicture
 from pages.images import cached_results, fool_it, picture_source, preparation, ranking_panel, tokens, training
 from pages.images.model_choice import model_line, pick_classifier, show_if_possible
@@ -65,8 +66,10 @@ def scene_of(analysis: PictureAnalysis, prepared: PreparedPicture) -> AttentionS
     )
 
 
-def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture, hidden: list[int]) -> None:
-    """Views of what lies behind the answer, one at a time."""
+def below(
+    chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPicture, rest: PictureAnalysis, hidden: list[int]
+) -> None:
+    """Views of what lies behind the answer, one at a time; `rest` is what is left without the hidden patches."""
     views = {
         "ranking": _("All ten kinds"),
         "hide": _("Fool it"),
@@ -79,7 +82,7 @@ def below(chosen: ChosenPicture, analysis: PictureAnalysis, prepared: PreparedPi
     if view == "ranking":
         ranking_panel.draw_ranking(analysis, chosen, prepared)
     elif view == "hide":
-        fool_it.draw_fooling(analysis, hidden)
+        fool_it.draw_fooling(analysis, rest, hidden)
     elif view == "tokens":
         tokens.draw_steps(analysis.classifier, prepared.image)
     elif view == "truth":
@@ -123,10 +126,12 @@ def body() -> None:
     prepared = cached_results.prepare(classifier, chosen.picture, recipe)
     analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
     hidden = fool_it.hidden_now(analysis)
+    rest = cached_results.analyse(classifier, image_without(analysis, hidden)) if hidden else analysis
     if not prepared.empty:
         with answer:
-            ranking_panel.headline(analysis, chosen)
-        attention_view(scene_of(analysis, prepared), key="light", erased=hidden, on_erase=fool_it.rub_out)
+            ranking_panel.headline(rest, chosen)
+        scene = replace(scene_of(rest, prepared), corner=fool_it.change(analysis, rest, hidden).corner())
+        attention_view(scene, key="light", erased=hidden, on_erase=fool_it.rub_out, arms=fool_it.is_open())
     ranking_panel.warnings(analysis, prepared)
     if not analysis.garment and (same := picture_source.in_address()):
         st.page_link(
@@ -139,7 +144,7 @@ def body() -> None:
     if prepared.empty:
         picture_source.link_to_view()
     else:
-        below(chosen, analysis, prepared, hidden)
+        below(chosen, analysis, prepared, rest, hidden)
 
 
 show_if_possible(body)

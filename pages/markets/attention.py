@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
 
 from attention_light import AttentionScene, BookStage, LayerMaps
 from core.checkpoints import CheckpointError
-from core.explain.attribution import GradientError
+from core.explain.attribution import GradientError, Report
+from core.explain.erasing import Needed
 from core.figures import market as market_figures
 from core.market import evidence
 from core.market.features import price_columns
 from core.market.windows import FrozenWindow, WindowError, to_npz
 from core.models.tlob import CLASSES
-from pages.markets import attention_erased, attention_inputs, attention_window, cached_results
-from pages.markets.attention_erased import RUBBED_OUT
+from pages.markets import attention_inputs, attention_window, cached_results
 from pages.markets.attention_inputs import Explained
 from pages.markets.attention_window import WindowSource
 from pages.markets.cached_results import FEATURE, TIME, WindowAnswer
 from pages.markets.class_names import class_names, unknown_market
 from pages.markets.live_controls import horizon_name
-from pages.shared import controls, erased, url_state
+from pages.shared import controls, erased, faithfulness_view, url_state
 from pages.shared.attention_view import attention_view
+from pages.shared.erased import ErasedAnswer
 from pages.shared.language import _, number, percent, prose
 from pages.shared.load_ahead import load_ahead
 
+RUBBED_OUT: Final = "hide_moments"
 FORMULAS: Final = {TIME: "tlob-time-attention", FEATURE: "tlob-feature-attention"}
 
 
@@ -51,11 +55,14 @@ def titles(names: Mapping[str, Any]) -> dict[str, str]:
     return layers | {"gradients": _("Integrated gradients"), "moments": _("Rollout to the answer")}
 
 
-def scene_of(window: FrozenWindow, answered: WindowAnswer, explained: Explained, *, moves: bool) -> AttentionScene:
+def scene_of(
+    window: FrozenWindow, answered: WindowAnswer, explained: Explained, *, moves: bool, hidden: tuple[int, ...] = ()
+) -> AttentionScene:
     """The window on the stage, lit by what counted for the answer.
 
     Args:
         moves: whether the window is one of many in a row: then the moments are lit by rollout, which costs nothing.
+        hidden: moments that are rubbed out, without which it was answered.
     """
     predictor = answered.predictor
     layers = [
@@ -66,7 +73,7 @@ def scene_of(window: FrozenWindow, answered: WindowAnswer, explained: Explained,
     measures: dict[str, Any] = {}
     if not moves:
         try:
-            measures["gradients"] = cached_results.attribute(window, *explained).values
+            measures["gradients"] = cached_results.attribute(window, *explained, hidden=hidden).values
         except GradientError:
             attention_inputs.no_gradients()
     rolled = answered.maps[f"{cached_results.ROLLOUT} {TIME}"][0]
@@ -109,6 +116,30 @@ def sentence(window: FrozenWindow, answered: WindowAnswer, explained: Explained)
     )
 
 
+def change(window: FrozenWindow, whole: WindowAnswer, rest: WindowAnswer, head: int, hidden: tuple[int, ...]) -> ErasedAnswer:
+    """The call without the moments that are rubbed out, beside that on the whole window."""
+    called, names = whole.likeliest[head], class_names()
+    return ErasedAnswer(
+        key=RUBBED_OUT,
+        hidden=hidden,
+        count=len(window),
+        before=names[CLASSES[called]],
+        after=names[CLASSES[rest.likeliest[head]]],
+        shares=(float(whole.probabilities[head][called]), float(rest.probabilities[head][called])),
+        instead=_("In place of a moment that is rubbed out the model reads every input's mean over this window."),
+        orders=faithfulness_view.method_names(),
+    )
+
+
+def needed(window: FrozenWindow, answered: WindowAnswer, head: int, report: Report) -> Needed | None:
+    """Moments that other ways take until the call changes; None, after an error box, without gradients."""
+    try:
+        return cached_results.needed(window, head, answered.likeliest[head], report=report)
+    except GradientError:
+        attention_inputs.no_gradients()
+        return None
+
+
 def draw(source: WindowSource) -> None:
     """The window of a source: its answer, its light, and what lies behind both."""
     line, stage = st.empty(), st.container()
@@ -119,15 +150,19 @@ def draw(source: WindowSource) -> None:
     load_ahead(cached_results.predictor_of, cached_results.model_names())
     explained = attention_inputs.pick(answered)
     moves = attention_window.every_s(source) is not None
-    scene = scene_of(window, answered, explained, moves=moves)
+    hidden = () if moves else tuple(erased.rubbed_out(RUBBED_OUT, len(window), of=window.id))
+    rest = cached_results.answer(window, hidden) if hidden else answered
+    scene = scene_of(window, rest, explained, moves=moves, hidden=hidden)
     line.markdown(f"**{scene.answer}**")
     with stage:
         if moves:
             attention_view(scene, key="light")
         else:
-            hidden = erased.rubbed_out(RUBBED_OUT, len(window), of=window.id)
+            without = change(window, answered, rest, explained.head, hidden)
+            scene = replace(scene, corner=without.corner())
             attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
-            attention_erased.draw(window, answered, explained, hidden)
+            if hidden:
+                without.draw(partial(needed, window, answered, explained.head))
     unknown_market(answered.entry, window.predictor)
     views = {"reading": _("How to read this page"), "inputs": _("Inputs one by one"), "truth": _("Is it telling the truth?")}
     view = url_state.choice(st.segmented_control, _("Below"), views, key="view", required=True)

@@ -60,15 +60,16 @@ def predictor_of(name: str) -> Predictor:
 
 
 @kept(64, HASHES)
-def answer(window: FrozenWindow) -> WindowAnswer:
-    """Probabilities and all attention maps of a window.
+def answer(window: FrozenWindow, hidden: tuple[int, ...] = ()) -> WindowAnswer:
+    """Probabilities and all attention maps of a window, without the moments that are rubbed out.
 
     Raises:
         CheckpointError: where its model is missing or damaged. WindowError: where the model takes windows of another length.
     """
     predictor = _fitting(window)
     entry = predictor.market(window.market)
-    probabilities, layers = predictor.attention(window.levels, entry)
+    inputs = evidences.inputs_without(predictor, entry, window.levels, erasing.mask(hidden, len(window)))
+    probabilities, layers = predictor.attention(inputs, entry)
     maps: dict[str, Any] = dict(layers)
     likeliest = tuple(probabilities.argmax(axis=-1).tolist())
     for kind in (TIME, FEATURE):
@@ -77,8 +78,11 @@ def answer(window: FrozenWindow) -> WindowAnswer:
 
 
 @kept(64, HASHES)
-def attribute(window: FrozenWindow, head: int, label: int) -> Attribution:
+def attribute(window: FrozenWindow, head: int, label: int, hidden: tuple[int, ...] = ()) -> Attribution:
     """Integrated gradients of one head's probability of one class over all inputs, against each input's mean over the window.
+
+    Args:
+        hidden: moments that are rubbed out.
 
     Raises:
         As `answer`.
@@ -86,7 +90,7 @@ def attribute(window: FrozenWindow, head: int, label: int) -> Attribution:
     predictor = _fitting(window)
     entry = predictor.market(window.market)
     rule = entry.rules[head]
-    inputs = predictor.inputs(window.levels[None], entry)[0]
+    inputs = evidences.inputs_without(predictor, entry, window.levels, erasing.mask(hidden, len(window)))[0]
     probability = attribution.class_probability(
         predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
     )
@@ -108,14 +112,6 @@ def evidence(window: FrozenWindow, head: int, label: int) -> Evidence:
 def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
     """Deletion curves of the same, moment by moment."""
     return faithfulness.deletion_curves(evidence(window, head, label))
-
-
-@kept(256, HASHES)
-def without_moments(window: FrozenWindow, hidden: tuple[int, ...]) -> Any:
-    """Probabilities (heads, 3) with the inputs of some moments at their mean over the window."""
-    predictor = _fitting(window)
-    mask = erasing.mask(hidden, len(window))
-    return evidences.answers_without(predictor, predictor.market(window.market), window.levels, mask)[0]
 
 
 @kept(64, HASHES)

@@ -26,14 +26,19 @@ _kept: BoundedStore[list[bytes]] = BoundedStore(
 
 
 def attention_view(
-    scene: AttentionScene, *, key: str, erased: Sequence[int] = (), on_erase: Callable[[list[int]], None] | None = None
+    scene: AttentionScene,
+    *,
+    key: str,
+    erased: Sequence[int] = (),
+    on_erase: Callable[[list[int]], None] | None = None,
+    arms: bool = False,
 ) -> None:
     """Draw a scene. One that is kept between runs, as by `st.cache_resource`, packs its large layers once.
 
     Args:
         key: of the component, and of the address's parameter that keeps layer, head and token.
         erased: tokens of the first kind, from 0, rubbed out. on_erase: takes those after the reader has rubbed others out
-            or brought some back; without it nothing can be rubbed out.
+            or brought some back; without it nothing can be rubbed out. arms: whether a stroke rubs from the beginning.
     """
     words = {name: _(sentence) for name, sentence in SENTENCES.items()}
 
@@ -44,7 +49,8 @@ def attention_view(
             on_erase(sorted({one for one in sent if isinstance(one, int) and 0 <= one < count}))
 
     parts = f"{PARTS}/{_kept.keep(scene.parts)}" if scene.parts else ""
-    message = scene.packed(words, locale=regional(), key=key, parts=parts, erased=None if on_erase is None else erased)
+    rubbed_out = None if on_erase is None else erased
+    message = scene.packed(words, locale=regional(), key=key, parts=parts, erased=rubbed_out, arms=arms)
     browser_component("attention_component")(key=key, data=message, on_erased_change=rubbed)
 
 

@@ -106,10 +106,16 @@ def read(recogniser: Recogniser, clip: Clip) -> Recognition:
     return recogniser.answer(clip.data, clip.seconds, speaker=clip.speaker)
 
 
+@kept(64, HASHES)
+def rest_of(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...]) -> Recognition:
+    """The same without some of the model's frames, each of which is at the clip's mean."""
+    return evidences.recognition_without(recogniser, clip.data, read(recogniser, clip), hidden, clip.speaker)
+
+
 @kept(128, HASHES)
-def evidence(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Evidence:
+def evidence(recogniser: Recogniser, clip: Clip, *, frame: int, label: int, hidden: tuple[int, ...] = ()) -> Evidence:
     """Importance of each frame for one label at one frame, by every method; about a second for a clip of 80 frames."""
-    return evidences.evidence(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker)
+    return evidences.evidence(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker, hidden=hidden)
 
 
 @kept(64, HASHES)
@@ -118,22 +124,23 @@ def curves(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Cur
     return faithfulness.deletion_curves(evidence(recogniser, clip, frame=frame, label=label))
 
 
-def counted(recogniser: Recogniser, clip: Clip) -> list[tuple[str, Any]]:
-    """For each gloss of the answer a method's code, and how much each frame counts for the gloss by it.
+def counted(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...] = ()) -> list[tuple[str, Any]]:
+    """For each gloss of the answer without some frames a method's code, and how much each frame counts for the gloss by it.
 
     The method is the one that reached furthest below chance in this model's deletion test (D38). A long clip, and glosses beyond
     the first few, are measured by gradient relevance, which takes one pass of the model.
     """
-    glosses = read(recogniser, clip).glosses
+    glosses = (rest_of(recogniser, clip, hidden) if hidden else read(recogniser, clip)).glosses
     finding = faithfulness.read(recogniser.name)
     best = finding.best if finding else "gradients"
-    if (known := bundled_measures.find(recogniser, clip.bundled, best)) is not None and len(known) == len(glosses):
+    known = None if hidden else bundled_measures.find(recogniser, clip.bundled, best)
+    if known is not None and len(known) == len(glosses):
         return [(best, row) for row in known]
     short = len(read(recogniser, clip).seconds) <= evidences.MAX_FRAMES
     return [
-        (best, evidence(recogniser, clip, frame=one.peak, label=one.label).importance[best])
+        (best, evidence(recogniser, clip, frame=one.peak, label=one.label, hidden=hidden).importance[best])
         if short and place < evidences.MAX_GLOSSES
-        else ("relevance", relevance(recogniser, clip, frame=one.peak, label=one.label))
+        else ("relevance", relevance(recogniser, clip, frame=one.peak, label=one.label, hidden=hidden))
         for place, one in enumerate(glosses)
     ]
 
@@ -142,13 +149,6 @@ def counted(recogniser: Recogniser, clip: Clip) -> list[tuple[str, Any]]:
 def _sentences_without(recogniser: Recogniser, clip: Clip) -> Sentences:
     hands = read(recogniser, clip).hands
     return evidences.glosses_without(recogniser, clip.data, hands=hands, speaker=clip.speaker)
-
-
-@kept(128, HASHES)
-def without_frames(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...]) -> tuple[str, ...]:
-    """The glosses that are read with some of the model's frames at the clip's mean."""
-    answers = _sentences_without(recogniser, clip)(erasing.mask(hidden, len(read(recogniser, clip).seconds)))
-    return tuple(recogniser.vocabulary.names[label] for label in answers[0])
 
 
 @kept(32, HASHES)
@@ -161,9 +161,9 @@ def needed(recogniser: Recogniser, clip: Clip, *, report: Report) -> Needed:
 
 
 @kept(64, HASHES)
-def relevance(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Any:
+def relevance(recogniser: Recogniser, clip: Clip, *, frame: int, label: int, hidden: tuple[int, ...]) -> Any:
     """Gradient relevance of each frame for one label at one frame."""
-    return evidences.clip_relevance(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker)
+    return evidences.clip_relevance(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker, hidden=hidden)
 
 
 @kept(24)

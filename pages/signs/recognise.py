@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
+from typing import Final
 
 import streamlit as st
 
@@ -14,6 +16,7 @@ from core.signs.recognition import Recognition
 from core.signs.vocabulary import in_order
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
+from pages.shared.erased import ErasedAnswer
 from pages.shared.language import _, duration, number, percent, prose
 from pages.signs import (
     cached_results,
@@ -21,11 +24,12 @@ from pages.signs import (
     clip_source,
     live_camera,
     recognise_details,
-    recognise_erased,
     recognise_stage,
     sign_strip,
 )
 from pages.signs.cached_results import Clip
+
+RUBBED_OUT: Final = "hide_frames"
 
 
 def page() -> None:
@@ -54,11 +58,23 @@ def page() -> None:
 
 def stage(recogniser: Recogniser, clip: Clip, recognition: Recognition) -> None:
     """The answer in one line, the film under its light, and what was read of the file."""
-    said = answer(recogniser, clip, recognition)
-    scene = recognise_stage.scene_of(recogniser, clip, recognition, answer=said)
-    hidden = erased.rubbed_out(recognise_erased.RUBBED_OUT, len(recognition.seconds), of=f"{recogniser.name} {clip.key}")
-    attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(recognise_erased.RUBBED_OUT))
-    recognise_erased.draw(recogniser, clip, recognition, hidden)
+    frames = len(recognition.seconds)
+    hidden = tuple(erased.rubbed_out(RUBBED_OUT, frames, of=f"{recogniser.name} {clip.key}"))
+    rest = cached_results.rest_of(recogniser, clip, hidden) if hidden else recognition
+    without = ErasedAnswer(
+        key=RUBBED_OUT,
+        hidden=hidden,
+        count=frames,
+        before=" ".join(recognition.greedy),
+        after=" ".join(rest.greedy),
+        shares=None,
+        instead=_("In place of a frame that is rubbed out the model reads the mean of the clip's frames."),
+        orders={"counted": _("By what lights the stage"), "attention": _("By attention")},
+    )
+    scene = recognise_stage.scene_of(recogniser, clip, rest, hidden, answer=answer(recogniser, clip, rest))
+    attention_view(replace(scene, corner=without.corner()), key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
+    if hidden:
+        without.draw(lambda report: cached_results.needed(recogniser, clip, report=report))
     for warning in clip.warnings:
         controls.notice("stale", warning)
     st.caption(f"**{controls.plain(clip.title)}**. {clip.note} {doubts(recogniser, recognition)}")

@@ -19,10 +19,12 @@ def titles(recognition: Recognition) -> dict[str, str]:
     return {name: kinds[name.split(" ")[0]].format(number=name.split(" ")[1]) for name in recognition.attention}
 
 
-def scene_of(recogniser: Recogniser, clip: Clip, recognition: Recognition, *, answer: str) -> AttentionScene:
-    """The film on the stage: at rest it is lit by what counted for the gloss that is being read."""
+def scene_of(
+    recogniser: Recogniser, clip: Clip, recognition: Recognition, hidden: tuple[int, ...], *, answer: str
+) -> AttentionScene:
+    """The film on the stage: at rest it is lit by what counted for the gloss that is being read, without the hidden frames."""
     try:
-        counted = cached_results.counted(recogniser, clip)
+        counted = cached_results.counted(recogniser, clip, hidden)
     except FindingError as error:
         controls.error_box(error)
         counted = []

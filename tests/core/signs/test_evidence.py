@@ -18,7 +18,7 @@ from core.models.iiga import IIGA, IIGAConfig
 from core.signs import bundled_measures
 from core.signs import evidence as evidences
 from core.signs.decoding import gloss_spans
-from core.signs.evidence import clip_relevance, evidence, frames_relevance, glosses_without
+from core.signs.evidence import clip_relevance, evidence, frames_relevance, glosses_without, recognition_without
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.video import read_video
@@ -123,6 +123,12 @@ def test_glosses_without_frames_are_read_of_the_clip_with_its_mean_in_their_plac
     with torch.no_grad():
         logits = recogniser.logits(recogniser.encode(inputs))[0]
     assert some == tuple(span.label for span in recogniser_spans(recogniser, logits.log_softmax(dim=-1).numpy()))
+    rest = recognition_without(recogniser, clip, recogniser.answer(clip), (2, 3, 7))
+    np.testing.assert_allclose(rest.log_probabilities, logits.log_softmax(dim=-1).numpy(), atol=1e-5)
+    assert [one.shape[-1] for one in rest.attention.values()] == [9] * len(rest.attention)
+    left = evidence(recogniser, clip, frame=4, label=1, hidden=(2, 3, 7))
+    assert left.function(left.inputs[None]).item() == pytest.approx(float(np.exp(rest.log_probabilities[4, 1])), rel=1e-4)
+    np.testing.assert_allclose(left.importance["occlusion"][[2, 3, 7]], 0.0, atol=1e-6)
 
 
 def recogniser_spans(recogniser: Recogniser, log_probabilities: Array):

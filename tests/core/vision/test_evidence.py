@@ -22,6 +22,7 @@ from core.vision.evidence import (
     background,
     evidence,
     hidden_answers,
+    image_without,
     losses_without,
     patch_numbers,
 )
@@ -139,6 +140,7 @@ def test_hiding_patches_is_painting_them_grey_0(classifier: Classifier) -> None:
         return classifier.shares(classifier.answers(image[None]))[0]
 
     np.testing.assert_allclose(hidden_answers(reading, hidden)[0], shares(painted), atol=1e-5)
+    np.testing.assert_array_equal(image_without(reading, {1, 3 * 7 + 3, 49}), painted)
     np.testing.assert_allclose(hidden_answers(reading, mask((), 49))[0], reading.shares, atol=1e-5)
     nothing = shares(np.zeros((28, 28), np.uint8))
     np.testing.assert_allclose(hidden_answers(reading, mask(range(49), 49))[0], nothing, atol=1e-5)

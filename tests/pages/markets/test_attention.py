@@ -268,7 +268,7 @@ def test_a_market_that_the_model_was_not_trained_on_is_said_on_the_screen() -> N
 def test_moments_that_are_rubbed_out_are_said_with_the_call_until_another_window() -> None:
     app = opened(hide_moments="3.20.x.99")
     assert app.query_params["hide_moments"] == "3.20"
-    assert "Without 2 moments the call is" in words(app) and f"of {STEPS}" in words(app)
+    assert f"Without 2 of {STEPS} parts it is" in words(app)
     window = attention_window.recorded(RECORDING.name, STEPS).window((STEPS - 1) * 0.25, predictor="tlob")
     predictor, hidden = load_predictor("tlob", folder=checkpoints.FOLDER), np.zeros((1, STEPS), bool)
     hidden[0, [3, 20]] = True
@@ -277,4 +277,4 @@ def test_moments_that_are_rubbed_out_are_said_with_the_call_until_another_window
     called = cached_results.answer(window).likeliest[head]
     assert f"{probabilities[0, head, called]:.1%}" in words(app)
     app.button(key="attention:forward").click().run()
-    assert "hide_moments" not in app.query_params and "Without 2 moments" not in words(app)
+    assert "hide_moments" not in app.query_params and "Without 2 of" not in words(app)
