@@ -99,6 +99,7 @@ class Terminal {
   configure(config, channel) {
     const before = this.config;
     this.config = config;
+    mark(this.root, "data-small", config.small ? "yes" : "no"); // one pane of several, which a press makes large
     this.channel = channel;
     this.format = formats(config);
     this.situations = config.situations;
@@ -129,8 +130,8 @@ class Terminal {
   }
 
   bringLines(before) {
-    const { lines, symbol } = this.config;
-    if (before ? before.symbol === symbol : lines.length) return;
+    const { lines, symbol, small } = this.config;
+    if (small || (before ? before.symbol === symbol : lines.length)) return;
     let kept = [];
     try {
       kept = JSON.parse(localStorage.getItem(`lines ${symbol}`)) ?? [];
@@ -162,8 +163,10 @@ class Terminal {
   }
 
   buildTools() {
-    const { labels, presenting } = this.config;
-    const tools = presenting
+    const { labels, presenting, small } = this.config;
+    const tools = small
+      ? [["M9 2h5v5M14 2L9 7M7 14H2V9M2 14l5-5", labels.enlarge, () => this.command("open", null)]]
+      : presenting
       ? [["M3 3 13 13M13 3 3 13", labels.leave, () => this.present(false)]]
       : [
           ["M2 3h12v8H2zM5 14h6M8 11v3", labels.present, () => this.present(true)],
@@ -334,8 +337,10 @@ class Terminal {
       this.drawMap(row);
       this.announce(row);
     }
-    this.drawTape();
-    this.drawLadder(row);
+    if (!this.config.small) {
+      this.drawTape();
+      this.drawLadder(row);
+    }
     this.answer.draw(row, this.store, this.light.of(this.store), this.config, this.format);
     this.drawStrip(row);
     this.drawn += 1;
@@ -536,6 +541,7 @@ class Terminal {
 
   // Asks again without what rests at a price row: the answer comes within a second.
   askWithout(price) {
+    if (this.config.small) return this.command("open", null);
     if (this.socket?.readyState === WebSocket.OPEN && this.store.newest?.predicted) this.socket.send(`without ${price * this.tick} ${this.tick}`);
   }
 
@@ -571,7 +577,7 @@ class Terminal {
 
   // A changed call, at most every five seconds.
   announce(row) {
-    if (!row.predicted) return;
+    if (!row.predicted || this.config.small) return;
     const call = row.calls[this.config.head];
     const now = performance.now();
     if (call === this.announced || now - (this.announcedAt ?? -Infinity) < 5000) return;
@@ -584,7 +590,7 @@ class Terminal {
   // -- keys -----------------------------------------------------------------------------------------------------------
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || this.closed) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || this.closed || this.config.small) return;
     const typing = event.target.closest?.("input, textarea, select, [contenteditable], [role=combobox], [role=slider]");
     if (typing) return;
     const tell = (name, value) => this.command(name, value);

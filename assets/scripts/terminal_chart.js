@@ -49,10 +49,8 @@ export class Chart {
     for (const series of [this.zero, this.delta]) {
       series.createPriceLine({ price: 0, lineWidth: 1, lineStyle: charts.LineStyle.Solid, axisLabelVisible: false, color: `rgba(${parts("grey")},0.5)` });
     }
-    const narrow = matchMedia("(max-width: 700px)");
-    const share = () => chart.panes().forEach((pane, i) => pane.setStretchFactor((narrow.matches ? [10, 1, 0.8] : [6, 1.6, 1.4])[i]));
-    share();
-    narrow.addEventListener("change", share);
+    this.narrow = matchMedia("(max-width: 700px)");
+    this.narrow.addEventListener("change", () => this.config && this.shareHeight());
     this.titles = chart.panes().map((pane) => charts.createTextWatermark(pane, { horzAlign: "left", vertAlign: "top" }));
     this.lines = new Map(); // by name or price: the library's price lines
     chart.subscribeCrosshairMove((at) => this.point(at));
@@ -61,6 +59,11 @@ export class Chart {
     this.time.subscribeVisibleLogicalRangeChange((range) => this.moved(range));
     for (const kind of ["pointerdown", "wheel"]) parent.addEventListener(kind, () => (this.byHand = true), { capture: true, passive: true });
     parent.addEventListener("wheel", (event) => event.shiftKey && this.zoomByWheel(event), { capture: true, passive: false });
+  }
+
+  shareHeight() {
+    const heights = this.config.small ? [6, 2, 0] : this.narrow.matches ? [10, 1, 0.8] : [6, 1.6, 1.4];
+    this.chart.panes().forEach((pane, i) => pane.setStretchFactor(heights[i]));
   }
 
   scaled(range) {
@@ -96,6 +99,7 @@ export class Chart {
     for (const series of [this.ask, this.bid]) series.applyOptions(fixed((value) => format.price(value)));
     for (const series of [this.zero, ...this.signals.values()]) series.applyOptions(fixed((value) => format.number(value, 2)));
     this.delta.applyOptions(fixed((value) => format.short(value)));
+    this.shareHeight();
     this.paneTitles = [labels.pricePane, labels.signalPane, config.cumulative ? labels.cumulativePane : labels.deltaPane];
     this.ink = null;
   }
@@ -209,7 +213,7 @@ export class Chart {
     });
     this.titled = `${this.paneTitles[0]} · ${date} (${this.config.zone})`;
     this.titles.forEach((title, i) => {
-      const text = i ? this.paneTitles[i] : this.titled;
+      const text = i ? (this.config.small ? "" : this.paneTitles[i]) : this.titled;
       title.applyOptions({ lines: [{ text, color: style.color, fontSize: 11, fontFamily }] });
     });
   }

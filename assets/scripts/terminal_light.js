@@ -20,7 +20,7 @@ export class Light {
 
   // Says which head's light is looked at; nothing is computed for a page that nobody sees.
   ask() {
-    this.send(document.hidden || !this.config ? "light" : `light ${this.config.head}`);
+    this.send(document.hidden || !this.config || this.config.small ? "light" : `light ${this.config.head}`);
   }
 
   take(light) {

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import signal
+import sys
 from collections.abc import Coroutine, Sequence
 from functools import partial
 from pathlib import Path
@@ -31,11 +32,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     p.add_argument("exchange", nargs="?", help="ccxt's name of the exchange: binance, kraken, ...")
     p.add_argument("symbol", nargs="?", help="spot like BTC/USDT, perpetual like BTC/USDT:USDT")
-    several = (
-        "record several at once: live markets as in a wall's address, live:binance:BTC/USDT,live:kraken:BTC/USD; those of the "
-        "library's watch list where none are named"
-    )
-    p.add_argument("--all-of-the-wall", nargs="?", const="", metavar="MARKETS", help=several)
+    p.add_argument("--all", action="store_true", help="all live markets of the library's watch list, at once")
     add_rows(
         p,
         ("folder", "", "the library's folder; OBSERVATORY_RECORDINGS, or recordings, where left out"),
@@ -50,11 +47,13 @@ def _run(o: argparse.Namespace) -> None:
     use_one_thread()
     predictor = load_predictor()
     bar = tqdm(total=o.seconds, unit="s", bar_format="{desc} {n:.0f} s {bar} {elapsed}" if o.seconds else "{desc} {elapsed}")
+    names = [f"{symbol} on {exchange}" for exchange, symbol in markets]
+    failed: dict[str, str] = {}
     latest: dict[str, str] = {}
     rows: dict[str, int] = {}
 
-    def report(symbol: str, progress: RecordingProgress) -> None:
-        latest[symbol], rows[symbol] = f"{progress.state.value} {progress.message}".rstrip(), progress.rows
+    def report(name: str, progress: RecordingProgress) -> None:
+        latest[name], rows[name] = f"{progress.state.value} {progress.message}".rstrip(), progress.rows
         bar.n = progress.seconds if o.seconds is None else min(o.seconds, progress.seconds)
         what = f"{progress.state.value}, " if len(markets) == 1 else f"{len(markets)} markets, "
         bar.set_description(f"{what}{sum(rows.values()):,} rows {progress.message}".rstrip(), refresh=False)
@@ -65,48 +64,59 @@ def _run(o: argparse.Namespace) -> None:
             make_exchange(exchange)  # before anything is written
         feeds = [LiveFeed(*market) for market in markets]
         all_of_them = [
-            record(feed, folder, predictor, seconds=o.seconds, on_progress=partial(report, feed.market)) for feed in feeds
+            record(feed, folder, predictor, seconds=o.seconds, on_progress=partial(report, name))
+            for name, feed in zip(names, feeds, strict=True)
         ]
-        recorded = _recorded(until_signal(_each(all_of_them)), folder, [feed.key for feed in feeds])
+        recorded = _recorded(until_signal(_each(names, all_of_them, failed)), folder, [feed.key for feed in feeds])
     except FeedFailed as failure:
         raise ValueError(str(failure)) from failure
     finally:
         bar.close()
+    if failed:
+        raise ValueError(_failures(failed, len(markets)))
     if not recorded:
-        which = " and ".join(f"{symbol} on {exchange}" for exchange, symbol in markets)
-        raise ValueError(f"nothing was recorded of {which} (at the end: {', '.join(latest.values()) or 'no answer'})")
+        raise ValueError(
+            f"nothing was recorded of {' and '.join(names)} (at the end: {', '.join(latest.values()) or 'no answer'})"
+        )
 
 
 def _markets(o: argparse.Namespace, folder: Path) -> list[tuple[str, str]]:
     """Exchange and symbol of what is to be recorded.
 
     Raises:
-        ValueError: where none is named, or one twice over.
+        ValueError: where none is named, or one beside all.
     """
-    if o.all_of_the_wall is None:
-        if not (o.exchange and o.symbol):
-            raise ValueError("name an exchange and a symbol, or --all-of-the-wall")
+    if not o.all and not (o.exchange and o.symbol):
+        raise ValueError("name an exchange and a symbol, or --all")
+    if not o.all:
         return [(o.exchange, o.symbol)]
     if o.exchange or o.symbol:
-        raise ValueError("name an exchange and a symbol, or --all-of-the-wall, not both")
-    named = [code.removeprefix("live:").replace(":", "/", 1) for code in o.all_of_the_wall.split(",") if code.startswith("live:")]
-    named = named or [key.removeprefix("live/") for key in watch_list.read(folder).markets]
-    markets = [(exchange, symbol) for exchange, _slash, symbol in (name.partition("/") for name in dict.fromkeys(named))]
-    if not markets or not all(exchange and symbol for exchange, symbol in markets):
-        raise ValueError(f"no live market is named, and the watch list of {folder} holds none")
-    return markets
+        raise ValueError("name an exchange and a symbol, or --all, not both")
+    keys = watch_list.read(folder).markets
+    if not keys:
+        raise ValueError(f"the watch list of {folder} holds no market: begin recording one on the live page, or name it")
+    return [(exchange, symbol) for exchange, _slash, symbol in (key.removeprefix("live/").partition("/") for key in keys)]
 
 
-async def _each(recordings: Sequence[Coroutine[Any, Any, list[Path]]]) -> None:
-    """Record all at once: one that fails ends none of the others.
+async def _each(names: Sequence[str], recordings: Sequence[Coroutine[Any, Any, list[Path]]], failed: dict[str, str]) -> None:
+    """Record all at once: one that fails is said at once and kept in `failed`, and ends none of the others."""
 
-    Raises:
-        FeedFailed, OSError: of the first that failed, where all have.
-    """
-    ended = await asyncio.gather(*recordings, return_exceptions=True)
-    failures = [one for one in ended if isinstance(one, BaseException)]
-    if len(failures) == len(ended):
-        raise failures[0]
+    async def one(name: str, recording: Coroutine[Any, Any, list[Path]]) -> None:
+        try:
+            await recording
+        except (FeedFailed, OSError) as failure:
+            failed[name] = str(failure)
+            if len(failed) < len(names):
+                tqdm.write(f"{_failures(failed, len(names))}; the others are recorded on", file=sys.stderr)
+
+    await asyncio.gather(*map(one, names, recordings))
+
+
+def _failures(failed: dict[str, str], whole: int) -> str:
+    """Which of so many recordings failed, and why; of a single one the reason alone."""
+    if whole == 1:
+        return next(iter(failed.values()))
+    return f"{len(failed)} of {whole} failed: " + "; ".join(f"{name}: {reason}" for name, reason in failed.items())
 
 
 def _recorded(recording: Coroutine[Any, Any, None], folder: Path, keys: Sequence[str]) -> bool:

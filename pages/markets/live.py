@@ -21,9 +21,9 @@ from pages.markets import (
     live_controls,
     live_model,
     live_scores,
+    pane_markets,
     record_switch,
     terminal,
-    wall_markets,
     watched_feeds,
 )
 from pages.markets.class_names import unknown_market
@@ -61,7 +61,7 @@ def main() -> None:
         controls.error_box(error)
         st.stop()
     with bar:
-        live_controls.playback(session)
+        live_controls.playback([session])
         choices = live_controls.pick_head(predictor)
         view = live_controls.pick_view(choices, session.feed)
         live_model.pick()
@@ -101,7 +101,7 @@ def _screen(session: MarketSession, source: MarketSource, choices: ViewChoices, 
         """A key or a press on the screen."""
         live_controls.carry_out(session, name, value, choices.heads_of_label)
 
-    venue = wall_markets.symbol_and_venue(source)[1]
+    venue = pane_markets.symbol_and_venue(source)[1]
     terminal.draw_terminal(session, view, venue=venue, viewer=streamlit_private.tab(), on_command=commanded)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -63,6 +64,7 @@ class TerminalChoices:
         bars: seconds of a price bar; 0 for the best prices at every step. smallest: size of the smallest trade drawn.
         cumulative: whether the volume delta is summed since the last gap.
         lines: prices of the reader's own lines. minimap: outline of a whole recording, see `RecordingFeed.outline`.
+        small: whether it is one pane of several.
     """
 
     head: int
@@ -75,6 +77,7 @@ class TerminalChoices:
     cumulative: bool = False
     lines: tuple[float, ...] = ()
     minimap: dict[str, Any] | None = None
+    small: bool = False
 
 
 def horizon_name(steps: int) -> str:
@@ -179,17 +182,18 @@ def row_at(feed: RecordingFeed, second: int) -> int:
     return min(feed.length - 1, second * 1000 // STEP_MS)
 
 
-def pick_speed(feed: PlayedFeed) -> None:
-    """The speed of what is played."""
+def pick_speed(feeds: Sequence[PlayedFeed]) -> None:
+    """The speed of what is played, one for all."""
     speeds = {str(speed): f"{speed:g}x" for speed in SPEEDS} | {FASTEST: _("As fast as it goes")}
-    now = FASTEST if feed.speed is None else str(float(feed.speed))
+    now = {FASTEST if feed.speed is None else str(float(feed.speed)) for feed in feeds}
     if linked := url_state.real_number(st.query_params.get("speed"), 0.0):  # one that is not offered is the nearest that is
         st.query_params["speed"] = str(min(SPEEDS, key=lambda speed: abs(speed - linked)))
     chosen = url_state.choice(
         st.selectbox, _("Speed"), speeds, key="speed", default="1.0", width=110, label_visibility="collapsed"
     )
-    if chosen != now and chosen != st.session_state.get("live:speed"):
-        feed.set_speed(None if chosen == FASTEST else float(chosen))
+    if now != {chosen} and chosen != st.session_state.get("live:speed"):
+        for feed in feeds:
+            feed.set_speed(None if chosen == FASTEST else float(chosen))
     st.session_state["live:speed"] = chosen
 
 
@@ -285,24 +289,28 @@ def lines() -> tuple[float, ...]:
     return tuple(price for price in prices if price is not None and price > 0)
 
 
-def playback(session: MarketSession) -> None:
-    """Play or pause, one step, and the speed, of what can be played."""
-    feed = session.feed
-    if not isinstance(feed, PlayedFeed) or kind_of(feed.key) == "shared":
+def playback(sessions: Sequence[MarketSession]) -> None:
+    """Play or pause, one step, and the speed, of all that can be played."""
+    feeds = [one.feed for one in sessions if isinstance(one.feed, PlayedFeed) and kind_of(one.feed.key) != "shared"]
+    if not feeds:
         return
-    controls.play_button(not feed.paused, lambda wanted: set_playing(feed, wanted), key="feed")
-    if st.button(_("Step"), icon=":material/skip_next:", key="step", disabled=not feed.paused, help=_("One row of 250 ms.")):
-        feed.step()
-    pick_speed(feed)
+    still = all(feed.paused for feed in feeds)
+    controls.play_button(not still, lambda wanted: set_playing(feeds, wanted), key="feed")
+    if st.button(_("Step"), icon=":material/skip_next:", key="step", disabled=not still, help=_("One row of 250 ms.")):
+        for feed in feeds:
+            feed.step()
+    pick_speed(feeds)
 
 
-def set_playing(feed: PlayedFeed, playing: bool) -> None:
-    """Play or pause; a paused recording's moment goes into the link."""
-    if playing:
-        feed.resume()
-    else:
-        feed.pause()
-    remember_moment(feed)
+def set_playing(feeds: Sequence[PlayedFeed], playing: bool) -> None:
+    """Play or pause; the moment of one paused recording goes into the link."""
+    for feed in feeds:
+        if playing:
+            feed.resume()
+        else:
+            feed.pause()
+    if len(feeds) == 1:
+        remember_moment(feeds[0])
 
 
 def moment_now(feed: object) -> dict[str, str]:
@@ -333,7 +341,7 @@ def carry_out(session: MarketSession, name: str, value: object, heads: tuple[int
     elif name == "present":
         st.session_state[controls.PRESENTATION] = bool(value)
     elif name == "play" and isinstance(feed, PlayedFeed):
-        set_playing(feed, feed.paused)
+        set_playing([feed], feed.paused)
 
 
 def link(session: MarketSession) -> None:

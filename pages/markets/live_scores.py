@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
-from core.market.answers.ahead import Standing
 from core.market.answers.one_answer import ANSWER, FEWEST, AnswerScore
 from core.market.labels import STATIONARY
 from core.market.session import MarketSession
@@ -26,11 +25,6 @@ def rival_names() -> dict[str, str]:
         "decayed": _("Frequencies lately"),
         "vwap": _("Distance to the VWAP of a minute"),
     }
-
-
-def standing_names() -> dict[Standing, str]:
-    """Standings beside the naive rules, in the reader's language."""
-    return {Standing.AHEAD: _("Ahead"), Standing.BEHIND: _("Behind"), Standing.UNDECIDED: _("Undecided")}
 
 
 def draw_scores(session: MarketSession, choices: ViewChoices, zone: str = "UTC") -> None:

@@ -75,26 +75,28 @@ def draw_terminal(
     venue: str,
     viewer: str,
     on_command: Callable[[str, Any], None],
+    key: str = "terminal",
 ) -> None:
     """Draw the screen, or give the one that is there new choices.
 
     Args:
         venue: where the market is traded, for a reader. viewer: who watches, for the stream's ticket.
         on_command: called with the name and value of a key the reader pressed ("play", "horizon").
+        key: of the component, one for each screen of a page.
     """
     config = configuration(session, choices) | {
         "venue": venue,
-        "address": _address(session, viewer),
+        "address": _address(session, viewer, f"{key}:ticket"),
         "fee": call_value.fee_chosen(),
         "presenting": controls.presenting(),
     }
 
     def commanded() -> None:
-        command = st.session_state["terminal"].get("command")
+        command = st.session_state[key].get("command")
         if command:
             on_command(str(command["name"]), command.get("value"))
 
-    browser_component("terminal")(key="terminal", data=config, on_command_change=commanded)
+    browser_component("terminal")(key=key, data=config, on_command_change=commanded)
 
 
 def configuration(session: MarketSession, choices: TerminalChoices) -> dict[str, Any]:
@@ -152,14 +154,14 @@ def _legend() -> list[tuple[str, str, str]]:
     ]
 
 
-def _address(session: MarketSession, viewer: str) -> str:
+def _address(session: MarketSession, viewer: str, kept: str) -> str:
     """The stream's address with this viewer's ticket, the same for as long as the viewer watches this session."""
-    memory = st.session_state.get("terminal:ticket")
+    memory = st.session_state.get(kept)
     here = weakref.ref(session)
     if memory is None or memory[:2] != (here, regional()) or stream_route.TICKETS.find(memory[2]) is None:
         ticket = stream_route.Ticket(viewer=viewer, session=here, language=regional())
         key = stream_route.TICKETS.keep(ticket, permissions.visitor().holder)
-        memory = st.session_state["terminal:ticket"] = (here, regional(), key)
+        memory = st.session_state[kept] = (here, regional(), key)
     return f"{stream_route.PATH}?{urlencode({'ticket': memory[2]})}"
 
 
@@ -221,6 +223,7 @@ def _chart_labels() -> dict[str, str]:
         "bin": _("bought {bought}, sold {sold}, {count} trades"),
         "picture": _("Save the chart as a picture"),
         "present": _("Presentation (P)"),
+        "enlarge": _("Make it large"),
         "leave": _("Leave presentation (Esc)"),
         "help": _("Keys (?)"),
         "keys": _("Keys"),

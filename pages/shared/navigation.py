@@ -59,7 +59,7 @@ class PageEntry:
 ENTRIES: Final[tuple[PageEntry, ...]] = (
     PageEntry("home.py", "", N_("Attention Observatory"), "home", "home"),
     PageEntry("markets/live.py", "Markets", N_("Live order book"), "candlestick_chart", "live"),
-    PageEntry("markets/wall.py", "Markets", N_("Watch wall"), "view_list", "wall"),
+    PageEntry("markets/panes.py", "Markets", N_("Several markets"), "grid_view", "panes"),
     PageEntry("markets/attention.py", "Markets", N_("What TLOB looks at"), "grid_on", "attention"),
     PageEntry("markets/library.py", "Markets", N_("Recordings"), "video_library", "recordings"),
     PageEntry("images/see.py", "Images", N_("Any photograph"), "visibility", "see", needs="assets/sight/sight.safetensors"),
@@ -90,6 +90,7 @@ MOVED: Final[dict[str, str]] = {
     "sign-attention": "recognise",
     "sign-live": "recognise",
     "score": "recordings",
+    "wall": "panes",
     "train": "recordings",
     "garment-training": "classify?inside=training",
     "train-here": "classify?inside=training",

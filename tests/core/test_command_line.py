@@ -157,10 +157,9 @@ class Silent(SimulatedFeed):
         (["nosuch", "BTC/USDT"], "there is no exchange 'nosuch' in ccxt"),
         (["binance", "BTC/USDT"], "nothing was recorded of BTC/USDT on binance (at the end: connecting no answer yet)"),
         (["binance", "NO/BODY"], "binance has no market 'NO/BODY'"),
-        ([], "name an exchange and a symbol, or --all-of-the-wall"),
-        (["a", "X/Y", "--all-of-the-wall"], "name an exchange and a symbol, or --all-of-the-wall, not both"),
-        (["--all-of-the-wall", "sim:5"], "no live market is named, and the watch list of {folder} holds none"),
-        (["--all-of-the-wall", "live:binance:NO/BODY,live:kraken:NO/BODY"], "binance has no market 'NO/BODY'"),
+        ([], "name an exchange and a symbol, or --all"),
+        (["a", "X/Y", "--all"], "name an exchange and a symbol, or --all, not both"),
+        (["--all"], "the watch list of {folder} holds no market: begin recording one on the live page, or name it"),
     ],
 )
 def test_recording_nothing_fails_and_leaves_nothing(
@@ -188,11 +187,9 @@ def test_what_came_is_kept_and_named(
     ]
 
 
-def test_all_of_the_wall_is_recorded_at_once_and_one_that_fails_ends_no_other(
+def test_all_of_the_watch_list_are_recorded_and_one_that_fails_is_said_at_once_and_ends_no_other(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a wall's address the live markets; without one, those of the library's watch list."""
-
     def feed(exchange: str, symbol: str) -> SimulatedFeed:
         if symbol == "NO/BODY":
             return Silent(exchange, symbol)
@@ -201,19 +198,15 @@ def test_all_of_the_wall_is_recorded_at_once_and_one_that_fails_ends_no_other(
         return made
 
     monkeypatch.setattr(record, "LiveFeed", feed)
-    wall = "rec:other,live:binance:BTC/USDT:USDT,live:kraken:NO/BODY,live:kraken:BTC/USD"
-    for key in ("live/binance/ETH/USDT", "live/kraken/ETH/USD"):
+    for key in ("live/binance/BTC/USDT:USDT", "live/kraken/NO/BODY", "live/kraken/BTC/USD"):
         watch_list.watch(elsewhere / "listed", key, on=True)
-    for folder, words in (("named", ["--all-of-the-wall", wall]), ("listed", ["--all-of-the-wall"])):
-        assert main(["record", *words, "--folder", folder, "--seconds", "1"]) == 0
-    made = {path.relative_to(elsewhere).parts[:2] for path in elsewhere.rglob("rows_*.parquet")}
-    assert made == {
-        ("named", "binance-BTC-USDT-USDT"),
-        ("named", "kraken-BTC-USD"),
-        ("listed", "binance-ETH-USDT"),
-        ("listed", "kraken-ETH-USD"),
-    }
-    assert len(capsys.readouterr().out.split()) == 4
+    assert main(["record", "--all", "--folder", "listed", "--seconds", "1"]) == 2
+    made = {path.relative_to(elsewhere).parts[1] for path in elsewhere.rglob("rows_*.parquet")}
+    assert made == {"binance-BTC-USDT-USDT", "kraken-BTC-USD"}
+    out, err = capsys.readouterr()
+    failed = "1 of 3 failed: NO/BODY on kraken: binance has no market 'NO/BODY'"
+    assert f"{failed}; the others are recorded on" in err and err.splitlines()[-1] == f"python -m core record: {failed}"
+    assert len(out.split()) == 2
 
 
 # -- what a person sees -------------------------------------------------------------------------------------------------------

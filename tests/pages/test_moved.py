@@ -9,7 +9,7 @@ import sys
 from pages.shared.navigation import ENTRIES, MOVED, ROOT
 
 ADDRESSES = """
-home live wall attention recordings score train classify garment-attention tokens garment-training train-here own-classes
+home live wall panes attention recordings score train classify garment-attention tokens garment-training train-here own-classes
 recognise sign-attention sign-live spell learn recurrent attention-steps trained-attention permutation positions norms
 transformer backprop optimisers cost ctc metrics matrices uses pairs leakage paper-errors equations system
 class class/{code} words
