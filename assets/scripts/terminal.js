@@ -184,7 +184,17 @@ class Terminal {
         return tool;
       }),
     );
-    put(this.tape.firstChild, `${labels.tape} (▲ ${labels.bought}, ▼ ${labels.sold})`);
+    this.labelTape();
+  }
+
+  // A label of sizes, with their unit where it is known.
+  inUnit(text) {
+    return this.unit ? `${text}, ${this.unit}` : text;
+  }
+
+  labelTape() {
+    const { labels } = this.config;
+    put(this.tape.firstChild, `${this.inUnit(labels.tape)} (▲ ${labels.bought}, ▼ ${labels.sold})`);
   }
 
   // What is drawn, each to be switched off and on.
@@ -257,7 +267,7 @@ class Terminal {
     this.request();
   }
 
-  message({ status, text, situations = [], light, without, day }) {
+  message({ status, text, situations = [], light, without, day, unit = "" }) {
     if (light || without) {
       if (light) this.light.take(light);
       else this.answer.reasons.answer(without);
@@ -266,6 +276,8 @@ class Terminal {
     }
     this.store.status = status;
     this.situations = situations;
+    this.unit = unit;
+    this.labelTape();
     this.say(text);
     if (day) this.drawDay(day);
     this.request();
@@ -379,7 +391,7 @@ class Terminal {
       values.push([labels.mid, this.format.mid(row.mid)]);
       values.push([labels.spread, `${this.format.number(((ask - bid) / row.mid) * 1e4, 3)} ${labels.bps}`]);
       values.push([labels.imbalance, this.format.percent(data.imbalance(row.levels))]);
-      values.push([fillIn(labels.delta, { time: this.format.time(since) }), trades ? this.format.signed(delta) : labels.noTrades]);
+      values.push([fillIn(this.inUnit(labels.delta), { time: this.format.time(since) }), trades ? this.format.signed(delta) : labels.noTrades]);
       values.push([labels.time, this.format.time(row.time)]);
       if (!this.config.known) values.push([labels.training, labels.notTraining, "warning"]);
     }
@@ -411,7 +423,7 @@ class Terminal {
   }
 
   restingText({ size, low, high }) {
-    const text = `${this.config.labels.size} ${this.format.significant(size)}`;
+    const text = [this.config.labels.size, this.format.significant(size), this.unit].filter(Boolean).join(" ");
     return high - low > 1.5 * this.store.tick ? `${text} (${this.format.price(low)} – ${this.format.price(high)})` : text;
   }
 
@@ -564,7 +576,7 @@ class Terminal {
   labelLadder(row) {
     const { labels } = this.config;
     const heads = this.ladder.querySelectorAll("thead th");
-    [labels.traded, labels.price, labels.size, labels.change].forEach((text, i) => put(heads[i], text));
+    [labels.traded, labels.price, this.inUnit(labels.size), labels.change].forEach((text, i) => put(heads[i], text));
     mark(heads[3], "title", labels.changeHelp);
     mark(this.ladder.tBodies[0], "title", labels.withoutHelp);
     const [title, fit] = this.ladder.caption.children;

@@ -212,6 +212,8 @@ async def _send(
         if noticed != notices.number:
             noticed, (status, message, situations, newest) = notices.number, notices.status
             told: dict[str, Any] = {"status": STATUSES.index(status), "text": translate_to(ticket.language, message)}
+            if unit := session.feed.unit:  # a live feed knows it once it is connected
+                told["unit"] = translate_to(ticket.language, unit)
             if newest != day:  # once a minute
                 day = newest
                 told["day"] = {"until": newest[0], "runs": newest[1]}

@@ -18,7 +18,7 @@ from core.market.feeds.market_judge import ConnectionEvent, FeedMemory, MarketJu
 from core.market.feeds.protocol import FeedFailed, is_cancelled
 from core.market.feeds.requested_books import Asks, RequestedBooks
 from core.market.feeds.stream_checks import StreamCheck, check_for
-from core.market.feeds.venues import nearest, socket_levels, venue_tick
+from core.market.feeds.venues import nearest, size_unit, socket_levels, venue_tick
 
 Transport = Literal["auto", "poll"]
 
@@ -36,7 +36,7 @@ class Connection:
         memory: the feed's.
 
     Attributes:
-        tick: the market's step of price by the venue's list, once it is loaded.
+        tick, unit: the market's step of price, and the unit of its sizes, by the venue's list, once it is loaded.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Connection:
         timeouts: Timeouts | None = None,
         memory: FeedMemory | None = None,
     ) -> None:
-        self._transport, self._with_trades, self.tick = transport, trades, 0.0
+        self._transport, self._with_trades, self.tick, self.unit = transport, trades, 0.0, ""
         self._check = StreamCheck()
         self._judge = MarketJudge(
             exchange, symbol, timeouts=timeouts or Timeouts(), memory=memory or FeedMemory(), confirms=self._confirms
@@ -120,7 +120,7 @@ class Connection:
             raise FeedFailed("{name} has no market {symbol!r}", name=name, symbol=symbol)
         if fresh:
             self._judge.memory.listing.read(exchange.markets[symbol])
-        self.tick = venue_tick(exchange, symbol)
+        self.tick, self.unit = venue_tick(exchange, symbol), size_unit(exchange.markets[symbol])
 
     async def _forward_failure(self, following: Coroutine[Any, Any, None]) -> None:
         try:

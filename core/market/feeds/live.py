@@ -28,7 +28,7 @@ from core.market.feeds.failures import (
 from core.market.feeds.market_judge import FeedMemory, Timeouts
 from core.market.feeds.protocol import Clock, FeedEvent, FeedFailed, FeedState, StatusChange, is_cancelled
 from core.market.feeds.situations import said_of
-from core.market.feeds.venues import Configure, close_exchange, make_exchange
+from core.market.feeds.venues import Configure, close_exchange, make_exchange, unit_of_symbol
 from core.messages import Message, compose, sentence
 
 MAX_DOUBTS = 9
@@ -71,7 +71,7 @@ class LiveFeed:
     ) -> None:
         self.key, self.market = f"live/{exchange}/{symbol}", symbol
         self.exchange, self.symbol = exchange, symbol
-        self.tick = 0.0
+        self.tick, self.unit = 0.0, unit_of_symbol(symbol)
         self._trades, self._transport, self._configure = trades, transport, configure
         self._backoff, self._timeouts = backoff or Backoff(), timeouts or Timeouts()
         self._memory, self._name = FeedMemory(), exchange
@@ -104,7 +104,7 @@ class LiveFeed:
                     async with aclosing(connection.events()) as events:  # type: ignore[type-var]  # an async generator
                         async for event in events:
                             if live_since is None and isinstance(event, OrderBookSnapshot | BookLost):
-                                self.tick, live_since = connection.tick, time.monotonic()
+                                self.tick, self.unit, live_since = connection.tick, connection.unit, time.monotonic()
                                 yield self._status(FeedState.LIVE)
                             if isinstance(event, OrderBookSnapshot):
                                 tries.succeeded()

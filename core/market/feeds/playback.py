@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from core.market.book import STEP_MS
 from core.market.feeds.protocol import Clock, FeedEvent, FeedState, StatusChange
+from core.market.feeds.venues import unit_of_symbol
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0)
 """Speeds to offer, multiples of real time. The speed None means "as fast as possible"."""
@@ -152,7 +153,7 @@ class PlayedFeed(Pacer, ABC):
         self, *, key: str, market: str, playing: FeedState, speed: float | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(speed, clock=clock)
-        self.key, self.market = key, market
+        self.key, self.market, self.unit = key, market, unit_of_symbol(market)
         self._playing = playing
         self._wake: Callable[[], object] = bool  # does nothing
         self._changes = 0

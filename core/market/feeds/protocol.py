@@ -67,12 +67,14 @@ class Feed(Protocol):
         clock: "wall" where rows are sampled by this machine's clock (a live exchange), "event" where the feed's own timestamps
             make the grid (recordings and simulations, at any speed).
         tick: the market's smallest step of price, quote currency; 0 where it is not known (a venue not connected yet).
+        unit: of sizes, "BTC" or "contracts of 0.01 BTC"; "" where it is not known.
     """
 
     key: str
     market: str
     clock: Clock
     tick: float
+    unit: str
 
     def events(self) -> AsyncIterator[FeedEvent]:
         """Books, trades and changes of state until the end. Closing the iterator closes everything the feed opened.

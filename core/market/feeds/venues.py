@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from core.market.feeds.bounded_answers import bound, bound_messages
 from core.market.feeds.protocol import FeedFailed
+from core.messages import compose
 
 Configure = Callable[[Any], None]
 """Changes a new ccxt exchange object before its first use: addresses, a proxy, options."""
@@ -107,6 +108,26 @@ def venue_tick(exchange: Any, symbol: str) -> float:
     if exchange.precisionMode == ccxt.TICK_SIZE:
         return float(precision)
     return 10.0**-precision if exchange.precisionMode == ccxt.DECIMAL_PLACES else 0.0
+
+
+def size_unit(market: Mapping[str, Any]) -> str:
+    """The unit of a market's sizes by its entry in the venue's list: ccxt counts contracts wherever a market has them."""
+    if not market.get("contract"):
+        return str(market.get("base") or "")
+    size, currency = market.get("contractSize"), market.get("base") if market.get("linear") else market.get("quote")
+    if not isinstance(size, int | float) or not 0 < size < math.inf or not currency:
+        return compose("contracts")
+    return (
+        str(currency)
+        if size == 1 and market.get("linear")
+        else compose("contracts of {size:g} {currency}", size=size, currency=currency)
+    )
+
+
+def unit_of_symbol(symbol: str) -> str:
+    """The unit of sizes as far as ccxt's unified symbol says it: the base of BTC/USDT, contracts of BTC/USDT:USDT."""
+    base, slash, quote = symbol.partition("/")
+    return "" if not slash else compose("contracts") if ":" in quote else base
 
 
 def poll_levels(exchange: str) -> int | None:

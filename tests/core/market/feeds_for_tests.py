@@ -55,7 +55,7 @@ class ScriptedFeed:
         ends: bool = False,
         together: int = 1_000_000,
     ) -> None:
-        self.key, self.market, self.clock, self.tick = key, market, clock, 0.0
+        self.key, self.market, self.clock, self.tick, self.unit = key, market, clock, 0.0, ""
         self.script, self.ends, self.together = list(script), ends, together
         self.opened = self.closed = 0
         self.thread: threading.Thread | None = None

@@ -23,6 +23,7 @@ from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.stream import MAX_BEHIND, STATUSES, FrameKind
+from core.messages import compose
 from pages.markets import stream_route, terminal
 from pages.markets.stream_route import MAX_UNREAD, TICKETS, Ticket
 from pages.shared import permissions
@@ -203,11 +204,14 @@ def test_after_a_jump_one_snapshot_is_made_for_all_viewers(session: MarketSessio
 
 def test_a_changed_status_reaches_every_viewer_in_its_own_language(session: MarketSession) -> None:
     async def test() -> None:
-        async with visiting(session, 2) as visitors:
+        async with visiting(session, 2, language="es") as visitors:
             assert isinstance(session.feed, ScriptedFeed)
+            session.feed.unit = compose("contracts of {size:g} {currency}", size=0.01, currency="BTC")
             session.feed.send(StatusChange(state=FeedState.RECONNECTING, message="later"))
+            told = {"status": STATUSES.index(Status.RECONNECTING), "text": "later", "unit": "contratos de 0,01 BTC"}
             for one in visitors:
-                assert await one.text() == {"status": STATUSES.index(Status.RECONNECTING), "text": "later"}
+                assert await one.text() == told
+            session.feed.unit = ""
 
     run(test)
 

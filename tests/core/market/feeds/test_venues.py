@@ -9,7 +9,7 @@ import ccxt
 import pytest
 
 from core.market.feeds.protocol import FeedFailed
-from core.market.feeds.venues import make_exchange, nearest, poll_levels, socket_levels, venue_tick
+from core.market.feeds.venues import make_exchange, nearest, poll_levels, size_unit, socket_levels, unit_of_symbol, venue_tick
 
 SPOT, SWAP, OPTION = {"spot": True}, {"swap": True}, {"option": True}
 
@@ -78,3 +78,23 @@ def test_the_step_of_price_by_each_of_ccxts_kinds_of_precision(mode: int, price:
     exchange = Mock(precisionMode=mode, markets={"A/B": {"precision": {"price": price}}, "C/D": {"precision": None}})
     assert venue_tick(exchange, "A/B") == pytest.approx(tick)
     assert venue_tick(exchange, "C/D") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("market", "unit"),
+    [
+        ({"base": "BTC", "quote": "USDT", "contract": False}, "BTC"),
+        ({"base": "BTC", "quote": "USDT", "contract": True, "linear": True, "contractSize": 1.0}, "BTC"),
+        ({"base": "BTC", "quote": "USDT", "contract": True, "linear": True, "contractSize": 0.01}, "contracts of 0.01 BTC"),
+        ({"base": "BTC", "quote": "USD", "contract": True, "linear": False, "contractSize": 100.0}, "contracts of 100 USD"),
+        ({"base": "BTC", "quote": "USD", "contract": True, "linear": False, "contractSize": 1.0}, "contracts of 1 USD"),
+        ({"base": "BTC", "quote": "USDT", "contract": True, "linear": True, "contractSize": None}, "contracts"),
+    ],
+)
+def test_sizes_have_the_unit_of_the_venues_list(market: dict[str, object], unit: str) -> None:
+    assert size_unit(market) == unit
+
+
+def test_a_symbol_alone_says_base_or_contracts() -> None:
+    named = {"BTC/USDT": "BTC", "BTC/USDT:USDT": "contracts", "BTC/USD:BTC-261225": "contracts", "simulated": "", "FI-2010": ""}
+    assert {symbol: unit_of_symbol(symbol) for symbol in named} == named
