@@ -10,7 +10,8 @@
 # make lint   ruff and mypy
 # make check  lint, and the tests of one page or module without a browser: make check PAGE=permutation
 # make audit  known weaknesses of the pinned packages, by pip-audit
-# make docs   the documentation site, into site/
+# make site   the view to click, without a server, into site/ (wants words, sight and writer)
+# make docs   the documentation site, into docs-site/
 # make messages   take new strings into the catalogues of assets/locale
 
 PYTHON ?= python3
@@ -25,7 +26,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # glibc gives each thread a heap of its own and returns little of it: with two, 800 visits end at 665 MiB instead of up to 933.
 export MALLOC_ARENA_MAX := 2
 
-.PHONY: run test numeric mutants ray hands words sight writer lint check audit docs messages
+.PHONY: run test numeric mutants ray hands words sight writer lint check audit site docs messages
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -93,8 +94,11 @@ audit: | $(VENV)/bin/python
 	PYTHONPATH=$(VENV)/audit $(BIN)/python -m pip_audit --require-hashes --disable-pip --progress-spinner off --timeout 5 \
 		-r requirements.lock -r requirements-cuda.lock
 
-docs: $(VENV)/.installed-dev
+site: $(VENV)/.words $(VENV)/.sight $(VENV)/.writer
 	$(BIN)/python -m scripts.site
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m scripts.docs_site
 
 REFUSALS = $(shell $(BIN)/python scripts/refusals.py)
 

@@ -8,6 +8,7 @@ import importlib
 import io
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from core.cli import main
 from core.lecture.equations import DOCUMENTS, equations
 from pages.shared.navigation import ENTRIES
+from scripts import docs_site
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md", ROOT / "README.md"]
@@ -124,6 +126,19 @@ def check_tests(arguments: list[str], line: str) -> None:
         if function:
             tree = ast.parse(read(file))
             assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, line
+
+
+def test_the_readme_begins_with_what_a_visitor_can_click_and_names_the_projects_own_addresses() -> None:
+    text, urls = read("README.md"), tomllib.loads(read("pyproject.toml"))["project"]["urls"]
+    assert len(text.split()) <= 900
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert links[0] == urls["Homepage"] and f"git clone {urls['Repository']} " in text
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)\s]+)\)", text)
+    assert pictures[0].endswith("light.gif") and len(pictures) == 6
+    for one in pictures:
+        assert one.startswith(docs_site.PICTURES)
+        assert (ROOT / one.removeprefix(docs_site.PICTURES)).stat().st_size < 2 * 1024**2
+    assert urls["Repository"].replace("github.com", "raw.githubusercontent.com") + "/main/" == docs_site.PICTURES
 
 
 # -- decisions and sections ---------------------------------------------------------------------------------------------------
@@ -256,10 +271,3 @@ def test_the_glossarys_spanish_is_that_of_the_screen() -> None:
     assert len(spanish) > 50
     stems = {one: [word[: max(4, len(word) - 2)] for word in one.lower().split() if len(word) > 3] for one in spanish}
     assert not [one for one, words in stems.items() if any(word not in shown for word in words)]
-
-
-def test_the_readme_is_short_and_its_pictures_are_light() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.split()) <= 900
-    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
-    assert len(pictures) == 6 and all((ROOT / one).stat().st_size < 2 * 1024**2 for one in pictures)

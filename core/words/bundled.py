@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,3 +68,9 @@ def sentences() -> dict[str, ReadSentence]:
 def start(sentence: ReadSentence) -> int:
     """The token that is chosen at first: “it”, else the one in the middle."""
     return sentence.tokens.index(POINTED) if POINTED in sentence.tokens else len(sentence.tokens) // 2
+
+
+def opening(sentence: ReadSentence) -> dict[str, Any]:
+    """Arguments of the scene that it opens with: the token of `start`, under the fourth layer's second head."""
+    at = start(sentence)
+    return {"start": at, "choice": f"3.1.{at}"}

@@ -147,10 +147,8 @@ def reads() -> None:
     """The network that reads: a sentence, its heads, and another sentence beside it."""
     read = sentence(ask() or next(iter(bundled.sentences())))
     if read is not None:
-        at = bundled.start(read)
-        scene = read.scene(
-            start=at, choice=f"3.1.{at}", titles={f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
-        )
+        titles = {f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
+        scene = read.scene(**bundled.opening(read), titles=titles)
         hidden = erased.rubbed_out(RUBBED_OUT, len(read.tokens), of=read.text)
         can_erase = WORD_FILES.available()  # known before the model is loaded, which takes seconds
         attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT) if can_erase else None)

@@ -10,11 +10,11 @@ import pytest
 from mkdocs.exceptions import Abort
 
 import attention_observatory
-from scripts import site
+from scripts import docs_site
 
 
 def test_the_site_is_whole_and_asks_no_other_server(tmp_path: Path) -> None:
-    site.make(tmp_path)
+    docs_site.make(tmp_path)
     reference = (tmp_path / "reference" / "index.html").read_text(encoding="utf-8")
     for name in (*attention_observatory.__all__, *attention_observatory.WITH_HUB):
         found = getattr(attention_observatory, name)
@@ -28,6 +28,6 @@ def test_the_site_is_whole_and_asks_no_other_server(tmp_path: Path) -> None:
 
 
 def test_a_link_that_leads_nowhere_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site, "reference_page", lambda: "# Reference\n\n[gone](gone.md)\n")
+    monkeypatch.setattr(docs_site, "reference_page", lambda: "# Reference\n\n[gone](gone.md)\n")
     with pytest.raises(Abort):
-        site.make(tmp_path)
+        docs_site.make(tmp_path)
