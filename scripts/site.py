@@ -95,7 +95,7 @@ def film() -> AttentionScene:
     recogniser = load_recogniser(DIGITS)
     clip = clip_source.sample(recogniser, clip_samples()[0])
     recognition = readings.read(recogniser, clip)
-    return recognise_stage.scene_of(recogniser, clip, recognition, answer=" ".join(recognition.greedy))
+    return recognise_stage.scene_of(recogniser, clip, recognition, (), answer=" ".join(recognition.greedy))
 
 
 def layer_titles(count: int) -> dict[str, str]:
