@@ -36,8 +36,9 @@ run: $(VENV)/.installed
 	@$(MAKE) --no-print-directory writer || echo 'The network that writes could not be set up: Words reads only.'
 	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT) --server.address $(ADDRESS)
 
+# Three processes on two cores: the one that has the browser waits for it half of the time.
 test: $(VENV)/.installed-dev $(VENV)/.hands $(VENV)/.words $(VENV)/.sight $(VENV)/.writer
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(or $(ARGS),--numprocesses 2)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(or $(ARGS),--numprocesses 3)
 
 # The tests as `make test` runs them take the processor's best instructions and one thread; idle threads leave the cores to others.
 # torch takes what it is told: the second line needs AVX2, which x86 processors have had since 2013 (on ARM it changes nothing).

@@ -134,6 +134,7 @@ def at_every_place(
         work(folder / "whole", acknowledged := [0])
     check(folder / "whole", acknowledged[-1])
     assert whole.count >= least
+    gc.freeze()  # what the work imported need not be looked through each time
     for error in (OSError, MemoryError, Killed) if kills else (OSError, MemoryError):
         for number in whole.chosen[:: 2 if kills and error is MemoryError else 1]:
             place, acknowledged = folder / f"{error.__name__}_{number}", [0]

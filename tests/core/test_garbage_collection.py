@@ -15,6 +15,7 @@ from core import garbage_collection
 
 @pytest.fixture(autouse=True)
 def thawed() -> Iterator[None]:
+    gc.unfreeze()
     yield
     gc.unfreeze()
 
