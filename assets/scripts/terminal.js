@@ -7,11 +7,10 @@ import { CallAlert } from "./terminal_alert.js";
 import { AnswerPanel } from "./terminal_answer.js";
 import { Light } from "./terminal_light.js";
 import * as data from "./terminal_data.js";
-import { Book, EarlierBook } from "./terminal_depth.js";
-import { button, fill, mark, put, share } from "./terminal_parts.js";
+import { Book } from "./terminal_depth.js";
+import { Ladder } from "./terminal_ladder.js";
+import { button, fill, mark, put } from "./terminal_parts.js";
 
-const PRICE_ROWS = 23;
-const FIT_ROWS = 128; // rows that the ladder is fitted to, once
 const TAPE = 48;
 const ARROWS = { bought: "▲", sold: "▼", unknown: "·" };
 const MINUTE_MS = 60_000;
@@ -25,8 +24,6 @@ class Terminal {
     this.parent = parent;
     this.store = new data.MarketData();
     this.book = new Book(); // the newest row's bands
-    this.earlier = new EarlierBook(); // those of a minute before
-    this.still = new data.StillRows();
     this.root = element("div", "terminal");
     this.root.terminal = this;
     this.strip = element("dl", "stat-strip terminal-strip");
@@ -54,7 +51,8 @@ class Terminal {
     this.feed = element("canvas", "terminal-day");
     for (const kind of ["pointermove", "pointerdown"]) this.feed.addEventListener(kind, (event) => this.pointDay(event.offsetX / this.feed.clientWidth));
     this.feed.addEventListener("pointerleave", () => put(this.under, ""));
-    this.ladder = element("table", "terminal-ladder");
+    this.ladder = new Ladder((place) => this.askWithout(place));
+    this.pane.append(this.ladder.root);
     this.answer = new AnswerPanel();
     this.help = element("dialog", "terminal-help");
     this.spoken = element("p", "terminal-spoken");
@@ -70,7 +68,7 @@ class Terminal {
       { rootMargin: "-24px" },
     );
     this.seen.observe(this.tape);
-    this.main.append(this.pane, this.ladder, this.answer.root, this.tape);
+    this.main.append(this.pane, this.answer.root, this.tape);
     this.root.append(this.top, this.notice, this.map, this.feed, this.main, this.help, this.spoken);
     this.alert = new CallAlert(this.root, (text) => this.sayAlert(text), () => this.buildTools());
     parent.append(this.root);
@@ -82,10 +80,11 @@ class Terminal {
       },
       pointed: (place) => this.drawUnder(place),
       scaled: (scale) => this.drawScale(scale),
-      pressed: (price) => this.askWithout(Math.round(price / this.tick)),
+      pressed: (price) => this.askWithout(Math.round(price / this.chart.tick)),
+      framed: () => this.request(),
       lines: (lines) => this.keepLines(lines),
     };
-    this.chart = new Chart(this.plot, charts, this.store, this.light, tell);
+    this.chart = new Chart(this.plot, charts, this, tell);
     this.onKey = (event) => this.key(event);
     document.addEventListener("keydown", this.onKey);
     this.onVisible = () => document.hidden || this.request();
@@ -110,6 +109,7 @@ class Terminal {
     this.chart.configure(config, this.format);
     this.alert.configure(config, this.format);
     this.light.configure(config);
+    this.ladder.configure(config);
     if (before?.address !== config.address) this.connect();
     this.live.textContent = config.labels.live;
     if (anew || before.colours.line !== config.colours.line) this.buildMap(config);
@@ -153,8 +153,9 @@ class Terminal {
   // Another market, model or run of it: nothing that was drawn of the earlier one stays.
   startAnew() {
     this.store.clear();
-    [this.book, this.earlier, this.still] = [new Book(), new EarlierBook(), new data.StillRows()];
-    this.frame = this.fitted = this.ladderTick = this.taped = this.announced = null;
+    this.book = new Book();
+    this.ladder.forget();
+    this.frame = this.taped = this.announced = null;
     this.drawDay(null);
     this.say("");
     put(this.spoken, "");
@@ -257,10 +258,12 @@ class Terminal {
 
   receive(buffer) {
     const anew = this.store.addFrame((this.frame = data.decode(buffer, this.config.schema)));
-    if (anew) [this.book, this.earlier] = [new Book(), new EarlierBook()];
+    if (anew) {
+      this.book = new Book();
+      this.ladder.forget();
+    }
     for (const { bands } of this.frame.rows) if (bands) this.book.apply(bands);
     if (anew && this.frame.kind !== 1) this.chart.follow = true; // a jump clears the view
-    this.chart.tick = (this.tick = this.store.tick * this.grouping());
     this.format.setTick(this.store.tick);
     this.chart.update(anew);
     this.alert.look(this.store);
@@ -344,14 +347,16 @@ class Terminal {
     const row = this.store.newest;
     if (row) {
       this.format.setTick(this.store.tick);
-      this.chart.tick = this.tick = this.store.tick * this.grouping();
       if (this.chart.stale) this.chart.settle();
       this.drawMap(row);
       this.announce(row);
     }
     if (!this.config.small) {
       this.drawTape();
-      this.drawLadder(row);
+      const asked = this.answer.reasons.without;
+      const { axis, tick: step, traded = new Map() } = this.chart;
+      const shown = { store: this.store, book: this.book, unit: this.unit, traded, step, without: asked && Math.round(asked.price / step) };
+      this.ladder.draw(axis, shown, this.format);
     }
     this.answer.draw(row, this.store, this.light.of(this.store), this.config, this.format);
     this.drawStrip(row);
@@ -362,20 +367,6 @@ class Terminal {
       drawMs: (performance.now() - started).toFixed(1),
       latencyMs: this.store.receivedMs ? String(Math.round(Date.now() - this.store.receivedMs)) : "",
     });
-  }
-
-  // Ticks that a price row covers: as many as the reader chose, or as fit the books of the first rows here, and once more those of
-  // the first whole window; kept from then on.
-  grouping() {
-    if (this.config.grouping) return this.config.grouping;
-    const { tick, rows } = this.store;
-    const count = Math.min(rows.length, FIT_ROWS);
-    if (this.fitted?.tick !== tick || (this.fitted.count < count && count === FIT_ROWS)) {
-      this.fitted = { tick, count, group: data.fittingGroup(rows.slice(-count), tick, PRICE_ROWS) };
-    }
-    // no narrower than a band: every row then has its size
-    const band = Math.round((this.store.fine ?? 0) / tick);
-    return band > 1 ? band * Math.ceil(this.fitted.group / band) : this.fitted.group;
   }
 
   drawStrip(row) {
@@ -478,111 +469,10 @@ class Terminal {
     this.channel.setTriggerValue("command", { name, value, at: Date.now() });
   }
 
-  // -- ladder ---------------------------------------------------------------------------------------------------------
-
-  drawLadder(row) {
-    if (!this.ladderRows) this.buildLadder();
-    this.labelLadder(row);
-    this.ladder.tBodies[0].style.visibility = row ? "" : "hidden"; // rows without a price are none, and keep their place
-    if (!row) return this.ladderRows.forEach((tr) => this.drawPrice(tr, "none", ["", "", "", ""], [0, 0]));
-    const { tick } = this;
-    const anew = this.ladderTick !== tick;
-    const centre = this.still.place(Math.round(row.mid / tick), PRICE_ROWS, performance.now(), anew);
-    [this.ladderTick, this.ladderTop] = [tick, centre + Math.floor(PRICE_ROWS / 2)];
-    const banded = row.bands && data.holdsBands(tick, this.store.fine);
-    const sizes = data.restingByRow(row, banded && this.book.sizes, tick, this.store.fine);
-    const [low, high] = banded ? [this.book.low, this.book.high] : [row.levels[38], row.levels[36]];
-    const before = this.minuteAgo(banded);
-    const traded = this.chart.traded ?? new Map();
-    const [first, half] = [centre - Math.floor(PRICE_ROWS / 2), Math.floor(PRICE_ROWS / 2)];
-    const inView = ([price]) => price >= first && price <= centre + half;
-    const largest = Math.max(...[...sizes[0], ...sizes[1]].filter(inView).map(([, size]) => size), 1e-12);
-    const most = Math.max(...traded.values(), 1e-12);
-    const without = this.answer.reasons.without && Math.round(this.answer.reasons.without.price / tick);
-    this.ladderRows.forEach((tr, i) => {
-      const price = centre + half - i;
-      const [asks, bids, volume] = [sizes[0].get(price), sizes[1].get(price), traded.get(price)];
-      const resting = asks || bids ? (asks ?? bids) : 0;
-      const known = (price + 1) * tick > low && price * tick <= high;
-      mark(tr, "data-known", known ? "yes" : "no");
-      const change = known && before?.knows(price) ? (asks ?? 0) + (bids ?? 0) - before.resting(price) : 0;
-      const size = (value) => (value ? this.format.significant(value) : "");
-      const texts = [size(volume), this.format.price(price * tick), size(resting), Math.abs(change) > 1e-6 * largest ? this.format.change(change) : ""];
-      const shares = [(volume ?? 0) / most, Math.min(1, resting / largest)];
-      mark(tr, "data-without", without === price ? "yes" : "no");
-      this.drawPrice(tr, asks ? "ask" : bids ? "bid" : "none", texts, shares);
-    });
-  }
-
-  // What rested at each price row a minute ago; null where that is not known.
-  minuteAgo(banded) {
-    const { tick, store } = this;
-    const then = this.earlier.follow(store, MINUTE_MS);
-    if (!then) return null;
-    const [asks, bids] = data.restingByRow(then.row, banded && then.sizes, tick, store.fine);
-    const [low, high] = banded ? [then.low, then.high] : [then.row.levels[38], then.row.levels[36]];
-    return {
-      knows: (price) => (price + 1) * tick > low && price * tick <= high,
-      resting: (price) => (asks.get(price) ?? 0) + (bids.get(price) ?? 0),
-    };
-  }
-
-  drawPrice(tr, side, texts, [traded, resting]) {
-    mark(tr, "data-side", side);
-    texts.forEach((text, i) => put(tr.children[i], text));
-    share(tr.firstChild, traded);
-    share(tr.children[2], resting);
-  }
-
-  buildLadder() {
-    this.ladder.innerHTML =
-      `<caption><span></span> </caption><thead><tr>${'<th scope="col"></th>'.repeat(4)}</tr></thead><tbody>` +
-      `<tr><td class="traded"></td><th scope="row"></th><td class="size"></td><td class="change"></td></tr>`.repeat(PRICE_ROWS) +
-      "</tbody>";
-    this.ladderRows = [...this.ladder.querySelectorAll("tbody tr")];
-    this.ladderRows.forEach((tr, i) => (tr.tabIndex = i === Math.floor(PRICE_ROWS / 2) ? 0 : -1));
-    const body = this.ladder.tBodies[0];
-    body.addEventListener("click", ({ target }) => this.pressRow(target.closest("tr")));
-    body.addEventListener("keydown", (event) => this.keyOnLadder(event));
-    const fit = button("", "", () => {
-      this.fitted = this.ladderTick = null;
-      this.request();
-    });
-    this.ladder.caption.append(fit);
-  }
-
   // Asks again without what rests at a price row: the answer comes within a second.
-  askWithout(price) {
+  askWithout(place) {
     if (this.config.small) return this.command("open", null);
-    if (this.socket?.readyState === WebSocket.OPEN && this.store.newest?.predicted) this.socket.send(`without ${price * this.tick} ${this.tick}`);
-  }
-
-  pressRow(tr) {
-    for (const row of this.ladderRows) row.tabIndex = row === tr ? 0 : -1;
-    this.askWithout(this.ladderTop - this.ladderRows.indexOf(tr));
-  }
-
-  keyOnLadder(event) {
-    const at = this.ladderRows.indexOf(event.target);
-    const next = { ArrowUp: at - 1, ArrowDown: at + 1, Enter: at, " ": at }[event.key];
-    if (next === undefined || !this.ladderRows[next]) return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (next === at) return this.pressRow(event.target);
-    [event.target.tabIndex, this.ladderRows[next].tabIndex] = [-1, 0];
-    this.ladderRows[next].focus();
-  }
-
-  labelLadder(row) {
-    const { labels } = this.config;
-    const heads = this.ladder.querySelectorAll("thead th");
-    [labels.traded, labels.price, this.inUnit(labels.size), labels.change].forEach((text, i) => put(heads[i], text));
-    mark(heads[3], "title", labels.changeHelp);
-    mark(this.ladder.tBodies[0], "title", labels.withoutHelp);
-    const [title, fit] = this.ladder.caption.children;
-    put(title, row ? fillIn(labels.ladder, { step: this.format.price(this.tick) }) : "");
-    put(fit, labels.fit);
-    mark(fit, "title", labels.fitHelp);
+    if (this.socket?.readyState === WebSocket.OPEN && this.store.newest?.predicted) this.socket.send(`without ${place * this.chart.tick} ${this.chart.tick}`);
   }
 
   // -- the answer -----------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import * as data from "./terminal_data.js";
 import { DepthPicture, NO_ROW, SCALE_ROWS, SHADES, shadeOf, strength } from "./terminal_depth.js";
 
 const STEP_S = 0.25;
+const DOT = 3; // pixels between the prices of two dots of trades, at least
 const RESTYLE_MS = 2_000;
 const ROOM = 0.04; // of the width, right of the newest row
 
@@ -21,8 +22,8 @@ class Painting {
 }
 
 export class Chart {
-  constructor(parent, charts, store, light, tell) {
-    Object.assign(this, { parent, charts, store, light, tell, follow: true, hidden: new Set(), count: 0 });
+  constructor(parent, charts, { store, light, ladder }, tell) {
+    Object.assign(this, { parent, charts, store, light, ladder, tell, follow: true, hidden: new Set(), count: 0 });
     this.depth = new DepthPicture();
     this.image = document.createElement("canvas");
     const chart = charts.createChart(parent, {
@@ -62,7 +63,7 @@ export class Chart {
   }
 
   shareHeight() {
-    const heights = this.config.small ? [6, 2, 0] : this.narrow.matches ? [10, 1, 0.8] : [6, 1.6, 1.4];
+    const heights = this.config.small ? [6, 2, 0] : this.narrow.matches ? [10, 1, 0.8] : [11, 1.5, 1.1];
     this.chart.panes().forEach((pane, i) => pane.setStretchFactor(heights[i]));
   }
 
@@ -168,6 +169,11 @@ export class Chart {
     this.tell.pointed(null);
   }
 
+  // Price that a row of the ladder covers on the axis as it is.
+  get tick() {
+    return this.axis && this.store.tick ? this.ladder.step(this.axis, this.store) : this.store.tick;
+  }
+
   // What follows from the rows in view: ranges, sums of trades.
   settle() {
     const [from, to] = this.range();
@@ -183,7 +189,8 @@ export class Chart {
     const [low, high] = priceRange(rows, this.store) ?? [0, 1];
     this.prices = data.steady(this.prices, low, high, 0.6);
     this.deltas = data.steady(this.deltas, Math.min(0, ...this.deltaBars.y), Math.max(0, ...this.deltaBars.y), 0.3);
-    this.bins = data.binTrades(traded.filter(({ size }) => size >= smallest), from, to, this.column, this.tick);
+    this.dot = this.store.tick * data.niceStep(DOT / (this.perPrice ?? Infinity) / this.store.tick);
+    this.bins = data.binTrades(traded.filter(({ size }) => size >= smallest), from, to, this.column, this.dot);
     this.traded = data.tradedByRow(traded, this.tick);
     this.shown = rows;
     this.stale = false;
@@ -337,7 +344,7 @@ export class Chart {
   under({ slot, price }) {
     const rests = this.store.slots.length ? this.depth.rests(Math.round(slot), price, this.store) : null;
     const time = this.store.timeAt(slot);
-    const near = (bin) => Math.abs(this.store.slotAt(bin.time) - slot) * this.spacing < 6 && Math.abs(bin.price - price) <= Math.max(this.tick, 6 / this.perPrice);
+    const near = (bin) => Math.abs(this.store.slotAt(bin.time) - slot) * this.spacing < 6 && Math.abs(bin.price - price) <= Math.max(this.dot, 6 / this.perPrice);
     const bins = this.bins?.filter(near) ?? [];
     const total = (name) => bins.reduce((sum, bin) => sum + bin[name], 0);
     const bin = bins.length ? { bought: total("bought"), sold: total("sold"), count: total("count") } : null;
@@ -357,6 +364,11 @@ export class Chart {
     const [top, bottom] = [0, height].map((y) => this.bid.coordinateToPrice(y));
     if (top === null || !(top > bottom)) return null;
     this.perPrice = height / (top - bottom);
+    if (this.axis?.top !== top || this.axis.perPrice !== this.perPrice) {
+      this.axis = { top, perPrice: this.perPrice, height };
+      this.stale = true; // rows of another height are other rows
+      this.tell.framed();
+    }
     const x = (slot) => left + slot * this.spacing;
     return { width, height, x, y: (price) => (top - price) * this.perPrice, at: (time) => x(this.store.slotAt(time)), low: bottom, high: top };
   }

@@ -6,7 +6,6 @@ export const FRESH_MS = 2_000; // of the market's time, past which what explains
 const SNAPSHOT = 1;
 const MAX_BLANK = 40; // steps of a gap that are drawn: ten seconds; a longer one is drawn as long
 const LATE_MS = 60_000;
-const SHIFT_MS = 500; // two shifts of the ladder's rows a second at most
 
 // One frame's bytes -> {kind, step, rows, trades, outcomes, scores, ...}, by the names and places of the schema that Python gave.
 export function decode(buffer, schema) {
@@ -195,26 +194,6 @@ export function niceStep(least) {
     for (const step of [1, 2, 5]) if (step * power >= least) return step * power;
   }
   return 1;
-}
-
-// How many ticks a row of the ladder covers, so that `count` of them reach over the books of most of these rows.
-export function fittingGroup(rows, tick, count) {
-  const spans = rows.map(({ levels }) => levels[36] - levels[38]).sort((a, b) => a - b);
-  return niceStep((spans[Math.floor(spans.length / 2)] ?? 0) / count / tick);
-}
-
-// The ladder's middle row: it stands still while the mid is near it, follows row by row twice a second at most, and jumps to a mid
-// that has left the ladder's middle half.
-export class StillRows {
-  place(wanted, count, now, anew = false) {
-    const away = wanted - (this.centre ?? Infinity);
-    if (anew || this.centre === undefined) [this.centre, this.shiftedAt] = [wanted, now];
-    else if (Math.abs(away) > count / 4 || (Math.abs(away) > count / 8 && now - this.shiftedAt >= SHIFT_MS)) {
-      this.centre = Math.abs(away) > count / 4 ? wanted : this.centre + Math.sign(away);
-      this.shiftedAt = now;
-    }
-    return this.centre;
-  }
 }
 
 // Whether price rows of this step hold whole bands.

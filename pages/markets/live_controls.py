@@ -59,7 +59,6 @@ class TerminalChoices:
     Attributes:
         head: index of the chosen label and horizon. heads: indices of that label's horizons, nearest first.
         span: seconds drawn while following the newest row.
-        grouping: ticks a price row of the ladder and a trade bubble cover.
         zone: "UTC" or a name of the browser's time zone.
         bars: seconds of a price bar; 0 for the best prices at every step. smallest: size of the smallest trade drawn.
         cumulative: whether the volume delta is summed since the last gap.
@@ -70,7 +69,6 @@ class TerminalChoices:
     head: int
     heads: tuple[int, ...]
     span: int
-    grouping: int
     zone: str
     bars: int = 0
     smallest: float = 0.0
@@ -258,12 +256,10 @@ def pick_head(predictor: Predictor) -> ViewChoices:
 def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
     """Asks in a popover what is drawn and how."""
     spans = {str(seconds): duration(seconds) for seconds in (30, 60, 120, 300, 600, 1200)}
-    groupings = {"0": _("Fit the book"), **{str(n): _("{count} ticks").format(count=number(n)) for n in (1, 5, 10, 50)}}
     spans_of_bars = {"0": _("Best bid and ask"), **{str(n): _("Bars of {span}").format(span=duration(n)) for n in (5, 15, 60)}}
     zones = {"UTC": "UTC", "local": _("My time zone")}
     with st.popover(_("View"), icon=":material/tune:", width="content"):
         span = int(url_state.choice(st.selectbox, _("History"), spans, key="span", default="120"))
-        grouping = int(url_state.choice(st.selectbox, _("Price rows"), groupings, key="ticks"))
         bars = int(url_state.choice(st.selectbox, _("Price as"), spans_of_bars, key="bars"))
         smallest = url_state.number_input(_("Smallest trade drawn"), 0.0, 1e9, key="least", default=0.0, format="%g")
         cumulative = st.toggle(_("Volume delta summed since the last gap"), key="cumulative", bind="query-params")
@@ -272,7 +268,6 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         head=choices.head,
         heads=choices.heads_of_label,
         span=span,
-        grouping=grouping,
         zone="UTC" if zone == "UTC" else (st.context.timezone or "UTC"),
         bars=bars,
         smallest=smallest,

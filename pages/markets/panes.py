@@ -77,7 +77,7 @@ def _draw_pane(source: MarketSource, session: MarketSession | str, choices: View
         controls.error_box(f"{pane_markets.title_of(source)}: {controls.as_sentence(session)}")
         return
     code, venue = pane_markets.code_of(source), pane_markets.symbol_and_venue(source)[1]
-    view = TerminalChoices(head=choices.head, heads=(choices.head,), span=120, grouping=0, zone="UTC", small=True)
+    view = TerminalChoices(head=choices.head, heads=(choices.head,), span=120, zone="UTC", small=True)
     key = f"terminal:{code}"
     terminal.draw_terminal(
         session, view, venue=venue, viewer=streamlit_private.tab(), on_command=partial(_take_command, code), key=key

@@ -238,13 +238,10 @@ def _ladder_labels() -> dict[str, str]:
         "bought": _("Bought"),
         "sold": _("Sold"),
         "traded": _("Traded"),
-        "price": _("Price"),
         "size": _("Resting"),
         "change": _("1 min"),
         "changeHelp": _("What rests there now less what rested there a minute ago."),
-        "ladder": _("Book, rows of {step}"),
-        "fit": _("Fit"),
-        "fitHelp": _("The price rows stay as they are; this fits them to the book of now."),
+        "ladder": _("Rows of {step}"),
     }
 
 

@@ -32,7 +32,7 @@ def test_pages_streams_and_scripts_stand_under_the_path(new_page: NewPage, under
     )  # app.css
     navigate(page, "Markets", "Live order book")
     expect(page).to_have_url(f"{under.url}/live", timeout=PATIENCE_MS)
-    expect(page.locator(".terminal-ladder tbody tr").first).to_be_visible(timeout=PATIENCE_MS)  # the stream has sent rows
+    expect(page.locator(".terminal-ladder button").first).to_be_visible(timeout=PATIENCE_MS)  # the stream has sent rows
     assert stat(page, "Binance spot")
     page.goto(under.url + "/attention-steps?part=scores")
     settled(page)

@@ -148,55 +148,6 @@ def test_there_is_one_answer_and_the_score_beside_it_is_its_own(live: Page) -> N
     wait_for_status(live, "Replaying")
 
 
-def test_price_rows_stay_until_the_reader_fits_them(live: Page) -> None:
-    """The recording's own step of price, and a grouping that was fitted once: whatever the book does, rows are not rescaled."""
-    caption = live.locator(".terminal-ladder caption span")
-    live.wait_for_function(f"() => {TERMINAL}.fitted?.count === 128", timeout=PATIENCE_MS)
-    before = caption.inner_text()
-    assert live.evaluate(f"{TERMINAL}.store.tick") == 0.01
-    spans = live.evaluate(f"""() => {{
-        const t = {TERMINAL};
-        const spans = t.store.rows.map((row) => Math.round((row.levels[36] - row.levels[38]) / t.store.tick / 23));
-        window.steps = new Set();
-        const draw = t.drawLadder.bind(t);
-        t.drawLadder = (row) => {{ draw(row); window.steps.add(t.tick); }};
-        return [...new Set(spans)];
-    }}""")
-    assert len(spans) > 1  # fitted to every row it would have been rescaled again and again
-    wait_for_steps(live, 20)
-    assert live.evaluate("[...window.steps].length") == 1 and caption.inner_text() == before
-    live.get_by_role("button", name="Fit", exact=True).click()
-    wait_for_steps(live, 2)
-    assert live.evaluate(f"{TERMINAL}.fitted.count") == 128
-
-
-def test_price_rows_are_fitted_twice_at_most_while_a_market_warms_up(live: Page) -> None:
-    """To the first rows there are and to the first whole window, however the books of the rows between lie."""
-    groups = live.evaluate(f"""() => {{
-        const t = {TERMINAL};
-        const kept = {{ rows: t.store.rows, fitted: t.fitted, fine: t.store.fine }};
-        t.fitted = null;
-        t.store.fine = 0; // a venue without bands
-        const groups = [];
-        for (let n = 1; n <= 200; n++) {{
-            t.store.rows = kept.rows.slice(0, n).map((row, i) => {{
-                const levels = row.levels.slice();
-                levels[36] = levels[38] + 0.23 * 2 ** Math.floor(i / 20); // the book widens all the time
-                return {{ ...row, levels }};
-            }});
-            groups.push(t.grouping());
-        }}
-        t.store.rows = kept.rows;
-        t.fitted = kept.fitted;
-        t.store.fine = kept.fine;
-        groups.push(t.grouping(), kept.fine / t.store.tick);
-        return groups;
-    }}""")
-    banded, band = groups[-2:]
-    assert len(set(groups[:127])) == 1 and len(set(groups[127:200])) == 1 and groups[126] != groups[127]
-    assert band > 1 and banded % round(band) == 0, "a row holds whole bands, and so has its size"
-
-
 def test_the_chart_is_updated_in_place_by_the_stream_alone(live: Page) -> None:
     """Twenty steps: the same node, and no run of the page."""
     live.evaluate("window.before = document.querySelector('.terminal-plot')")
@@ -455,7 +406,7 @@ def test_nothing_of_a_market_stands_under_the_name_of_another(live: Page) -> Non
     )
     until_still(live, "document.querySelector('.terminal').textContent")
     expect(live.locator(".terminal-call .called")).to_have_text("No call yet")
-    for empty in (".bar em", ".terminal-ladder td", ".terminal-ladder tbody th"):
+    for empty in (".bar em", ".terminal-ladder .rows span"):
         assert "".join(live.locator(f".terminal {empty}").all_text_contents()).strip() == "", empty
     expect(live.locator(".terminal-tape")).to_be_hidden()
     assert live.locator(STAT).count() == 2  # status and name
@@ -533,10 +484,10 @@ def test_reasons_stand_beside_the_answer_and_a_pressed_price_asks_for_one_withou
     expect(reasons.locator(".why")).to_contain_text(re.compile("Towards|even|No group"), timeout=3 * PATIENCE_MS)
     expect(reasons.locator(".measured")).to_contain_text("Held-out hours of Binance NEXO/USDT")
     page.wait_for_function(f"() => {TERMINAL}.light.newest?.cells[0].length", timeout=PATIENCE_MS)
-    row = page.locator(".terminal-ladder tbody tr[tabindex='0']")
+    row = page.locator(".terminal-ladder button[tabindex='0']")
     row.focus()
     row.press("ArrowUp")
-    page.locator(".terminal-ladder tbody tr:focus").press("Enter")
+    page.locator(".terminal-ladder button:focus").press("Enter")
     expect(reasons.locator(".without")).to_contain_text(re.compile("instead of|hardly|nothing to take"), timeout=PATIENCE_MS)
     page.keyboard.press("Escape")
     expect(reasons.locator(".without")).to_have_text("")

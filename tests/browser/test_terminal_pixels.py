@@ -7,7 +7,6 @@ server and no clock is in it.
 from __future__ import annotations
 
 import base64
-import json
 import mimetypes
 import urllib.parse
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from core.market.events import GRID_ITEMS, Gap, GridItem, Row
 from core.market.feeds.protocol import FeedState
 from core.market.feeds.recording import RecordingFeed
 from core.market.feeds.sampling import Grid
+from core.market.light import MarketLight
 from core.market.predictor import Predictor
 from core.market.session import MarketSession
 from core.market.store.index import find_recording
@@ -36,7 +36,7 @@ MINUTES: Final = 20
 BATCH: Final = 16
 """Rows of a drawn frame: four seconds of the market, twice a second at 8x."""
 SPAN_S: Final = 120
-VIEW: Final = TerminalChoices(head=1, heads=(1, 3), span=SPAN_S, grouping=0, zone="UTC")
+VIEW: Final = TerminalChoices(head=1, heads=(1, 3), span=SPAN_S, zone="UTC")
 ADDRESS: Final = "http://localhost/terminal/"
 HARNESS: Final = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="/attention_light/styles/colours.css">
 <link rel="stylesheet" href="/assets/styles/colours.css"><link rel="stylesheet" href="/assets/styles/terminal.css">
@@ -76,6 +76,7 @@ class Market:
         one = find_recording(OPENS_WITH)
         self.session = MarketSession(ScriptedFeed([], key=key, market=one.market), predictor)
         self.session.frames.stream._subscriptions.add(Mock(loop=Mock(is_closed=lambda: True)))
+        self.light = MarketLight(predictor, self.session.entry)
         self.version = 0
         self.feed = RecordingFeed(one.paths, market=one.market, speed=None, lead=400)
         self.items = self._played()
@@ -138,16 +139,17 @@ def test_twenty_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_
         loops += times[0] < newest
         newest, played = times[-1], played + len(times)
         frames = market.play(items)
-        if step % 8 == 0 and (light := market.session.light(VIEW.head)) is not None:
-            frames.append(json.dumps(light.message()))
+        explained = (window := market.session.newest_window(VIEW.head)) and market.light.explain(window)
+        if step % 8 == 0 and explained:
+            frames.append(explained.message)
         shown = screen.evaluate("frames => look.take(frames)", frames)
         where = f"at step {step}: {shown}"
         assert shown["newest"] == newest, where
         assert shown["empty"] == [], where
         assert shown["overGaps"] == [0, 0, 0] and shown["beforeTheFirst"] == [0, 0, 0], where
         assert shown["keepsUp"], where
-        high, low = shown["ladder"][0], shown["ladder"][-1]
-        assert low + 0.25 * (high - low) <= shown["mid"] <= high - 0.25 * (high - low), where  # through a fall and every jump
+        high, low = shown["ladder"]
+        assert low < shown["mid"] < high and shown["offTheAxis"] < 1, where  # through a fall and every jump
         assert not (shown["called"] == "No call yet" and shown["bars"]), where
         assert (shown["waits"] is None) == (shown["called"] != "No call yet" and shown["outcomes"] > 0), where
         gaps, unpredicted = gaps + shown["gaps"], unpredicted + (shown["called"] == "No call yet")

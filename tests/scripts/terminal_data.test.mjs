@@ -34,11 +34,6 @@ for (const step of [0.01, 0.05, 0.5, 5.0]) {
   });
 }
 
-test("price rows are fitted to most books and not to one", () => {
-  const fitted = (spans) => lib.fittingGroup(spans.map((span) => ({ levels: Object.assign(Array(40).fill(0), { 36: span }) })), 0.01, 23);
-  assert.deepEqual([[0.2], [0.24], [4.6], [4.7], [0.2, 0.2, 46]].map(fitted), [1, 2, 20, 50, 1]);
-});
-
 test("the delta begins after the last hole at a whole second", () => {
   const store = new lib.MarketData();
   store.rows = [250, 500, 750, 60_250, 60_500, 61_000, 61_250, 61_500, 62_250, 62_500].map((time) => ({ time }));
@@ -84,20 +79,6 @@ test("a price bar holds the mids of its span, and none across a gap", () => {
   const rows = [4_500, 4_750, 5_000, 5_250, 5_500, 7_000, 7_250].map((time, i) => ({ time, mid: mids[i] }));
   const bars = lib.priceBars(rows, 5).map(({ from, until, open, high, low, close }) => [from, until, open, high, low, close]);
   assert.deepEqual(bars, [[4_500, 4_750, 5, 7, 5, 7], [5_000, 5_500, 6, 9, 4, 9], [7_000, 7_250, 8, 8, 3, 3]]);
-});
-
-test("the ladder's rows stand still, follow twice a second at most, and jump once the mid leaves their middle half", () => {
-  const rows = new lib.StillRows();
-  assert.equal(rows.place(100, 24, 0), 100);
-  assert.equal(rows.place(103, 24, 10), 100); // near the middle
-  let [moves, centre] = [0, 100];
-  for (let now = 0; now <= 4_000; now += 100) {
-    const next = rows.place(106, 24, now);
-    moves += next !== centre;
-    centre = next;
-  }
-  assert.deepEqual([moves, centre], [3, 103]); // then the mid is near the middle
-  for (let mid = 103; mid > 0; mid -= 4) assert.ok(Math.abs(rows.place(mid, 24, 4_100) - mid) <= 6); // a fall, all within an instant
 });
 
 test("a book's rows come from its bands where a row holds whole ones, else from its ten levels", () => {

@@ -105,4 +105,4 @@ def test_the_browsers_modules(tmp_path: Path) -> None:
     run = subprocess.run(command, env={**os.environ, "FRAMES": str(tmp_path)}, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-1000:]
     (count,) = [int(line.split()[-1]) for line in run.stdout.splitlines() if "tests " in line]
-    assert count >= 14, run.stdout
+    assert count >= 12, run.stdout

@@ -45,8 +45,11 @@ window.look = (() => {
     const inView = store.slots.filter((_, i) => x(i) > 0);
     const due = [inView.some(row), inView.filter((slot) => slot.predicted).length > 10, store.trades.some(({ time }) => time > (inView[0]?.time ?? 0))];
     const last = x(store.slots.length - 1);
-    const words = [...root.querySelectorAll(".terminal-ladder td, .terminal-ladder tbody th, .bar em, .terminal-tape:not([hidden]) li, .terminal-under, .terminal-scale")];
-    const lit = root.querySelector("[data-light]");
+    const words = [...root.querySelectorAll(".terminal-ladder .rows span, .bar em, .terminal-tape:not([hidden]) li, .terminal-under, .terminal-scale")];
+    const lit = screen().light.newest;
+    const lines = [...root.querySelectorAll(".terminal-ladder button:not([hidden])")];
+    const prices = (lines.length ? screen().ladder.places : []).map((place) => place * chart.tick);
+    const centres = lines.map((line) => (line.getBoundingClientRect().top + line.getBoundingClientRect().bottom) / 2 - root.querySelector(".terminal-plot").getBoundingClientRect().top);
     return {
       newest: store.newest?.time,
       coloured: panes.map((counts) => sum(counts)),
@@ -56,13 +59,14 @@ window.look = (() => {
       beforeTheFirst: panes.map((counts) => sum(counts, 0, left - EDGE)),
       keepsUp: sum(panes[0], last - 6, last + 2) > 0,
       called: side.querySelector(".called").textContent,
-      ladder: screen().ladderRows.map((tr) => Number(tr.children[1].textContent.replace(/,/g, ""))),
+      ladder: [prices[0], prices.at(-1)],
+      offTheAxis: Math.max(0, ...centres.map((y, i) => Math.abs(y - chart.bid.priceToCoordinate(prices[i])))),
       mid: store.newest?.mid,
       outcomes: store.scores[screen().config.head]?.outcomes ?? 0,
       waits: side.querySelector("progress").hidden ? null : ["value", "max"].map((name) => side.querySelector("progress")[name]),
       bars: [...side.querySelectorAll(".bar em")].map((one) => one.textContent).join(""),
       strip: [...root.querySelectorAll(".terminal-strip dd")].map((one) => one.textContent),
-      words: words.map((one) => one.textContent.trim()).filter(Boolean).concat(lit.dataset.value ? ["light"] : []),
+      words: words.map((one) => one.textContent.trim()).filter(Boolean).concat(lit ? ["light"] : []),
     };
   }
 
@@ -76,7 +80,7 @@ window.look = (() => {
 
   async function take(frames) {
     for (const frame of frames) {
-      if (frame.startsWith("{")) screen().message({ light: JSON.parse(frame) });
+      if (frame.startsWith("{")) screen().message(JSON.parse(frame));
       else screen().receive(bytes(frame));
     }
     await drawn();
