@@ -106,6 +106,6 @@ class Gap:
     message: str = ""
 
 
-GridItem: TypeAlias = Row | Confirmed | Gap | Trade | TradesBreak
+GridItem: TypeAlias = Row | Confirmed | Gap | Trade | TradesBreak | BookLost
 """An item that follows from a feed's events, in their order."""
-GRID_ITEMS: Final = (Row, Confirmed, Gap, Trade, TradesBreak)
+GRID_ITEMS: Final = (Row, Confirmed, Gap, Trade, TradesBreak, BookLost)

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.market.book import STEP_MS, BookRows, reading
-from core.market.journal import Answer, KnownPast
+from core.market.events import Confirmed, Row
+from core.market.follower import Follower, Prediction
 from core.market.labels import all_moves
 from core.market.predictor import MarketCard, Predictions, Predictor, identity, windows_of
 from core.market.store.call_columns import PROBABILITIES, code_of, head_of, read_calls
@@ -267,7 +268,7 @@ class _Journal:
         self._note(self.OTHER_PAST, (known != known[first][at]) | (known > self._time))
         if not self.is_whole:
             return
-        again = self._replayed(KnownPast(predictor.heads, entry), told, times, np.where(whole, known[first], -1), advance)
+        again = self._replayed(Follower(predictor, entry), told, times, np.where(whole, known[first], -1), advance)
         self._note(self.OTHER_PAST, ~_near(again[at, head], self._recalibrated, RECALIBRATED))
 
     def _predicted(
@@ -286,7 +287,7 @@ class _Journal:
 
     def _replayed(
         self,
-        past: KnownPast,
+        follower: Follower,
         told: Predictions,
         times: NDArray[np.int64],
         known: NDArray[np.int64],
@@ -294,16 +295,21 @@ class _Journal:
     ) -> NDArray[np.float32]:
         """(times, heads, 3) probabilities of the journal, recalibrated by what was known at each; NaN where that is -1."""
         again = np.full(told.probabilities.shape, np.nan, dtype=np.float32)
-        answers = {time: Answer(told, which) for which, time in enumerate(times.tolist()) if known[which] >= 0}
-        rows, done = self.rows.timestamps.tolist(), 0
-        for which, until in enumerate(known.tolist()):
-            while done < len(rows) and rows[done] <= until:
-                past.learn(rows[done], self.rows.levels[done], answers.get(rows[done]))
-                done += 1
-            if until >= 0:
-                again[which] = past.recalibrated(told.probabilities[which])
-            if which % BATCH == 0:
-                advance(len(rows) + done)
+        place = {time: which for which, time in enumerate(times.tolist()) if known[which] >= 0}
+        for done, (time, levels) in enumerate(zip(self.rows.timestamps.tolist(), self.rows.levels, strict=True)):
+            which = place.get(time)
+            until = 0 if which is None else int(known[which])
+            prediction = None if which is None else Prediction(told, which)
+            row = Row(time, levels, provisional=until < time)
+            answers = next(
+                one.followed.answers
+                for one in follower.take([Confirmed(until), row], [None, prediction])
+                if one.followed is not None
+            )
+            if which is not None and answers is not None:
+                again[which] = answers.probabilities
+            if done % BATCH == 0:
+                advance(len(self.rows) + done)
         return again
 
 

@@ -1,4 +1,4 @@
-"""Records a feed: its rows on the grid once they are confirmed, its trades, its interruptions, and what a checkpoint calls.
+"""Records a session: its rows once they are confirmed, its trades, its interruptions, and what its checkpoint calls.
 
 `core.market.store.writer` writes them.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
-import math
+import os
+import shutil
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -22,168 +23,74 @@ from core.market import watch_list
 from core.market.bands import BandChange, Ladder
 from core.market.book import STEP_MS
 from core.market.depth import DepthHistory
-from core.market.events import BookLost, Confirmed, Gap, Row, Trade, TradesBreak
+from core.market.events import BookLost, Gap, Row, Trade, TradesBreak
 from core.market.feeds.clock import CLOCK
-from core.market.feeds.protocol import Feed, FeedEvent, FeedState, StatusChange
-from core.market.feeds.sampling import Grid, next_step
+from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.situations import Since
-from core.market.journal import Answer, Caller
+from core.market.follower import Step
 from core.market.predictor import Predictor
+from core.market.session import MarketSession
+from core.market.session_view import Status
+from core.market.store import segments
 from core.market.store.trades import BREAK
 from core.market.store.writer import SegmentWriter
+from core.messages import Refusal, compose, first_line
 
 WHOLE_MS: Final = 60_000
 """Time between two rows whose price bands are written whole."""
-MAX_PROVISIONAL: Final = 4_800
-"""Rows that wait for their confirmation at most; those of a venue without any check wait for nothing."""
 JOURNAL_S: Final = 1.0
 """Seconds between two writes to the journal, where no call is written: what is lost at most if the process is killed."""
-BATCH: Final = 64
-"""Most events written down at once."""
-MOST_WAITING: Final = 1_000
-"""Events that a feed may be ahead of what is written, where it can be held."""
+AGAIN_S: Final = 10.0
+"""Seconds between two looks at a disk that refused."""
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordingProgress:
-    """A recording's progress: confirmed rows, seconds since its start, the feed's state and its last message."""
-
-    rows: int
-    seconds: float
-    state: FeedState
-    message: str
-
-
-async def record(
-    feed: Feed,
-    folder: Path,
-    predictor: Predictor | None = None,
-    *,
-    seconds: float | None = None,
-    on_progress: Callable[[RecordingProgress], None] | None = None,
-) -> list[Path]:
-    """Record a feed on the 250 ms grid until it ends, `seconds` have passed by its clock, or the task is cancelled.
-
-    However it ends, every confirmed row is on disk; rows that the venue had not confirmed are a gap (D27).
-
-    Args:
-        feed: closed at the end.
-        folder: where the files go; see `SegmentWriter`.
-        predictor: what calls at each row (`core.market.journal`); None where nothing does.
-        seconds: by this machine's clock for a live feed, by the feed's own for a recording or a simulation; None for no end.
-        on_progress: called about once a row, in the loop.
-
-    Returns:
-        The files of rows written.
-
-    Raises:
-        FeedFailed: where the feed cannot go on.
-        OSError: where the disk refuses.
-    """
-    wall = feed.clock == "wall"
-    caller = None if predictor is None else Caller(predictor, predictor.market(f"{feed.key} {feed.market}"))
-    with SegmentWriter(folder, feed.market, key=feed.key, by=None if caller is None else caller.by) as writer:
-        recorder = EventRecorder(writer, caller, wall=wall, tick=lambda: feed.tick, seconds=seconds, on_progress=on_progress)
-        grid = Grid(feed.clock)
-        tasks = [asyncio.create_task(_follow(feed, grid, recorder)), asyncio.create_task(_write(recorder))]
-        if wall:
-            tasks.append(asyncio.create_task(_tick(grid, recorder)))
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                if task.done():
-                    task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            recorder.stop()
-    return writer.files
-
-
-async def _follow(feed: Feed, grid: Grid, recorder: EventRecorder) -> None:
-    events: AsyncIterator[FeedEvent] = feed.events()
-    async with aclosing(events):  # type: ignore[type-var]  # feeds are async generators
-        async for event in events:
-            for item in grid.on_event(event):
-                recorder.on_event(item)
-            while recorder.waiting > MOST_WAITING:
-                await asyncio.sleep(0.01)
-            if recorder.enough:
-                return
-
-
-async def _tick(grid: Grid, recorder: EventRecorder) -> None:
-    while not recorder.enough:
-        await next_step()
-        for item in grid.on_tick():
-            recorder.on_event(item)
-
-
-async def _write(recorder: EventRecorder) -> None:
-    while True:
-        await recorder.keep_up(JOURNAL_S)
-
-
 class EventRecorder:
-    """Hands a writer what a grid makes of a feed: rows once they are confirmed (D27), calls at once (D28).
+    """Hands a writer the steps of a session: rows once they are confirmed (D27), calls at once (D28).
 
-    Events are taken in one event loop, and written down in its worker threads, one at a time, in their order.
+    Steps are taken in one event loop, and written down in its worker threads, one at a time, in their order.
 
     Args:
-        caller: predicts at the rows; None where nothing does.
         wall: whether rows are sampled by this machine's clock (`core.market.feeds.protocol.Feed.clock`).
         tick: tells the market's smallest step of price, 0 while it is not known; price bands need it.
-        seconds, on_progress: see `record`.
+        clock_ms: milliseconds since the epoch, by the clock of the rows.
     """
 
     def __init__(
         self,
         writer: SegmentWriter,
-        caller: Caller | None = None,
         *,
         wall: bool,
         tick: Callable[[], float] = lambda: 0.0,
-        seconds: float | None = None,
-        on_progress: Callable[[RecordingProgress], None] | None = None,
+        clock_ms: Callable[[], int] = CLOCK.now_ms,
     ) -> None:
-        self._writer, self._caller, self._wall = writer, caller, wall
-        self._seconds = math.inf if seconds is None else seconds
-        self._on_progress = on_progress or (lambda progress: None)
-        self._events = deque[FeedEvent]()  # taken, and not written down yet
+        self._writer, self._wall, self._clock_ms = writer, wall, clock_ms
+        self._steps = deque[Step]()  # taken, and not written down yet
         self._fresh, self._working = asyncio.Event(), threading.Lock()
         self._save_due_s, self._hours = 0.0, 0
-        # of the worker alone, as are the bands:
-        self._provisional = deque[tuple[Row, Answer | None]](maxlen=MAX_PROVISIONAL)
-        self._depth, self._kept_ms, self._tick = DepthHistory(2), 0, tick
-        self._state, self._message, self._situations = FeedState.CONNECTING, "", tuple[Since, ...]()
-        self._start_s = time.monotonic()
+        self._depth, self._kept_ms, self._tick = DepthHistory(2), 0, tick  # of the worker alone
+        self._situations = tuple[Since, ...]()
         if wall:
             writer.add_event("start", CLOCK.now_ms())
 
     @property
-    def enough(self) -> bool:
-        """Tells whether `seconds` have passed: by this machine's clock, or by the rows of a feed that brings its own time."""
-        return self._passed_s() >= self._seconds
-
-    @property
     def waiting(self) -> int:
-        """Events that are not written down yet."""
-        return len(self._events)
+        """Steps that are not written down yet."""
+        return len(self._steps)
 
     def on_event(self, event: FeedEvent) -> None:
-        """One event of the feed, or what the grid made of it."""
+        """One event of the feed."""
         if isinstance(event, StatusChange):
             if event.situations and {one.kind for one in event.situations} != {one.kind for one in self._situations}:
                 self._writer.add_event("state", CLOCK.now_ms(), event.message)
-            self._state, self._message, self._situations = event.state, event.message, event.situations
-            self.report()
-        elif isinstance(event, Row | Confirmed | Gap | Trade | TradesBreak | BookLost):
-            self._events.append(event)
-            if isinstance(event, Row):
-                self._fresh.set()
+            self._situations = event.situations
+
+    def on_steps(self, steps: Sequence[Step]) -> None:
+        """What a follower made of the next items."""
+        self._steps += steps
+        if any(step.followed is not None for step in steps):
+            self._fresh.set()
 
     async def keep_up(self, seconds: float) -> None:
         """Write down what came, once a row has, or so many seconds have passed.
@@ -196,7 +103,6 @@ class EventRecorder:
                 await self._fresh.wait()
         self._fresh.clear()
         await asyncio.to_thread(self.write_down)
-        self.report()
 
     def write_down(self) -> None:
         """Write down what came until now; not what comes meanwhile, or a feed faster than the disk would never let it end.
@@ -205,16 +111,10 @@ class EventRecorder:
             OSError: where the disk refuses.
         """
         with self._working:
-            left = len(self._events)
-            while left:
-                batch = [self._events.popleft() for _ in range(min(BATCH, left))]
-                left -= len(batch)
-                answers = [None] * len(batch) if self._caller is None else list(self._caller.answers(batch))
-                for event, answer in zip(batch, answers, strict=True):
-                    self._write(event, answer)
-                if any(answers):
-                    self._save()
-            if time.monotonic() >= self._save_due_s:
+            called = False
+            for _ in range(len(self._steps)):
+                called |= self._write(self._steps.popleft())
+            if called or time.monotonic() >= self._save_due_s:
                 self._save()
 
     def _save(self) -> None:
@@ -230,25 +130,23 @@ class EventRecorder:
             for path in watch_list.make_room(self._writer.folder):
                 log.info("the library is full by its limit: deleted %s", path)
 
-    def _write(self, event: FeedEvent, answer: Answer | None) -> None:
-        if isinstance(event, Row):
-            self._provisional.append((event, answer))
-            if not event.provisional:
-                self._keep(event.timestamp)
-            if self._caller is not None and answer is not None and self._caller.may_hold(event):
-                self._writer.add_call(self._caller.call(event, answer))
-        elif isinstance(event, Confirmed):
-            self._keep(event.until_ms)
-        elif isinstance(event, Trade):
-            self._writer.add_trade(event)
-        elif isinstance(event, TradesBreak):
-            self._writer.add_event(BREAK, event.from_ms, until=event.until_ms)
-        elif isinstance(event, Gap):
-            self._provisional.clear()
-            if self._wall:
-                self._writer.add_event(event.kind, event.at_ms, event.message)
-        elif isinstance(event, BookLost):
-            self._writer.add_event("lost", event.from_ns // 1_000_000)
+    def _write(self, step: Step) -> bool:
+        """Hand a step to the writer; returns whether something was called there."""
+        for row, begins in step.known:
+            self._writer.add(row, self._bands(row), begins=begins)
+        item = step.item
+        if isinstance(item, Trade):
+            self._writer.add_trade(item)
+        elif isinstance(item, TradesBreak):
+            self._writer.add_event(BREAK, item.from_ms, until=item.until_ms)
+        elif isinstance(item, Gap) and self._wall:
+            self._writer.add_event(item.kind, item.at_ms, item.message)
+        elif isinstance(item, BookLost):
+            self._writer.add_event("lost", item.from_ns // 1_000_000)
+        line = None if step.followed is None else step.followed.line(self._clock_ms())
+        if line is not None:
+            self._writer.add_call(line)
+        return line is not None
 
     def stop(self) -> None:
         """Write down the rest and note the end; rows that were not confirmed are dropped.
@@ -259,17 +157,8 @@ class EventRecorder:
         try:
             self.write_down()
         finally:
-            self._provisional.clear()
             if self._wall:
                 self._writer.add_event("stop", CLOCK.now_ms())
-            self.report()
-
-    def _keep(self, until_ms: int) -> None:
-        while self._provisional and self._provisional[0][0].timestamp <= until_ms and (self._wall or not self.enough):
-            row, answer = self._provisional.popleft()
-            if self._caller is not None:
-                self._caller.learn(row, answer)
-            self._writer.add(row, self._bands(row))
 
     def _bands(self, row: Row) -> tuple[Ladder, BandChange] | None:
         """Changes in a row's bands; all of them at each minute and after a hole, so that every file begins whole."""
@@ -279,10 +168,215 @@ class EventRecorder:
         change = self._depth.append(row.levels, row.bands, self._tick())
         return None if change is None or self._depth.ladder is None else (self._depth.ladder, change)
 
-    def _passed_s(self) -> float:
-        return time.monotonic() - self._start_s if self._wall else self._writer.rows * STEP_MS / 1e3
 
-    def report(self) -> None:
-        """Tell how far the recording is."""
-        now = RecordingProgress(rows=self._writer.rows, seconds=self._passed_s(), state=self._state, message=self._message)
-        self._on_progress(now)
+@dataclass(frozen=True, kw_only=True)
+class RecordingStatus:
+    """A recording's rows, bytes, span in seconds, interruptions, and the disk's free bytes.
+
+    Attributes:
+        running: whether it still records. problem: why it ended by itself, or waits for the disk; "" where it does neither.
+    """
+
+    rows: int
+    size: int
+    seconds: float
+    gaps: int
+    free: int
+    running: bool
+    problem: str
+
+
+class Recording:
+    """A session's recording, which goes on in new files after a disk that refused takes them.
+
+    Args:
+        folder: of the library.
+        follow: tells which session to record from now on, given the one so far; None where nobody wants it any more.
+
+    Raises:
+        OSError: where the folder cannot be written to.
+
+    Attributes:
+        stopping: set to end it.
+    """
+
+    def __init__(
+        self, session: MarketSession, folder: Path, follow: Callable[[MarketSession], MarketSession | None] = lambda one: one
+    ) -> None:
+        self._session, self._folder, self._follow = session, folder, follow
+        self._before = list[SegmentWriter]()  # of files that were ended by a disk that refused
+        self._writer, self._recorder = self._begun()
+        self.stopping = threading.Event()
+        self._ended = False
+        self._problem = self._refusal = ""
+
+    def _begun(self) -> tuple[SegmentWriter, EventRecorder]:
+        """New files of the session."""
+        session, feed = self._session, self._session.feed
+        writer = SegmentWriter(self._folder, feed.market, key=feed.key, by=session.follower.by)
+        return writer, EventRecorder(writer, wall=feed.clock != "event", tick=lambda: self._session.feed.tick)
+
+    @property
+    def _writers(self) -> list[SegmentWriter]:
+        return [*self._before, self._writer]
+
+    @property
+    def files(self) -> list[Path]:
+        """Files of rows so far."""
+        return [path for one in self._writers for path in one.files]
+
+    def status(self) -> RecordingStatus:
+        """The recording as it stands."""
+        return RecordingStatus(
+            rows=sum(one.rows for one in self._writers),
+            size=sum(one.size for one in self._writers),
+            seconds=sum(one.seconds for one in self._writers),
+            gaps=sum(one.gaps for one in self._writers) + len(self._before),
+            free=shutil.disk_usage(self._folder).free,
+            running=not self._ended,
+            problem=self._problem or self._refusal,
+        )
+
+    async def run(self, on_written: Callable[[], None] = lambda: None) -> None:
+        """Record until it is asked to stop, or the feed fails or ends; however it ends, every confirmed row is on disk.
+
+        Args:
+            on_written: called in the loop each time that something was written.
+        """
+        while (error := await self._recorded(on_written)) is not None and not self.stopping.is_set() and not self._problem:
+            log.warning("the recording of %s waits for the disk: %s", self._session.feed.key, error)
+            self._refusal = compose(
+                "The disk refuses: {reason}. The recording goes on, after a gap, as soon as it does not.",
+                reason=first_line(error),
+            )
+            while not self.stopping.is_set():
+                await asyncio.sleep(AGAIN_S)
+                with contextlib.suppress(OSError):
+                    await asyncio.to_thread(self._go_on)
+                    break
+        if error is not None:
+            self._problem = self._problem or compose("The recording ended: {reason}.", reason=first_line(error))
+        self._ended = True
+
+    async def _recorded(self, on_written: Callable[[], None]) -> OSError | None:
+        """Record into the files at hand; returns what the disk refused with, None where it did not."""
+        refused: OSError | None = None
+        self._session.record(self._recorder)
+        due = 0.0
+        try:
+            while not self.stopping.is_set() and not self._problem:
+                await self._recorder.keep_up(0.1)
+                on_written()
+                if time.monotonic() >= due:
+                    due = time.monotonic() + 1.0
+                    self._follow_session()
+        except OSError as error:
+            refused = error
+        finally:
+            self._session.leave(self._recorder)
+            for end in (self._recorder.stop, self._writer.close):
+                try:
+                    await asyncio.to_thread(end)
+                except OSError as error:
+                    log.warning("the recording of %s stays in its journal: %s", self._session.feed.key, error)
+                    refused = refused or error
+            on_written()
+        return refused
+
+    def _go_on(self) -> None:
+        """Write what the disk refused, and begin new files.
+
+        Raises:
+            OSError: where it still refuses.
+        """
+        if segments.is_full(self._folder):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._writer.close()
+        ended = self._writer
+        self._writer, self._recorder = self._begun()
+        self._before.append(ended)
+        self._refusal = ""
+
+    def _follow_session(self) -> None:
+        """Follow the feed into a session that replaced this one; end where it has ended, or nobody wants it."""
+        try:
+            session = self._follow(self._session)
+        except Refusal as error:
+            self._problem = str(error)
+            return
+        status, message = self._session.status_now()
+        if session is None:
+            self.stopping.set()
+        elif session is not self._session:
+            self._session.leave(self._recorder)
+            self._session = session
+            session.record(self._recorder)
+        elif session.is_running:
+            return
+        elif status is Status.FAILED:
+            self._problem = message or compose("The feed has failed.")
+        elif status is Status.ENDED:
+            self._problem = compose("The feed has ended, and the recording with it.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingProgress:
+    """A recording's progress: confirmed rows, seconds since its start, the feed's state and its last message."""
+
+    rows: int
+    seconds: float
+    state: FeedState
+    message: str
+
+
+async def record(
+    feed: Feed,
+    folder: Path,
+    predictor: Predictor,
+    *,
+    seconds: float | None = None,
+    on_progress: Callable[[RecordingProgress], None] = lambda progress: None,
+) -> list[Path]:
+    """Record a feed until it ends, `seconds` have passed, or the task is cancelled.
+
+    Args:
+        feed: closed at the end.
+        on_progress: called about once a row, in the loop.
+
+    Returns:
+        The files of rows written.
+
+    Raises:
+        FeedFailed: where the feed cannot go on.
+        OSError: where the folder cannot be written to.
+    """
+    session, began_s = MarketSession(feed, predictor), time.monotonic()
+    recording = Recording(session, folder)
+    state, message = FeedState.CONNECTING, ""
+
+    def report() -> None:
+        now = recording.status()
+        on_progress(
+            RecordingProgress(rows=now.rows, seconds=time.monotonic() - began_s, state=state, message=now.problem or message)
+        )
+
+    def on_event(event: FeedEvent) -> None:
+        nonlocal state, message
+        if isinstance(event, StatusChange):
+            state, message = event.state, event.message
+            report()
+
+    session.listeners.append(on_event)
+    running = asyncio.create_task(session.run())
+    try:
+        async with asyncio.timeout(seconds):
+            await recording.run(report)
+    except TimeoutError:
+        pass
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    status, failure = session.status_now()
+    if status is Status.FAILED:
+        raise FeedFailed(failure)
+    return recording.files

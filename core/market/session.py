@@ -14,30 +14,29 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from core.market.answers.naive import RunningVwap
-from core.market.answers.one_answer import AnswerScore, Shown
+from core.market.answers.one_answer import AnswerScore
 from core.market.answers.recalibration import AdaptiveHead
-from core.market.answers.scoreboard import PredictionLog, Scoreboard, traded_calls
+from core.market.answers.scoreboard import traded_calls
 from core.market.book import OrderBookSnapshot
 from core.market.depth import DepthHistory
-from core.market.events import GRID_ITEMS, Confirmed, Gap, GridItem, Row, Trade, TradesBreak
+from core.market.events import GRID_ITEMS, Gap, GridItem, Row, Trade, TradesBreak
 from core.market.feeds.clock import CLOCK
 from core.market.feeds.lag import LagMeter
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.sampling import Grid, next_step
 from core.market.feeds.situations import SILENT, Since, gravest, without_rows
+from core.market.follower import MAX_PROVISIONAL, Followed, Follower, Step
 from core.market.grid import STEP_MS
 from core.market.light import NewestWindow
-from core.market.predictor import POOLED, Predictions, Predictor
-from core.market.recent_rows import RecentRows, RunningWindow
+from core.market.predictor import Predictions, Predictor
+from core.market.recent_rows import RecentRows
 from core.market.session_view import DayOfStates, FeedDay, LatencyLog, Status, View
 from core.market.stream import FrameKind, StepCollector, encode, score_rows
 from core.market.windows import FrozenWindow
@@ -45,8 +44,8 @@ from core.messages import compose
 
 STALE_MS = 8_000
 """Age at which a live book is called stale; the feed checks a quiet one well before that."""
-KEPT_ROWS = 4_800
-"""Rows kept for display: twenty minutes."""
+KEPT_ROWS = MAX_PROVISIONAL
+"""Rows kept for display, which none that is not confirmed may outlive."""
 KEPT_TRADES = 60_000
 """Most trades kept, those of the kept rows: fifty a second for twenty minutes, 12 MB."""
 LATE_TRADES_MS = 60_000
@@ -57,22 +56,14 @@ BATCH = 64
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class ProvisionalRow:
-    """A row that is not confirmed yet, and its prediction: row `which` of `predictions`; `stalled` as by `core.market.grid`."""
+class Recorder(Protocol):
+    """What writes a session down: all that the grid emits, and the steps of its rows, in the background loop."""
 
-    row: Row
-    predictions: Predictions | None
-    which: int
-    stalled: bool
-    shown: Shown
+    def on_event(self, event: FeedEvent) -> None:
+        """Take what the grid emits."""
 
-    def answered(self) -> tuple[Any, ...] | None:
-        """Its prediction and answers as a record of `PredictionLog`; None where none were made."""
-        if self.predictions is None or self.shown.answers is None:
-            return None
-        where = self.row.timestamp, self.row.mid, self.row.spread, self.stalled
-        return PredictionLog.record(where, self.predictions.probabilities[self.which], self.shown.answers)
+    def on_steps(self, steps: Sequence[Step]) -> None:
+        """Take what the follower made of the next items."""
 
 
 class MarketSession:
@@ -85,13 +76,14 @@ class MarketSession:
     def __init__(self, feed: Feed, predictor: Predictor) -> None:
         self.feed, self.predictor = feed, predictor
         self.entry = predictor.market(f"{feed.key} {feed.market}")
+        self.follower = Follower(predictor, self.entry)
         self.started = time.time()
         self._lock = threading.Lock()  # guards the attributes down to `_step`
         self._begin()
         self.latencies, self.gaps, self.transitions = LatencyLog(), 0, Counter[FeedState]()
         self._state, self._message, self._situations = FeedState.CONNECTING, "", tuple[Since, ...]()
-        self._since_gap = 0  # rows since the last gap
         self._step = 0
+        self._recorders, self._joining = list[Recorder](), list[Recorder]()
         self._snapshot: tuple[tuple[int, int, Status], bytes] | None = None  # version, rows and status; the frame
         self.frames = StepCollector()
         self.listeners: list[Callable[[FeedEvent], None]] = []  # each gets all that the grid emits, in the background loop
@@ -101,18 +93,13 @@ class MarketSession:
         self._run_lock = asyncio.Lock()  # one run at a time
         self._dispatching = asyncio.Lock()
         self._queue: asyncio.Queue[GridItem] = asyncio.Queue(maxsize=4 * BATCH)
-        self._window = RunningWindow(predictor.window)  # of the worker alone
 
     def _begin(self) -> None:
-        """Nothing is known, nor scored."""
+        """Nothing is there to be drawn."""
         self._rows, self._depth = RecentRows(KEPT_ROWS), DepthHistory()
         self._trades: deque[tuple[float, float, float, float]] = deque(maxlen=KEPT_TRADES)
         self._breaks: deque[tuple[float, float]] = deque(maxlen=KEPT_ROWS)
-        self._board = Scoreboard(self.predictor.heads, self.entry.alphas, own_thresholds=self.entry.name == POOLED)
-        self._vwap, self._day = RunningVwap(), DayOfStates()
-        # the newest rows of `_rows`; of a venue without any check all of them
-        self._provisional: deque[ProvisionalRow] = deque(maxlen=KEPT_ROWS)
-        self._confirmed_ms = 0  # time of the last row that was scored
+        self._day, self._stalled = DayOfStates(), False
 
     # -- in the background loop -------------------------------------------------------------------------------------
 
@@ -192,11 +179,15 @@ class MarketSession:
     async def _work(self) -> None:
         while True:
             batch = await self._next_batch()
-            work = asyncio.create_task(asyncio.to_thread(self._predict_batch, batch))
+            self._let_join()
+            work = asyncio.create_task(asyncio.to_thread(self._follow_batch, batch))
             try:
                 await asyncio.shield(work)
             finally:
                 await asyncio.wait([work])  # a thread cannot be cancelled: wait until it no longer writes
+                if work.exception() is None:
+                    for recorder in self._recorders:
+                        recorder.on_steps(work.result())
             for _ in batch:
                 self._queue.task_done()
 
@@ -209,92 +200,81 @@ class MarketSession:
                     batch.append(await self._queue.get())
         return batch
 
+    def record(self, recorder: Recorder) -> None:
+        """Let a recorder take all from the next row on, with which what is known of the market begins anew (D28)."""
+        self.listeners.append(recorder.on_event)
+        self._joining.append(recorder)
+
+    def leave(self, recorder: Recorder) -> None:
+        """Let a recorder take nothing more."""
+        self.listeners = [one for one in self.listeners if one != recorder.on_event]
+        self._joining = [one for one in self._joining if one is not recorder]
+        self._recorders = [one for one in self._recorders if one is not recorder]
+
+    def _let_join(self) -> None:
+        """Begin anew for recorders that wait."""
+        if self._joining:
+            with self._lock:
+                self.follower.begin_anew()
+            self._recorders += self._joining
+            self._joining.clear()
+
     # -- in the worker thread ---------------------------------------------------------------------------------------
 
-    def _predict_batch(self, batch: Sequence[GridItem]) -> None:
+    def _follow_batch(self, batch: Sequence[GridItem]) -> list[Step]:
         """Predict at the rows of a batch that end a whole window, and take the batch in."""
-        lengths, windows = self._window.slide(batch)
-        predictions = self.predictor.predict(np.stack(windows), self.entry) if windows else None
-        predicted = [
-            isinstance(item, Row) and length >= self.predictor.window for item, length in zip(batch, lengths, strict=True)
-        ]
-        self.latencies.predictions += len(windows)
+        predictions = self.follower.predict(batch)
+        count = sum(prediction is not None for prediction in predictions)
+        self.latencies.predictions += count
         done_ns = CLOCK.now_ns()
         with self._lock:
-            used, fresh = 0, None
-            for item, self._since_gap, whole in zip(batch, lengths, predicted, strict=True):
+            # trades lie beside rows by this machine's clock, where the venue's is far from it
+            lag_ms, fresh = self._lag.ms if self._lag.state else 0.0, None
+            steps = self.follower.take(batch, predictions, lag_ms=lag_ms)
+            for step in steps:
+                item = step.item
                 if isinstance(item, Gap):
-                    self._drop_provisional()
-                elif isinstance(item, Confirmed):
-                    self._score(item.until_ms)
+                    self._drop_last(step.dropped)
                 elif isinstance(item, TradesBreak):
                     self._breaks.append((float(item.from_ms), float(item.until_ms)))
                     self.frames.breaks.append(self._breaks[-1])
                 elif isinstance(item, Trade):
                     side = {"buy": 1.0, "sell": -1.0, None: 0.0}[item.side]
-                    # beside rows by this machine's clock, where the venue's is far from it
-                    when = item.exchange_ms + (self._lag.ms if self._lag.state else 0.0)
-                    self._trades.append((when, item.price, item.size, side))
-                    self._vwap.trade(*self._trades[-1][:3])
+                    self._trades.append((item.exchange_ms + lag_ms, item.price, item.size, side))
                     self.frames.trades.append(self._trades[-1])
-                else:
-                    fresh = item if item.received_ns != self._row_received_ns else None
-                    self._row_received_ns = item.received_ns
-                    self._add_row(item, predictions if whole else None, used)
-                    used += whole
-            if predictions is not None and fresh is not None:
-                self._time(fresh, predictions, done_ns)
-            self.frames.publish(self._scored, self._board.log.dtype)
+                elif step.followed is not None:
+                    row = step.followed.row
+                    fresh = row if row.received_ns != self._row_received_ns else None
+                    self._row_received_ns = row.received_ns
+                    self._add_row(step.followed, wound_back=step.wound_back)
+                self.frames.outcomes += step.outcomes
+            if count and fresh is not None and self.follower.newest is not None:
+                self._time(fresh, self.follower.newest, done_ns)
+            self.frames.publish(self._scored, self.follower.board.log.dtype)
             self._snapshot = None
+        return steps
 
-    def _add_row(self, row: Row, predictions: Predictions | None, which: int) -> None:
-        newest = self._rows.newest
-        if newest is not None and row.timestamp <= newest:  # a recording was wound back: its rows will come again
+    def _add_row(self, followed: Followed, *, wound_back: bool) -> None:
+        row = followed.row
+        if wound_back:
             self._begin()
             self.frames.start_anew()
         self._rows.append(row)
+        self._stalled = followed.stalled
         while self._trades and self._trades[0][0] <= (self._rows.oldest or 0) - STEP_MS:
             self._trades.popleft()
         while self._breaks and self._breaks[0][1] < (self._rows.oldest or 0):
             self._breaks.popleft()
-        answers = None
-        if predictions is not None and row.provisional:  # what is shown now is what is scored once it is confirmed
-            answers = self._board.answers.answers(predictions.probabilities[which])
-        shown = Shown(self._vwap.row(row.timestamp, row.mid), answers)
-        one = ProvisionalRow(row, predictions, which, self._rows.stalled, shown)
-        self._provisional.append(one)
         self._step += 1
-        record = one.answered()
-        if not row.provisional:
-            self._score(row.timestamp)
-            record = None if predictions is None else self._board.log.tail(1)[0].item()
-        self.frames.rows.append((row, record, self._depth.append(row.levels, row.bands, self._price_tick)))
+        self.frames.rows.append((row, followed.record(), self._depth.append(row.levels, row.bands, self._price_tick)))
 
-    def _score(self, until_ms: int) -> None:
-        while self._provisional and self._provisional[0].row.timestamp <= until_ms:
-            one = self._provisional.popleft()
-            row = one.row
-            if row.timestamp != self._confirmed_ms + STEP_MS:
-                self._board.gap()
-            self._confirmed_ms = row.timestamp
-            self.frames.outcomes += self._board.step(
-                row.timestamp,
-                row.mid,
-                one.predictions,
-                one.which,
-                spread=row.spread,
-                stalled=one.stalled,
-                shown=one.shown,
-            )
-
-    def _drop_provisional(self) -> None:
+    def _drop_last(self, count: int) -> None:
         """A gap: rows that nothing confirmed are not rows (D27)."""
-        if self._provisional:
+        if count:
             self.frames.start_anew()
-        self._rows.drop_last(len(self._provisional))
-        self._depth.drop_last(len(self._provisional))
-        self._provisional.clear()
-        self._board.gap()
+        self._rows.drop_last(count)
+        self._depth.drop_last(count)
+        self._stalled = False
         self.gaps += 1
 
     def _time(self, row: Row, predictions: Predictions, done_ns: int) -> None:
@@ -318,8 +298,8 @@ class MarketSession:
     def _view(self, rows: int, **more: Any) -> View:
         tail = self._rows.tail(rows)
         timestamps, levels = self._rows.timestamps[tail].copy(), self._rows.levels[tail].copy()
-        waiting = [record for one in self._provisional if (record := one.answered())]
-        predictions = np.concatenate([self._board.log.tail(rows), np.array(waiting, dtype=self._board.log.dtype)])
+        waiting = [record for one in self.follower.provisional if (record := one.record())]
+        predictions = np.concatenate([self.follower.board.log.tail(rows), np.array(waiting, dtype=self.follower.board.log.dtype)])
         first = int(timestamps[0]) if len(timestamps) else 0
         recent = takewhile(lambda trade: trade[0] > first - LATE_TRADES_MS, reversed(self._trades))
         trades = [trade for trade in recent if trade[0] > first - STEP_MS][::-1]
@@ -334,12 +314,12 @@ class MarketSession:
 
     def _state_with(self, **content: Any) -> View:
         """The session as it stands, and this content, fields of a view."""
-        log, age_ms, warm = self._board.log, self._age_ms(), min(self._since_gap, self.predictor.window)
+        log, age_ms, warm = self.follower.board.log, self._age_ms(), min(self.follower.since_gap, self.predictor.window)
         return View(
             status=self._status(self._state, age_ms, warm),
             step=self._step,
             warm=warm,
-            provisional=len(self._provisional),
+            provisional=len(self.follower.provisional),
             received_ms=self._row_received_ns / 1e6,
             age_ms=age_ms,
             began_ms=float(log[log.first]["timestamp"]) if log.count else 0.0,
@@ -350,7 +330,7 @@ class MarketSession:
         )
 
     def _scored(self, **content: Any) -> View:
-        return self._state_with(scores=score_rows(self._board), **content)
+        return self._state_with(scores=score_rows(self.follower.board), **content)
 
     def status_now(self) -> tuple[Status, str]:
         """The status, and the feed's message."""
@@ -393,14 +373,14 @@ class MarketSession:
             version, status = self.frames.stream.version, self._status_now()
             key = version, rows, status
             if self._snapshot is None or self._snapshot[0] != key:
-                view = self._view(rows, scores=score_rows(self._board), bands=self._depth.snapshot(rows))
+                view = self._view(rows, scores=score_rows(self.follower.board), bands=self._depth.snapshot(rows))
                 self._snapshot = key, encode(view, FrameKind.SNAPSHOT)
             return self._snapshot[1], version
 
     def newest_window(self, head: int) -> NewestWindow | None:
         """The rows kept, and one head's recalibration as it stands; None where no whole window without a gap ends now."""
         with self._lock:
-            if self._since_gap < self.predictor.window:
+            if self.follower.since_gap < self.predictor.window:
                 return None
             tail = self._rows.tail(KEPT_ROWS)
             return NewestWindow(
@@ -409,11 +389,11 @@ class MarketSession:
                 head=head,
                 timestamps=self._rows.timestamps[tail].copy(),
                 levels=self._rows.levels[tail].copy(),
-                recalibrate=self._board.adaptive(head).adapted,
+                recalibrate=self.follower.board.adaptive(head).adapted,
             )
 
     def _status_now(self) -> Status:
-        return self._status(self._state, self._age_ms(), min(self._since_gap, self.predictor.window))
+        return self._status(self._state, self._age_ms(), min(self.follower.since_gap, self.predictor.window))
 
     def _status(self, state: FeedState, age_ms: float, warm: int) -> Status:
         if state is FeedState.LIVE and without_rows(self._situations):
@@ -423,13 +403,18 @@ class MarketSession:
         if state in (FeedState.LIVE, FeedState.REPLAYING, FeedState.SIMULATING):
             if warm < self.predictor.window:
                 return Status.WARMING
-            return Status.STALLED if self._rows.stalled else Status(state.value)
+            return Status.STALLED if self._stalled else Status(state.value)
         return Status(state.value)
 
     @property
     def step(self) -> int:
         """Rows since the session began."""
         return self._step
+
+    @property
+    def is_running(self) -> bool:
+        """Tells whether the feed is followed, and not all is processed yet."""
+        return self._run_lock.locked()
 
     @property
     def waiting(self) -> int:
@@ -439,24 +424,24 @@ class MarketSession:
     def answer_score(self, head: int) -> AnswerScore:
         """Scores of one head's answers so far, and of the naive rules beside it."""
         with self._lock:
-            return self._board.answers.score(head)
+            return self.follower.board.answers.score(head)
 
     def traded_calls(self, head: int) -> pd.DataFrame:
         """The calls of a day at most that a taker would have traded on; see `core.market.answers.scoreboard.traded_calls`."""
         with self._lock:
-            rows = self._board.log.tail()
+            rows = self.follower.board.log.tail()
         return traded_calls(rows, head, self.predictor.heads[head][1])
 
     def adaptive(self, head: int) -> AdaptiveHead:
         """One head's recalibration as it stands."""
         with self._lock:
-            return self._board.adaptive(head)
+            return self.follower.board.adaptive(head)
 
     def freeze(self) -> FrozenWindow | None:
         """A copy of the newest whole window of confirmed rows; None where there is none since the last gap."""
         with self._lock:
-            window, provisional = self.predictor.window, len(self._provisional)
-            if self._since_gap - provisional < window:
+            window, provisional = self.predictor.window, len(self.follower.provisional)
+            if self.follower.since_gap - provisional < window:
                 return None
             end = self._rows.end - provisional
             return FrozenWindow(

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.market.background_recorder import RecordingStatus
 from core.market.book import BookError
 from core.market.hub import TooManyFeeds
+from core.market.recorder import RecordingStatus
 from core.market.session import MarketSession
 from core.service import recordings
 from core.service.access import Action, NotAllowed

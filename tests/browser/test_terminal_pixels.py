@@ -98,7 +98,7 @@ class Market:
     def play(self, items: list[GridItem]) -> list[str]:
         """Frames that a viewer gets of these items, in base64."""
         for start in range(0, len(items), 64):
-            self.session._predict_batch(items[start : start + 64])
+            self.session._follow_batch(items[start : start + 64])
         stream = self.session.frames.stream
         frames = stream.after(self.version) or [self.session.snapshot(1_200)[0]]
         self.version = stream.version

@@ -130,6 +130,7 @@ class AnswerBoard:
         self._lead = [Lead.none(len(RIVALS)) for _ in heads]
         self._decided = [Standing.UNDECIDED for _ in heads]
         self._since_ms = [0] * len(heads)
+        self._lost = np.zeros(len(heads))  # log-losses of the answers, over all outcomes
         self._free_ms = [0] * len(heads)  # when an outcome no longer overlaps those that were compared
         self._lately = np.zeros((len(heads), 3))  # outcomes by class, of which one counts half after `HALF_LIFE`
 
@@ -160,19 +161,22 @@ class AnswerBoard:
         calls = np.array([by_rule[rule] for rule in RIVALS]).T
         return RuleState(when, calls, self._rules.probabilities(calls))
 
-    def resolve(self, head: int, move: float, answer: Recalibrated, rules: RuleState) -> int:
+    def resolve(self, head: int, move: float, answers: tuple[Recalibrated, Recalibrated], rules: RuleState) -> int:
         """Counts an outcome and returns its class by the threshold in use.
 
         Args:
-            move: the label's, a fraction of the price. answer, rules: as they were at that row.
+            move: the label's, a fraction of the price.
+            answers: at that row, by all that was known of the rows before it, which is learnt from, and as it was shown, which
+                is scored. rules: at that row.
         """
         one, when = self._adaptive[head], rules.when
         settled = one.settled
-        truth = one.resolve(answer, move)
+        truth, answer = one.resolve(answers[0], move), answers[1]
         if one.settled is not settled:  # what was counted by the other threshold does not hold any more
             self._begin(head)
             return truth
         calls = np.array([answer.likeliest, *rules.calls[head]])
+        self._lost[head] -= math.log(max(answer.adapted[truth], 1e-6))
         self._confusion[head, np.arange(len(calls)), truth, calls] += 1
         self._lately[head] *= 0.5 ** (1 / HALF_LIFE)
         self._lately[head, truth] += 1
@@ -188,7 +192,7 @@ class AnswerBoard:
 
     def _begin(self, head: int) -> None:
         """Nothing is counted yet of a head."""
-        self._confusion[head] = self._right[head] = self._lately[head] = 0
+        self._confusion[head] = self._right[head] = self._lately[head] = self._lost[head] = 0
         self._rules.forget(head)
         self._lead[head], self._decided[head] = Lead.none(len(RIVALS)), Standing.UNDECIDED
         self._since_ms[head] = self._free_ms[head] = 0
@@ -196,7 +200,7 @@ class AnswerBoard:
     def score(self, head: int) -> AnswerScore:
         """One head's scores so far."""
         names, confusion = (ANSWER, *RIVALS), self._confusion[head].copy()
-        lost = dict(zip((ANSWER, "frequencies"), self._adaptive[head].losses, strict=True))
+        lost = {ANSWER: float(self._lost[head]), "frequencies": self._adaptive[head].rates_lost}
         return AnswerScore(
             since_ms=self._since_ms[head],
             scores={

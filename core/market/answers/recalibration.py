@@ -109,7 +109,7 @@ class AdaptiveHead:
         """Nothing is known yet by the threshold in use."""
         self.scale, self.biases = 1.0, (0.0, 0.0, 0.0)
         self._counts = PRIOR.tolist()
-        self._losses, self._lost, self.resolved = [0.0] * len(EXPERTS), 0.0, 0
+        self._losses, self.resolved = [0.0] * len(EXPERTS), 0
         self.weights = [1 / len(EXPERTS)] * len(EXPERTS)
 
     def predict(self, probabilities: Sequence[float]) -> Recalibrated:
@@ -133,9 +133,9 @@ class AdaptiveHead:
         return self.recalibrate(probabilities).adapted
 
     @property
-    def losses(self) -> tuple[float, float]:
-        """Sums of the log-losses of the recalibrated probabilities and of the class rates, over the same outcomes."""
-        return self._lost, self._losses[FREQUENCIES]
+    def rates_lost(self) -> float:
+        """Sum of the log-losses of the class rates so far."""
+        return self._losses[FREQUENCIES]
 
     def _fitted(self, p: Triple) -> Triple:
         """softmax(scale log p + biases)."""
@@ -153,7 +153,6 @@ class AdaptiveHead:
         truth = class_of(move, self.alpha)
         self._counts[truth] += 1
         self._losses = [sum_ - _log(p[truth]) for sum_, p in zip(self._losses, prediction.experts, strict=True)]
-        self._lost -= _log(prediction.adapted[truth])
         self.resolved += 1
         least = min(self._losses)
         shares = [math.exp(self._pace * (least - loss)) for loss in self._losses]

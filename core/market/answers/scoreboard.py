@@ -127,25 +127,30 @@ class Scoreboard:
         heads: label and horizon of each column of a prediction.
         alphas: (heads,) label thresholds from the card, fractions of the price.
         own_thresholds: recalibrated scores are by thresholds of the market's own past, for a market that the card does not know.
-        kept: predictions in the log.
 
     Attributes:
         answers: the one answer of each head, and its score.
     """
 
-    def __init__(self, heads: Sequence[Head], alphas: Sequence[float], *, own_thresholds: bool = False, kept: int = DAY) -> None:
+    def __init__(self, heads: Sequence[Head], alphas: Sequence[float], *, own_thresholds: bool = False) -> None:
         self.heads = tuple(heads)
-        self.log = PredictionLog(len(self.heads), kept)
+        self._alphas, self._own_thresholds = tuple(alphas), own_thresholds
+        self.log = PredictionLog(len(self.heads))
+        longest = max(horizon for _, horizon in self.heads)
+        self._mids: deque[float] = deque(maxlen=longest + smoothing_steps(longest) + 1)
+        self._numbers: deque[int | None] = deque(maxlen=longest + 1)
+        self._made: deque[tuple[RowAnswers, RowAnswers, RuleState] | None] = deque(maxlen=longest)
+        self._taker_results: tuple[int, FloatArray] | None = None  # predictions when it was computed, and the result
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Nothing is known of the market; what was predicted so far stays in the log, unresolved where it is yet."""
+        self.gap()
         self._adaptive = [
-            AdaptiveHead(horizon, alpha, own_threshold=own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
-            for i, ((_, horizon), alpha) in enumerate(zip(self.heads, alphas, strict=True))
+            AdaptiveHead(horizon, alpha, own_threshold=self._own_thresholds, first_fit=(i + 1) * REFIT_STEPS // len(self.heads))
+            for i, ((_, horizon), alpha) in enumerate(zip(self.heads, self._alphas, strict=True))
         ]
         self.answers = AnswerBoard(self.heads, self._adaptive)
-        self._longest = max(horizon for _, horizon in self.heads)
-        self._mids: deque[float] = deque(maxlen=self._longest + smoothing_steps(self._longest) + 1)
-        self._numbers: deque[int | None] = deque(maxlen=self._longest + 1)
-        self._made: deque[tuple[RowAnswers, RuleState] | None] = deque(maxlen=self._longest)
-        self._taker_results: tuple[int, FloatArray] | None = None  # predictions when it was computed, and the result
 
     def gap(self) -> None:
         """A gap in the rows: predictions not yet resolved stay unscored, since their future was not seen."""
@@ -183,10 +188,10 @@ class Scoreboard:
             self._made.append(None)
         else:
             probabilities = predictions.probabilities[row]
-            made = self.answers.predict(probabilities)  # what this step's outcomes and earlier ones make of it
-            made = shown.answers or made
-            self._made.append((made, self.answers.rule_state(timestamp, list(self._mids)[-SMOOTHING:], shown.vwap, made)))
-            self.log.add(self.log.record((timestamp, mid, spread, stalled), probabilities, made))
+            made = self.answers.predict(probabilities)  # what this step's outcomes and earlier ones make of it: learnt from
+            rules = self.answers.rule_state(timestamp, list(self._mids)[-SMOOTHING:], shown.vwap, made)
+            self._made.append((made, shown.answers or made, rules))
+            self.log.add(self.log.record((timestamp, mid, spread, stalled), probabilities, shown.answers or made))
         return resolved
 
     def _resolve(self) -> list[tuple[int, int, int]]:
@@ -200,8 +205,8 @@ class Scoreboard:
             then, earlier = self.log[number], self._made[-horizon]
             if math.isnan(move) or then["stalled"] or earlier is None:
                 continue
-            made, rules = earlier
-            then["came"][index] = came = self.answers.resolve(index, move, made.made[index], rules)
+            made, shown, rules = earlier
+            then["came"][index] = came = self.answers.resolve(index, move, (made.made[index], shown.made[index]), rules)
             resolved.append((int(then["timestamp"]), index, came))
         return resolved
 
@@ -209,11 +214,7 @@ class Scoreboard:
         """The class that one of `RIVALS` calls at the newest row; `NO_CALL` where nothing was predicted there."""
         if not self._made or (newest := self._made[-1]) is None:
             return NO_CALL
-        return int(newest[1].calls[head, RIVALS.index(rule)])
-
-    def recalibrated(self, probabilities: NDArray[np.floating]) -> NDArray[np.float32]:
-        """(heads, 3) probabilities -> (heads, 3) what the outcomes known so far make of them."""
-        return self.answers.answers(probabilities).probabilities.astype(np.float32)
+        return int(newest[-1].calls[head, RIVALS.index(rule)])
 
     def adaptive(self, head: int) -> AdaptiveHead:
         """One head's recalibration as it stands, to be looked at."""

@@ -37,14 +37,14 @@ class Grid:
         wound back: it starts a new stretch.
         """
         jump = self._jump()
-        if isinstance(event, GRID_ITEMS):  # trades
-            return [*jump, event]
         if isinstance(event, Confirmation):
             return [*jump, *self._confirm(event.until_ns // 1_000_000)]
         if isinstance(event, BookLost):  # until the next one the venue's book is unknown
             rows = self._until(event.from_ns // 1_000_000 - 1)
             self._book = None
             return [*jump, *rows, event]
+        if isinstance(event, GRID_ITEMS):  # trades
+            return [*jump, event]
         if isinstance(event, StatusChange):
             self._live = event.state is FeedState.LIVE
             gap = [self.gap("resync" if event.resync else "reconnect", event.message)] if event.gap else []

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.files import lock, write_whole
-from core.market.grid import DAY_MS
 
 ROWS, TRADES, EVENTS, DEPTH, CALLS = "rows", "trades", "events", "depth", "calls"
 KINDS: Final = (ROWS, TRADES, EVENTS, DEPTH, CALLS)
@@ -42,11 +41,6 @@ def segment_path(rows: Path, kind: str) -> Path:
     if not is_segment(rows):
         return rows.parent / kind / f"{rows.stem}.parquet"
     return rows.with_name(f"{kind}_{rows.name.removeprefix('rows_')}")
-
-
-def begins_anew(last_ms: int, timestamp: int) -> bool:
-    """Tells whether a recording begins with this row: one of another day (UTC), or a playback that was wound back."""
-    return timestamp <= last_ms or timestamp // DAY_MS != last_ms // DAY_MS
 
 
 def is_segment(path: Path) -> bool:

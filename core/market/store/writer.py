@@ -63,8 +63,9 @@ class FileSummary:
     """One file's numbers; times in milliseconds, `mids` at even steps; market "" where the file does not say it.
 
     Attributes:
-        run: drawn anew where a recording begins (`segments.begins_anew`): files of one run hold its rows from the first on. 0 of
-            files that no recording wrote. part: number of the file in its run, from 0; -1 where damage took records of it.
+        run: drawn anew where what is known of the market begins (`core.market.follower`): files of one run hold its rows from the
+            first on. 0 of files that no recording wrote. part: number of the file in its run, from 0; -1 where damage took
+            records of it.
         place: an hour's path in its library as it was written; "" of other files.
     """
 
@@ -195,8 +196,12 @@ class SegmentWriter:
     def seconds(self) -> float:
         return 0.0 if self._first_ms is None or self._last_ms is None else (self._last_ms - self._first_ms + STEP_MS) / 1e3
 
-    def add(self, row: Row, bands: tuple[Ladder, BandChange] | None = None) -> None:
-        """Take a row in, and what changed in its bands; a hole before it becomes an event of its own."""
+    def add(self, row: Row, bands: tuple[Ladder, BandChange] | None = None, *, begins: bool = False) -> None:
+        """Take a row in, and what changed in its bands; a hole before it becomes an event of its own.
+
+        Args:
+            begins: whether what is known of the market begins with it, and so another run (`core.market.follower`).
+        """
         timestamp = row.timestamp
         with self._lock:
             if self._last_ms is not None and timestamp > self._last_ms + STEP_MS:
@@ -204,10 +209,10 @@ class SegmentWriter:
                 self._new.append((self._segment, segments.EVENTS, (self._last_ms + STEP_MS, "gap", timestamp, "")))
             if self._begins_ms is not None and self._last_ms is not None:
                 end = (self._begins_ms // HOUR_MS + 1) * HOUR_MS
-                if not self._last_ms < timestamp < end:
-                    anew, (run, part) = segments.begins_anew(self._last_ms, timestamp), self._runs[self._segment]
+                if begins or not self._last_ms < timestamp < end:
+                    run, part = self._runs[self._segment]
                     self._segment, self._begins_ms = self._segment + 1, None
-                    self._runs[self._segment] = (secrets.randbits(48), 0) if anew else (run, part + 1)
+                    self._runs[self._segment] = (secrets.randbits(48), 0) if begins else (run, part + 1)
                     self._new += ((self._segment, segments.CALLS, call) for call in self._unplaced)
             self._begins_ms = timestamp if self._begins_ms is None else self._begins_ms
             self._unplaced = [call for call in self._unplaced if call[0] > timestamp]

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from core import checkpoints
 from core.market.book import DEEP_COLUMNS, FILE_COLUMNS, BookRows, read_rows
+from core.market.calibration import CallRule
 from core.market.events import Trade
-from core.market.features import TransformKind, fit_constants, input_names
+from core.market.features import Constants, TransformKind, fit_constants, input_names
 from core.market.labels import Head, fit_alpha, future_move
-from core.market.predictor import Predictor
+from core.market.predictor import MarketCard, Predictor
 from core.market.session import MarketSession
 from core.market.store.trades import TradeColumns
 from core.models.tlob import CLASSES, TLOB, TLOBConfig
@@ -166,4 +167,18 @@ def naive_class(move: float, alpha: float) -> int:
 def confirmed(session: MarketSession) -> NDArray[np.void]:
     """The confirmed predictions that a session keeps, a record each (`core.market.answers.scoreboard.PredictionLog`)."""
     with session._lock:
-        return session._board.log.tail()
+        return session.follower.board.log.tail()
+
+
+class Silent(Predictor):
+    """A checkpoint that reads more rows than come, and so never answers."""
+
+    def __init__(self) -> None:
+        self.card, self.heads = {"name": "silent", "weights_sha256": ""}, (("forward", 1),)
+        constants = Constants(price_scale_bps=1.0, size_scale=1.0, mean=(), std=())
+        entry = MarketCard(name="testville", known_by=(), constants=constants, alphas=(1.0,), rules=(CallRule(),))
+        self.markets = {"pooled": entry}
+
+    @property
+    def window(self) -> int:
+        return 1_000_000

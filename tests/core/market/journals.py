@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from core.market.book import BookRows
-from core.market.events import Confirmed, Row
+from core.market.events import GRID_ITEMS, Confirmed, Row
 from core.market.feeds.protocol import FeedEvent
-from core.market.journal import Caller
+from core.market.follower import Follower
 from core.market.predictor import Predictor
 from core.market.recorder import EventRecorder
 from core.market.store.writer import SegmentWriter
@@ -28,19 +28,27 @@ class Clock:
         return self.at_ms + self.behind_ms
 
 
+def follow(follower: Follower, recorder: EventRecorder, events: Iterable[FeedEvent]) -> None:
+    """Let a recorder take events one by one, as a session would."""
+    for event in events:
+        recorder.on_event(event)
+        if isinstance(event, GRID_ITEMS):
+            recorder.on_steps(follower.take([event], follower.predict([event])))
+
+
 class Journalled:
     """A live market's recording, whose rows come provisional, each written down at once."""
 
     def __init__(self, folder: Path, predictor: Predictor, *, spelling: str = SPELLING, wall: bool = True) -> None:
         self.clock = Clock()
-        caller = Caller(predictor, predictor.market(spelling), clock_ms=self.clock)
-        self.writer = SegmentWriter(folder, MARKET, by=caller.by)
-        self.recorder = EventRecorder(self.writer, caller, wall=wall)
+        self.follower = Follower(predictor, predictor.market(spelling))
+        self.writer = SegmentWriter(folder, MARKET, by=self.follower.by)
+        self.recorder = EventRecorder(self.writer, wall=wall, clock_ms=self.clock)
 
     def take(self, *events: FeedEvent) -> None:
         for event in events:
             self.clock.at_ms = event.timestamp if isinstance(event, Row) else self.clock.at_ms
-            self.recorder.on_event(event)
+            follow(self.follower, self.recorder, [event])
             self.recorder.write_down()
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from core.market.session import KEPT_ROWS, MarketSession
 from core.market.store.depth_files import RecordedDepth
 from core.market.store.rows import RecordedRows
 from tests.core.market.feeds_for_tests import PlayedOnce, ScriptedFeed, replaying
-from tests.core.market.helpers import confirmed, real_rows, tiny_predictor
+from tests.core.market.helpers import Silent, confirmed, real_rows, tiny_predictor
 
 ROWS = real_rows(4)[:120]
 
@@ -57,7 +57,7 @@ def test_predictions_and_scores_are_those_of_the_ten_levels(predictor: Predictor
 
 
 def test_they_are_recorded(tmp_path: Path) -> None:
-    files = asyncio.run(record(ScriptedFeed(deepened(), ends=True), tmp_path))
+    files = asyncio.run(record(ScriptedFeed(deepened(), ends=True), tmp_path, Silent()))
     rows = RecordedRows(files).block(0, len(ROWS), deep=True)
     np.testing.assert_array_equal(rows.levels, ROWS.levels)
     assert rows.deep is not None
@@ -70,7 +70,7 @@ def test_their_bands_are_recorded_and_played(tmp_path: Path) -> None:
     events = [
         replace(event, bands=bands_at(i)) for i, event in enumerate(replaying(ROWS)[1:]) if isinstance(event, OrderBookSnapshot)
     ]
-    (path,) = asyncio.run(record(ScriptedFeed([replaying(ROWS)[0], *events], ends=True), tmp_path))
+    (path,) = asyncio.run(record(ScriptedFeed([replaying(ROWS)[0], *events], ends=True), tmp_path, Silent()))
     depth = RecordedDepth([path])
     for i, timestamp in enumerate(ROWS.timestamps):
         got = depth.at(int(timestamp))

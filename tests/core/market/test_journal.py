@@ -20,8 +20,8 @@ from core.market.answers.recalibration import REFIT_STEPS, AdaptiveHead, Recalib
 from core.market.book import FILE_COLUMNS, BookRows
 from core.market.events import Confirmed, Gap, Row
 from core.market.features import transform
+from core.market.follower import Follower
 from core.market.grid import DAY_MS, HOUR_MS
-from core.market.journal import Caller
 from core.market.made_again import JournalError, MadeAgain, known_predictors, make_again
 from core.market.predictor import Predictor
 from core.market.recorder import record
@@ -179,10 +179,11 @@ def test_a_gap_that_no_row_shows_is_none_for_the_recalibration(tmp_path: Path, s
 
 
 def test_a_row_is_called_as_long_as_rows_were_confirmed_within_a_minute(predictor: Predictor) -> None:
-    caller = Caller(predictor, predictor.markets["testville"])
+    follower = Follower(predictor, predictor.markets["testville"])
     first, levels = int(BOOK.timestamps[0]), BOOK.levels[0]
-    caller.learn(Row(first, levels), None)
-    assert caller.may_hold(Row(first + 60_000, levels)) and not caller.may_hold(Row(first + 60_250, levels))
+    later = [Row(first + after, levels, provisional=True) for after in (60_000, 60_250)]
+    steps = follower.take([Row(first, levels), *later], [None] * 3)
+    assert [step.followed.in_time for step in steps if step.followed] == [True, True, False]
 
 
 @pytest.mark.parametrize("lag", [0, 1, 6])

@@ -12,7 +12,8 @@ from core.market.book import FILE_COLUMNS, OrderBookSnapshot, read_rows
 from core.market.events import Row, Trade
 from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedFailed, FeedState, StatusChange
-from core.market.feeds.simulated import MarketProcess, MarketSettings, SimulatedFeed
+from core.market.feeds.simulated import MarketProcess, MarketSettings
+from core.market.follower import Follower
 from core.market.recorder import EventRecorder, RecordingProgress, record
 from core.market.store.index import find_recording
 from core.market.store.rows import read_market
@@ -20,7 +21,8 @@ from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 from tests.core.market.feeds.virtual_time import virtually
 from tests.core.market.feeds_for_tests import PlayedOnce
-from tests.core.market.helpers import read_trades
+from tests.core.market.helpers import Silent, read_trades
+from tests.core.market.journals import follow
 
 START_MS = 1_700_000_000_000
 NEXT_HOUR = 1_700_002_800_000
@@ -116,19 +118,13 @@ def test_a_recording_recorded_is_the_same_recording(tmp_path: Path) -> None:
     one = find_recording("binance_spot_ethusdt_2024-08-08")
     feed = PlayedOnce(one.path, market=one.market, speed=None)
     reports: list[RecordingProgress] = []
-    files = virtually(record(feed, tmp_path, on_progress=reports.append))
+    files = virtually(record(feed, tmp_path, Silent(), on_progress=reports.append))
     assert [len(read_rows(path)) for path in files] == [1_377]
     again, first = read_market(files), read_rows(one.path)
     np.testing.assert_array_equal(again.levels, first.levels)
     np.testing.assert_array_equal(again.timestamps, first.timestamps)
     assert [trade for path in files for trade in read_trades(path)] == read_trades(one.path)
-    assert (reports[-1].rows, reports[-1].seconds, reports[-1].state) == (1_377, 344.25, FeedState.ENDED)
-
-
-def test_a_simulation_is_recorded_for_as_long_as_asked_by_its_own_clock(tmp_path: Path) -> None:
-    files = virtually(record(SimulatedFeed(3, speed=None, start_ms=START_MS), tmp_path, seconds=60))
-    rows = read_market(files)
-    np.testing.assert_array_equal(rows.levels, np.array(books(240, seed=3)))
+    assert (reports[-1].rows, reports[-1].state) == (1_377, FeedState.ENDED)
 
 
 def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> None:
@@ -142,7 +138,7 @@ def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> 
                     enough.set()
 
             feed = LiveFeed("binance", "BTC/USDT", configure=server.configure)
-            recording_it = asyncio.create_task(record(feed, tmp_path, on_progress=note))
+            recording_it = asyncio.create_task(record(feed, tmp_path, Silent(), on_progress=note))
             await asyncio.wait_for(server.subscribed.wait(), 30)
             while not enough.is_set():
                 await server.send_next()
@@ -162,7 +158,7 @@ def test_a_live_feed_is_recorded_on_the_grid_until_cancelled(tmp_path: Path) -> 
 def test_a_live_feed_stops_after_the_seconds_asked(tmp_path: Path) -> None:
     async def scenario() -> list[Path]:
         async with BinanceServer(fixture("spot_btcusdt_20240808")) as server:
-            return await record(LiveFeed("binance", "BTC/USDT", configure=server.configure), tmp_path, seconds=1.5)
+            return await record(LiveFeed("binance", "BTC/USDT", configure=server.configure), tmp_path, Silent(), seconds=1.5)
 
     files = virtually(scenario())
     assert sum(len(read_rows(path)) for path in files) < 40  # and not for ever
@@ -182,7 +178,7 @@ class Broken:
 
 def test_what_came_before_a_failure_is_on_disk_and_a_gap_is_a_hole(tmp_path: Path) -> None:
     with pytest.raises(FeedFailed, match="it is over"):
-        virtually(record(Broken(), tmp_path))
+        virtually(record(Broken(), tmp_path, Silent()))
     (file,) = tmp_path.rglob("rows_*.parquet")
     assert [int(time) - START_MS for time in read_rows(file).timestamps] == [0, 250, 500, 60_000]
     assert len(read_trades(file)) == 3
@@ -192,13 +188,13 @@ def test_a_feed_faster_than_the_disk_lets_writing_end(tmp_path: Path) -> None:
     class Faster(SegmentWriter):
         """Of each row written, another comes meanwhile."""
 
-        def add(self, row: Row, *more: Any) -> None:
-            super().add(row, *more)
+        def add(self, row: Row, *more: Any, begins: bool = False) -> None:
+            super().add(row, *more, begins=begins)
             if self.rows < 50:
-                recorder.on_event(Row(row.timestamp + 250, row.levels))
+                follow(follower, recorder, [Row(row.timestamp + 250, row.levels)])
 
     with Faster(tmp_path, "x") as writer:
-        recorder = EventRecorder(writer, wall=False)
-        recorder.on_event(Row(START_MS, books(1)[0]))
+        recorder, follower = EventRecorder(writer, wall=False), Follower(silent := Silent(), silent.market(""))
+        follow(follower, recorder, [Row(START_MS, books(1)[0])])
         recorder.write_down()
         assert (writer.rows, recorder.waiting) == (1, 1)

@@ -25,12 +25,13 @@ from pathlib import Path
 from core.cli.record import until_signal
 from core.market.recorder import record
 from core.market.feeds.simulated import SimulatedFeed
+from core.market.predictor import load_predictor
 
 def show(progress):
     print(progress.rows, flush=True)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell ignores in what it runs in the background
-asyncio.run(until_signal(record(SimulatedFeed(3, start_ms=%d), Path(sys.argv[1]), on_progress=show)))
+asyncio.run(until_signal(record(SimulatedFeed(3, start_ms=%d), Path(sys.argv[1]), load_predictor(), on_progress=show)))
 """
 
 

@@ -148,8 +148,8 @@ def test_a_gap_starts_the_warm_up_anew(predictor: Predictor, loop: BackgroundLoo
     np.testing.assert_allclose(
         view.predictions["probabilities"][-7:], expected_predictions(predictor, ROWS, list(range(63, 70))), atol=FLOAT32
     )
-    # nor is anything scored across it: the ten rows before it stay open
-    assert view.predictions["came"][:17, 0].tolist().count(-1) == 10
+    # of those before it the outcome is known: no row is missing, and each was confirmed
+    assert (view.predictions["came"][:17, 0] >= 0).all()
 
 
 def test_a_hole_in_the_timestamps_is_a_gap_even_unannounced(predictor: Predictor) -> None:

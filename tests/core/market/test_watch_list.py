@@ -11,6 +11,7 @@ from core.market import watch_list
 from core.market.background_recorder import BackgroundRecorder
 from core.market.book import read_rows
 from core.market.events import Row, Trade
+from core.market.follower import Follower
 from core.market.hub import shutdown
 from core.market.predictor import load_predictor
 from core.market.recorder import EventRecorder
@@ -19,6 +20,8 @@ from core.market.store import index
 from core.market.store.writer import SegmentWriter
 from core.messages import Refusal
 from tests.core.market.feeds_for_tests import ScriptedFeed
+from tests.core.market.helpers import Silent
+from tests.core.market.journals import follow
 
 HOUR_MS = 3_600_000
 ROWS = read_rows(index.FOLDER / "binance_spot_btcusdt_2024-08-08.parquet")[:200]
@@ -109,9 +112,8 @@ def test_a_recording_heeds_the_limit_as_soon_as_an_hour_more_is_there(tmp_path: 
     watch_list.limit(tmp_path, 1)
     turn = int(ROWS.timestamps[0]) // HOUR_MS * HOUR_MS + HOUR_MS
     with SegmentWriter(tmp_path, "A") as writer:
-        recorder = EventRecorder(writer, None, wall=False)
-        for number in range(8):
-            recorder.on_event(Row(turn + 250 * (number - 4), ROWS.levels[number]))
+        recorder, follower = EventRecorder(writer, wall=False), Follower(silent := Silent(), silent.market(""))
+        follow(follower, recorder, [Row(turn + 250 * (number - 4), ROWS.levels[number]) for number in range(8)])
         recorder._save_due_s = 0.0
         recorder.write_down()
         assert len(writer.files) == 1 and not writer.files[0].exists()

@@ -37,7 +37,7 @@ def calls_page(session, choices):  # type: ignore[no-untyped-def]
 
 def play(session: MarketSession, steps: int, *, own_thresholds: bool = False) -> None:
     """A walk whose calls of Up come true somewhat more often than not."""
-    board = session._board = Scoreboard(session.predictor.heads, session.entry.alphas, own_thresholds=own_thresholds)
+    board = session.follower.board = Scoreboard(session.predictor.heads, session.entry.alphas, own_thresholds=own_thresholds)
     rng = np.random.default_rng(0)
     mids = 100 + np.cumsum(rng.choice([-0.01, 0.0, 0.01], steps + 5))
     for i in range(steps):

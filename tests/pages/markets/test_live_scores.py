@@ -10,8 +10,9 @@ import pytest
 from sklearn.metrics import matthews_corrcoef
 from streamlit.testing.v1 import AppTest
 
-from core.market.events import Row
+from core.market.events import Row, Trade
 from core.market.feeds.recording import RecordingFeed
+from core.market.follower import Prediction
 from core.market.predictor import Predictions
 from core.market.session import MarketSession
 from pages.markets.live_controls import ViewChoices
@@ -43,7 +44,7 @@ def test_it_says_since_when(session: MarketSession) -> None:
         probabilities=p, calls=np.ones((1, len(HEADS)), dtype=np.int8), momentum=np.ones((1, len(HEADS)), np.int8)
     )
     for step, mid in zip(range(300), cycle([100.0, 101.0, 103.0]), strict=False):
-        session._board.step(START_MS + 250 * step, mid, answer)
+        session.follower.board.step(START_MS + 250 * step, mid, answer)
     app = opened(session)
     rules = ["TLOB", "Momentum rule", "Always stationary", "Frequencies so far", "Frequencies lately"]
     assert app.dataframe[0].value["Rule"].tolist() == rules
@@ -59,13 +60,14 @@ def test_the_distance_to_the_vwap_stands_beside_it(tmp_path: Path) -> None:
         mid = float(levels[0] + levels[2]) / 2
         one = np.ones((1, len(HEADS)), dtype=np.int8)
         p = Predictions(probabilities=np.full((1, len(HEADS), 3), 1 / 3, dtype=np.float32), calls=one, momentum=one)
-        played._add_row(Row(START_MS + 250 * row, levels), p, 0)
-        calls.append(played._board.rule_call(3, "vwap"))
+        played.follower.take([Row(START_MS + 250 * row, levels)], [Prediction(p, 0)])
+        calls.append(played.follower.board.rule_call(3, "vwap"))
         if row == 200:
             assert "Distance to the VWAP of a minute" not in set(opened(played).dataframe[0].value["Rule"])
         if row >= 200:
-            played._vwap.trade(START_MS + 250.0 * row, mid - 0.01 * (row % 7), 1.0 + row % 3)
-    truth = played.view(4_800).predictions["came"][:, 3]
+            trade = Trade(price=mid - 0.01 * (row % 7), size=1.0 + row % 3, side="buy", exchange_ms=START_MS + 250 * row)
+            played.follower.take([trade], [None])
+    truth = played.follower.board.log.tail()["came"][:, 3]
     known, mine = truth >= 0, np.array(calls)
     line = opened(played).dataframe[0].value.set_index("Rule").loc["Distance to the VWAP of a minute"]
     assert len(set(mine)) > 1

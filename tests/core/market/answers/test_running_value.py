@@ -119,7 +119,7 @@ def test_a_takers_result_is_computed_anew_every_half_minute() -> None:
 def test_a_session_without_outcomes_has_no_scores() -> None:
     board = Scoreboard(HEADS, ALPHAS)
     board.step(0, 100.0, replace(ANSWERS), 0, spread=0.5)
-    assert board.adaptive(0).losses == (0.0, 0.0)
+    assert board.adaptive(0).rates_lost == 0.0
     assert np.isnan(board.taker_results()[0, 1:]).all()
 
 

@@ -162,7 +162,8 @@ class _Seen:
         self._breaks: list[float] = []
         self._shown: dict[int, FloatArray] = {}
         self.ended: float | None = None
-        session.listeners += [recorder.on_event, self._take]
+        session.record(recorder)
+        session.listeners.append(self._take)
 
     def _take(self, event: FeedEvent) -> None:
         now = time.monotonic()

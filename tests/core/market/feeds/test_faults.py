@@ -25,6 +25,7 @@ from core.market.store.rows import read_market
 from tests.core.market.feeds.binance_server import BinanceServer, fixture
 from tests.core.market.feeds.delta_server import BinanceDeltaServer, BybitServer, DeltaServer, KrakenServer, UnnumberedBybitServer
 from tests.core.market.feeds.virtual_time import virtually
+from tests.core.market.helpers import Silent
 
 QUICK = Backoff(first_s=0.02, cap_s=0.05, long_cap_s=0.05)
 LATE_S = 0.45
@@ -47,7 +48,7 @@ class Recorded:
     def __init__(self, feed: LiveFeed, folder: Path) -> None:
         self.folder = folder
         self.seen: list[RecordingProgress] = []
-        self.task = asyncio.create_task(record(feed, folder, on_progress=self.seen.append))
+        self.task = asyncio.create_task(record(feed, folder, Silent(), on_progress=self.seen.append))
 
     async def until(self, wanted: Callable[[RecordingProgress], bool]) -> None:
         """Until the recording's progress is so; earlier reports do not count."""

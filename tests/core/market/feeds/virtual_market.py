@@ -16,10 +16,13 @@ from core.market.feeds.live import LiveFeed
 from core.market.feeds.protocol import FeedEvent, FeedFailed, StatusChange
 from core.market.feeds.sampling import Grid
 from core.market.feeds.situations import Since
+from core.market.follower import Follower
 from core.market.recorder import EventRecorder
 from core.market.store.rows import read_market
 from core.market.store.writer import SegmentWriter
 from tests.core.market.feeds.delta_server import DeltaServer
+from tests.core.market.helpers import Silent
+from tests.core.market.journals import follow
 
 PACE_S = 0.1
 
@@ -41,10 +44,10 @@ class Market:
         self.feed = LiveFeed(server.exchange, server.symbol, configure=server.configure, **{"trades": False} | options)
         self.writer = SegmentWriter(folder, self.feed.market, key=self.feed.key)
         self.recorder = EventRecorder(self.writer, wall=True)
+        self.follower = Follower(silent := Silent(), silent.market(""))
 
     def _record(self, items: Iterable[FeedEvent]) -> None:
-        for item in items:
-            self.recorder.on_event(item)
+        follow(self.follower, self.recorder, items)
         self.recorder.write_down()
 
     async def follow(self) -> None:

@@ -21,6 +21,7 @@ from core.market.feeds.clock import CLOCK
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.sampling import Grid
 from core.market.feeds.simulated import MarketProcess, MarketSettings
+from core.market.follower import Follower
 from core.market.grid import HOUR_MS
 from core.market.made_again import known_predictors, make_again
 from core.market.recorder import EventRecorder
@@ -28,6 +29,8 @@ from core.market.store.index import list_recordings
 from core.market.store.rows import read_market
 from core.market.store.segments import EVENTS, TRADES, market_folder, segment_path
 from core.market.store.writer import SegmentWriter, restore_recordings
+from tests.core.market.helpers import Silent
+from tests.core.market.journals import follow
 
 START_MS = 1_700_000_000_000
 HOUR_END = (START_MS // HOUR_MS + 1) * HOUR_MS
@@ -65,7 +68,7 @@ def test_interruptions_are_rows_of_their_own(tmp_path: Path) -> None:
     market = books(60, seed=5)
     now = CLOCK.now_ns()
     writer = SegmentWriter(tmp_path, "BTC/USDT")
-    recorder, grid = EventRecorder(writer, wall=True), Grid("wall")
+    recorder, grid, follower = EventRecorder(writer, wall=True), Grid("wall"), Follower(silent := Silent(), silent.market(""))
     before: dict[int, FeedEvent] = {
         20: StatusChange(state=FeedState.RECONNECTING, message="Gone.", gap=True),
         30: StatusChange(state=FeedState.RECONNECTING, message="Missed.", gap=True, resync=True),
@@ -73,8 +76,7 @@ def test_interruptions_are_rows_of_their_own(tmp_path: Path) -> None:
     }
     for number, levels in enumerate(market):
         for event in (*([before[number]] if number in before else []), snapshot(levels, now + number * 1_000_000, number)):
-            for item in grid.on_event(event):
-                recorder.on_event(item)
+            follow(follower, recorder, grid.on_event(event))
         if number % 7 == 0:
             recorder.write_down()
     recorder.stop()
@@ -142,14 +144,15 @@ def test_the_apps_recorder_writes_what_it_shows_and_ends_with_a_feed_that_is_pla
 
 
 def test_a_recording_waits_for_a_full_disk_and_goes_on_after_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.market import background_recorder
-    from core.market.background_recorder import BackgroundRecorder, RecordingStatus
+    from core.market import recorder as recorders
+    from core.market.background_recorder import BackgroundRecorder
     from core.market.feeds.simulated import SimulatedFeed
     from core.market.hub import shutdown
     from core.market.predictor import load_predictor
+    from core.market.recorder import RecordingStatus
     from core.market.session import MarketSession
 
-    monkeypatch.setattr(background_recorder, "AGAIN_S", 0.05)
+    monkeypatch.setattr(recorders, "AGAIN_S", 0.05)
     feed, usage = SimulatedFeed(3, start_ms=START_MS, speed=50.0), shutil.disk_usage
     recorder = BackgroundRecorder(folder=lambda: tmp_path)
 
