@@ -17,7 +17,7 @@ from typing import Final
 from core.market import watch_list
 from core.market.feeds.background import background_loop
 from core.market.hub import hub
-from core.market.recorder import Recording, RecordingStatus
+from core.market.recorder import RecordingStatus, SessionRecording
 from core.market.session import MarketSession
 from core.market.session_view import Status
 from core.market.store.places import library_folder
@@ -34,7 +34,7 @@ class BackgroundRecorder:
     def __init__(self, folder: Callable[[], Path] = library_folder) -> None:
         self._folder = folder
         self._starting, self._lock = threading.Lock(), threading.Lock()  # of starts, and of the dictionary
-        self._running: dict[str, tuple[Recording, Future[None]]] = {}
+        self._running: dict[str, tuple[SessionRecording, Future[None]]] = {}
 
     def start(self, key: str, begin: Callable[[], MarketSession]) -> None:
         """Record the feed `key`, started by `begin` where it does not run, until `stop`.
@@ -47,7 +47,7 @@ class BackgroundRecorder:
             if known is not None and known.running:
                 return
             session = hub().watch(VIEWER, key, begin)
-            one = Recording(session, self._folder(), partial(_session_of, key, begin))
+            one = SessionRecording(session, self._folder(), partial(_session_of, key, begin))
             future = background_loop().submit(one.run())
             with self._lock:
                 self._running[key] = one, future

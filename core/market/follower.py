@@ -39,7 +39,7 @@ class Prediction(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedRow:
     """A row, and what was said of it.
 
     Attributes:
@@ -96,7 +96,7 @@ class Step(NamedTuple):
     """
 
     item: GridItem
-    followed: Followed | None = None
+    followed: FollowedRow | None = None
     known: Sequence[KnownRow] = ()
     outcomes: Sequence[tuple[int, int, int]] = ()
     dropped: int = 0
@@ -132,7 +132,7 @@ class Follower:
         self._window = deque[FloatArray](maxlen=self._predictor.window)  # of the rows since the last gap, ahead of the others
         self._window_ms = 0
         self._vwap, self._still = RunningVwap(), StandStill()
-        self.provisional = deque[Followed](maxlen=MAX_PROVISIONAL)
+        self.provisional = deque[FollowedRow](maxlen=MAX_PROVISIONAL)
         self.since_gap = self._newest_ms = self._known_ms = 0
         self._begins = True
 
@@ -203,7 +203,7 @@ class Follower:
         self._newest_ms = row.timestamp
         self._known_ms = self._known_ms or row.timestamp - STEP_MS
         stalled = self._still.take(row.timestamp, row.levels[: 4 * LEVELS])
-        one = Followed(row, prediction, stalled, self._vwap.row(row.timestamp, row.mid), self._known_ms)
+        one = FollowedRow(row, prediction, stalled, self._vwap.row(row.timestamp, row.mid), self._known_ms)
         if row.provisional:  # what is shown now is what is scored once it is confirmed
             one = self._answered(one)
             self.provisional.append(one)
@@ -213,7 +213,7 @@ class Follower:
         one = self._answered(replace(one, known_ms=row.timestamp))
         return Step(row, followed=one, known=known, outcomes=outcomes, wound_back=wound_back)
 
-    def _answered(self, one: Followed) -> Followed:
+    def _answered(self, one: FollowedRow) -> FollowedRow:
         """The same with its answers by what is known now."""
         if one.prediction is None:
             return one

@@ -186,7 +186,7 @@ class RecordingStatus:
     problem: str
 
 
-class Recording:
+class SessionRecording:
     """A session's recording, which goes on in new files after a disk that refused takes them.
 
     Args:
@@ -351,7 +351,7 @@ async def record(
         OSError: where the folder cannot be written to.
     """
     session, began_s = MarketSession(feed, predictor), time.monotonic()
-    recording = Recording(session, folder)
+    recording = SessionRecording(session, folder)
     state, message = FeedState.CONNECTING, ""
 
     def report() -> None:

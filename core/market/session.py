@@ -32,7 +32,7 @@ from core.market.feeds.lag import LagMeter
 from core.market.feeds.protocol import Feed, FeedEvent, FeedFailed, FeedState, StatusChange
 from core.market.feeds.sampling import Grid, next_step
 from core.market.feeds.situations import SILENT, Since, gravest, without_rows
-from core.market.follower import MAX_PROVISIONAL, Followed, Follower, Step
+from core.market.follower import MAX_PROVISIONAL, FollowedRow, Follower, Step
 from core.market.grid import STEP_MS
 from core.market.light import NewestWindow
 from core.market.predictor import Predictions, Predictor
@@ -254,7 +254,7 @@ class MarketSession:
             self._snapshot = None
         return steps
 
-    def _add_row(self, followed: Followed, *, wound_back: bool) -> None:
+    def _add_row(self, followed: FollowedRow, *, wound_back: bool) -> None:
         row = followed.row
         if wound_back:
             self._begin()

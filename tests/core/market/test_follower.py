@@ -16,7 +16,7 @@ from core.market.follower import Follower, Prediction, Step
 from core.market.grid import DAY_MS
 from core.market.made_again import make_again
 from core.market.predictor import Predictions, Predictor
-from core.market.recorder import Recording
+from core.market.recorder import SessionRecording
 from core.market.session import MarketSession
 from core.market.store.call_columns import PROBABILITIES
 from core.market.store.rows import read_market
@@ -65,7 +65,7 @@ def test_a_session_a_recording_and_a_replay_take_the_same_steps(tmp_path: Path, 
 
     async def scenario() -> list[Path]:
         session = MarketSession(ScriptedFeed(replaying(rows), key="live/testville/ABC/USD", ends=True), predictor)
-        recording = Recording(session, tmp_path)
+        recording = SessionRecording(session, tmp_path)
         session.record(kept)
         writing = asyncio.create_task(recording.run())
         await session.run()
@@ -106,7 +106,7 @@ def test_a_row_is_predicted_once_whoever_looks(
 
     async def scenario() -> None:
         session = MarketSession(ScriptedFeed(replaying(BOOK), ends=True), predictor)
-        work = [session.run()] + ([Recording(session, tmp_path).run()] if is_recorded else [])
+        work = [session.run()] + ([SessionRecording(session, tmp_path).run()] if is_recorded else [])
         await asyncio.gather(*work)
 
     asyncio.run(scenario())
@@ -126,7 +126,7 @@ def test_a_recording_that_is_begun_later_is_made_again_from_its_own_rows(tmp_pat
         while session.step < 200:
             await asyncio.sleep(0.005)
         assert session.answer_score(0).outcomes > 0
-        recording = Recording(session, tmp_path)
+        recording = SessionRecording(session, tmp_path)
         writing = asyncio.create_task(recording.run())
         await asyncio.sleep(0)
         feed.send(*itertools.islice(replaying(BOOK[200:]), 1, None))
