@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -70,7 +71,9 @@ def start(sentence: ReadSentence) -> int:
     return sentence.tokens.index(POINTED) if POINTED in sentence.tokens else len(sentence.tokens) // 2
 
 
-def opening(sentence: ReadSentence) -> dict[str, Any]:
-    """Arguments of the scene that it opens with: the token of `start`, under the fourth layer's second head."""
-    at = start(sentence)
+def opening(sentence: ReadSentence, hidden: Collection[int] = ()) -> dict[str, Any]:
+    """Arguments of the scene that it opens with: the token of `start`, or the nearest left, under layer 4's second head."""
+    wanted = start(sentence)
+    left = (at for at in range(len(sentence.tokens)) if at not in hidden)
+    at = min(left, key=lambda one: abs(one - wanted), default=wanted)
     return {"start": at, "choice": f"3.1.{at}"}

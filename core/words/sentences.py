@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -168,11 +168,24 @@ class SentenceReader:
             (word, whole - likeness(self.read(" ".join([*words[:i], *words[i + 1 :]])), other)) for i, word in enumerate(words)
         ]
 
+    def without(self, one: ReadSentence, hidden: Collection[int]) -> ReadSentence:
+        """The sentence as it is read without some pieces, by their numbers from 0; nothing is left of these but their places.
+
+        All of it where none would be left.
+        """
+        ids = self.tokenizer.encode(one.text).ids
+        left = [at for at in range(len(ids)) if at not in hidden]
+        if not left:
+            return one
+        vectors, weights = self._computed([ids[at] for at in left])
+        placed, all_weights = np.zeros_like(one.vectors), np.zeros_like(one.weights)
+        placed[left] = vectors
+        all_weights[:, :, np.array(left)[:, None], left] = weights
+        return replace(one, weights=all_weights, vector=_unit(vectors.mean(axis=0)), vectors=placed)
+
     def cosine_without(self, one: ReadSentence, hidden: Collection[int]) -> float:
         """The cosine of a sentence's vector with that of its pieces but these, by their numbers from 0."""
-        ids = self.tokenizer.encode(one.text).ids
-        vectors, _weights = self._computed([piece for at, piece in enumerate(ids) if at not in hidden])
-        return float(one.vector @ _unit(vectors.mean(axis=0)))
+        return likeness(one, self.without(one, hidden))
 
     def order_of_change(self, one: ReadSentence) -> tuple[int, ...]:
         """Numbers of the pieces but [CLS] and [SEP], the one first that changes the vector most where it alone is left out."""

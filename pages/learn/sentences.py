@@ -81,6 +81,11 @@ def ask() -> str:
 
 
 @st.cache_data(show_spinner=False, max_entries=128)
+def _rest(_model: SentenceReader, _one: ReadSentence, text: str, hidden: tuple[int, ...]) -> ReadSentence:
+    return _model.without(_one, hidden)
+
+
+@st.cache_data(show_spinner=False, max_entries=128)
 def _order_of_change(_model: SentenceReader, _one: ReadSentence, text: str) -> tuple[int, ...]:
     return _model.order_of_change(_one)
 
@@ -148,9 +153,11 @@ def reads() -> None:
     read = sentence(ask() or next(iter(bundled.sentences())))
     if read is not None:
         titles = {f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, 7)}
-        scene = read.scene(**bundled.opening(read), titles=titles)
         hidden = erased.rubbed_out(RUBBED_OUT, len(read.tokens), of=read.text)
         can_erase = WORD_FILES.available()  # known before the model is loaded, which takes seconds
+        model = reader() if hidden and can_erase else None
+        rest = read if model is None else _rest(model, read, read.text, tuple(hidden))
+        scene = rest.scene(**bundled.opening(read, hidden), titles=titles)
         attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT) if can_erase else None)
         mini = reader()
         if mini is not None:

@@ -122,6 +122,9 @@ def test_what_stays_of_a_sentence_is_the_sentence_without_the_word(reader: Sente
     rest = reader.read(" ".join(word for word in words if word != "animal"))
     assert reader.cosine_without(read, {at}) == pytest.approx(likeness(read, rest), abs=1e-5)
     assert reader.cosine_without(read, set()) == pytest.approx(1.0, abs=1e-5)
+    left, kept = reader.without(read, {at}), [i for i in range(len(read.tokens)) if i != at]
+    np.testing.assert_allclose(left.weights[:, :, kept][..., kept], rest.weights, atol=1e-5)
+    assert not left.weights[:, :, at].any() and not left.weights[..., at].any() and left.scene().stage == read.scene().stage
     alone = {one: reader.cosine_without(read, {one}) for one in range(1, len(read.tokens) - 1)}
     found = reader.remainder(read, [at], reader.order_of_change(read))
     assert found.most == (min(alone, key=alone.__getitem__),) and found.cosine_without_most == pytest.approx(min(alone.values()))
