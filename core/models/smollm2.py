@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from core.messages import BadValue
 from core.models.config import SymbolsConfig
-from core.nn import AttentionMaps, GroupedAttention, KeyValueCache, QuantisedLinear, SwiGLU, Turns, causal_mask, rotary_turns
+from core.nn import AttentionMaps, GroupedAttention, KeyValueCache, QuantisedLinear, SwiGLU, causal_mask, rotary_turns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class GroupedDecoderLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        turns: Turns,
+        turns: Tensor,
         *,
         mask: Tensor | None,
         kept: Tensor | None,

@@ -5,7 +5,7 @@ from core.nn.encoder import EncoderLayer
 from core.nn.feed_forward import FeedForward, SwiGLU
 from core.nn.masks import causal_mask, padding_mask, window_mask
 from core.nn.norms import BiN
-from core.nn.positions import LearnedPositions, SinusoidalPositions, Turns, rotary_turns, rotated, sinusoidal_encoding
+from core.nn.positions import LearnedPositions, SinusoidalPositions, rotary_turns, rotated, sinusoidal_encoding
 from core.nn.quantised import QuantisedLinear
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "QuantisedLinear",
     "SinusoidalPositions",
     "SwiGLU",
-    "Turns",
     "causal_mask",
     "padding_mask",
     "rotary_turns",

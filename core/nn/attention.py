@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.nn.positions import Turns, rotated
+from core.nn.positions import rotated
 
 AttentionMaps = dict[str, Tensor]
 """Maps that a model returns beside its output: layer name -> weights (batch, heads, queries, keys)."""
@@ -53,14 +53,17 @@ def scaled_dot_product_attention(
     grouped = q.ndim > 3 and k.shape[-3] < q.shape[-3]
     if not return_weights:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=grouped), None
-    if grouped:  # (batch, key heads, keys, d) -> (batch, heads, keys, d)
-        k, v = (one.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3) for one in (k, v))
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., queries, d_k) x (..., d_k, keys) -> (..., queries, keys)
+    rows = q.reshape(*k.shape[:-2], -1, q.shape[-1]) if grouped else q  # queries that share keys stand below each other
+    scores = rows @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # (..., queries, d_k) x (..., d_k, keys) -> (..., queries, keys)
+    if grouped:
+        scores = scores.view(*q.shape[:-1], -1)
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf)
     weights = scores.softmax(dim=-1)
     if mask is not None:
         weights = weights.masked_fill(~mask, 0.0)  # changes only the NaN of a query with no key
+    if grouped:
+        return (weights.view(*rows.shape[:-1], -1) @ v).view(*q.shape[:-1], -1), weights
     return weights @ v, weights
 
 
@@ -148,15 +151,15 @@ class GroupedAttention(nn.Module):
 
     def __init__(self, width: int, heads: int, key_heads: int, linear: Callable[[int, int], nn.Module]) -> None:
         super().__init__()
-        self.widths = [width, width // heads * key_heads, width // heads * key_heads]
+        self.heads, self.key_heads = heads, key_heads
         self.head_width = width // heads
-        self.qkv = linear(width, sum(self.widths))  # one product is quicker than three, for one position twice as quick
+        self.qkv = linear(width, self.head_width * (heads + 2 * key_heads))  # one product is quicker than three, for one position twice as quick
         self.out = linear(width, width)
 
     def forward(
         self,
         x: Tensor,
-        turns: Turns,
+        turns: Tensor,
         *,
         mask: Tensor | None = None,
         kept: Tensor | None = None,
@@ -173,10 +176,9 @@ class GroupedAttention(nn.Module):
         Returns:
             (batch, n, width) and the weights (batch, heads, n, keys), or None when not asked for.
         """
-        q, k, v = (  # (batch, n, heads * d_k) -> (batch, heads, n, d_k)
-            part.unflatten(-1, (-1, self.head_width)).transpose(1, 2) for part in self.qkv(x).split(self.widths, dim=-1)
-        )
-        q, k = rotated(q, turns), rotated(k, turns)
+        whole = self.qkv(x).unflatten(-1, (-1, self.head_width)).transpose(1, 2)  # -> (batch, all heads, n, d_k)
+        both, v = whole.split([self.heads + self.key_heads, self.key_heads], dim=1)
+        q, k = rotated(both, turns).split([self.heads, self.key_heads], dim=1)
         if cache is not None:
             k, v = cache.extended(k, v)
         y, weights = scaled_dot_product_attention(q, k, v, mask=mask, return_weights=return_attention)

@@ -62,22 +62,17 @@ class LearnedPositions(nn.Module):
         return x + self.encoding[:, : x.shape[1]]
 
 
-Turns = tuple[Tensor, Tensor]
-"""Cosines and sines of the angles by which pairs of channels are turned, (positions, width / 2) each."""
-
-
-def rotary_turns(positions: Tensor, width: int, *, base: float) -> Turns:
-    """Turns of a head's pairs of channels at some positions, by the angles position * base^(-2i/width).
+def rotary_turns(positions: Tensor, width: int, *, base: float) -> Tensor:
+    """Turns of a head's pairs of channels at some positions, e^(i position base^(-2i/width)), complex (positions, width / 2).
 
     Source: Su et al. 2021, "RoFormer", equation 15.
     """
     rates = base ** (-torch.arange(0, width, 2, dtype=torch.float64, device=positions.device) / width)
     angles = positions[:, None].double() * rates
-    return angles.cos().float(), angles.sin().float()
+    return torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
 
 
-def rotated(x: Tensor, turns: Turns) -> Tensor:
-    """Each pair of neighbouring channels of x (..., n, width), turned."""
-    cos, sin = turns
-    even, odd = x[..., 0::2], x[..., 1::2]
-    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+def rotated(x: Tensor, turns: Tensor) -> Tensor:
+    """Each pair of neighbouring channels of x (..., n, width) as a complex number, turned."""
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * turns).flatten(-2)

@@ -92,7 +92,7 @@ def test_one_position_after_another_is_all_at_once(maps: bool) -> None:
     whole, weights = attention(x, turns, mask=causal_mask(7), return_attention=maps)
     cache, rows = KeyValueCache(), []
     for first, last in ((0, 3), (3, 4), (4, 5), (5, 7)):
-        here = turns[0][first:last], turns[1][first:last]
+        here = turns[first:last]
         y, some = attention(x[:, first:last], here, mask=causal_mask(last)[first:], cache=cache, return_attention=maps)
         rows.append(y)
         if weights is not None:
