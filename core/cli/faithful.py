@@ -13,6 +13,7 @@ from core.explain import faithfulness
 from core.explain.faithfulness import Evidence, deletion_curves, to_dict
 from core.models import MODELS
 from core.training.recipe import MADE, OVERWRITE, add_rows
+from core.vision.sight_files import SIGHT, SIGHT_CARD
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
         "Delete the parts that each method calls most important, and random parts, over a bundled sample, and write the mean "
         "curves."
     )
-    p.add_argument("checkpoint", help="name of a shipped checkpoint")
+    p.add_argument("checkpoint", help=f"name of a shipped checkpoint, or {SIGHT}: the network that sees anything")
     add_rows(
         p,
         ("folder", MADE, "where to write: the pages read assets/explain; trained where left out"),
@@ -38,7 +39,7 @@ def _run(o: argparse.Namespace) -> None:
 
     options.keep_shipped(o, faithfulness.path_of(o.checkpoint, folder=o.folder))
     use_one_thread()
-    card = checkpoints.read_card(o.checkpoint, folder=checkpoints.FOLDER)
+    card = SIGHT_CARD if o.checkpoint == SIGHT else checkpoints.read_card(o.checkpoint, folder=checkpoints.FOLDER)
     curves = []
     for place, one in enumerate(tqdm(_sample(card), unit="input", desc=o.checkpoint, disable=None)):
         if place == o.most:
@@ -60,6 +61,11 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
         ValueError: for a model without importance methods.
     """
     name = card["name"]
+    if card is SIGHT_CARD:
+        from core.vision import sight_evidence
+        from core.vision.sight import sight_reader
+
+        return sight_evidence.sample(sight_reader())
     if MODELS.input_of(card["model"]) == "picture":
         from core.vision import evidence as of_pictures
         from core.vision.classifier import load_classifier
@@ -75,5 +81,5 @@ def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
         from core.market.predictor import load_predictor
 
         return of_windows.sample(load_predictor(name))
-    measured = ", ".join(("tlob", *MODELS.reading("picture"), *MODELS.reading("clip")))
+    measured = ", ".join((SIGHT, "tlob", *MODELS.reading("picture"), *MODELS.reading("clip")))
     raise ValueError(f"{name} is a {card['model']}: those of {measured} can be measured")

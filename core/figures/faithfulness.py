@@ -19,13 +19,15 @@ COLOURS: Final = {
     "relevance": GREEN,
     "gradients": BLUE,
     "occlusion": BROWN,
+    "salience": BLUE,
+    "class": BROWN,
     RANDOM: GREY,
 }
 """Colour of each method, on every page."""
 
 
 def curves_figure(curves: Curves, names: Mapping[str, str], *, parts: str, keep: str = "curves") -> go.Figure:
-    """The remaining probability against the share of parts deleted.
+    """What is left of the answer, a probability or what stands out, against the share of parts deleted.
 
     Args:
         names: translated names of the methods; methods without one are not drawn.
@@ -51,7 +53,7 @@ def curves_figure(curves: Curves, names: Mapping[str, str], *, parts: str, keep:
     return chart(
         traces,
         x_title=title,
-        y_title=_("Probability left"),
+        y_title=_("Answer left"),
         keep=keep,
         hover="x unified",
         x={"range": [0, 100]},

@@ -98,7 +98,7 @@ def regions(rgb: Bytes) -> list[Edges]:
     image = Image.fromarray(rgb)
     image.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
     outside = _not_ground(np.asarray(image.convert("YCbCr"), np.float32))
-    labels = _connected(_closed(outside))
+    labels = connected(_closed(outside))
     height, width = labels.shape
     numbers, areas = np.unique(labels[labels > 0], return_counts=True)
     if not len(areas):
@@ -140,7 +140,7 @@ def _closed(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(closed[0, 0].numpy() > 0.5)
 
 
-def _connected(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+def connected(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
     """(height, width): a number above 0 for each connected region, 0 elsewhere."""
     cells = torch.from_numpy(mask)[None, None].float()
     labels = cells * torch.arange(1, mask.size + 1).reshape(1, 1, *mask.shape)

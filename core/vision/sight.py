@@ -159,12 +159,12 @@ def main_directions(tokens: NDArray[np.float32], inside: NDArray[np.bool_]) -> t
         inside: (n,), whether a patch is of the picture: the others have no say.
     """
     spread = tokens - tokens[inside].mean(axis=0)
-    _, sizes, directions = np.linalg.svd(spread[inside], full_matrices=False)
-    signs = np.sign(directions[:3].sum(axis=1, keepdims=True))
-    at = spread @ (directions[:3] * signs).T  # (n, 3)
+    variances, directions = np.linalg.eigh(spread[inside].T @ spread[inside])  # the largest last; half the time of an SVD
+    main = directions[:, :-4:-1]  # (width, 3)
+    at = spread @ (main * np.sign(main.sum(axis=0)))  # (n, 3)
     low, high = np.quantile(at[inside], (0.05, 0.95), axis=0)
     colours = 255 * ((at - low) / np.maximum(high - low, 1e-9)).clip(0, 1)
-    return colours.round().astype(np.uint8), float((sizes[:3] ** 2).sum() / (sizes**2).sum())
+    return colours.round().astype(np.uint8), float(variances[-3:].sum() / variances.sum())
 
 
 def square(picture: Picture, side: int) -> tuple[Bytes, tuple[int, int, int, int]]:

@@ -143,3 +143,6 @@ SIGHT_FILES: Final = ModelFiles(
     missing=compose("the network that sees anything is not set up here: run `{make} sight` once", make=MAKE),
     converted=kept,
 )
+SIGHT: Final = SIGHT_FILES.target
+SIGHT_CARD: Final = {"name": SIGHT, "weights_sha256": SIGHT_FILES.digests[WEIGHTS]}
+"""What a checkpoint's card says of its weights."""

@@ -77,6 +77,13 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
         quick=False,
     ),
     "vit-1": Benchmark(what="ViT forward, one image", reference="nn.TransformerEncoder of its size", aim=1.1, make=_image),
+    "sight": Benchmark(
+        what="a photograph from its file to the first message, 336 pixels",
+        reference="the network that sees anything alone",
+        aim=1.3,
+        make=lambda: _piece("sight"),
+        quick=False,
+    ),
     "writer": Benchmark(
         what="SmolLM2, one further token with its maps",
         reference="reading its weights once",

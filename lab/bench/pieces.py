@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import orjson
+from PIL import Image
 
 from core.market.feeds.ccxt_books import KnownDepth, snapshot_of
 from core.market.feeds.venues import make_exchange, socket_levels
@@ -101,6 +102,28 @@ def writer() -> Pair:
         return one.model.logits(vectors[0, -1:])
 
     return Pair(candidate=token, reference=lambda: [one.sum() for one in words])
+
+
+def sight() -> Pair:
+    """A photograph from its file to the first message of the stage, beside the network alone. Needs `make sight`."""
+    import torch
+
+    from core.vision import seen_samples
+    from core.vision.pictures import decode
+    from core.vision.sight import SIDE, normalised, sight_reader, square
+
+    file = io.BytesIO()
+    Image.fromarray(seen_samples.sample("astronaut").rgb).save(file, "JPEG", quality=90)
+    data, reader = file.getvalue(), sight_reader()
+    pixels, _inside = square(decode(data), SIDE)
+
+    @torch.no_grad()
+    def network() -> object:
+        x = normalised(pixels).to(reader.placement.device)
+        model = reader.placement.model
+        return model.salience(model(x), model.grid_of(x))
+
+    return Pair(candidate=lambda: reader.read(decode(data)).scene().packed(), reference=network)
 
 
 def film() -> Pair:

@@ -1,7 +1,8 @@
 """Hold the network that sees anything against onnxruntime, for its tests: `python -m lab.bundle.sight WHEEL`.
 
 Needs onnx and onnxruntime. The published graph runs twice: as it is, beside this project's network with the same float32
-weights, whose largest differences are printed; and rounded to float16, whose numbers `tests/fixtures/sight.safetensors` keeps.
+weights, whose largest differences and time at 336 pixels are printed; and rounded to float16, whose numbers
+`tests/fixtures/sight.safetensors` keeps.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from core.package_files import contents
 from core.vision.pictures import Bytes
 from core.vision.sight import normalised
 from core.vision.sight_files import GRAPH, MEMBERS, initializers, renamed
+from lab.bench.ratio import Pair, Ratio
 
 FILE: Final = Path(__file__).parents[2] / "tests" / "fixtures" / "sight.safetensors"
 SIDES: Final = (112, 224)
@@ -37,12 +39,16 @@ def made_picture(side: int) -> Bytes:
     return np.where(inside[..., None], disc, ground).astype(np.uint8)
 
 
-def answers(graph: Any, pixels: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-    """Salience, tokens and the twelve maps that onnxruntime gives, on one thread."""
+def session_of(graph: Any) -> Any:
+    """The graph in onnxruntime, on one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(graph.SerializeToString(), options)
-    salience, tokens, *maps = session.run(None, {"input_image": pixels})
+    return onnxruntime.InferenceSession(graph.SerializeToString(), options)
+
+
+def answers(graph: Any, pixels: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    """Salience, tokens and the twelve maps that onnxruntime gives, on one thread."""
+    salience, tokens, *maps = session_of(graph).run(None, {"input_image": pixels})
     return {"salience": salience[0, 0], "tokens": tokens[0], "weights": np.stack([one[0] for one in maps])}
 
 
@@ -72,6 +78,22 @@ def round_constants(graph: Any, ours: dict[str, torch.Tensor]) -> None:
         one.CopyFrom(numpy_helper.from_array(values, one.name))
 
 
+def beside(graph: Any, model: DINOv2) -> Ratio:
+    """Time of the network, its queries and keys with it, by that of the published graph without tokens and maps."""
+    alone = type(graph)()
+    alone.CopyFrom(graph)
+    del alone.graph.output[1:]
+    session, x = session_of(alone), normalised(made_picture(336))
+
+    @torch.no_grad()
+    def ours() -> object:
+        tokens, queries, keys = model.forward_with_heads(x)
+        return model.salience(tokens, model.grid_of(x)), queries, keys
+
+    pixels = x.numpy()
+    return Pair(candidate=ours, reference=lambda: session.run(None, {"input_image": pixels})).measure(10)
+
+
 def main() -> None:
     """Print the differences and write the numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -91,6 +113,7 @@ def main() -> None:
             }
         for name, theirs in answers(graph, x.numpy()).items():
             print(f"{side} pixels, {name}: largest difference {np.abs(ours[name].squeeze(0).numpy() - theirs).max():.1e}")
+    print(f"336 pixels, beside onnxruntime on one thread: {beside(graph, model).as_dict()}")
     round_constants(graph, renamed(initializers(data)))
     kept: dict[str, NDArray[np.float32]] = {}
     for side in SIDES:

@@ -131,7 +131,9 @@ def body() -> None:
         with answer:
             ranking_panel.headline(rest, chosen)
         scene = replace(scene_of(rest, prepared), corner=fool_it.change(analysis, rest, hidden).corner())
-        attention_view(scene, key="light", erased=hidden, on_erase=fool_it.rub_out, arms=fool_it.is_open())
+        attention_view(scene, key=preparation.LIGHT, erased=hidden, on_erase=fool_it.rub_out, arms=fool_it.is_open())
+        if classifier.manner == "photograph":
+            preparation.point(classifier, prepared, recipe)
     ranking_panel.warnings(analysis, prepared)
     if not analysis.garment and (same := picture_source.in_address()):
         st.page_link(

@@ -8,13 +8,16 @@ from typing import Final
 
 import streamlit as st
 
-from core.vision.classifier import Manner
+from core.vision.classifier import Classifier, Manner
 from core.vision.preprocessing import PreparedPicture, Recipe
+from core.vision.uprightness import pointed_garment
 from pages.shared import url_state
 from pages.shared.language import _, number
 
 WHOLE: Final = {"left": 0, "top": 0, "right": 100, "bottom": 100}
 """Edges of the whole picture, percent."""
+LIGHT: Final = "light"
+"""Parameter in which the stage keeps layer, head and token."""
 NO_BOX: Final = dict.fromkeys(("crop", *WHOLE))
 
 
@@ -47,6 +50,21 @@ def choose_box(*edges: float) -> None:
     """Read the part of the picture between these edges, in the order of `WHOLE`."""
     moved = zip(WHOLE.items(), map(round, edges), strict=True)
     choose(crop="box", **{name: None if edge == whole else str(edge) for (name, whole), edge in moved})
+
+
+def point(classifier: Classifier, prepared: PreparedPicture, recipe: Recipe) -> None:
+    """The button that reads the garment at the patch that is pressed on the stage, whose choice the address keeps."""
+
+    def read() -> None:
+        _layer, _head, patch = ([*st.query_params.get(LIGHT, "").split("."), "", ""])[:3]
+        at = url_state.whole_number(patch, 1, classifier.config.grid**2, None)
+        if at is None:
+            st.toast(_("Press the garment on the picture first, then this button."), icon=":material/touch_app:")
+            return
+        choose_box(*pointed_garment(classifier, prepared, at - 1, recipe))
+        st.query_params.pop(LIGHT)
+
+    st.button(_("Read the garment that I press"), key="classify_point", icon=":material/touch_app:", on_click=read)
 
 
 def box_sliders(box: Sequence[int]) -> None:

@@ -11,10 +11,10 @@ from attention_light import AttentionScene, PictureStage
 from core.vision import seen_samples
 from core.vision.pictures import Picture
 from core.vision.sight import MEASURE, SeenPicture, pair_scene
-from core.vision.sight_files import SIGHT_FILES
+from core.vision.sight_files import SIGHT_CARD, SIGHT_FILES
 from pages.images import cached_sight, given_photograph
 from pages.images.given_photograph import PHOTO, SET
-from pages.shared import controls, erased, url_state
+from pages.shared import controls, erased, faithfulness_view, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.language import _, ngettext, number, percent, prose
 
@@ -77,12 +77,19 @@ def body() -> None:
         )
         if hidden:
             without(seen, whole, hidden)
-    views = {"none": _("Nothing more"), "pair": _("Two photographs"), "reading": _("How to read this page")}
+    views = {
+        "none": _("Nothing more"),
+        "pair": _("Two photographs"),
+        "truth": _("Is it telling the truth?"),
+        "reading": _("How to read this page"),
+    }
     view = url_state.choice(st.segmented_control, _("Below"), views, key="seen_below", required=True)
     if view == "reading":
         st.markdown(prose("see_reading"))
     elif view == "pair":
         beside(picture)
+    elif view == "truth":
+        faithfulness_view.draw_faithfulness("sight", checkpoint=SIGHT_CARD, here=None, unit=_("patches"))
     if same := {name: st.query_params[name] for name in (SET, PHOTO) if name in st.query_params}:
         query = {"from": "upload", **same} if SET in same else same
         st.page_link("pages/images/classify.py", label=_("Is it a garment?"), icon=":material/checkroom:", query_params=query)

@@ -16,6 +16,9 @@ from pages.shared import controls
 from pages.shared.language import _, number, percent, prose
 from pages.shared.live_plot import live_plot
 
+OfThisInput = Callable[[Report], Curves | None]
+"""Curves of one input; may tell how far it is."""
+
 
 def method_names() -> dict[str, str]:
     """Translated name of each method, by its code."""
@@ -25,31 +28,31 @@ def method_names() -> dict[str, str]:
         "relevance": _("Gradient relevance"),
         "gradients": _("Integrated gradients"),
         "occlusion": _("Occlusion"),
+        "salience": _("What stands out"),
+        "class": _("Class token, all layers"),
     }
 
 
-def draw_faithfulness(model: str, *, checkpoint: dict[str, Any], here: Callable[[Report], Curves | None], unit: str) -> None:
+def draw_faithfulness(
+    model: str, *, checkpoint: dict[str, Any], here: Callable[[Report], Curves | None] | None, unit: str
+) -> None:
     """The view.
 
     Args:
-        model: "tlob", "vit" or "iiga"; chooses the text on what is deleted.
+        model: "tlob", "vit", "iiga" or "sight"; chooses the text on what is deleted.
         checkpoint: the model's card.
-        here: computes this input's curves and may tell how far it is; None where there is nothing to explain, after which the
-            caller shows a notice.
+        here: computes this input's curves, None where there is nothing to explain, after which the caller shows a notice. Without
+            it the sample stands alone.
         unit: translated name of the parts: "patches", "moments", "frames".
     """
     st.markdown(prose("truth"))
     st.markdown(prose(f"truth_{model}"))
     names = method_names() | {RANDOM: _("By chance")}
     left, right = st.columns(2)
-    with left:
-        st.markdown(_("**This input**"))
-        with st.spinner(_("Deleting one part after another…"), show_time=True), controls.progress("") as report:
-            mine = here(report)
-        if mine is not None:
-            _curves(mine, names, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
-            st.caption(_areas(mine))
-    with right:
+    if here is not None:
+        with left:
+            _this_input(here, names, unit)
+    with left if here is None else right:
         finding = _finding(checkpoint)
         if finding is not None:
             st.markdown(_("**Mean of {count} bundled inputs**").format(count=number(finding.samples)))
@@ -57,6 +60,15 @@ def draw_faithfulness(model: str, *, checkpoint: dict[str, Any], here: Callable[
             st.caption(_("Measured by `{command}`.").format(command=finding.command))
     if finding is not None:
         _verdict(finding)
+
+
+def _this_input(here: OfThisInput, names: dict[str, str], unit: str) -> None:
+    st.markdown(_("**This input**"))
+    with st.spinner(_("Deleting one part after another…"), show_time=True), controls.progress("") as report:
+        mine = here(report)
+    if mine is not None:
+        _curves(mine, names, unit=unit, key="truth_here", alt=_("Deletion curves of this input."))
+        st.caption(_areas(mine))
 
 
 def _finding(card: dict[str, Any]) -> Finding | None:

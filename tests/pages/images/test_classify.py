@@ -26,6 +26,7 @@ from core.vision.gallery import gallery, photograph_gallery
 from core.vision.photographs import KINDS
 from core.vision.pictures import MAX_PIXELS, STORE, Picture, PictureError, decode, png
 from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
+from core.vision.uprightness import pointed_garment
 from lab.vision.photograph_scores import answered
 from pages.images import picture_source
 from pages.shared import brought, language
@@ -126,6 +127,19 @@ def test_one_line_says_what_was_done_and_a_box_changes_what_is_read(models: Path
     assert not {"crop", "left", "right"} & boxed.query_params.keys()
     narrow = opened(**{"from": "upload", "set": picture, "crop": "box", "left": "90", "right": "40"})
     assert not {"crop", "left"} & narrow.query_params.keys() and not narrow.error
+
+
+def test_the_garment_that_is_pressed_is_read() -> None:
+    app = opened(photo="10")
+    app.button(key="classify_point").click().run()
+    assert "Press the garment on the picture first" in app.toast[0].value and "crop" not in app.query_params
+    app.query_params["light"] = "0.0.28"  # the stage keeps layer, head and token in the address
+    app.button(key="classify_point").click().run()
+    assert app.query_params["crop"] == "box"
+    prepared = prepare(decode(photograph_gallery()[10].data), Recipe(manner="photograph"), side=128)
+    edges = pointed_garment(load_classifier("cct"), prepared, 27, Recipe(manner="photograph"))
+    app.segmented_control(key="inside").set_value("ranking").run()
+    assert app.slider(key="box_across").value == (edges[0], edges[2]) and not app.exception
 
 
 def test_a_picture_that_lies_is_read_as_it_was_given_where_that_is_asked_for() -> None:
