@@ -10,7 +10,7 @@ from core import checkpoints
 from core.cli import options
 from core.device import use_one_thread
 from core.explain import faithfulness
-from core.explain.faithfulness import Evidence, deletion_curves, to_dict
+from core.explain.faithfulness import ExplainedInput, deletion_curves, to_dict
 from core.models import MODELS
 from core.training.recipe import MADE, OVERWRITE, add_rows
 from core.vision.sight_files import SIGHT, SIGHT_CARD
@@ -54,7 +54,7 @@ def _run(o: argparse.Namespace) -> None:
         print(f"wrote {path}")
 
 
-def _sample(card: dict[str, Any]) -> Iterator[Evidence]:
+def _sample(card: dict[str, Any]) -> Iterator[ExplainedInput]:
     """The bundled sample of the card's model.
 
     Raises:

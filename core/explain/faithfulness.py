@@ -30,7 +30,7 @@ POINTS: Final = 17
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Evidence:
+class ExplainedInput:
     """One input, the number to explain, and each method's importance of the input's parts.
 
     Attributes:
@@ -75,7 +75,13 @@ def deletions(order: NDArray[np.integer], counts: NDArray[np.int64]) -> NDArray[
 
 
 def deletion_curves(
-    evidence: Evidence, *, points: int = POINTS, draws: int = 3, seed: int = 0, batch: int = BATCH, report: Report = unreported
+    explained: ExplainedInput,
+    *,
+    points: int = POINTS,
+    draws: int = 3,
+    seed: int = 0,
+    batch: int = BATCH,
+    report: Report = unreported,
 ) -> Curves:
     """The curve of every method, and the mean curve of random orders.
 
@@ -85,10 +91,10 @@ def deletion_curves(
     Raises:
         ValueError: where a method has no finite importance for some part.
     """
-    count = int(evidence.parts.max()) + 1
+    count = int(explained.parts.max()) + 1
     shares = np.linspace(0.0, 1.0, points)
     orders = []
-    for method, importance in evidence.importance.items():
+    for method, importance in explained.importance.items():
         if importance.shape != (count,) or not np.isfinite(importance).all():
             raise ValueError(f"the method {method!r} must give a number for each of {count} parts, not {importance.shape}")
         orders.append(np.argsort(-importance, kind="stable"))
@@ -96,10 +102,10 @@ def deletion_curves(
     orders += [random.permutation(count) for _ in range(draws)]
     hidden = np.concatenate([deletions(order, counts_of(count, shares)) for order in orders])
     whole, back = np.unique(hidden, axis=0, return_inverse=True)  # all orders share their first and last point
-    given = evidence.function, evidence.inputs, evidence.baseline, evidence.parts
+    given = explained.function, explained.inputs, explained.baseline, explained.parts
     answers = answers_without(*given, whole, batch=batch, report=report)
     curves = answers[back.reshape(-1)].reshape(len(orders), -1)
-    methods = dict(zip(evidence.importance, curves, strict=False))
+    methods = dict(zip(explained.importance, curves, strict=False))
     return Curves(shares=shares, answers=methods | {RANDOM: curves[len(methods) :].mean(axis=0)})
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from core.explain.attribution import MAX_NODES, Report, ScalarFunction, integrated_gradients, unreported
-from core.explain.faithfulness import Evidence
+from core.explain.faithfulness import ExplainedInput
 from core.explain.occlusion import NEVER, occlusion
 
 METHODS: Final = ("attention", "rollout", "relevance", "gradients", "occlusion")
@@ -24,7 +24,7 @@ def part_sums(values: NDArray[np.floating], parts: Tensor) -> NDArray[np.float64
     return np.asarray(np.bincount(numbers[counted], weights=values[counted]), dtype=np.float64)
 
 
-def evidence_of(
+def explained_input(
     function: ScalarFunction,
     inputs: Tensor,
     baseline: Tensor,
@@ -33,11 +33,11 @@ def evidence_of(
     known: Mapping[str, NDArray[np.floating]],
     max_nodes: int = MAX_NODES,
     report: Report = unreported,
-) -> Evidence:
+) -> ExplainedInput:
     """The importance of each part by all five methods: those that the model knows, and the others computed here.
 
     Args:
-        function, inputs, baseline, parts: see `Evidence`. max_nodes: of `integrated_gradients`.
+        function, inputs, baseline, parts: see `ExplainedInput`. max_nodes: of `integrated_gradients`.
         known: (parts,) by the names of the methods; integrated gradients is always computed here, occlusion where it is missing.
 
     Raises:
@@ -48,4 +48,4 @@ def evidence_of(
     if "occlusion" not in found:
         found["occlusion"] = occlusion(function, inputs, baseline, parts)
     importance = {name: np.asarray(found[name], dtype=np.float64) for name in METHODS}
-    return Evidence(function=function, inputs=inputs, baseline=baseline, parts=parts, importance=importance)
+    return ExplainedInput(function=function, inputs=inputs, baseline=baseline, parts=parts, importance=importance)

@@ -19,8 +19,8 @@ from torch import Tensor
 from attention_light.rollout import fuse_heads, rollout
 from core.device import falls_back
 from core.explain.attribution import GradientError, class_probability, tlob_baseline
-from core.explain.faithfulness import Evidence
-from core.explain.measures import evidence_of
+from core.explain.faithfulness import ExplainedInput
+from core.explain.measures import explained_input
 from core.explain.occlusion import without
 from core.explain.relevance import attention_gradients, relevance
 from core.market.book import STEP_MS, FloatArray
@@ -63,7 +63,7 @@ def time_relevance(predictor: Predictor, inputs: Tensor, *, head: int, label: in
 
 
 @falls_back
-def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, head: int, label: int) -> Evidence:
+def explain_window(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, head: int, label: int) -> ExplainedInput:
     """Importance (steps,) of a window's moments to one head's probability of one class, by every method.
 
     Args:
@@ -81,7 +81,7 @@ def evidence(predictor: Predictor, entry: MarketCard, levels: FloatArray, *, hea
     parts = torch.arange(len(inputs), device=inputs.device)[:, None]
     maps = [weights for name, weights in predictor.attention(inputs[None], entry)[1].items() if name.startswith(TIME)]
     pooling = predictor.config.pooling
-    return evidence_of(
+    return explained_input(
         function,
         inputs,
         still,
@@ -114,8 +114,8 @@ def answers_without(
     return answers_of(entry.rules, predictor.logits(inputs_without(predictor, entry, levels, hidden)))[0]
 
 
-def sample(predictor: Predictor) -> Iterator[Evidence]:
-    """Evidence for windows that the first head calls UP or DOWN, spread evenly over every bundled recording.
+def sample(predictor: Predictor) -> Iterator[ExplainedInput]:
+    """Explained inputs of windows that the first head calls UP or DOWN, spread evenly over every bundled recording.
 
     Windows called STATIONARY are left out: deleting makes a book stand still, so their answer could not fall.
     """
@@ -130,4 +130,4 @@ def sample(predictor: Predictor) -> Iterator[Evidence]:
         ):
             levels = rows.levels[ends[place] - predictor.window + 1 : ends[place] + 1]
             with contextlib.suppress(GradientError):  # raw columns of a market of another price scale (D9)
-                yield evidence(predictor, entry, levels, head=0, label=int(calls[place]))
+                yield explain_window(predictor, entry, levels, head=0, label=int(calls[place]))

@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from core.explain import faithfulness
-from core.signs.evidence import bundled_clips, evidence
+from core.signs.evidence import bundled_clips, explain_frame
 from core.signs.recogniser import Recogniser
 
 FILE: Final = Path(__file__).parents[2] / "assets" / "explain" / "bundled_clips.safetensors"
@@ -33,7 +33,9 @@ def clips(recogniser: Recogniser) -> dict[str, tuple[NDArray[Any], str | None]]:
 def measured(recogniser: Recogniser, clip: NDArray[Any], speaker: str | None, method: str) -> NDArray[np.float16]:
     """(glosses, T'): how much each frame of the model counts for each gloss that is read of a clip."""
     glosses = recogniser.answer(clip, speaker=speaker, attention=False).glosses
-    rows = [evidence(recogniser, clip, frame=one.peak, label=one.label, speaker=speaker).importance[method] for one in glosses]
+    rows = [
+        explain_frame(recogniser, clip, frame=one.peak, label=one.label, speaker=speaker).importance[method] for one in glosses
+    ]
     return np.array(rows, np.float16)
 
 

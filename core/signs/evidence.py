@@ -19,8 +19,8 @@ from torch import Tensor
 from attention_light.rollout import fuse_heads, rollout
 from core.device import falls_back
 from core.explain.erasing import Hidden, mask
-from core.explain.faithfulness import Evidence
-from core.explain.measures import evidence_of
+from core.explain.faithfulness import ExplainedInput
+from core.explain.measures import explained_input
 from core.explain.occlusion import without
 from core.explain.relevance import attention_gradients, relevance
 from core.nn import AttentionMaps
@@ -93,7 +93,7 @@ def _encoded_without(recogniser: Recogniser, inputs: Tensor, hidden: Collection[
 
 
 @falls_back
-def evidence(
+def explain_frame(
     recogniser: Recogniser,
     clip: NDArray[Any],
     *,
@@ -101,7 +101,7 @@ def evidence(
     label: int,
     speaker: str | None = None,
     hidden: Collection[int] = (),
-) -> Evidence:
+) -> ExplainedInput:
     """Importance (T',) of each frame for the probability of a label at one frame, by every method.
 
     Args:
@@ -123,7 +123,7 @@ def evidence(
         encoded = _encoded_without(recogniser, inputs, hidden)
         _logits, by_name = recogniser.attend(encoded)
     maps = [weights[0].numpy() for weights in by_name.values()]
-    return evidence_of(
+    return explained_input(
         lambda x: logits_of(x)[:, frame].softmax(dim=-1)[:, label],
         whole,
         empty,
@@ -196,8 +196,8 @@ def bundled_clips(recogniser: Recogniser) -> dict[str, tuple[NDArray[Any], str |
     return {name: (read_video(film, size=recogniser.image_size, fps=recogniser.fps).frames, None) for name, film in films.items()}
 
 
-def sample(recogniser: Recogniser, *, most: int = 60) -> Iterator[Evidence]:
-    """Evidence for each gloss of the bundled clips at its peak; `most` of them, evenly spaced, where there are more."""
+def sample(recogniser: Recogniser, *, most: int = 60) -> Iterator[ExplainedInput]:
+    """The explained input of each gloss of the bundled clips at its peak; `most` of them, evenly spaced, where there are more."""
     glosses = [
         (clip, speaker, gloss)
         for clip, speaker in bundled_clips(recogniser).values()
@@ -205,4 +205,4 @@ def sample(recogniser: Recogniser, *, most: int = 60) -> Iterator[Evidence]:
     ]
     for place in np.unique(np.linspace(0, len(glosses) - 1, min(most, len(glosses))).round().astype(int)):
         clip, speaker, gloss = glosses[place]
-        yield evidence(recogniser, clip, frame=gloss.peak, label=gloss.label, speaker=speaker)
+        yield explain_frame(recogniser, clip, frame=gloss.peak, label=gloss.label, speaker=speaker)

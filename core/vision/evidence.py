@@ -13,8 +13,8 @@ from torch import Tensor
 from core.device import falls_back
 from core.explain.attribution import Report, ScalarFunction, class_probability, unreported
 from core.explain.erasing import Needed, needed
-from core.explain.faithfulness import Evidence
-from core.explain.measures import evidence_of
+from core.explain.faithfulness import ExplainedInput
+from core.explain.measures import explained_input
 from core.explain.occlusion import BATCH, occlusion, without
 from core.models.cct import CCT
 from core.models.vit import CLASSES
@@ -80,9 +80,9 @@ def losses_without(analysis: PictureAnalysis, label: int, *, report: Report = un
 
 
 @falls_back
-def evidence(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> Evidence:
+def explain_picture(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> ExplainedInput:
     """Importance of every patch for a class, (patches,), by each method."""
-    return evidence_of(
+    return explained_input(
         *_given(analysis, label),
         known={
             "attention": analysis.attention()[1:],
@@ -141,8 +141,8 @@ def bundled_images(classifier: Classifier) -> Images:
     return np.stack([prepare_upright(classifier, one, recipe).image for one in pictures])
 
 
-def sample(classifier: Classifier) -> Iterator[Evidence]:
-    """Evidence of every bundled picture for its most probable class."""
+def sample(classifier: Classifier) -> Iterator[ExplainedInput]:
+    """The explained input of every bundled picture for its most probable class."""
     for image in bundled_images(classifier):
         analysis = analyse(classifier, image)
-        yield evidence(analysis, analysis.likeliest)
+        yield explain_picture(analysis, analysis.likeliest)

@@ -18,7 +18,7 @@ from attention_light.rollout import rollout
 from core.device import use_one_thread
 from core.explain import faithfulness
 from core.explain.attribution import Report, unreported
-from core.explain.faithfulness import Evidence, deletion_curves
+from core.explain.faithfulness import ExplainedInput, deletion_curves
 from core.words.causes import CARD, OPENINGS, ROLES, fall_without_heads, fall_without_tokens, next_scores
 from core.words.writer import Writer, writer
 from core.words.writer_files import MEMBERS, WEIGHTS, WRITER_FILES
@@ -90,7 +90,7 @@ def importance(writer: Writer, ids: Sequence[int], token: int) -> dict[str, NDAr
     }
 
 
-def sample(writer: Writer, texts: Sequence[str]) -> Iterator[Evidence]:
+def sample(writer: Writer, texts: Sequence[str]) -> Iterator[ExplainedInput]:
     """The deletion test's inputs: each text with its likeliest next token, whose probability falls while tokens are taken out."""
     for text in texts:
         ids = writer.ids(text)
@@ -100,7 +100,7 @@ def sample(writer: Writer, texts: Sequence[str]) -> Iterator[Evidence]:
             return _shares_of_what_is_left(writer, copies, token)
 
         n = len(ids)
-        yield Evidence(
+        yield ExplainedInput(
             function=probability,
             inputs=torch.tensor(ids, dtype=torch.float32),
             baseline=torch.full((n,), -1.0),
@@ -147,7 +147,7 @@ def main() -> None:
     use_one_thread()
     one = writer()
     write_card(one)
-    curves = [deletion_curves(evidence, seed=place) for place, evidence in enumerate(sample(one, TEXTS))]
+    curves = [deletion_curves(explained, seed=place) for place, explained in enumerate(sample(one, TEXTS))]
     faithfulness.write("smollm2", WRITER_FILES.digests[WEIGHTS], COMMAND, curves)
 
 

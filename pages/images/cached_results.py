@@ -15,8 +15,7 @@ from core.explain.faithfulness import Curves
 from core.models.vit import CLASSES
 from core.vision import analysis as analyses
 from core.vision import classifier as classifiers
-from core.vision import evidence as evidences
-from core.vision import walkthrough
+from core.vision import evidence, walkthrough
 from core.vision.analysis import PictureAnalysis
 from core.vision.classifier import Classifier
 from core.vision.gallery import gallery, photograph_gallery
@@ -27,7 +26,7 @@ from core.vision.walkthrough import ViTWalkthrough
 from pages.shared.kept_results import Hashes, kept
 
 EVIDENCE_SHARE: Final = 0.7
-"""Of the time of deletion curves, that for the evidence before them."""
+"""Of the time of deletion curves, that for the importance before them."""
 HASHES: Final[Hashes] = {
     Classifier: lambda classifier: classifier.fingerprint,
     PictureAnalysis: lambda analysis: (analysis.classifier.fingerprint, analysis.image.tobytes()),
@@ -78,18 +77,18 @@ def _loaded(name: str, folder: Path, card_digest: str) -> Classifier:  # the dig
 
 analyse = kept(256, HASHES)(analyses.analyse)
 relevance = kept(128, HASHES)(PictureAnalysis.relevance)
-evidence = kept(128, HASHES)(evidences.evidence)
+explained = kept(128, HASHES)(evidence.explain_picture)
 """Some seconds for a photograph."""
-losses = kept(128, HASHES)(evidences.losses_without)
+losses = kept(128, HASHES)(evidence.losses_without)
 """A third of a second for a photograph."""
-needed = kept(64, HASHES)(evidences.patches_needed)
+needed = kept(64, HASHES)(evidence.patches_needed)
 prepare = kept(256, HASHES)(prepare_upright)
 
 
 @kept(128, HASHES)
 def deletion_curves(analysis: PictureAnalysis, label: int, *, report: Report = unreported) -> Curves:
-    """One class's probability while patches are deleted in each method's order; the evidence takes most of the time."""
-    importance = evidence(analysis, label, report=lambda share: report(EVIDENCE_SHARE * share))
+    """One class's probability while patches are deleted in each method's order; the importance takes most of the time."""
+    importance = explained(analysis, label, report=lambda share: report(EVIDENCE_SHARE * share))
     return faithfulness.deletion_curves(
         importance, batch=analysis.classifier.batch, report=lambda share: report(EVIDENCE_SHARE + (1 - EVIDENCE_SHARE) * share)
     )

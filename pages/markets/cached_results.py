@@ -10,8 +10,8 @@ from core import checkpoints
 from core.explain import attribution, erasing, faithfulness
 from core.explain.attribution import Attribution, Report
 from core.explain.erasing import Needed
-from core.explain.faithfulness import Curves, Evidence
-from core.market import evidence as evidences
+from core.explain.faithfulness import Curves, ExplainedInput
+from core.market import evidence
 from core.market import predictor as predictors
 from core.market.calibration import MOVING
 from core.market.predictor import MarketCard, Predictor
@@ -68,7 +68,7 @@ def answer(window: FrozenWindow, hidden: tuple[int, ...] = ()) -> WindowAnswer:
     """
     predictor = _fitting(window)
     entry = predictor.market(window.market)
-    inputs = evidences.inputs_without(predictor, entry, window.levels, erasing.mask(hidden, len(window)))
+    inputs = evidence.inputs_without(predictor, entry, window.levels, erasing.mask(hidden, len(window)))
     probabilities, layers = predictor.attention(inputs, entry)
     maps: dict[str, Any] = dict(layers)
     likeliest = tuple(probabilities.argmax(axis=-1).tolist())
@@ -90,7 +90,7 @@ def attribute(window: FrozenWindow, head: int, label: int, hidden: tuple[int, ..
     predictor = _fitting(window)
     entry = predictor.market(window.market)
     rule = entry.rules[head]
-    inputs = evidences.inputs_without(predictor, entry, window.levels, erasing.mask(hidden, len(window)))[0]
+    inputs = evidence.inputs_without(predictor, entry, window.levels, erasing.mask(hidden, len(window)))[0]
     probability = attribution.class_probability(
         predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
     )
@@ -98,30 +98,30 @@ def attribute(window: FrozenWindow, head: int, label: int, hidden: tuple[int, ..
 
 
 @kept(64, HASHES)
-def evidence(window: FrozenWindow, head: int, label: int) -> Evidence:
+def explained(window: FrozenWindow, head: int, label: int) -> ExplainedInput:
     """Importance of each moment for one head's probability of one class, by every method.
 
     Raises:
         As `answer`.
     """
     predictor = _fitting(window)
-    return evidences.evidence(predictor, predictor.market(window.market), window.levels, head=head, label=label)
+    return evidence.explain_window(predictor, predictor.market(window.market), window.levels, head=head, label=label)
 
 
 @kept(64, HASHES)
 def deletions(window: FrozenWindow, head: int, label: int) -> Curves:
     """Deletion curves of the same, moment by moment."""
-    return faithfulness.deletion_curves(evidence(window, head, label))
+    return faithfulness.deletion_curves(explained(window, head, label))
 
 
 @kept(64, HASHES)
 def needed(window: FrozenWindow, head: int, label: int, *, report: Report) -> Needed:
     """Moments that must go until the head's likeliest class changes, by occlusion, by rollout and at random."""
     predictor = _fitting(window)
-    importance = evidence(window, head, label).importance
+    importance = explained(window, head, label).importance
 
     def likeliest(hidden: Any) -> Any:
-        found = evidences.answers_without(predictor, predictor.market(window.market), window.levels, hidden)
+        found = evidence.answers_without(predictor, predictor.market(window.market), window.levels, hidden)
         return found[:, head].argmax(axis=-1).tolist()
 
     return erasing.needed(likeliest, {name: importance[name] for name in ("occlusion", "rollout")}, report=report)

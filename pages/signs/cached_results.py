@@ -12,11 +12,10 @@ from core import checkpoints
 from core.explain import erasing, faithfulness
 from core.explain.attribution import Report
 from core.explain.erasing import Needed
-from core.explain.faithfulness import Curves, Evidence
+from core.explain.faithfulness import Curves, ExplainedInput
 from core.figures import film as films
 from core.figures import strip as strips
-from core.signs import bundled_measures, samples, video
-from core.signs import evidence as evidences
+from core.signs import bundled_measures, evidence, samples, video
 from core.signs.evidence import Sentences
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.recogniser import HANDS, Recogniser, load_recogniser
@@ -109,19 +108,19 @@ def read(recogniser: Recogniser, clip: Clip) -> Recognition:
 @kept(64, HASHES)
 def rest_of(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...]) -> Recognition:
     """The same without some of the model's frames, each of which is at the clip's mean."""
-    return evidences.recognition_without(recogniser, clip.data, read(recogniser, clip), hidden, clip.speaker)
+    return evidence.recognition_without(recogniser, clip.data, read(recogniser, clip), hidden, clip.speaker)
 
 
 @kept(128, HASHES)
-def evidence(recogniser: Recogniser, clip: Clip, *, frame: int, label: int, hidden: tuple[int, ...] = ()) -> Evidence:
+def explained(recogniser: Recogniser, clip: Clip, *, frame: int, label: int, hidden: tuple[int, ...] = ()) -> ExplainedInput:
     """Importance of each frame for one label at one frame, by every method; about a second for a clip of 80 frames."""
-    return evidences.evidence(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker, hidden=hidden)
+    return evidence.explain_frame(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker, hidden=hidden)
 
 
 @kept(64, HASHES)
 def curves(recogniser: Recogniser, clip: Clip, *, frame: int, label: int) -> Curves:
     """Deletion curves of the same."""
-    return faithfulness.deletion_curves(evidence(recogniser, clip, frame=frame, label=label))
+    return faithfulness.deletion_curves(explained(recogniser, clip, frame=frame, label=label))
 
 
 def counted(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...] = ()) -> list[tuple[str, Any]]:
@@ -136,10 +135,10 @@ def counted(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...] = ()) ->
     known = None if hidden else bundled_measures.find(recogniser, clip.bundled, best)
     if known is not None and len(known) == len(glosses):
         return [(best, row) for row in known]
-    short = len(read(recogniser, clip).seconds) <= evidences.MAX_FRAMES
+    short = len(read(recogniser, clip).seconds) <= evidence.MAX_FRAMES
     return [
-        (best, evidence(recogniser, clip, frame=one.peak, label=one.label, hidden=hidden).importance[best])
-        if short and place < evidences.MAX_GLOSSES
+        (best, explained(recogniser, clip, frame=one.peak, label=one.label, hidden=hidden).importance[best])
+        if short and place < evidence.MAX_GLOSSES
         else ("relevance", relevance(recogniser, clip, frame=one.peak, label=one.label, hidden=hidden))
         for place, one in enumerate(glosses)
     ]
@@ -148,13 +147,13 @@ def counted(recogniser: Recogniser, clip: Clip, hidden: tuple[int, ...] = ()) ->
 @kept(8, HASHES)
 def _sentences_without(recogniser: Recogniser, clip: Clip) -> Sentences:
     hands = read(recogniser, clip).hands
-    return evidences.glosses_without(recogniser, clip.data, hands=hands, speaker=clip.speaker)
+    return evidence.glosses_without(recogniser, clip.data, hands=hands, speaker=clip.speaker)
 
 
 @kept(32, HASHES)
 def needed(recogniser: Recogniser, clip: Clip, *, report: Report) -> Needed:
     """Frames that must go until other glosses are read, by what counted for them, by attention and at random."""
-    importance = {"attention": evidences.peak_attention(read(recogniser, clip))}
+    importance = {"attention": evidence.peak_attention(read(recogniser, clip))}
     if rows := [row for _method, row in counted(recogniser, clip)]:
         importance = {"counted": sum(rows)} | importance
     return erasing.needed(_sentences_without(recogniser, clip), importance, report=report)
@@ -163,7 +162,7 @@ def needed(recogniser: Recogniser, clip: Clip, *, report: Report) -> Needed:
 @kept(64, HASHES)
 def relevance(recogniser: Recogniser, clip: Clip, *, frame: int, label: int, hidden: tuple[int, ...]) -> Any:
     """Gradient relevance of each frame for one label at one frame."""
-    return evidences.clip_relevance(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker, hidden=hidden)
+    return evidence.clip_relevance(recogniser, clip.data, frame=frame, label=label, speaker=clip.speaker, hidden=hidden)
 
 
 @kept(24)

@@ -35,7 +35,7 @@ def iiga() -> Asked:
     def ask() -> list[np.ndarray]:
         read = reader.answer(clip.tracks, speaker=clip.speaker)
         gloss = read.glosses[0]
-        counted = frames_that_count.evidence(reader, clip.tracks, frame=gloss.peak, label=gloss.label, speaker=clip.speaker)
+        counted = frames_that_count.explain_frame(reader, clip.tracks, frame=gloss.peak, label=gloss.label, speaker=clip.speaker)
         return [
             read.log_probabilities,
             *read.attention.values(),

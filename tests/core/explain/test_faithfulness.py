@@ -13,7 +13,7 @@ from core.explain import faithfulness
 from core.explain.faithfulness import (
     RANDOM,
     Curves,
-    Evidence,
+    ExplainedInput,
     FindingError,
     counts_of,
     deletion_curves,
@@ -25,10 +25,10 @@ from core.explain.faithfulness import (
 WEIGHT = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64)
 
 
-def linear(importance: dict[str, NDArray[np.float64]]) -> Evidence:
+def linear(importance: dict[str, NDArray[np.float64]]) -> ExplainedInput:
     """Of 0.4 a + 0.3 b + 0.2 c + 0.1 d at ones, against zeros."""
     ones = torch.ones(4, dtype=torch.float64)
-    return Evidence(
+    return ExplainedInput(
         function=lambda x: x @ WEIGHT, inputs=ones, baseline=torch.zeros_like(ones), parts=torch.arange(4), importance=importance
     )
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from core.explain.attribution import integrated_gradients, tlob_baseline
 from core.explain.measures import METHODS
 from core.explain.occlusion import occlusion
-from core.market.evidence import answers_without, evidence, pooled_rows, sample
+from core.market.evidence import answers_without, explain_window, pooled_rows, sample
 from core.market.predictor import load_predictor
 from core.market.store.index import recordings
 from core.market.store.rows import read_market
@@ -74,7 +74,7 @@ def test_every_method_speaks_of_every_moment_of_a_real_window() -> None:
     rows, entry = read_market([one.path]), predictor.market(one.name)
     levels = rows.levels[400 : 400 + predictor.window]
     probabilities, maps = predictor.attention(predictor.inputs(levels[None], entry), entry)
-    found = evidence(predictor, entry, levels, head=0, label=1)
+    found = explain_window(predictor, entry, levels, head=0, label=1)
     assert set(found.importance) == set(METHODS)
     assert all(values.shape == (predictor.window,) for values in found.importance.values())
     with torch.no_grad():

@@ -18,7 +18,7 @@ from core.models.iiga import IIGA, IIGAConfig
 from core.signs import bundled_measures
 from core.signs import evidence as evidences
 from core.signs.decoding import gloss_spans
-from core.signs.evidence import clip_relevance, evidence, frames_relevance, glosses_without, recognition_without
+from core.signs.evidence import clip_relevance, explain_frame, frames_relevance, glosses_without, recognition_without
 from core.signs.recogniser import ASL, DIGITS, Recogniser, load_recogniser
 from core.signs.samples import clip_samples, track_samples
 from core.signs.video import read_video
@@ -92,7 +92,7 @@ def test_every_method_says_something_of_every_frame(tiny, name):
         if name == DIGITS
         else rng.normal(150, 30, (18, 6)).astype(np.float32)
     )
-    found = evidence(recogniser, clip, frame=4, label=1)
+    found = explain_frame(recogniser, clip, frame=4, label=1)
     assert tuple(found.importance) == METHODS
     assert {importance.shape for importance in found.importance.values()} == {(9,)}
     probability = np.exp(recogniser.log_probabilities(clip)[4, 1])
@@ -104,7 +104,7 @@ def test_every_method_says_something_of_every_frame(tiny, name):
     assert curves.answers["occlusion"][0] == pytest.approx(probability, rel=1e-4)
     for wrong in ({"frame": 9, "label": 1}, {"frame": -1, "label": 1}, {"frame": 0, "label": 999}):
         with pytest.raises(ValueError, match="there is no"):
-            evidence(recogniser, clip, **wrong)
+            explain_frame(recogniser, clip, **wrong)
 
 
 @pytest.mark.parametrize("name", [DIGITS, ASL])
@@ -126,7 +126,7 @@ def test_glosses_without_frames_are_read_of_the_clip_with_its_mean_in_their_plac
     rest = recognition_without(recogniser, clip, recogniser.answer(clip), (2, 3, 7))
     np.testing.assert_allclose(rest.log_probabilities, logits.log_softmax(dim=-1).numpy(), atol=1e-5)
     assert [one.shape[-1] for one in rest.attention.values()] == [9] * len(rest.attention)
-    left = evidence(recogniser, clip, frame=4, label=1, hidden=(2, 3, 7))
+    left = explain_frame(recogniser, clip, frame=4, label=1, hidden=(2, 3, 7))
     assert left.function(left.inputs[None]).item() == pytest.approx(float(np.exp(rest.log_probabilities[4, 1])), rel=1e-4)
     np.testing.assert_allclose(left.importance["occlusion"][[2, 3, 7]], 0.0, atol=1e-6)
 
@@ -175,7 +175,7 @@ def found_by(recogniser: Planted, clips: Array, labels: NDArray[np.int64], *, it
     """How many clips' cause each method puts first; `itself`: whether the frame that says the label may be put first."""
     hits = dict.fromkeys(METHODS, 0)
     for clip, label in zip(clips, labels, strict=True):
-        for method, importance in evidence(recogniser, clip, frame=EFFECT, label=int(label)).importance.items():
+        for method, importance in explain_frame(recogniser, clip, frame=EFFECT, label=int(label)).importance.items():
             allowed = [frame for frame in range(STEPS) if itself or frame != EFFECT]
             hits[method] += max(allowed, key=lambda frame: importance[frame]) == CAUSE
     return hits
@@ -254,7 +254,7 @@ def test_integrated_gradients_are_complete_on_the_bundled_clips(name):
     for clip, seconds, speaker in bundled(name, recogniser):
         glosses = gloss_spans(recogniser.answer(clip, seconds, speaker=speaker).log_probabilities)
         for one in glosses[:2]:
-            found = evidences.evidence(recogniser, clip, frame=one.peak, label=one.label, speaker=speaker)
+            found = evidences.explain_frame(recogniser, clip, frame=one.peak, label=one.label, speaker=speaker)
             with torch.no_grad():
                 whole, empty = (found.function(x[None]).item() for x in (found.inputs, found.baseline))
             gap = found.importance["gradients"].sum() - (whole - empty)

@@ -20,7 +20,7 @@ from core.vision.analysis import analyse
 from core.vision.classifier import Classifier, load_classifier
 from core.vision.evidence import (
     background,
-    evidence,
+    explain_picture,
     hidden_answers,
     image_without,
     losses_without,
@@ -84,7 +84,7 @@ def found(planted: Classifier) -> dict[str, int]:
     images, how = striped(ASKED, seed=3, low=0.5, high=0.9)
     counts = dict.fromkeys(METHODS, 0)
     for image, one in zip(images, how, strict=True):
-        for method, importance in evidence(analyse(planted, image), int(one > 0)).importance.items():
+        for method, importance in explain_picture(analyse(planted, image), int(one > 0)).importance.items():
             counts[method] += int(importance.argmax()) == PLANTED
     return counts
 
@@ -150,7 +150,7 @@ def test_occlusion_is_what_hiding_each_patch_costs(classifier: Classifier) -> No
     image = gallery()[0][9].copy()
     reading = analyse(classifier, image)
     label = reading.ranking[1]
-    importance = evidence(reading, label).importance["occlusion"]
+    importance = explain_picture(reading, label).importance["occlusion"]
     for patch in (0, 24, 39):
         painted, (row, column) = image.copy(), divmod(patch, 7)
         painted[4 * row : 4 * row + 4, 4 * column : 4 * column + 4] = 0
@@ -166,7 +166,7 @@ def test_every_pixel_belongs_to_the_patch_it_lies_in(classifier: Classifier) -> 
 def test_evidence_tells_how_far_it_is_and_can_be_stopped() -> None:
     analysis = analyse(load_classifier(), gallery()[0][0])
     told: list[float] = []
-    whole = evidence(analysis, analysis.likeliest).importance["occlusion"]
+    whole = explain_picture(analysis, analysis.likeliest).importance["occlusion"]
     np.testing.assert_allclose(losses_without(analysis, analysis.likeliest, report=told.append), whole, atol=1e-6)
     assert told[0] == 0 and told == sorted(told) and told[-1] < 1
 

@@ -18,7 +18,7 @@ from streamlit.testing.v1.element_tree import FileUploader
 from core import checkpoints
 from core.models.iiga import IIGA
 from core.signs import evidence as evidences
-from core.signs.evidence import evidence
+from core.signs.evidence import explain_frame
 from core.signs.hands.model_files import HAND_FILES
 from core.signs.own_clips import STORE
 from core.signs.recogniser import ASL, DIGITS, HANDS, load_recogniser
@@ -75,7 +75,7 @@ def test_the_film_is_the_stage_with_every_head_and_what_counted_for_each_gloss(m
     assert len(glosses) >= 2 and [tuple(said) for said in stage["said"]] == list(seen.spans)
     assert [measure["name"] for measure in head["measures"]] == [f"gradients {i + 1}" for i in range(len(glosses))]
     for i, gloss in enumerate(glosses):
-        asked = evidence(recogniser, one.tracks, frame=gloss.peak, label=gloss.label, speaker=one.speaker)
+        asked = explain_frame(recogniser, one.tracks, frame=gloss.peak, label=gloss.label, speaker=one.speaker)
         np.testing.assert_allclose(arrays[f"gradients {i + 1}"], asked.importance["gradients"], atol=1e-6)
         assert stage["rests"][gloss.first] == i
     assert stage["rests"][0] == 0 and stage["seconds"] == seen.seconds.tolist()
