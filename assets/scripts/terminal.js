@@ -17,6 +17,8 @@ const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
 const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute only
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
+const QUIET_MS = 5_000; // without a message, after which that is said
+const UNKNOWN = ["connecting", "reconnecting", "stale", "interrupted", "failed"]; // statuses in which the book of now is not known
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
 
 class Terminal {
@@ -91,7 +93,7 @@ class Terminal {
     document.addEventListener("visibilitychange", this.onVisible);
     this.drawn = 0;
     this.awake = Date.now();
-    this.clock = setInterval(() => this.lookAtClock(), 10_000);
+    this.clock = setInterval(() => this.lookAtClock(), 1_000);
   }
 
   // New choices of the reader, or the page run again.
@@ -145,6 +147,7 @@ class Terminal {
   lookAtClock() {
     const [before, now] = [this.awake, Date.now()];
     this.awake = now;
+    if (this.quietFor) this.request();
     if (now - before < SLEPT_MS || !this.config) return;
     const [from, until] = [before, now].map((time) => this.format.time(time));
     this.sayAlert(fillIn(this.config.labels.slept, { from, until }));
@@ -256,6 +259,11 @@ class Terminal {
     };
   }
 
+  // Milliseconds from an exchange's message to its pixel.
+  get latency() {
+    return this.store.receivedMs ? Math.round(Date.now() - this.store.receivedMs) : "";
+  }
+
   receive(buffer) {
     const anew = this.store.addFrame((this.frame = data.decode(buffer, this.config.schema)));
     if (anew) {
@@ -289,7 +297,7 @@ class Terminal {
   // When a live feed was good today: each state's minutes in its colour, grey where it was not followed.
   drawDay(day) {
     this.day = day;
-    this.feed.hidden = !day?.runs.length || !this.config.source.startsWith("live/");
+    this.feed.hidden = !day?.runs.length || !this.followed;
     if (this.feed.hidden) return;
     [this.feed.width, this.feed.height] = [DAY_MINUTES, 1];
     const pen = this.feed.getContext("2d");
@@ -328,6 +336,19 @@ class Terminal {
   say(text) {
     this.notice.textContent = text;
     this.notice.hidden = !text;
+    const lacking = text && !this.config.small && this.followed && !this.store.rows.length;
+    if (lacking) this.notice.append(" ", button("", this.config.labels.offer, () => this.command("recording", null)));
+  }
+
+  // Whether it is a market of an exchange, followed now.
+  get followed() {
+    return this.config.source.startsWith("live/");
+  }
+
+  // Milliseconds since a followed market's newest message, where they are many.
+  get quietFor() {
+    const age = this.store.receivedMs && this.followed ? Date.now() - this.store.receivedMs : 0;
+    return age > QUIET_MS ? age : 0;
   }
 
   // -- drawing --------------------------------------------------------------------------------------------------------
@@ -360,12 +381,13 @@ class Terminal {
     }
     this.answer.draw(row, this.store, this.light.of(this.store), this.config, this.format);
     this.drawStrip(row);
+    mark(this.root, "data-known", UNKNOWN.includes(this.config.statusNames[this.store.status]) ? "no" : "yes");
     this.drawn += 1;
     Object.assign(this.root.dataset, {
       drawn: String(this.drawn),
       drawnStep: String(this.store.step),
       drawMs: (performance.now() - started).toFixed(1),
-      latencyMs: this.store.receivedMs ? String(Math.round(Date.now() - this.store.receivedMs)) : "",
+      latencyMs: String(this.latency),
     });
   }
 
@@ -375,7 +397,8 @@ class Terminal {
     const values = [[labels.status, this.statusText(state), this.config.tones[this.store.status] ?? "plain"]];
     // states of the market that pass, in a word; the clause of each, with its beginning, is its title
     const states = this.situations.map(({ short }) => short);
-    values.push([this.config.venue, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
+    const latency = this.followed && row && !this.quietFor ? ` · ${this.format.span(this.latency, "millisecond")}` : "";
+    values.push([this.config.venue + latency, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
     if (row) {
       const [ask, , bid] = row.levels;
       const { since, delta, trades } = this.store.flow();
@@ -390,11 +413,15 @@ class Terminal {
       this.strip,
       values.map(([name, value, tone = "plain"]) => [`stat stat-${tone}`, name, value]),
     );
+    if (row && !this.config.known) mark(this.strip.lastChild, "title", labels.notTrainingHelp);
     mark(this.strip.children[1], "title", this.situations.map(({ since, text }) => fillIn(text, { time: this.format.time(since) })).join("; "));
   }
 
   statusText(state) {
     if (this.config.statusNames[this.store.status] === "warming") return state.replace("{done}", this.store.warm);
+    if (this.quietFor && this.config.statusNames[this.store.status] !== "stale") {
+      return `${state} · ${fillIn(this.config.labels.noMessage, { span: this.format.span(Math.round(this.quietFor / 1000), "second") })}`;
+    }
     if (this.config.statusNames[this.store.status] === "stale") return fillIn(this.config.labels.silent, { time: this.format.time(this.store.receivedMs) });
     return this.store.provisional ? `${state} · ${this.config.labels.provisional}` : state;
   }

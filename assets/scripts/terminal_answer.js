@@ -1,6 +1,7 @@
 // The answer of now: three probabilities beside how often each class came so far, and how the answers stand beside the naive rules.
 
 import { element, fillIn } from "../../attention_light/scripts/dom.js";
+import { STEP_MS } from "./terminal_data.js";
 import { fill, mark, put, share } from "./terminal_parts.js";
 import { ReasonsPanel } from "./terminal_reasons.js";
 
@@ -38,6 +39,12 @@ function untilWords(ms, labels, format) {
   return fillIn(labels.until, { span });
 }
 
+// When the next call comes after a gap: once a whole window of rows has; and from when the last one is, which stands there until then.
+export function backWords(warm, time, { window, labels }, format) {
+  const span = format.span(Math.ceil(((window - warm) * STEP_MS) / 1000), "second");
+  return fillIn(labels.backAfter, { span, time: format.time(time) });
+}
+
 export class AnswerPanel {
   root = element("section", "terminal-call");
   reasons = new ReasonsPanel();
@@ -64,8 +71,12 @@ export class AnswerPanel {
     const { head, classes, labels, arrows } = config;
     const score = store.scores[head];
     const usual = score ? [score.usualDown, score.usualStationary, score.usualUp] : [NaN, NaN, NaN];
-    const p = row?.predicted ? row.probabilities.subarray(3 * head, 3 * head + 3) : null;
-    const call = p ? row.calls[head] : undefined;
+    // Until the next call after a gap the last one stands there in grey.
+    const last = row && !row.predicted ? store.rows.findLast(({ predicted }) => predicted) : row;
+    const p = last?.predicted ? last.probabilities.subarray(3 * head, 3 * head + 3) : null;
+    const call = p ? last.calls[head] : undefined;
+    const waits = p && last !== row;
+    mark(this.root, "data-old", waits ? "yes" : "no");
     const [called, rule] = [this.find(".called"), this.find(".rule")];
     mark(called, "data-call", call === undefined ? "none" : String(call));
     if (!p) {
@@ -73,7 +84,8 @@ export class AnswerPanel {
       put(rule, fillIn(labels.untilCall, { done: store.warm ?? 0, whole: config.window }));
     } else {
       put(called, `${arrows[call]} ${classes[call]} ${format.percent(p[call])}`);
-      put(rule, score?.outcomes ? unusualWords(p, usual, config, format) : labels.untilOutcome);
+      if (waits) put(rule, backWords(store.warm ?? 0, last.time, config, format));
+      else put(rule, score?.outcomes ? unusualWords(p, usual, config, format) : labels.untilOutcome);
     }
     this.reasons.draw(row, light, config, format);
     const after = p ? this.reasons.without?.after : undefined;
@@ -87,7 +99,7 @@ export class AnswerPanel {
       mark(bar, "title", usual[k] >= 0 ? fillIn(labels.usual, { call: classes[k], share: format.percent(usual[k]) }) : "");
       put(bar.lastChild, p ? format.percent(p[k]) : "");
     });
-    this.drawWaiting(p, score, store);
+    this.drawWaiting(waits ? null : p, score, store);
     this.drawScore(score, store);
   }
 

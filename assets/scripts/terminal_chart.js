@@ -389,7 +389,7 @@ export class Chart {
     this.depth.shifted = 0;
     const outgrown = this.scale && this.scale.rows < SCALE_ROWS && columns > this.scale.rows;
     if (!this.scale || outgrown) this.fitColours();
-    const look = JSON.stringify([this.scale, this.config.colours, this.inkColour]);
+    const look = JSON.stringify([this.scale, this.config.colours, this.inkColour, this.config.resting]);
     if (look !== this.look) [this.look, first] = [look, 0];
     this.colour(first, Math.max(last, first ? last : columns));
     pen.imageSmoothingEnabled = false;
@@ -413,7 +413,7 @@ export class Chart {
 
   colour(first, last) {
     const { place, values } = this.depth;
-    const { colours } = this.config;
+    const { colours, resting } = this.config;
     if (this.image.width < place.width || this.image.height !== place.height) [this.image.width, this.image.height, first] = [place.width, place.height, 0];
     const count = last - first;
     if (count <= 0) return;
@@ -427,7 +427,7 @@ export class Chart {
       const column = (first + x) * place.height;
       for (let y = 0; y < place.height; y++) {
         const value = values[column + y];
-        if (value === 0 || value === NO_ROW) continue;
+        if (value === 0 || value === NO_ROW || Math.abs(value) < resting) continue;
         pixels[y * count + x] = value === value ? shades[value > 0 ? 1 : 0][shadeOf(Math.abs(value), bound)] : unknown;
       }
     }

@@ -60,7 +60,8 @@ class TerminalChoices:
         head: index of the chosen label and horizon. heads: indices of that label's horizons, nearest first.
         span: seconds drawn while following the newest row.
         zone: "UTC" or a name of the browser's time zone.
-        bars: seconds of a price bar; 0 for the best prices at every step. smallest: size of the smallest trade drawn.
+        bars: seconds of a price bar; 0 for the best prices at every step. smallest, resting: size of the smallest trade, and of
+            the smallest resting size, drawn.
         cumulative: whether the volume delta is summed since the last gap.
         lines: prices of the reader's own lines. minimap: outline of a whole recording, see `RecordingFeed.outline`.
         small: whether it is one pane of several.
@@ -72,6 +73,7 @@ class TerminalChoices:
     zone: str
     bars: int = 0
     smallest: float = 0.0
+    resting: float = 0.0
     cumulative: bool = False
     lines: tuple[float, ...] = ()
     minimap: dict[str, Any] | None = None
@@ -166,10 +168,13 @@ def _symbols(exchange: str) -> tuple[list[str], str]:
 
 
 def begun(source: MarketSource) -> Feed:
-    """The source's feed, a recording at the second that the link names, so that nothing before it is worked through."""
+    """The source's feed, a recording at the second that the link names, so that nothing before it is worked through.
+
+    Without one a recording opens where there is something to see.
+    """
     feed = source.feed()
     if isinstance(feed, RecordingFeed):
-        second = url_state.whole_number(st.query_params.get("at"), 0, int(feed.duration), 0)
+        second = url_state.whole_number(st.query_params.get("at"), 0, int(feed.duration), feed.opens_at)
         if second:
             feed.seek(row_at(feed, second))
     return feed
@@ -262,6 +267,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         span = int(url_state.choice(st.selectbox, _("History"), spans, key="span", default="120"))
         bars = int(url_state.choice(st.selectbox, _("Price as"), spans_of_bars, key="bars"))
         smallest = url_state.number_input(_("Smallest trade drawn"), 0.0, 1e9, key="least", default=0.0, format="%g")
+        resting = url_state.number_input(_("Smallest resting size drawn"), 0.0, 1e9, key="rest", default=0.0, format="%g")
         cumulative = st.toggle(_("Volume delta summed since the last gap"), key="cumulative", bind="query-params")
         zone = url_state.choice(st.selectbox, _("Times in"), zones, key="zone")
     return TerminalChoices(
@@ -271,6 +277,7 @@ def pick_view(choices: ViewChoices, feed: object) -> TerminalChoices:
         zone="UTC" if zone == "UTC" else (st.context.timezone or "UTC"),
         bars=bars,
         smallest=smallest,
+        resting=resting,
         cumulative=cumulative,
         lines=lines(),
         minimap=feed.outline(MINIMAP_POINTS) if isinstance(feed, RecordingFeed) else None,
@@ -309,9 +316,9 @@ def set_playing(feeds: Sequence[PlayedFeed], playing: bool) -> None:
 
 
 def moment_now(feed: object) -> dict[str, str]:
-    """The URL parameter of a recording's present second; empty at its beginning and for other feeds."""
+    """The URL parameter of a recording's present second; empty where it opens without one, and for other feeds."""
     second = feed.position * STEP_MS // 1000 if isinstance(feed, RecordingFeed) else 0
-    return {"at": str(second)} if second else {}
+    return {"at": str(second)} if isinstance(feed, RecordingFeed) and second != feed.opens_at else {}
 
 
 def remember_moment(feed: object) -> None:
@@ -333,6 +340,8 @@ def carry_out(session: MarketSession, name: str, value: object, heads: tuple[int
     elif name == "seek" and isinstance(feed, RecordingFeed) and isinstance(value, int):
         feed.seek(row_at(feed, max(0, value)))
         remember_moment(feed)
+    elif name == "recording":
+        st.session_state["source"] = "recording"
     elif name == "present":
         st.session_state[controls.PRESENTATION] = bool(value)
     elif name == "play" and isinstance(feed, PlayedFeed):

@@ -67,7 +67,7 @@ def _session(source: MarketSource, predictor: Predictor) -> MarketSession | str:
     """The source's session, or why it cannot be watched."""
     tab, address = streamlit_private.tab(), permissions.visitor().limited_by
     try:
-        return hub().watch(tab, source.key, lambda: MarketSession(source.feed(), predictor), address=address)
+        return hub().watch(tab, source.key, lambda: MarketSession(live_controls.begun(source), predictor), address=address)
     except (BookError, RecordingError, TooManyFeeds) as error:
         return translate(str(error))
 

@@ -200,6 +200,9 @@ def _strip_labels() -> dict[str, str]:
         "time": _("Time"),
         "training": _("Market"),
         "notTraining": _("Not in training"),
+        "notTrainingHelp": _("The model has not seen this market: its thresholds are means over those that it was trained on."),
+        "noMessage": _("No message for {span}"),
+        "offer": _("Watch a recording meanwhile"),
         "provisional": _("newest row not yet confirmed"),
         "disconnected": _("The connection to the app was lost; connecting again."),
         "feedState": _("From {from} to {until}: {state}."),
@@ -250,6 +253,7 @@ def _call_labels(horizon: str) -> dict[str, Any]:
     return {
         "callsAhead": _("TLOB, {horizon} ahead").format(horizon=horizon),
         "noPrediction": _("No call yet"),
+        "backAfter": _("Back: the next call comes in {span}, as no window has a hole. What stands here is of {time}."),
         "untilCall": _("Row {done} of {whole} until the first call."),
         "untilOutcome": _("No outcome is known yet: the first comes {horizon} after the first call.").format(horizon=horizon),
         "more": _("Scores"),

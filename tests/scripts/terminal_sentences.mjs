@@ -1,20 +1,22 @@
-// Prints the terminal's sentences of states that Python gives, [{p, usual, score}] or [{gives, ...}] or [{before, ...}], and the
-// configuration, as a line of JSON each.
+// Prints the terminal's sentences of states that Python gives, as a line of JSON each: of {p, usual, score}, {gives, ...},
+// {before, ...} and {warm, time}, with one configuration.
 import { readFileSync } from "node:fs";
 
 import { reasonWords, withoutWords } from "../../assets/scripts/terminal_reasons.js";
-import { standingWords, unusualWords } from "../../assets/scripts/terminal_answer.js";
+import { backWords, standingWords, unusualWords } from "../../assets/scripts/terminal_answer.js";
 
 const { config, states } = JSON.parse(readFileSync(process.argv[2], "utf8"), (_key, value) => (value === "inf" ? Infinity : value === "nan" ? NaN : value));
 const format = {
   number: (value, places) => value.toFixed(places),
   percent: (value) => `${(100 * value).toFixed(1)}%`,
+  time: String,
   price: String,
   significant: (value) => String(Number(value.toPrecision(3))),
   push: (value) => (value >= 0 ? "+" : "") + value.toFixed(2),
   span: (value, unit) => `${value} ${unit}`,
 };
 const words = (state) => {
+  if (state.warm !== undefined) return [backWords(state.warm, state.time, { ...config, window: 128 }, format)];
   if (state.score) return [unusualWords(state.p, state.usual, config, format), standingWords(state.score, config, format)];
   return state.gives ? [reasonWords(state, config, format)] : [withoutWords(state, config, format)];
 };

@@ -225,3 +225,10 @@ def test_what_an_order_counts_is_said_as_it_is(tmp_path: Path) -> None:
         (given | {"rows": 0}, "At 1.25 nothing is larger than its neighbours: there is nothing to take away."),
     ]
     assert [said for (said,) in sentences(tmp_path, [state for state, _words in states])] == [words for _state, words in states]
+
+
+def test_after_a_gap_the_next_call_is_due_when_a_window_is_whole(tmp_path: Path) -> None:
+    printed = sentences(tmp_path, [{"warm": warm, "time": 7} for warm in range(128)])
+    for warm, (said,) in enumerate(printed):
+        seconds = next(s for s in range(40) if warm + 4 * s >= 128)
+        assert said == f"Back: the next call comes in {seconds} second, as no window has a hole. What stands here is of 7."

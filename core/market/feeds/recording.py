@@ -21,6 +21,11 @@ from core.market.store.trades import TradeColumns
 BLOCK: Final = 1_024
 """Rows read ahead, up to 3 MB."""
 
+LONG_S: Final = 900
+"""Seconds from which a recording opens elsewhere than at its beginning."""
+PARTS: Final = 60
+"""Of a long recording, among whose moves the largest is sought."""
+
 
 class RecordingFeed(PlayedFeed):
     """Plays a Parquet or CSV file of books on the 250 ms grid, with the trades beside it where there are any.
@@ -94,6 +99,17 @@ class RecordingFeed(PlayedFeed):
         """The whole in small: `from` and `to`, its first and last row's milliseconds, and about so many `mids` at even steps."""
         mids = self._book.mid[:: max(1, self.length // points)]
         return {"from": self.started_ms, "to": int(self._book.timestamps[-1]), "mids": mids.tolist()}
+
+    @property
+    def opens_at(self) -> int:
+        """Second at which there is something to see: a minute before the largest move of an hour's sixty parts.
+
+        0 for a recording of less than a quarter of an hour.
+        """
+        if self.duration < LONG_S:
+            return 0
+        mids = np.array(self.outline(PARTS)["mids"])
+        return max(0, int(np.abs(np.diff(mids)).argmax() * self.duration / len(mids)) - 60)
 
     def seek(self, to: float) -> None:
         """Jump: an int is a row's number, a float from 0.0 to 1.0 a fraction of the whole.

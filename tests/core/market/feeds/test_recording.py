@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from core.market.events import Row, Trade, TradesBreak
 from core.market.feeds.playback import SPEEDS
 from core.market.feeds.protocol import FeedEvent, FeedState, StatusChange
 from core.market.feeds.recording import RecordingFeed
+from core.market.store.index import recordings
+from core.market.store.rows import read_market
 from core.market.store.segments import TRADES, segment_path
 from core.market.store.trades import BREAK, trades_table
 from core.market.store.writer import SegmentWriter
@@ -285,3 +288,12 @@ def test_a_bad_file_is_said_to_be_bad_at_once(tmp_path: Path) -> None:
     segment_path(path, TRADES).write_bytes(b"nonsense")
     with pytest.raises(BookError, match="holds no trades"):
         RecordingFeed(path, market="x")
+
+
+def test_a_long_recording_opens_a_minute_before_its_largest_move_and_a_short_one_at_its_beginning() -> None:
+    nexo, *short = recordings()
+    feed = RecordingFeed([nexo.path], market=nexo.market)
+    mids = read_market([nexo.path]).mid[::240]  # of every minute
+    moves = [abs(after - before) for before, after in pairwise(mids.tolist())]
+    assert feed.opens_at == 60 * moves.index(max(moves)) - 60 > 0
+    assert all(RecordingFeed([one.path], market=one.market).opens_at == 0 for one in short)
