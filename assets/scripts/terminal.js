@@ -3,7 +3,7 @@
 
 import { colour } from "../../attention_light/scripts/colours.js";
 import { element, fillIn, save } from "../../attention_light/scripts/dom.js";
-import { CallAlert } from "./terminal_alert.js";
+import { ReaderAlert } from "./terminal_alert.js";
 import { AnswerPanel } from "./terminal_answer.js";
 import { Light } from "./terminal_light.js";
 import * as data from "./terminal_data.js";
@@ -72,7 +72,7 @@ class Terminal {
     this.seen.observe(this.tape);
     this.main.append(this.pane, this.answer.root, this.tape);
     this.root.append(this.top, this.notice, this.map, this.feed, this.main, this.help, this.spoken);
-    this.alert = new CallAlert(this.root, (text) => this.sayAlert(text), () => this.buildTools());
+    this.alert = new ReaderAlert(this.root, this.store, (text) => this.sayAlert(text), () => this.buildTools());
     parent.append(this.root);
     this.root.tabIndex = 0;
     const tell = {
@@ -274,7 +274,7 @@ class Terminal {
     if (anew && this.frame.kind !== 1) this.chart.follow = true; // a jump clears the view
     this.format.setTick(this.store.tick);
     this.chart.update(anew);
-    this.alert.look(this.store);
+    this.alert.look();
     this.request();
   }
 
@@ -286,6 +286,7 @@ class Terminal {
       return this.request();
     }
     this.store.status = status;
+    this.alert.look();
     this.situations = situations;
     this.unit = unit;
     this.labelTape();

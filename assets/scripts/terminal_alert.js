@@ -1,58 +1,114 @@
-// The reader's one alert, kept in this browser alone: the answer in view is Up, Down or any, at least so probable for so long.
+// The reader's one alert, kept in this browser alone: a call that stands, a price crossed, a large trade, a wall, a feed that falls silent.
 
 import { element, fillIn } from "../../attention_light/scripts/dom.js";
+import { STEP_MS } from "./terminal_data.js";
+import { put } from "./terminal_parts.js";
 
-const KEPT = "observatory:alert"; // in localStorage: {"call", "share", "seconds"}
-const STEP_MS = 250;
+const KEPT = "observatory:alert"; // in localStorage: a rule, {"kind", ...}
 const FRESH = ["live", "replaying", "simulating"]; // statuses in which the newest row is of now
 const NO_SIGNAL = -1; // a row's answer where it calls nothing
 const ANY = -1; // of a rule: any class; else 0 down, 2 up
-const FIRST = { call: ANY, share: 0.6, seconds: 3 }; // of a form that nobody has filled in
+const HOUR_MS = 3_600_000;
+const OFTEN = 4; // times that a proposed rule would have gone off in what is known, at most
 
-// Whether what is asked of the call has held long enough; said once, until it no longer held.
-export class CallWatch {
+// What a rule of each kind asks of a row; `before` is the row before it, `largest` the largest trade between the two.
+const ASKS = {
+  call({ call, share }, row, head) {
+    const answer = row.predicted ? row.calls[head] : NO_SIGNAL;
+    return answer !== NO_SIGNAL && (call === ANY || answer === call) && row.probabilities[3 * head + answer] >= share;
+  },
+  price: ({ price }, row, _head, before) => Boolean(before) && row.mid >= price !== before.mid >= price,
+  trade: ({ size }, _row, _head, _before, largest) => largest >= size,
+  wall: ({ size }, row) => row.levels.some((value, i) => i % 2 === 1 && value >= size),
+  feed: () => false, // of the status, not of a row
+};
+export const KINDS = Object.keys(ASKS);
+
+// Whether what a rule asks has held long enough; said once, until it no longer held.
+export class RuleWatch {
   since = null; // time of the first row of the stretch in which it holds
   last = NaN; // time of the newest row looked at
   told = false;
+  fresh = null; // whether the newest row was of now, at the last look
 
   // Look at a market's rows, oldest first, of which those after the last look count; the first look begins at the newest row.
   // `fresh`: whether the newest row is of now. Returns the row that sets the alert off, else null.
-  look(rows, { call, share, seconds }, head, fresh) {
+  look(rows, rule, head, fresh, trades = []) {
     const newest = rows.at(-1);
     if (!newest) return null;
+    const turned = rule.kind === "feed" && this.fresh !== null && fresh !== this.fresh;
+    this.fresh = fresh;
+    if (turned) return newest;
     const goesOn = fresh && newest.time >= this.last;
     if (!goesOn) this.since = null;
     const from = goesOn ? rows.findLastIndex(({ time }) => time <= this.last) + 1 : rows.length - 1;
-    for (const row of fresh ? rows.slice(from) : []) {
-      if (row.time - this.last > STEP_MS) this.since = null; // nothing lasts across a gap
-      this.last = row.time;
-      const answer = row.predicted ? row.calls[head] : NO_SIGNAL;
-      const holds = answer !== NO_SIGNAL && (call === ANY || answer === call) && row.probabilities[3 * head + answer] >= share;
-      this.since = holds ? (this.since ?? row.time) : null;
-      if (!holds) this.told = false;
-    }
+    for (let i = fresh ? from : rows.length; i < rows.length; i++) this.step(rows[i], rule, head, rows[i - 1], trades);
     this.last = newest.time;
-    if (this.since === null || this.told || newest.time - this.since < 1000 * seconds) return null;
+    if (this.since === null || this.told || newest.time - this.since < 1000 * (rule.seconds ?? 0)) return null;
     this.told = true;
     return newest;
   }
+
+  step(row, rule, head, before, trades) {
+    if (row.time - this.last > STEP_MS) this.since = null; // nothing lasts across a gap
+    this.last = row.time;
+    let largest = 0;
+    const after = before?.time ?? row.time - STEP_MS;
+    for (let k = trades.length - 1; k >= 0 && trades[k].time > after; k--) if (trades[k].time <= row.time) largest = Math.max(largest, trades[k].size);
+    const holds = ASKS[rule.kind](rule, row, head, before, largest);
+    this.since = holds ? (this.since ?? row.time) : null;
+    if (!holds) this.told = false;
+  }
+}
+
+// How often a rule would have gone off over these rows and trades.
+export function countRings(rows, rule, head, trades) {
+  const watch = new RuleWatch();
+  let [count, next] = [0, 0];
+  rows.forEach((row, i) => {
+    const first = next;
+    while (next < trades.length && trades[next].time <= row.time) next += 1;
+    watch.step(row, rule, head, rows[i - 1], trades.slice(first, next));
+    const rings = watch.since !== null && !watch.told && row.time - watch.since >= 1000 * (rule.seconds ?? 0);
+    if (rings) watch.told = true;
+    count += rings;
+  });
+  return count;
+}
+
+// A rule of a kind that this market reaches, now and then: the most of what is asked that still goes off, or goes off no more than often.
+export function proposed(kind, { rows, trades, newest }, head) {
+  const atMost = (rules) => rules.find((rule) => countRings(rows, rule, head, trades) > 0) ?? rules.at(-1);
+  if (kind === "call") return atMost([0.9, 0.8, 0.7, 0.6, 0.5, 0.45, 0.4].map((share) => ({ kind, call: ANY, share, seconds: 3 })));
+  if (kind === "price") return { kind, price: newest?.mid ?? 0 };
+  if (kind === "feed") return { kind };
+  const sizes = kind === "trade" ? trades.map(({ size }) => size) : rows.map(({ levels }) => Math.max(...levels.filter((_, i) => i % 2)));
+  const largest = [...new Set(sizes)].sort((a, b) => b - a).slice(0, OFTEN);
+  const least = largest.at(-1) ?? 1;
+  const unit = 10 ** (Math.floor(Math.log10(least)) - 2);
+  return { kind, size: Number((Math.floor(least / unit) * unit).toPrecision(3)) };
 }
 
 // A rule as it was kept; null for anything else.
 export function readRule(text) {
   try {
-    const { call, share, seconds } = JSON.parse(text);
-    const known = [ANY, 0, 2].includes(call) && share >= 0 && share <= 1 && seconds >= 0 && seconds <= 3600;
-    return known ? { call, share: Number(share), seconds: Number(seconds) } : null;
+    const { kind = "call", call, share, seconds, price, size } = JSON.parse(text);
+    if (kind === "call") {
+      const known = [ANY, 0, 2].includes(call) && share >= 0 && share <= 1 && seconds >= 0 && seconds <= 3600;
+      return known ? { kind, call, share: Number(share), seconds: Number(seconds) } : null;
+    }
+    if (kind === "price") return price > 0 ? { kind, price: Number(price) } : null;
+    if (kind === "feed") return { kind };
+    return KINDS.includes(kind) && size > 0 ? { kind, size: Number(size) } : null;
   } catch {
     return null;
   }
 }
 
 // The alert with its form, a dialog. `said`: called with the sentence of one that went off; `changed`: when it is set or removed.
-export class CallAlert {
-  constructor(parent, said, changed) {
-    Object.assign(this, { said, changed, rule: readRule(kept()), watch: new CallWatch() });
+export class ReaderAlert {
+  constructor(parent, store, said, changed) {
+    Object.assign(this, { store, said, changed, rule: readRule(kept()), watch: new RuleWatch() });
     this.dialog = element("dialog", "terminal-alerting", parent);
     this.dialog.addEventListener("keydown", (event) => event.stopPropagation()); // the page's keys are not for who fills this in
   }
@@ -60,20 +116,27 @@ export class CallAlert {
   configure(config, format) {
     const { source, head } = this.config ?? {};
     Object.assign(this, { config, format });
-    if (source !== config.source || head !== config.head) this.watch = new CallWatch();
+    if (source !== config.source || head !== config.head) this.watch = new RuleWatch();
   }
 
-  // The newest confirmed rows of the store, after each frame.
-  look({ rows, provisional, status }) {
+  // Rows that the venue has confirmed: one that it has not may be taken back (D27).
+  get rows() {
+    const { rows, provisional } = this.store;
+    return provisional ? rows.slice(0, -provisional) : rows;
+  }
+
+  // The newest rows, after each frame and change of status.
+  look() {
     if (!this.rule || !this.config) return;
-    const sure = provisional ? rows.slice(0, -provisional) : rows; // a row that the venue has not confirmed may be taken back (D27)
-    const row = this.watch.look(sure, this.rule, this.config.head, FRESH.includes(this.config.statusNames[status]));
-    if (row) this.goOff(row.calls[this.config.head]);
+    const fresh = FRESH.includes(this.config.statusNames[this.store.status]);
+    const row = this.watch.look(this.rows, this.rule, this.config.head, fresh, this.store.trades);
+    if (row) this.goOff(row, fresh);
   }
 
-  goOff(call) {
-    const { labels, symbol, classes } = this.config;
-    const text = fillIn(labels.alertText, { symbol, call: classes[call], ...this.words() });
+  goOff(row, fresh) {
+    const { labels, symbol, head } = this.config;
+    const rule = this.rule.kind === "feed" ? labels.alertFeed[fresh ? 1 : 0] : this.words({ ...this.rule, call: row.calls[head] });
+    const text = fillIn(labels.alertText, { symbol, rule });
     this.said(text);
     sound();
     try {
@@ -83,30 +146,65 @@ export class CallAlert {
     }
   }
 
-  words() {
-    const { call, share, seconds } = this.rule;
+  // A rule in words.
+  words({ kind, call, share, seconds, price, size }) {
     const { labels, classes } = this.config;
-    return { rule: call === ANY ? labels.alertAny : classes[call], share: this.format.percent(share), seconds: this.format.short(seconds) };
+    const numbers = { price: this.format.price(price), size: this.format.significant(size), share: this.format.percent(share) };
+    return fillIn(labels.alertRules[kind], { ...numbers, call: call === ANY ? labels.alertAny : classes[call], seconds: this.format.short(seconds) });
   }
 
   // -- the form -------------------------------------------------------------------------------------------------------
 
   open() {
-    this.build();
+    this.build(this.rule ?? this.propose("call"));
     this.dialog.showModal();
   }
 
-  build() {
+  propose(kind) {
+    return proposed(kind, { rows: this.rows, trades: this.store.trades, newest: this.store.newest }, this.config.head);
+  }
+
+  build(rule) {
     const { labels, classes } = this.config;
-    const { call, share, seconds } = this.rule ?? FIRST;
     const form = element("form");
     element("h2", "", form).textContent = labels.alert;
     element("p", "", form).textContent = labels.alertAbout;
-    const calls = [[ANY, labels.alertAny], [2, classes[2]], [0, classes[0]]];
-    const select = field(form, labels.alertCall, "select");
-    for (const [value, name] of calls) select.add(new Option(name, value, false, value === call));
-    const least = field(form, labels.alertShare, "input", { type: "number", min: 0, max: 100, step: "any", required: true, value: Number((100 * share).toFixed(6)) });
-    const long = field(form, labels.alertSeconds, "input", { type: "number", min: 0, max: 3600, step: "any", required: true, value: seconds });
+    const kinds = field(form, labels.alertWhen, "select");
+    for (const kind of KINDS) kinds.add(new Option(labels.alertKinds[kind], kind, false, kind === rule.kind));
+    kinds.addEventListener("change", () => this.build(this.propose(kinds.value)));
+    const number = (name, value, more) => field(form, name, "input", { type: "number", min: 0, step: "any", required: true, value, ...more });
+    let read = () => rule;
+    if (rule.kind === "call") {
+      const select = field(form, labels.alertCall, "select");
+      for (const [value, name] of [[ANY, labels.alertAny], [2, classes[2]], [0, classes[0]]]) select.add(new Option(name, value, false, value === rule.call));
+      const least = number(labels.alertShare, Number((100 * rule.share).toFixed(6)), { max: 100 });
+      const long = number(labels.alertSeconds, rule.seconds, { max: 3600 });
+      read = () => ({ kind: "call", call: Number(select.value), share: least.valueAsNumber / 100, seconds: long.valueAsNumber });
+    } else if (rule.kind !== "feed") {
+      const name = rule.kind === "price" ? "price" : "size";
+      const asked = number(labels.alertNumbers[rule.kind], rule[name]);
+      read = () => ({ kind: rule.kind, [name]: asked.valueAsNumber });
+    }
+    const past = element("p", "past", form);
+    const tell = () => put(past, rule.kind === "feed" || !form.checkValidity() ? "" : this.pastWords(read()));
+    form.addEventListener("input", tell);
+    tell();
+    this.addPresses(form, read);
+    this.dialog.replaceChildren(form);
+    this.dialog.setAttribute("aria-label", labels.alert);
+  }
+
+  // How often it would have gone off in what this screen knows, an hour at most.
+  pastWords(rule) {
+    const last = this.rows.at(-1)?.time ?? 0;
+    const rows = this.rows.filter(({ time }) => time > last - HOUR_MS);
+    const count = countRings(rows, rule, this.config.head, this.store.trades);
+    const span = this.format.span(Math.max(1, Math.round((rows.length * STEP_MS) / 60_000)), "minute");
+    return fillIn(this.config.labels.alertPast, { count: this.format.number(count, 0), span });
+  }
+
+  addPresses(form, read) {
+    const { labels } = this.config;
     const presses = element("div", "presses", form);
     const press = (name, act) => {
       const made = element("button", "", presses);
@@ -119,27 +217,26 @@ export class CallAlert {
     press(labels.close, () => this.dialog.close());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.set({ call: Number(select.value), share: least.valueAsNumber / 100, seconds: long.valueAsNumber });
+      this.set(read());
     });
     const state = element("p", "state", form);
     state.setAttribute("role", "status");
     const denied = globalThis.Notification?.permission !== "granted";
-    state.textContent = this.rule ? `${fillIn(labels.alertIs, this.words())}${denied ? ` ${labels.alertDenied}` : ""}` : labels.alertNone;
-    this.dialog.replaceChildren(form);
-    this.dialog.setAttribute("aria-label", labels.alert);
+    state.textContent = this.rule ? `${fillIn(labels.alertIs, { rule: this.words(this.rule) })}${denied ? ` ${labels.alertDenied}` : ""}` : labels.alertNone;
   }
 
   // Keep a rule, or none. The press is when a browser may be asked for its notifications, and lets the page sound.
   async set(rule) {
     this.rule = rule;
-    this.watch = new CallWatch();
+    this.watch = new RuleWatch();
     keep(rule);
     if (rule) sound(0);
-    this.build();
+    const shown = rule ?? this.propose("call");
+    this.build(shown);
     this.changed();
     if (rule && globalThis.Notification?.permission === "default") {
       await Notification.requestPermission();
-      this.build();
+      this.build(shown);
     }
   }
 }

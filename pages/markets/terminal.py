@@ -283,14 +283,32 @@ def _call_labels(horizon: str) -> dict[str, Any]:
     }
 
 
-def _alert_labels(horizon: str) -> dict[str, str]:
+def _alert_labels(horizon: str) -> dict[str, Any]:
     """Words of the reader's alert (terminal_alert.js)."""
     return {
         "alert": _("Alert"),
         "alertAbout": _(
-            "A sound, a line on the screen and a notification of the browser, once each time the call of this screen "
-            "({horizon} ahead) has stood for so long. It is kept in this browser alone, and works while this page is open."
+            "A sound, a line on the screen and a notification of the browser, once each time it happens; a call is that of this "
+            "screen ({horizon} ahead). It is kept in this browser alone, and works while this page is open."
         ).format(horizon=horizon),
+        "alertWhen": _("When"),
+        "alertKinds": {
+            "call": _("a call stands"),
+            "price": _("a price is crossed"),
+            "trade": _("a large trade comes"),
+            "wall": _("a large size rests"),
+            "feed": _("the feed falls silent or is back"),
+        },
+        "alertRules": {
+            "call": _("{call}, at least {share}, for {seconds} s"),
+            "price": _("the mid crosses {price}"),
+            "trade": _("a trade of {size} or more"),
+            "wall": _("{size} or more rest at a price"),
+            "feed": _("the feed falls silent or is back"),
+        },
+        "alertFeed": [_("the feed is silent"), _("the feed is back")],
+        "alertNumbers": {"price": _("at"), "trade": _("of at least"), "wall": _("of at least")},
+        "alertPast": _("In the last {span} it would have gone off this often: {count}."),
         "alertCall": _("TLOB calls"),
         "alertAny": _("Any"),
         "alertShare": _("with a probability of at least (%)"),
@@ -298,9 +316,9 @@ def _alert_labels(horizon: str) -> dict[str, str]:
         "alertSet": _("Set the alert"),
         "alertRemove": _("Remove the alert"),
         "alertNone": _("No alert is set."),
-        "alertIs": _("Set: {rule}, at least {share}, for {seconds} s."),
+        "alertIs": _("Set: {rule}."),
         "alertDenied": _("This browser shows no notifications of this page; the sound and the line on the screen remain."),
-        "alertText": _("{symbol}: TLOB calls {call}, at least {share} for {seconds} s"),
+        "alertText": _("{symbol}: {rule}"),
         "close": _("Close"),
     }
 

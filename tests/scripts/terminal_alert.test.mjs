@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { CallWatch, readRule } from "../../assets/scripts/terminal_alert.js";
+import { countRings, proposed, readRule, RuleWatch } from "../../assets/scripts/terminal_alert.js";
 
-const UP = { call: 2, share: 0.6, seconds: 1 };
+const UP = { kind: "call", call: 2, share: 0.6, seconds: 1 };
 const STEP = 250;
 
 // A row in the second of two heads, whose first says the opposite.
@@ -12,7 +12,7 @@ const row = (place, call, share) => ({ time: place * STEP, predicted: call !== n
 const up = (place, share = 0.7) => row(place, 2, share);
 
 // Places of the rows at which it goes off, looked at one by one as they come.
-function offs(rows, rule = UP, { fresh = () => true, watch = new CallWatch() } = {}) {
+function offs(rows, rule = UP, { fresh = () => true, watch = new RuleWatch() } = {}) {
   const store = [];
   return rows.flatMap((one) => {
     store.push(one);
@@ -61,14 +61,14 @@ test("a stale call sets nothing off, and its time does not count", () => {
   const rows = places(0, 20).map((i) => up(i));
   assert.deepEqual(offs(rows, UP, { fresh: () => false }), []);
   assert.deepEqual(offs(rows, UP, { fresh: (place) => place > 3 }), [8]);
-  const watch = new CallWatch();
+  const watch = new RuleWatch();
   assert.deepEqual(offs(rows.slice(0, 4), UP, { watch }), []);
   assert.equal(watch.look(rows.slice(0, 4), UP, 1, false), null); // it went stale without a new row
   assert.deepEqual(offs(rows.slice(4, 8), UP, { watch }), []);
 });
 
 test("rows that come together count one by one, and what was there before is passed over", () => {
-  const watch = new CallWatch();
+  const watch = new RuleWatch();
   const past = places(0, 200).map((i) => up(i));
   assert.equal(watch.look(past, UP, 1, true), null);
   const more = [...past, ...places(200, 203).map((i) => up(i))];
@@ -79,8 +79,43 @@ test("rows that come together count one by one, and what was there before is pas
 });
 
 test("what the browser kept is a rule or nothing", () => {
-  assert.deepEqual(readRule('{"call":0,"share":0.5,"seconds":2,"more":1}'), { call: 0, share: 0.5, seconds: 2 });
-  for (const wrong of [null, "", "[", "null", "{}", '{"call":1,"share":0.5,"seconds":2}', '{"call":0,"share":5,"seconds":2}', '{"call":0,"share":0.5,"seconds":-1}', '{"call":0,"share":"x","seconds":1}']) {
+  assert.deepEqual(readRule('{"call":0,"share":0.5,"seconds":2,"more":1}'), { kind: "call", call: 0, share: 0.5, seconds: 2 });
+  assert.deepEqual(['{"kind":"wall","size":3,"x":1}', '{"kind":"price","price":2.5}', '{"kind":"feed"}'].map(readRule), [{ kind: "wall", size: 3 }, { kind: "price", price: 2.5 }, { kind: "feed" }]);
+  for (const wrong of ['{"kind":"wall","size":0}', '{"kind":"price"}', '{"kind":"other","size":1}', null, "", "[", "null", "{}", '{"call":1,"share":0.5,"seconds":2}', '{"call":0,"share":5,"seconds":2}', '{"call":0,"share":0.5,"seconds":-1}', '{"call":0,"share":"x","seconds":1}']) {
     assert.equal(readRule(wrong), null, String(wrong));
+  }
+});
+
+const book = (place, mid, size = 1) => ({ ...up(place), mid, levels: Object.assign(Array(40).fill(1), { 7: size }) });
+
+test("a price, a large trade, a wall and a silent feed set it off where they happen", () => {
+  const mids = [10, 11, 11, 9, 9, 12, 12, 12];
+  assert.deepEqual(offs(mids.map((mid, i) => book(i, mid)), { kind: "price", price: 10.5 }), [1, 3, 5]);
+  assert.deepEqual(offs([1, 5, 5, 1, 9, 2].map((size, i) => book(i, 10, size)), { kind: "wall", size: 5 }), [1, 4]);
+  const trades = [[300, 2], [700, 8], [1000, 9], [1300, 1]].map(([time, size]) => ({ time, size }));
+  const watch = new RuleWatch();
+  const rows = places(0, 8).map((i) => book(i, 10));
+  const rings = rows.filter((_, i) => watch.look(rows.slice(0, i + 1), { kind: "trade", size: 8 }, 1, true, trades));
+  assert.deepEqual(rings.map(({ time }) => time / STEP), [3]); // the trade after it comes before it no longer held
+  assert.deepEqual(offs(rows, { kind: "feed" }, { fresh: (place) => place < 3 || place > 5 }), [3, 6]);
+});
+
+test("how often a rule would have gone off is how often it does, and a proposed one does", () => {
+  let seed = 7;
+  const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+  const rows = places(0, 600).map((i) => ({ ...row(i, Math.floor(3 * random()), random()), mid: 10 + Math.sin(i / 9), levels: Array.from({ length: 40 }, random) }));
+  const trades = places(1, 300).map((i) => ({ time: i * 500 - 100, size: random() }));
+  const rules = [{ ...UP, seconds: 0 }, { ...UP, call: -1, share: 0.2 }, { kind: "price", price: 10.3 }, { kind: "wall", size: 0.999 }, { kind: "trade", size: 0.97 }];
+  for (const rule of rules) {
+    const watch = new RuleWatch();
+    const seen = rows.filter((_, i) => watch.look(rows.slice(0, i + 1), rule, 1, true, trades)).length;
+    assert.equal(countRings(rows, rule, 1, trades), seen, JSON.stringify(rule));
+    assert.ok(seen > 0, JSON.stringify(rule));
+  }
+  const held = places(0, 100).map((i) => up(i, 0.62));
+  assert.deepEqual(proposed("call", { rows: held, trades: [], newest: held.at(-1) }, 1), { kind: "call", call: -1, share: 0.6, seconds: 3 });
+  for (const kind of ["trade", "wall"]) {
+    const count = countRings(rows, proposed(kind, { rows, trades, newest: rows.at(-1) }, 1), 1, trades);
+    assert.ok(count > 0 && count < 60, `${kind} ${count}`);
   }
 });
