@@ -21,7 +21,6 @@ from core.device import falls_back
 from core.explain.attribution import GradientError, class_probability, tlob_baseline
 from core.explain.faithfulness import ExplainedInput
 from core.explain.measures import explained_input
-from core.explain.occlusion import without
 from core.explain.relevance import attention_gradients, relevance
 from core.market.book import STEP_MS, FloatArray
 from core.market.calibration import MOVING, answers_of
@@ -79,7 +78,7 @@ def explain_window(predictor: Predictor, entry: MarketCard, levels: FloatArray, 
     )
     still = tlob_baseline(inputs)
     parts = torch.arange(len(inputs), device=inputs.device)[:, None]
-    maps = [weights for name, weights in predictor.attention(inputs[None], entry)[1].items() if name.startswith(TIME)]
+    maps = [weights for name, weights in predictor.attention(levels, entry)[1].items() if name.startswith(TIME)]
     pooling = predictor.config.pooling
     return explained_input(
         function,
@@ -95,23 +94,11 @@ def explain_window(predictor: Predictor, entry: MarketCard, levels: FloatArray, 
 
 
 @falls_back
-def inputs_without(predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: NDArray[np.bool_]) -> Tensor:
-    """The model's inputs (copies, steps, columns) of a window (steps, 40) with moments at the inputs' mean.
-
-    Args:
-        hidden: (copies, steps), the moments of each copy whose inputs are replaced by their mean over the window.
-    """
-    inputs = predictor.inputs(levels[None], entry)[0]
-    parts = torch.arange(len(inputs), device=inputs.device)[:, None]
-    return without(inputs, tlob_baseline(inputs), parts, hidden)
-
-
-@falls_back
 def answers_without(
     predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Probabilities (copies, heads, 3) of `inputs_without`."""
-    return answers_of(entry.rules, predictor.logits(inputs_without(predictor, entry, levels, hidden)))[0]
+    """Probabilities (copies, heads, 3) of `Predictor.inputs_without`."""
+    return answers_of(entry.rules, predictor.logits(predictor.inputs_without(levels, entry, hidden)))[0]
 
 
 def sample(predictor: Predictor) -> Iterator[ExplainedInput]:

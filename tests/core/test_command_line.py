@@ -253,8 +253,7 @@ def test_the_readmes_example_says_what_the_model_says(tmp_path: Path, monkeypatc
         exec(compile(example, "README.md", "exec"), {})
     predictor = load_predictor()
     (path,) = [ROOT / one for one in re.findall(r'"(assets/recordings/[^"]+)"', example)]
-    entry = predictor.market(path.name)
-    expected = predictor.attention(predictor.inputs(read_market([path]).levels[None, -128:], entry), entry)[0]
+    expected = predictor.attention(read_market([path]).levels[-128:], predictor.market(path.name))[0]
     lines = [line for line in printed.getvalue().splitlines() if " steps: " in line]
     assert [tuple(line.split()[:2]) for line in lines] == [(label, str(steps)) for label, steps in predictor.heads]
     numbers = np.array([[float(one) for one in re.findall(r"\d\.\d{3}", line)] for line in lines])

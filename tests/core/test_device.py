@@ -99,7 +99,7 @@ def book() -> Asked:
     market = predictor.market("")
 
     def ask() -> list[np.ndarray]:
-        probabilities, maps = predictor.attention(predictor.inputs(window[:1], market), market)
+        probabilities, maps = predictor.attention(window[0], market)
         return [probabilities, predictor.predict(window, market).probabilities, *maps.values()]
 
     return predictor, ask
