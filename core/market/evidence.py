@@ -8,7 +8,7 @@ they do); the last two find it. A moment is deleted by replacing every input wit
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import numpy as np
@@ -19,8 +19,10 @@ from torch import Tensor
 from attention_light.rollout import fuse_heads, rollout
 from core.device import falls_back
 from core.explain.attribution import GradientError, class_probability, tlob_baseline
+from core.explain.erasing import mask
 from core.explain.faithfulness import ExplainedInput
 from core.explain.measures import explained_input
+from core.explain.occlusion import without
 from core.explain.relevance import attention_gradients, relevance
 from core.market.book import STEP_MS, FloatArray
 from core.market.calibration import MOVING, answers_of
@@ -93,12 +95,31 @@ def explain_window(predictor: Predictor, entry: MarketCard, levels: FloatArray, 
     )
 
 
+def inputs_without(predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: NDArray[np.bool_]) -> Tensor:
+    """The model's inputs (copies, steps, columns) of a window (steps, 40) with moments at the inputs' mean.
+
+    Args:
+        hidden: (copies, steps), the moments of each copy whose inputs are replaced by their mean over the window.
+    """
+    inputs = predictor.inputs(levels[None], entry)[0]
+    parts = torch.arange(len(inputs), device=inputs.device)[:, None]
+    return without(inputs, tlob_baseline(inputs), parts, hidden)
+
+
+@falls_back
+def attention_without(
+    predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: Collection[int]
+) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
+    """As `Predictor.attention`, without some of the window's moments, numbered from 0."""
+    return predictor.attention_of(inputs_without(predictor, entry, levels, mask(hidden, len(levels))), entry)
+
+
 @falls_back
 def answers_without(
     predictor: Predictor, entry: MarketCard, levels: FloatArray, hidden: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Probabilities (copies, heads, 3) of `Predictor.inputs_without`."""
-    return answers_of(entry.rules, predictor.logits(predictor.inputs_without(levels, entry, hidden)))[0]
+    """Probabilities (copies, heads, 3) of `inputs_without`."""
+    return answers_of(entry.rules, predictor.logits(inputs_without(predictor, entry, levels, hidden)))[0]
 
 
 def sample(predictor: Predictor) -> Iterator[ExplainedInput]:

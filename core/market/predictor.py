@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,6 @@ from torch import Tensor
 
 from core import checkpoints
 from core.device import Placement, falls_back
-from core.explain.attribution import tlob_baseline
-from core.explain.erasing import mask
-from core.explain.occlusion import without
 from core.market.book import FloatArray
 from core.market.calibration import CallRule, answers_of
 from core.market.features import TRANSFORM_KINDS, Constants, TransformKind, input_names, transform
@@ -169,16 +166,6 @@ class Predictor:
         """Raw windows (n, window, 40) -> the model's inputs (n, window, columns of the transform), on its device."""
         return torch.from_numpy(transform(windows, self.transform, market.constants)).to(self.device)
 
-    def inputs_without(self, window: FloatArray, market: MarketCard, hidden: NDArray[np.bool_]) -> Tensor:
-        """The inputs (copies, window, columns) of one raw window (window, 40) with moments at the inputs' mean.
-
-        Args:
-            hidden: (copies, window), the moments of each copy whose inputs are replaced by their mean over the window.
-        """
-        inputs = self.inputs(window[None], market)[0]
-        parts = torch.arange(len(inputs), device=inputs.device)[:, None]
-        return without(inputs, tlob_baseline(inputs), parts, hidden)
-
     @torch.inference_mode()
     def logits(self, inputs: Tensor) -> NDArray[np.float32]:
         """(n, window, columns) from `inputs` -> (n, heads, 3)."""
@@ -213,15 +200,13 @@ class Predictor:
 
     @falls_back
     @torch.inference_mode()
-    def attention(
-        self, window: FloatArray, market: MarketCard, hidden: Collection[int] = ()
-    ) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
-        """One raw window (window, 40) -> probabilities (heads, 3), and attention weights (attention heads, n, n) by layer.
+    def attention(self, window: FloatArray, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
+        """One raw window (window, 40) -> probabilities (heads, 3), and attention weights (attention heads, n, n) by layer."""
+        return self.attention_of(self.inputs(window[None], market), market)
 
-        Args:
-            hidden: moments, from 0, whose inputs are at their mean over the window.
-        """
-        inputs = self.inputs_without(window, market, mask(hidden, len(window)))
+    @torch.inference_mode()
+    def attention_of(self, inputs: Tensor, market: MarketCard) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]:
+        """The same of one window's `inputs` (1, ...), on the device where they are."""
         logits, maps = self.model(inputs, return_attention=True)
         logits = logits.reshape(len(self.heads), len(CLASSES)).float().cpu().numpy()
         probabilities = np.stack([rule.probabilities(logits[i]) for i, rule in enumerate(market.rules)])

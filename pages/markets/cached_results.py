@@ -68,7 +68,7 @@ def answer(window: FrozenWindow, hidden: tuple[int, ...] = ()) -> WindowAnswer:
     """
     predictor = _fitting(window)
     entry = predictor.market(window.market)
-    probabilities, layers = predictor.attention(window.levels, entry, hidden)
+    probabilities, layers = evidence.attention_without(predictor, entry, window.levels, hidden)
     maps: dict[str, Any] = dict(layers)
     likeliest = tuple(probabilities.argmax(axis=-1).tolist())
     for kind in (TIME, FEATURE):
@@ -89,7 +89,7 @@ def attribute(window: FrozenWindow, head: int, label: int, hidden: tuple[int, ..
     predictor = _fitting(window)
     entry = predictor.market(window.market)
     rule = entry.rules[head]
-    inputs = predictor.inputs_without(window.levels, entry, erasing.mask(hidden, len(window)))[0]
+    inputs = evidence.inputs_without(predictor, entry, window.levels, erasing.mask(hidden, len(window)))[0]
     probability = attribution.class_probability(
         predictor.model, label=label, output=head, temperature=rule.temperature, offsets=rule.bias * MOVING
     )
