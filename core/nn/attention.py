@@ -153,7 +153,8 @@ class GroupedAttention(nn.Module):
         super().__init__()
         self.heads, self.key_heads = heads, key_heads
         self.head_width = width // heads
-        self.qkv = linear(width, self.head_width * (heads + 2 * key_heads))  # one product is quicker than three, for one position twice as quick
+        # one product is quicker than three, for one position twice as quick
+        self.qkv = linear(width, self.head_width * (heads + 2 * key_heads))
         self.out = linear(width, width)
 
     def forward(

@@ -19,7 +19,7 @@ FEW: Final = 3
 FLOATS: Final = 2**20
 """Weights that are made floats at once: they stay in the processor's cache."""
 SUMS: Final = 2**17
-"""Sums of a position's blocks that are kept at once: fresh memory for all of the last layer's would take as long as summing them."""
+"""Sums of a position's blocks that are kept at once: fresh memory for all of the last layer's would take as long as the sums."""
 TAIL: Final = 8
 """Bytes after each row: a scale of 1 and an offset of 0 in float32, as torch's kernel for rows of whole numbers wants them."""
 

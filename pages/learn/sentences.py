@@ -62,22 +62,9 @@ def sentence(text: str) -> ReadSentence | None:
 
 def ask() -> str:
     """The sentence to read: one's own, or one of three."""
-    samples = list(bundled.sentences())
-    field, buttons = st.columns([4, 2.4], vertical_alignment="center")
-
-    def use(text: str) -> None:
-        st.session_state[TEXT] = text
-
-    with buttons.container(horizontal=True, key="words_samples"):
-        for place, (text, name) in enumerate(zip(samples, (_("tired"), _("wide"), _("in Spanish")), strict=True)):
-            st.button(name, on_click=use, args=(text,), help=text, key=f"words_{place}")
-    with field:
-        label = _("Your sentence, up to {most} characters").format(most=number(MAX_CHARACTERS))
-        text = url_state.text(
-            label, key=TEXT, default=samples[0], max_chars=MAX_CHARACTERS, label_visibility="collapsed", placeholder=label
-        )
-        controls.cut_link(TEXT)
-    return text
+    samples = dict(zip(bundled.sentences(), (_("tired"), _("wide"), _("in Spanish")), strict=True))
+    label = _("Your sentence, up to {most} characters").format(most=number(MAX_CHARACTERS))
+    return controls.own_text(label, key=TEXT, samples=samples, most=MAX_CHARACTERS)
 
 
 @st.cache_data(show_spinner=False, max_entries=128)

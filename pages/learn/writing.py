@@ -99,21 +99,9 @@ def draw() -> None:
 
 def ask() -> str:
     """The text to go on with: one's own, or one of three."""
-    field, buttons = st.columns([4, 2.4], vertical_alignment="center")
-
-    def use(text: str) -> None:
-        st.session_state[TEXT] = text
-
-    with buttons.container(horizontal=True, key="writer_samples"):
-        for place, (text, name) in enumerate(zip(OPENINGS, (_("Rome"), _("Zorblax"), _("in Spanish")), strict=True)):
-            st.button(name, on_click=use, args=(text,), help=text, key=f"writer_{place}")
-    with field:
-        label = _("Your text, up to {most} characters").format(most=number(MAX_CHARACTERS))
-        text = url_state.text(
-            label, key=TEXT, default=OPENINGS[0], max_chars=MAX_CHARACTERS, label_visibility="collapsed", placeholder=label
-        )
-        controls.cut_link(TEXT)
-    return text
+    samples = dict(zip(OPENINGS, (_("Rome"), _("Zorblax"), _("in Spanish")), strict=True))
+    label = _("Your text, up to {most} characters").format(most=number(MAX_CHARACTERS))
+    return controls.own_text(label, key=TEXT, samples=samples, most=MAX_CHARACTERS)
 
 
 @st.fragment

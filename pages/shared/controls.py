@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
@@ -108,6 +108,19 @@ def cut_link(key: str) -> None:
         kept = len(st.session_state[key])
         said = _("The link's text has {count} characters: the first {most} are read.")
         notice("stale", said.format(count=number(count), most=number(kept)))
+
+
+def own_text(label: str, *, key: str, samples: Mapping[str, str], most: int) -> str:
+    """A text of the reader's own, of at most so many characters, or one of some samples, whose names stand by their texts."""
+    field, buttons = st.columns([4, 2.4], vertical_alignment="center")
+    with buttons.container(horizontal=True, key=f"{key}_samples"):
+        for place, (text, name) in enumerate(samples.items()):
+            st.button(name, on_click=st.session_state.update, args=({key: text},), help=text, key=f"{key}_sample_{place}")
+    with field:
+        first = next(iter(samples))
+        written = url_state.text(label, key=key, default=first, max_chars=most, label_visibility="collapsed", placeholder=label)
+        cut_link(key)
+    return written
 
 
 def restore_remedy() -> str:

@@ -24,7 +24,7 @@ from tests.pages.open_page import open_page, ran
 
 MOST_S: Final = 0.2
 PAGES: Final = ROOT / "pages"
-CALLS: Final = {"st.text_input", "st.text_area", "st.chat_input", "url_state.text"}
+CALLS: Final = {"st.text_input", "st.text_area", "st.chat_input", "url_state.text", "controls.own_text"}
 
 _random = random.Random(0)
 
@@ -61,6 +61,7 @@ ELSEWHERE: Final = {
 """Fields that other tests fill, by the file that draws them."""
 HELPERS: Final = {
     "learn/ctc.py": "signed above",
+    "shared/controls.py": "text and prompt",
     "learn/frame.py": "words and said above",
     "learn/metrics.py": "ref and hyp above, which refuse what is too long instead of cutting it",
     "markets/upload_panel.py": "the recording's name",
@@ -120,7 +121,7 @@ def drawn_fields() -> Iterator[tuple[str, str, bool]]:
                 given = {one.arg: one.value for one in node.keywords}
                 key = given["key"]
                 told = key.value if isinstance(key, ast.Constant) else constants.get(ast.unparse(key), "")
-                yield path.relative_to(PAGES).as_posix(), told, "max_chars" in given
+                yield path.relative_to(PAGES).as_posix(), told, bool({"max_chars", "most"} & given.keys())
 
 
 def test_every_field_has_a_bound_and_stands_in_the_table() -> None:
