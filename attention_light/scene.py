@@ -56,6 +56,7 @@ class AttentionScene:
         titles: names of layers and measures for readers.
         rolled: whether the rollout of each kind's layers is a square of its own.
         choice: layer, head and token that a link names, as the view writes them.
+        corner: text in the stage's corner.
 
     Raises:
         SceneError: where maps, measures and the stage's tokens do not fit together.

@@ -28,7 +28,7 @@ def picture(by: Visitor, data: bytes, *, name: str = "", report: Report = unrepo
     """As `pictures.decode`.
 
     Args:
-        told: called with the place in the queue every quarter of a second, with 0 while it is decoded; what it raises ends that.
+        report: called with the place in the queue every quarter of a second, 0 while it is decoded; what it raises ends that.
 
     Raises:
         PictureError: also where a bound is reached, or too many wait.
@@ -61,7 +61,7 @@ def film(
     """As `video.read_video`, whose other options these are.
 
     Args:
-        told: as of `picture`.
+        report: as of `picture`.
 
     Raises:
         VideoError: also where a bound is reached, or too many wait.

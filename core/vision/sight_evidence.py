@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attention_light.rollout import fuse_heads, rollout
-from core.explain.faithfulness import Evidence
+from core.explain.faithfulness import ExplainedInput
 from core.vision import seen_samples
 from core.vision.gallery import photograph_gallery
 from core.vision.pictures import Picture, decode
@@ -21,7 +21,7 @@ METHODS = ("salience", "rollout", "class", "attention")
 """What stands out; and of the class token its rollout, its mean row over all layers and heads, and that of the last layer."""
 
 
-def evidence(reader: SightReader, picture: Picture) -> Evidence:
+def evidence(reader: SightReader, picture: Picture) -> ExplainedInput:
     """The mean salience of what stands out in a photograph, and the importance of every patch for it, (patches,), by `METHODS`.
 
     A patch that is deleted has the picture's mean colour.
@@ -45,7 +45,7 @@ def evidence(reader: SightReader, picture: Picture) -> Evidence:
         "class": seen.rows(0).mean(axis=(0, 1))[1:],
         "attention": fuse_heads(seen.weights[-1])[0, 1:],
     }
-    return Evidence(
+    return ExplainedInput(
         function=function,
         inputs=inputs,
         baseline=mean,
@@ -54,8 +54,8 @@ def evidence(reader: SightReader, picture: Picture) -> Evidence:
     )
 
 
-def sample(reader: SightReader) -> Iterator[Evidence]:
-    """Evidence of the bundled photographs of anything, and of the first garment of each kind."""
+def sample(reader: SightReader) -> Iterator[ExplainedInput]:
+    """ExplainedInput of the bundled photographs of anything, and of the first garment of each kind."""
     for name in seen_samples.NAMES:
         yield evidence(reader, seen_samples.sample(name))
     kinds = {one.kind: one for one in reversed(photograph_gallery())}

@@ -133,14 +133,14 @@ def headline(analysis: PictureAnalysis, chosen: ChosenPicture) -> None:
     if not analysis.garment:
         name = _("{name}, perhaps").format(name=_(named[0][0]))
         words = f"{name} {percent(named[0][1])}"
-    said = [chosen.name]
+    notes = [chosen.name]
     if analysis.none >= SAID:
-        said.append(_("none of these {share}").format(share=percent(analysis.none)))
+        notes.append(_("none of these {share}").format(share=percent(analysis.none)))
     if chosen.truth in analysis.classifier.class_names:
-        said.append(_verdict(chosen.truth, analysis))
+        notes.append(_verdict(chosen.truth, analysis))
     with st.container(key="classify_headline"):
         st.header(words, anchor=False)
-        st.caption(" · ".join(said))
+        st.caption(" · ".join(notes))
 
 
 def _verdict(truth: str, analysis: PictureAnalysis) -> str:

@@ -106,8 +106,8 @@ def cut_link(key: str) -> None:
     """Say that a link's text was too long for the field of this key, where it was."""
     if count := url_state.cut_from(key):
         kept = len(st.session_state[key])
-        said = _("The link's text has {count} characters: the first {most} are read.")
-        notice("stale", said.format(count=number(count), most=number(kept)))
+        sentence = _("The link's text has {count} characters: the first {most} are read.")
+        notice("stale", sentence.format(count=number(count), most=number(kept)))
 
 
 def own_text(label: str, *, key: str, samples: Mapping[str, str], most: int) -> str:

@@ -96,8 +96,8 @@ class ErasedAnswer:
         Args:
             needed: asks for these; None where they cannot be known, which it has said.
         """
-        said, table = st.columns([3, 2], gap="medium")
-        with said:
+        change, table = st.columns([3, 2], gap="medium")
+        with change:
             if self.hidden:
                 st.markdown(self.sentence())
             st.caption(self.instead)

@@ -138,7 +138,7 @@ def index(language: str, region: str) -> SearchIndex:
 def _described(one: Mapping[str, Any], entry: PageEntry, language: str) -> Hit:
     """An entry of `assets/search.json`: a page, or a part of it that has a name of its own."""
     part = one.get("name")
-    said = [" ".join((one["words"][code], *one["asks"][code])) for code in LANGUAGES]
+    asked = [" ".join((one["words"][code], *one["asks"][code])) for code in LANGUAGES]
     titles = part.values() if part else (entry.title, _(entry.title))
     return Hit(
         name=part[language] if part else _(entry.title),
@@ -146,7 +146,7 @@ def _described(one: Mapping[str, Any], entry: PageEntry, language: str) -> Hit:
         icon=entry.icon,
         page=entry.file,
         query=one.get("query", {}),
-        words=" ".join((*titles, *said)),
+        words=" ".join((*titles, *asked)),
         prose="" if part else _prose(entry.url.replace("-", "_"), language),
     )
 

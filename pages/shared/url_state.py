@@ -81,7 +81,7 @@ def choice(
     first = default if default in options else next(iter(options))
     # Set on every run: a widget of the same key on another page is another widget, whose value this one would not take over.
     st.session_state[key] = _wanted(
-        key, lambda told: told if told in options else None, lambda one: one in options, first, sticky=sticky
+        key, lambda text: text if text in options else None, lambda one: one in options, first, sticky=sticky
     )
     if widget in (st.segmented_control, st.pills):
         arguments.setdefault("wrap", True)  # in columns the default is a row that scrolls, which hides options on a phone
@@ -100,10 +100,10 @@ def _wanted(key: str, read: Callable[[str], Any], fits: Callable[[Any], bool], d
     Args:
         read: the value of a link's text; None for what is none. fits: another page may mean something else by this name.
     """
-    state, told = st.session_state, st.query_params.get(key)
-    if told is not None and told != state.get(f"{key}:seen") and (linked := read(told)) is not None:
+    state, given = st.session_state, st.query_params.get(key)
+    if given is not None and given != state.get(f"{key}:seen") and (linked := read(given)) is not None:
         return linked
-    if told is None and not sticky and state.get(f"{key}:seen") is not None and key in state:
+    if given is None and not sticky and state.get(f"{key}:seen") is not None and key in state:
         return default
     return next((one for one in (state.get(key), state.get(f"{key}:kept")) if fits(one)), default)
 
@@ -137,7 +137,7 @@ def slider(
         linked: False leaves the URL alone for now, while something plays.
         arguments: for the widget.
     """
-    value: Any = _wanted(key, lambda told: real_number(told, None), _is_number, default)
+    value: Any = _wanted(key, lambda text: real_number(text, None), _is_number, default)
     st.session_state[key] = min(max(type(low)(value), low), high)
     chosen: Number = widget(label, low, high, key=key, **arguments)
     _keep(key, chosen, None if chosen == default else f"{chosen:.10g}", linked=linked)
@@ -189,7 +189,7 @@ def sequence(key: str, count: int) -> list[int]:
 
 
 def _wanted_numbers(key: str, count: int) -> list[int]:
-    wanted: list[str] = _wanted(key, lambda told: told.split("."), lambda one: isinstance(one, list), [])
+    wanted: list[str] = _wanted(key, lambda text: text.split("."), lambda one: isinstance(one, list), [])
     return [number for code in wanted if (number := whole_number(code, 0, count - 1, -1)) >= 0]
 
 

@@ -228,14 +228,14 @@ def _unread_of(footage: Footage) -> tuple[str, ...]:
         "time": _("Reading took too long and stopped there ({length} in all). A smaller video reads faster."),
         "damaged": _("The file is damaged or cut off there (it says {length}): this is what could be decoded."),
     }
-    said = []
+    warnings = []
     if footage.damaged:
         places = ", ".join(number(at, 1) for at in footage.damaged[:3])
         words = _("The file is damaged at {places} s: pictures there are missing or garbled. The rest was read.")
-        said.append(words.format(places=places))
+        warnings.append(words.format(places=places))
     if footage.ended:
-        said.append(reasons[footage.ended].format(length=whole, most=number(video.MAX_FRAMES)))
-    return tuple(said)
+        warnings.append(reasons[footage.ended].format(length=whole, most=number(video.MAX_FRAMES)))
+    return tuple(warnings)
 
 
 def _clip(name: str, footage: Footage, key: str) -> Clip:

@@ -158,12 +158,12 @@ def said_of(name: str, states: Sequence[Since]) -> str:
     clauses = [state.words() for state in states if state.kind is not Situation.STILL]
     clauses += [compose(still, seconds=state.amount) for state in states if state.kind is Situation.STILL]
     clause = reduce(lambda first, second: compose("{first}; {second}", first=first, second=second), clauses)
-    said = N_("{name}: {states}")
+    template = N_("{name}: {states}")
     if without_rows(states):
-        said = N_("{name}: {states}; no rows until that is over")
+        template = N_("{name}: {states}; no rows until that is over")
     elif any(state.kind is Situation.UNCHECKED for state in states):
-        said = N_("{name}: {states}; nothing confirms its rows, so that none counts")
-    return sentence(compose(said, name=name, states=clause))
+        template = N_("{name}: {states}; nothing confirms its rows, so that none counts")
+    return sentence(compose(template, name=name, states=clause))
 
 
 def situation_of(book: Mapping[str, Any]) -> tuple[Situation, float]:
