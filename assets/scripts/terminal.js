@@ -1,20 +1,19 @@
 // The live page's screen: the chart, the ladder and the call, all drawn from the same step of one stream.
 // Python gives the words, the choices and the frames' schema (pages/markets/terminal.py, core/market/stream.py).
 
-import { colour } from "../../attention_light/scripts/colours.js";
 import { element, fillIn, save } from "../../attention_light/scripts/dom.js";
 import { ReaderAlert } from "./terminal_alert.js";
 import { AnswerPanel } from "./terminal_answer.js";
 import { Light } from "./terminal_light.js";
 import * as data from "./terminal_data.js";
+import { DayStrip } from "./terminal_day.js";
 import { Book } from "./terminal_depth.js";
+import { formats } from "./terminal_formats.js";
 import { Ladder } from "./terminal_ladder.js";
+import { MiniMap } from "./terminal_map.js";
 import { button, fill, mark, put } from "./terminal_parts.js";
+import { Tape } from "./terminal_tape.js";
 
-const TAPE = 48;
-const ARROWS = { bought: "▲", sold: "▼", unknown: "·" };
-const MINUTE_MS = 60_000;
-const DAY_MINUTES = 1_440;
 const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute only
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const QUIET_MS = 5_000; // without a message, after which that is said
@@ -48,30 +47,17 @@ class Terminal {
     this.live.addEventListener("click", () => this.chart.returnToNewest());
     this.pane.append(this.bar, this.plot, this.live);
     this.light = new Light((text) => this.socket?.readyState === WebSocket.OPEN && this.socket.send(text));
-    this.map = element("div", "terminal-map");
-    this.map.addEventListener("pointerdown", (event) => this.seek(event));
-    this.feed = element("canvas", "terminal-day");
-    for (const kind of ["pointermove", "pointerdown"]) this.feed.addEventListener(kind, (event) => this.pointDay(event.offsetX / this.feed.clientWidth));
-    this.feed.addEventListener("pointerleave", () => put(this.under, ""));
+    this.map = new MiniMap((second) => this.command("seek", second));
+    this.day = new DayStrip((words) => put(this.under, words));
     this.ladder = new Ladder((place) => this.askWithout(place));
     this.pane.append(this.ladder.root);
     this.answer = new AnswerPanel();
     this.help = element("dialog", "terminal-help");
     this.spoken = element("p", "terminal-spoken");
     this.spoken.setAttribute("aria-live", "polite");
-    this.tape = element("section", "terminal-tape");
-    this.tape.innerHTML = `<h2></h2><ol>${"<li> </li>".repeat(TAPE)}</ol>`;
-    this.tapeItems = [...this.tape.querySelectorAll("li")];
-    this.seen = new IntersectionObserver(
-      (entries) => {
-        this.tapeSeen = entries.at(-1).isIntersecting;
-        this.request();
-      },
-      { rootMargin: "-24px" },
-    );
-    this.seen.observe(this.tape);
-    this.main.append(this.pane, this.answer.root, this.tape);
-    this.root.append(this.top, this.notice, this.map, this.feed, this.main, this.help, this.spoken);
+    this.tape = new Tape(() => this.request());
+    this.main.append(this.pane, this.answer.root, this.tape.root);
+    this.root.append(this.top, this.notice, this.map.root, this.day.root, this.main, this.help, this.spoken);
     this.alert = new ReaderAlert(this.root, this.store, (text) => this.sayAlert(text), () => this.buildTools());
     parent.append(this.root);
     this.root.tabIndex = 0;
@@ -114,7 +100,7 @@ class Terminal {
     this.ladder.configure(config);
     if (before?.address !== config.address) this.connect();
     this.live.textContent = config.labels.live;
-    if (anew || before.colours.line !== config.colours.line) this.buildMap(config);
+    if (anew || before.colours.line !== config.colours.line) this.map.build(config.minimap, config.colours.line);
     this.buildTools();
     this.buildLegend();
     this.help.innerHTML = `<h2>${config.labels.keys}</h2><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl><p>${config.notice}</p>`;
@@ -158,12 +144,12 @@ class Terminal {
     this.store.clear();
     this.book = new Book();
     this.ladder.forget();
-    this.frame = this.taped = this.announced = null;
-    this.drawDay(null);
+    this.frame = this.announced = null;
+    this.tape.forget();
+    this.day.draw(null, this.config, this.format);
     this.say("");
     put(this.spoken, "");
     this.scale.replaceChildren();
-    for (const item of this.tapeItems) put(item, "");
   }
 
   buildTools() {
@@ -198,7 +184,7 @@ class Terminal {
 
   labelTape() {
     const { labels } = this.config;
-    put(this.tape.firstChild, `${this.inUnit(labels.tape)} (▲ ${labels.bought}, ▼ ${labels.sold})`);
+    this.tape.title(`${this.inUnit(labels.tape)} (▲ ${labels.bought}, ▼ ${labels.sold})`);
   }
 
   // What is drawn, each to be switched off and on.
@@ -291,38 +277,8 @@ class Terminal {
     this.unit = unit;
     this.labelTape();
     this.say(text);
-    if (day) this.drawDay(day);
+    if (day) this.day.draw(this.followed ? day : null, this.config, this.format);
     this.request();
-  }
-
-  // When a live feed was good today: each state's minutes in its colour, grey where it was not followed.
-  drawDay(day) {
-    this.day = day;
-    this.feed.hidden = !day?.runs.length || !this.followed;
-    if (this.feed.hidden) return;
-    [this.feed.width, this.feed.height] = [DAY_MINUTES, 1];
-    const pen = this.feed.getContext("2d");
-    const midnight = day.until - (day.until % (DAY_MINUTES * MINUTE_MS) || DAY_MINUTES * MINUTE_MS);
-    this.stretches = day.runs.map(([from, state], i) => ({ from, until: day.runs[i + 1]?.[0] ?? day.until, state }));
-    for (const { from, until, state } of this.stretches) {
-      pen.fillStyle = colour(this.config.feedStates[state][1]);
-      pen.fillRect((from - midnight) / MINUTE_MS, 0, (until - from) / MINUTE_MS, 1);
-    }
-    this.midnight = midnight;
-    mark(this.feed, "role", "img");
-    mark(this.feed, "aria-label", this.stretches.map((one) => this.stretchText(one)).join(" "));
-  }
-
-  stretchText({ from, until, state }) {
-    const [begin, end] = [from, until].map((time) => this.format.time(time));
-    return fillIn(this.config.labels.feedState, { from: begin, until: end, state: this.config.feedStates[state][0] });
-  }
-
-  // The state behind a minute of the strip, and from when until when it lasted.
-  pointDay(place) {
-    const time = this.midnight + place * DAY_MINUTES * MINUTE_MS;
-    const stretch = this.stretches.find(({ from, until }) => from <= time && time < until);
-    put(this.under, stretch ? this.stretchText(stretch) : fillIn(this.config.labels.feedNone, { time: this.format.time(time) }));
   }
 
   // The reader's alert went off: a line on the screen for a while.
@@ -370,11 +326,11 @@ class Terminal {
     if (row) {
       this.format.setTick(this.store.tick);
       if (this.chart.stale) this.chart.settle();
-      this.drawMap(row);
+      this.map.draw(row.time);
       this.announce(row);
     }
     if (!this.config.small) {
-      this.drawTape();
+      this.tape.draw(this.store, this.config, this.format);
       const asked = this.answer.reasons.without;
       const { axis, tick: step, traded = new Map() } = this.chart;
       const shown = { store: this.store, book: this.book, unit: this.unit, traded, step, without: asked && Math.round(asked.price / step) };
@@ -444,53 +400,6 @@ class Terminal {
   restingText({ size, low, high }) {
     const text = [this.config.labels.size, this.format.significant(size), this.unit].filter(Boolean).join(" ");
     return high - low > 1.5 * this.store.tick ? `${text} (${this.format.price(low)} – ${this.format.price(high)})` : text;
-  }
-
-  // The newest trades and the breaks between them, newest first: time, side, price and size; each place keeps its node, so that
-  // nothing moves.
-  drawTape() {
-    const { trades, breaks } = this.store;
-    this.tape.hidden = !trades.length;
-    const look = `${this.config.locale} ${this.config.zone} ${breaks.length} ${this.config.smallest}`;
-    if (!this.tapeSeen || (this.taped === trades.at(-1) && look === this.tapeLook)) return;
-    [this.taped, this.tapeLook] = [trades.at(-1), look];
-    const lines = this.store.tape(TAPE, this.config.smallest);
-    for (let i = 0; i < TAPE; i++) {
-      const [line, item] = [lines[i], this.tapeItems[i]];
-      const side = !line ? "" : line.until ? "break" : line.side > 0 ? "bought" : line.side < 0 ? "sold" : "unknown";
-      mark(item, "data-side", side);
-      if (!line) put(item, "");
-      else if (line.until) put(item, fillIn(this.config.labels.tradesBreak, { from: this.format.time(line.from), until: this.format.time(line.until) }));
-      else put(item, `${this.format.time(line.time)}  ${ARROWS[side]} ${this.format.price(line.price)}  ${this.format.significant(line.size)}`);
-    }
-  }
-
-  // The whole recording's mid with the playhead; a press seeks.
-  drawMap(row) {
-    const { minimap } = this.config;
-    if (!minimap) return;
-    const share = ((row.time - minimap.from) / (minimap.to - minimap.from)).toFixed(4);
-    if (share === this.map.dataset.share) return;
-    this.map.dataset.share = share;
-    this.map.lastChild.style.transform = `translateX(${100 * (share - 1)}%)`;
-  }
-
-  buildMap({ minimap, colours }) {
-    this.map.hidden = !minimap;
-    if (!minimap) return;
-    delete this.map.dataset.share;
-    const { mids } = minimap;
-    const [low, high] = [Math.min(...mids), Math.max(...mids)];
-    const points = mids.map((mid, i) => `${i},${(100 - (100 * (mid - low)) / (high - low || 1)).toFixed(1)}`).join(" ");
-    this.map.style.setProperty("--line", colours.line);
-    this.map.innerHTML = `<svg viewBox="0 -6 ${mids.length - 1} 112" preserveAspectRatio="none"><polyline points="${points}"/></svg><i></i>`;
-  }
-
-  seek(event) {
-    const { minimap } = this.config;
-    const box = this.map.getBoundingClientRect();
-    const share = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
-    this.command("seek", Math.round((share * (minimap.to - minimap.from)) / 1000));
   }
 
   command(name, value) {
@@ -567,7 +476,7 @@ class Terminal {
     clearInterval(this.clock);
     this.socket?.close();
     this.chart.remove();
-    this.seen.disconnect();
+    this.tape.close();
     document.removeEventListener("keydown", this.onKey);
     document.removeEventListener("visibilitychange", this.onVisible);
     this.root.remove();
@@ -587,37 +496,4 @@ export async function receive({ data: config, parentElement, setTriggerValue, se
       terminals.delete(parentElement);
       terminal.close();
     });
-}
-
-// -- small parts --------------------------------------------------------------------------------------------------------
-
-function formats(config) {
-  const cache = new Map();
-  const formatter = (key, options) => {
-    if (!cache.has(key)) cache.set(key, new Intl.NumberFormat(config.locale, options));
-    return cache.get(key);
-  };
-  const fixed = (digits) => formatter(`f${digits}`, { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  const digits = (step) => {
-    for (let d = 0; d < 9; d++) if (step > 0 && Math.abs(step * 10 ** d - Math.round(step * 10 ** d)) < 1e-6) return d;
-    return 9;
-  };
-  let [priceDigits, midDigits] = [2, 3];
-  const clock = new Intl.DateTimeFormat(config.locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false, timeZone: config.zone });
-  const day = new Intl.DateTimeFormat(config.locale, { dateStyle: "medium", timeZone: config.zone });
-  return {
-    setTick: (tick) => ([priceDigits, midDigits] = [digits(tick), digits(tick / 2)]), // a mid lies on half ticks
-    price: (value) => fixed(priceDigits).format(value),
-    mid: (value) => fixed(midDigits).format(value),
-    number: (value, places) => (Number.isFinite(value) ? fixed(places).format(value) : "–"),
-    percent: (value) => formatter("p", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(value),
-    span: (value, unit) => formatter(unit, { style: "unit", unit, unitDisplay: "short" }).format(value),
-    short: (value) => formatter("c", { maximumSignificantDigits: 2, notation: "compact" }).format(value),
-    significant: (value) => formatter("s", { maximumSignificantDigits: 3 }).format(value),
-    signed: (value) => formatter("d", { maximumSignificantDigits: 4, signDisplay: "exceptZero" }).format(value),
-    push: (value) => formatter("h", { minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay: "always" }).format(value),
-    change: (value) => formatter("g", { maximumSignificantDigits: 2, signDisplay: "always" }).format(value),
-    time: (value) => clock.format(value),
-    date: (value) => day.format(value),
-  };
 }

@@ -239,13 +239,13 @@ def test_a_double_click_draws_a_line_and_removes_it(live: Page) -> None:
     live.wait_for_function(
         f"() => [...{TERMINAL}.chart.lines.keys()].some((name) => name.startsWith('own'))", timeout=PATIENCE_MS
     )
-    y = live.evaluate(f"{TERMINAL}.chart.bid.priceToCoordinate({TERMINAL}.config.lines[0])")
     another = live.context.new_page()  # it stays in this browser
     another.goto(live.url.partition("?")[0])
     another.wait_for_url(re.compile(r"[?&]lines=6\d{4}"), timeout=PATIENCE_MS)
     another.close()
     box = live.locator(".terminal-plot").bounding_box()
     assert box is not None
+    y = live.evaluate(f"{TERMINAL}.chart.bid.priceToCoordinate({TERMINAL}.config.lines[0])")
     live.mouse.dblclick(at[0], box["y"] + y)
     live.wait_for_url(lambda url: "lines=" not in url, timeout=PATIENCE_MS)
 
@@ -255,7 +255,7 @@ def test_the_chart_is_saved_as_a_picture_under_its_market_and_moment(live: Page)
         live.get_by_role("button", name="Save the chart as a picture").click()
     assert re.fullmatch(r"BTC-USDT-\d{13}\.png", given.value.suggested_filename)
     with Image.open(given.value.path()) as picture:
-        chart = live.locator(".terminal-chart").bounding_box()
+        chart = live.locator(".terminal-plot").bounding_box()
         assert chart is not None
         assert abs(picture.width - chart["width"]) < 3
         assert len(picture.convert("RGB").getcolors(maxcolors=1 << 24) or []) > 20  # the heat map is on it
@@ -367,7 +367,8 @@ def test_after_a_jump_the_volume_delta_is_that_of_the_trades_since(live: Page) -
     found = live.evaluate(f"({{...{TERMINAL}.store.flow(), now: {ROWS}.at(-1).time, first: {ROWS}[0].time}})")
     assert found["since"] > found["first"] + 1_000  # what was jumped over is no part of it
     name = live.locator(STAT, has_text="Volume delta since").locator("dt").inner_text()
-    since = int(pd.Timestamp(f"2024-08-08 {name.split()[-1]}", tz="UTC").timestamp() * 1e3)
+    (clock,) = re.findall(r"\d\d:\d\d:\d\d", name)
+    since = int(pd.Timestamp(f"2024-08-08 {clock}", tz="UTC").timestamp() * 1e3)
     trades = pd.DataFrame([vars(trade) for trade in read_trades(one.path)])
     there = trades[(trades.exchange_ms > since) & (trades.exchange_ms <= found["now"])]
     truth = (there["size"] * there.side.map({"buy": 1, "sell": -1})).sum()
@@ -495,7 +496,7 @@ def test_reasons_stand_beside_the_answer_and_a_pressed_price_asks_for_one_withou
 
 def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -> None:
     live.locator(".terminal-tape").scroll_into_view_if_needed()
-    live.wait_for_function(f"() => {TERMINAL}.tapeSeen", timeout=PATIENCE_MS)
+    live.wait_for_function(f"() => {TERMINAL}.tape.inSight", timeout=PATIENCE_MS)
     live.evaluate(
         f"""() => {{
         const one = {TERMINAL};
@@ -526,7 +527,7 @@ def test_a_state_of_the_market_and_a_break_of_its_trades_are_shown(live: Page) -
     )
     green, orange, red, blue = "42,154,120,255", "213,112,31,255", "194,59,59,255", "47,126,199,255"
     assert colours == ["0,0,0,0", green, orange, red, red, blue, "0,0,0,0"]
-    live.evaluate(f"{TERMINAL}.pointDay(724.5 / 1440)")
+    live.evaluate(f"{TERMINAL}.under.textContent = {TERMINAL}.day.wordsAt(724.5 / 1440)")
     expect(live.locator(".terminal-under")).to_have_text("From 12:03:00 to 12:05:00: halted.")
     name = live.locator(STAT, has=live.get_by_text("Binance spot", exact=True)).locator("dd").first
     expect(name).to_have_text("BTC/USDT · locked", timeout=PATIENCE_MS)
