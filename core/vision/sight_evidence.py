@@ -21,7 +21,7 @@ METHODS = ("salience", "rollout", "class", "attention")
 """What stands out; and of the class token its rollout, its mean row over all layers and heads, and that of the last layer."""
 
 
-def evidence(reader: SightReader, picture: Picture) -> ExplainedInput:
+def explain_photograph(reader: SightReader, picture: Picture) -> ExplainedInput:
     """The mean salience of what stands out in a photograph, and the importance of every patch for it, (patches,), by `METHODS`.
 
     A patch that is deleted has the picture's mean colour.
@@ -55,9 +55,9 @@ def evidence(reader: SightReader, picture: Picture) -> ExplainedInput:
 
 
 def sample(reader: SightReader) -> Iterator[ExplainedInput]:
-    """ExplainedInput of the bundled photographs of anything, and of the first garment of each kind."""
+    """Explained inputs of the bundled photographs of anything, and of the first garment of each kind."""
     for name in seen_samples.NAMES:
-        yield evidence(reader, seen_samples.sample(name))
+        yield explain_photograph(reader, seen_samples.sample(name))
     kinds = {one.kind: one for one in reversed(photograph_gallery())}
     for one in kinds.values():
-        yield evidence(reader, decode(one.data, name=one.kind))
+        yield explain_photograph(reader, decode(one.data, name=one.kind))

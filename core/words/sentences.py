@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from attention_light import AttentionScene, LayerMaps, WordStage
 from attention_light.stages import read_pieces
 from core.device import Placement, falls_back
+from core.explain.attribution import Report, unreported
 from core.explain.erasing import RANDOM_ORDERS
 from core.messages import BadValue
 from core.models.minilm import MiniLM, MiniLMConfig
@@ -158,15 +159,15 @@ class SentenceReader:
             for project in (attention.q, attention.k, attention.v)
         )
 
-    def likeness_without_words(self, one: ReadSentence, other: ReadSentence) -> list[tuple[str, float]]:
+    def likeness_without_words(
+        self, one: ReadSentence, other: ReadSentence, *, report: Report = unreported
+    ) -> list[tuple[str, float]]:
         """Each word of `one` and how much less alike the two are without it: the cosine with it minus that without it."""
-        whole = likeness(one, other)
-        words = one.text.split()
-        if len(words) < 2:
-            return []
-        return [
-            (word, whole - likeness(self.read(" ".join([*words[:i], *words[i + 1 :]])), other)) for i, word in enumerate(words)
-        ]
+        words, whole, changes = one.text.split(), likeness(one, other), list[tuple[str, float]]()
+        for i, word in enumerate(words if len(words) > 1 else ()):
+            report(i / len(words))
+            changes.append((word, whole - likeness(self.read(" ".join([*words[:i], *words[i + 1 :]])), other)))
+        return changes
 
     def without(self, one: ReadSentence, hidden: Collection[int]) -> ReadSentence:
         """The sentence as it is read without some pieces, by their numbers from 0; nothing is left of these but their places.
@@ -187,9 +188,13 @@ class SentenceReader:
         """The cosine of a sentence's vector with that of its pieces but these, by their numbers from 0."""
         return likeness(one, self.without(one, hidden))
 
-    def order_of_change(self, one: ReadSentence) -> tuple[int, ...]:
+    def order_of_change(self, one: ReadSentence, *, report: Report = unreported) -> tuple[int, ...]:
         """Numbers of the pieces but [CLS] and [SEP], the one first that changes the vector most where it alone is left out."""
-        return tuple(sorted(range(1, len(one.tokens) - 1), key=lambda at: self.cosine_without(one, {at})))
+        cosines = {}
+        for at in range(1, len(one.tokens) - 1):
+            report(at / len(one.tokens))
+            cosines[at] = self.cosine_without(one, {at})
+        return tuple(sorted(cosines, key=cosines.__getitem__))
 
     def remainder(self, one: ReadSentence, hidden: Collection[int], order: Sequence[int]) -> Remainder:
         """The cosine of a sentence with what stays of it, beside other choices of as many pieces.

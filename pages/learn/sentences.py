@@ -11,8 +11,8 @@ from core.messages import BadValue
 from core.package_files import MAKE, MissingModels
 from core.words import bundled
 from core.words.model_files import WORD_FILES
-from core.words.sentences import MAX_CHARACTERS, ReadSentence, Remainder, SentenceReader, likeness
-from pages.learn import writing
+from core.words.sentences import MAX_CHARACTERS, ReadSentence, SentenceReader, likeness
+from pages.learn import cached_sentences, writing
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.language import _, ngettext, number, prose_section
@@ -37,11 +37,6 @@ def reader() -> SentenceReader | None:
         return None
 
 
-@st.cache_data(show_spinner=False, max_entries=128)
-def _read(_model: SentenceReader, text: str) -> ReadSentence:
-    return _model.read(text)
-
-
 def sentence(text: str) -> ReadSentence | None:
     """The sentence as the model reads it, or as it is bundled; None, after an error box, where neither can be."""
     known = bundled.sentences()
@@ -54,7 +49,7 @@ def sentence(text: str) -> ReadSentence | None:
         )
         return None
     try:
-        return _read(model, text)
+        return cached_sentences.read(model, text)
     except BadValue as error:
         controls.error_box(error, remedy=_("Type another sentence."))
         return None
@@ -67,26 +62,13 @@ def ask() -> str:
     return controls.own_text(label, key=TEXT, samples=samples, most=MAX_CHARACTERS)
 
 
-@st.cache_data(show_spinner=False, max_entries=128)
-def _rest(_model: SentenceReader, _one: ReadSentence, text: str, hidden: tuple[int, ...]) -> ReadSentence:
-    return _model.without(_one, hidden)
-
-
-@st.cache_data(show_spinner=False, max_entries=128)
-def _order_of_change(_model: SentenceReader, _one: ReadSentence, text: str) -> tuple[int, ...]:
-    return _model.order_of_change(_one)
-
-
-@st.cache_data(show_spinner=False, max_entries=128)
-def _remainder(_model: SentenceReader, _one: ReadSentence, text: str, hidden: tuple[int, ...]) -> Remainder:
-    return _model.remainder(_one, hidden, _order_of_change(_model, _one, text))
-
-
 def remainder(model: SentenceReader, one: ReadSentence, hidden: list[int]) -> None:
     """The rest of the sentence's vector without the pieces that are rubbed out."""
     if not hidden:
         return
-    left = _remainder(model, one, one.text, tuple(hidden))
+    with controls.progress(_("Leaving out one piece after another…")) as report:
+        order = cached_sentences.order_of_change(model, one, report=report)
+    left = cached_sentences.remainder(model, one, tuple(hidden), order)
     line = ngettext(
         "Without {count} piece the sentence's vector has a cosine of **{cosine}** with that of the whole. Without the one that "
         "changes it most it has {most}, without one at random {chance} (median of {draws}).",
@@ -121,7 +103,8 @@ def compare(one: ReadSentence) -> None:
     if model is None:
         return
     try:
-        changes = model.likeness_without_words(one, other)
+        with controls.progress(_("Leaving out one word after another…")) as report:
+            changes = cached_sentences.likeness_without_words(model, one, other, report=report)
     except BadValue as error:
         controls.error_box(error, remedy=_("Type another sentence."))
         return
@@ -143,7 +126,7 @@ def reads() -> None:
         hidden = erased.rubbed_out(RUBBED_OUT, len(read.tokens), of=read.text)
         can_erase = WORD_FILES.available()  # known before the model is loaded, which takes seconds
         model = reader() if hidden and can_erase else None
-        rest = read if model is None else _rest(model, read, read.text, tuple(hidden))
+        rest = read if model is None else cached_sentences.without(model, read, tuple(hidden))
         scene = rest.scene(**bundled.opening(read, hidden), titles=titles)
         attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT) if can_erase else None)
         mini = reader()

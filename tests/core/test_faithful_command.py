@@ -14,7 +14,7 @@ from core.cli import main
 from core.explain import faithfulness
 from core.vision import seen_samples, sight
 from core.vision.sight import sight_reader
-from core.vision.sight_evidence import METHODS, evidence
+from core.vision.sight_evidence import METHODS, explain_photograph
 from core.vision.sight_files import SIGHT, SIGHT_FILES, WEIGHTS
 from core.vision.walkthrough import tiles
 
@@ -46,7 +46,7 @@ def test_the_curves_of_what_stands_out_are_of_the_weights_that_are_kept() -> Non
 @pytest.mark.skipif(not SIGHT_FILES.available(), reason="needs `make sight`")
 def test_evidence_of_a_photograph_is_the_mean_salience_of_what_stands_out() -> None:
     reader, picture = sight_reader(), seen_samples.sample("cup")
-    seen, found = reader.read(picture, side=224), evidence(sight_reader(), picture)
+    seen, found = reader.read(picture, side=224), explain_photograph(sight_reader(), picture)
     with torch.no_grad():
         (value,) = found.function(found.inputs[None]).tolist()
         left, top, right, bottom = seen.inside
