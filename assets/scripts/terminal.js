@@ -77,6 +77,8 @@ class Terminal {
     document.addEventListener("keydown", this.onKey);
     this.onVisible = () => document.hidden || this.request();
     document.addEventListener("visibilitychange", this.onVisible);
+    this.onBack = () => location.pathname === new URL(this.address).pathname && location.reload();
+    window.addEventListener("popstate", this.onBack);
     this.drawn = 0;
     this.awake = Date.now();
     this.clock = setInterval(() => this.lookAtClock(), 1_000);
@@ -92,6 +94,7 @@ class Terminal {
     this.situations = config.situations;
     const anew = before?.source !== config.source;
     if (anew) this.startAnew();
+    this.stepHistory(before && before.source.split(" ")[0] !== config.source.split(" ")[0]);
     this.bringLines(before);
     if (!before || before.head !== config.head || before.locale !== config.locale) this.answer.build(config);
     this.chart.configure(config, this.format);
@@ -105,6 +108,16 @@ class Terminal {
     this.buildLegend();
     this.help.innerHTML = `<h2>${config.labels.keys}</h2><dl>${config.keys.map(([k, t]) => `<dt>${k}</dt><dd>${t}</dd>`).join("")}</dl><p>${config.notice}</p>`;
     this.request();
+  }
+
+  // A switch of market is a step of the browser's history: Back opens the page as it was before.
+  stepHistory(switched) {
+    const now = location.href;
+    if (switched && this.address !== now && window.observatoryHistory) {
+      history.replaceState(history.state, "", this.address);
+      window.observatoryHistory(history.state, "", now);
+    }
+    this.address = now;
   }
 
   // The reader's lines stay in this browser, by market; those of a link come first.
@@ -477,6 +490,7 @@ class Terminal {
     this.socket?.close();
     this.chart.remove();
     this.tape.close();
+    window.removeEventListener("popstate", this.onBack);
     document.removeEventListener("keydown", this.onKey);
     document.removeEventListener("visibilitychange", this.onVisible);
     this.root.remove();

@@ -390,12 +390,15 @@ def test_keys_play_change_the_horizon_and_help(live: Page) -> None:
     expect(live.locator(".terminal-help")).to_be_visible()
 
 
-def test_another_source(live: Page) -> None:
+def test_another_source_is_a_step_of_the_history(live: Page) -> None:
     live.get_by_role("button", name="Market", exact=True).click()
     live.get_by_role("radio", name="Simulated").or_(live.get_by_role("button", name="Simulated")).first.click()
     wait_for_status(live, "Simulating")
     live.wait_for_url(re.compile("source=simulated"), timeout=PATIENCE_MS)
     expect(live.get_by_text("Pressure (-1 sell, 1 buy)")).to_be_visible()
+    live.go_back()
+    live.wait_for_url(lambda url: "source=" not in url, timeout=PATIENCE_MS)
+    wait_for_status(live, "Replaying")
 
 
 def test_nothing_of_a_market_stands_under_the_name_of_another(live: Page) -> None:
