@@ -119,8 +119,6 @@ def main() -> None:
             with st.container(key="frame_family", horizontal=True, gap="small"):
                 for entry in family:
                     st.page_link(entry.file, label=_(entry.title), icon=entry.icon)
-        if "stop" in st.query_params:  # on the path of the lecture
-            import_module("pages.learn.lecture_path").above(page.url_path)
         upload_caps.show_refusal()
         try:
             page.run()

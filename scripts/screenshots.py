@@ -6,12 +6,11 @@ import argparse
 import io
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlencode
 
 from PIL import Image, ImageOps
 from playwright.sync_api import Browser, sync_playwright
 
-from core.lecture.course import STOPS
+from core.lecture.stops import MINUTES
 from tests.conftest import find_chromium
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "assets" / "screenshots"
@@ -26,6 +25,8 @@ PAGES: Final = {
 SIZE: Final = (1440, 900)
 STOP_PICTURES: Final = FOLDER.parent / "pictures" / "lecture"
 STOP_SIZE: Final = (600, 330)
+PICTURED: Final = {"writes": 2, "scenes": 2}
+"""Views whose figure stands for their stop, where it is not the first."""
 COLOURS: Final = 128
 FILM: Final = "/words?lang=en"
 """Page of the film, in which each word is pointed at in turn."""
@@ -57,26 +58,16 @@ def main() -> None:
 
 
 def _stops(browser: Browser, url: str) -> None:
-    """Writes the figure of each stop, in dark, that of a stop with three scenes from all three."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720}, color_scheme="dark", reduced_motion="reduce")
-    for stop in STOPS:
-        views = stop.views if stop.code == "same" else stop.views[:1]
-        whole = Image.new("RGB", STOP_SIZE)
-        wide = STOP_SIZE[0] // len(views)
-        for at, view in enumerate(views):
-            page = context.new_page()
-            page.goto(f"{url}/{view.url}?{urlencode(view.query)}&lang=en")
-            figure = page.locator("[data-light][data-value], .st-key-lesson_figure :is(.matrix, .live-plot, canvas)").first
-            figure.wait_for(timeout=60_000)
-            page.wait_for_timeout(4_000)
-            box = page.locator("[data-light], .st-key-lesson_figure").first.bounding_box()
-            assert box is not None
-            clip = {"x": box["x"], "y": box["y"], "width": box["width"], "height": min(box["height"], 720 - box["y"])}
-            shot = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")  # type: ignore[arg-type]
-            part = ImageOps.fit(shot, (wide, STOP_SIZE[1]), centering=((1.0, 0.5, 0.3)[at] if len(views) > 1 else 0.0, 0.3))
-            whole.paste(part, (at * wide, 0))
-            page.close()
-        whole.save(STOP_PICTURES / f"{stop.code}.webp", quality=62, method=6)
+    """Writes the figure of each stop's view that says most in small."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    for number, code in enumerate(MINUTES, start=1):
+        page.goto(f"{url}/learn?stop={number}.{PICTURED.get(code, 1)}&lang=en")
+        figure = page.locator(".lecture-figure")
+        figure.locator(".lecture-panel").first.wait_for(timeout=60_000)
+        page.wait_for_timeout(1_000)
+        shot = Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
+        ImageOps.fit(shot, STOP_SIZE).save(STOP_PICTURES / f"{code}.webp", quality=62, method=6)
+    page.close()
 
 
 def _film(browser: Browser, url: str) -> None:

@@ -26,11 +26,11 @@ if (!window.lessonKeys) {
 
   const presenting = () => Boolean(document.querySelector(".lesson-presenting"));
 
-  // A slider moves by itself for the arrow keys once it has the focus, which is otherwise left on the switch of presentation or
-  // on something that is hidden now.
+  // A slider moves by itself for the arrow keys once it has the focus, which is otherwise left on what was pressed last, such as the
+  // link to this lesson, or on something that is hidden now.
   setInterval(() => {
     const on = document.activeElement;
-    const idle = on === document.body || on?.closest(".st-key-frame_controls") || on?.offsetParent === null;
+    const idle = !on || on === document.body || on.offsetParent === null || !(typing(on) || on.matches(":focus-visible"));
     if (presenting() && idle) document.querySelector('[class*="st-key-dial_on_"] input[type="range"]')?.focus({ preventScroll: true });
   }, 300);
 

@@ -86,8 +86,8 @@ class LivePlot {
   height() {
     const { height, proportion } = this.chrome;
     const wanted = proportion && this.figure.clientWidth ? Math.min(height, Math.ceil(this.figure.clientWidth / proportion)) : height;
-    if (!this.figure.closest(".st-key-stage_figure")) return wanted;
-    return Math.round(0.78 * innerHeight);
+    const stage = this.figure.closest(".st-key-stage_figure");
+    return stage ? stage.clientHeight - Math.round(0.01 * innerHeight) : wanted;
   }
 
   async draw() {

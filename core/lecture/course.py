@@ -1,6 +1,6 @@
-"""The lecture: nine stops of 45 minutes, and below them a course: which lesson follows which, what each needs, how long it takes.
+"""The course below the lecture: which lesson follows which, what each needs, how long it takes.
 
-The one place that holds both orders. A stop is a page in a state. A lesson is a page of the app, or some parts of one: Q, K and V
+The one place that holds the order. A lesson is a page of the app, or some parts of one: Q, K and V
 up to the weighted sum are one lesson of the attention page, its heads another.
 """
 
@@ -48,57 +48,6 @@ LESSONS: Final = (
     Lesson(code="ctc", url="ctc", minutes=40, needs=("recurrent",)),
     Lesson(code="metrics", url="metrics", minutes=25, needs=("ctc",)),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class StopView:
-    """A page in a state: its url, and the parameters of the address."""
-
-    url: str
-    query: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stop:
-    """One stop of the path.
-
-    Attributes:
-        code: its name in texts and of its picture. minutes: in class. views: the first is where it opens.
-    """
-
-    code: str
-    minutes: int
-    views: tuple[StopView, ...]
-
-
-def _view(url: str, **query: str) -> StopView:
-    return StopView(url=url, query=tuple(query.items()))
-
-
-WIDE: Final = "The animal didn't cross the street because it was too wide."
-STOPS: Final = (
-    Stop(code="see", minutes=5, views=(_view("transformer", part="see"), _view("words"), _view("words", text=WIDE))),
-    Stop(code="vectors", minutes=5, views=(_view("attention-steps", part="words", cat_ids="trained"),)),
-    Stop(
-        code="qkv",
-        minutes=8,
-        views=tuple(_view("attention-steps", part=part, draw="trained", dial="q") for part in ("project", "scores", "sum")),
-    ),
-    Stop(code="softmax", minutes=5, views=(_view("attention-steps", part="softmax", draw="trained", dial="t"),)),
-    Stop(code="heads", minutes=5, views=(_view("words", light="0.2."), _view("attention-steps", part="heads", heads="2"))),
-    Stop(code="order", minutes=5, views=(_view("permutation"), _view("positions"))),
-    Stop(
-        code="masks",
-        minutes=5,
-        views=(
-            _view("transformer", part="decode"),
-            _view("attention-steps", part="softmax", draw="trained", mask="causal", dial="mask"),
-        ),
-    ),
-    Stop(code="same", minutes=5, views=(_view("attention"), _view("classify"), _view("recognise"))),
-    Stop(code="question", minutes=2, views=(_view("words", text=WIDE),)),
-)
-"""The path of 45 minutes."""
 
 
 def lesson(code: str) -> Lesson:

@@ -9,31 +9,34 @@ from typing import Final
 import streamlit as st
 
 from core.lecture import course
-from core.lecture.course import Lesson, Stop
-from pages.learn import lecture_path, lesson
+from core.lecture.course import Lesson
+from core.lecture.stops import MINUTES
+from pages.learn import lecture, lesson
 from pages.shared import controls
 from pages.shared.language import _, number, prose_section
 from pages.shared.navigation import ENTRIES, ROOT
 
-PAGE: Final = "learn_course"
 PICTURES: Final = ROOT / "assets" / "pictures" / "lecture"
 """Pictures of the stops: `python -m scripts.screenshots --stops` draws them from the pages."""
 
 
 def page() -> None:
-    """Top to bottom."""
-    controls.page_header(_("The lecture"), prose_section(PAGE, "lead"))
+    """The stage, where the address names a stop; else top to bottom."""
+    if lecture.STOP in st.query_params:
+        lecture.stage()
+        return
+    controls.page_header(_("The lecture"), prose_section(lecture.PAGE, "lead"))
     with st.container(key="lecture_stops"):
-        for at, stop in enumerate(course.STOPS):
+        for at, code in enumerate(MINUTES):
             with st.container(key=f"lecture_tile_{at}"):
-                _stop(at, stop)
+                _stop(at, code)
     left, right = st.columns(2, gap="large")
     with left:
         st.header(_("For whom"), anchor=False)
-        st.markdown(prose_section(PAGE, "whom"))
+        st.markdown(prose_section(lecture.PAGE, "whom"))
     with right:
         st.header(_("How to use it"), anchor=False)
-        st.markdown(prose_section(PAGE, "how"))
+        st.markdown(prose_section(lecture.PAGE, "how"))
     st.header(_("The lessons"), anchor=False)
     st.markdown(
         _(
@@ -53,11 +56,12 @@ def page() -> None:
     controls.link_to_view()
 
 
-def _stop(at: int, stop: Stop) -> None:
-    st.html(f'<img src="{_picture(stop.code)}" alt="">')
-    label = f"**{number(at + 1)} · {lecture_path.title_of(stop)}**"
-    lecture_path.link(stop, label=f"{label} · {_('{minutes} min').format(minutes=number(stop.minutes))}")
-    st.caption(lecture_path.question(stop))
+def _stop(at: int, code: str) -> None:
+    st.html(f'<img src="{_picture(code)}" alt="">')
+    label = f"**{number(at + 1)} · {prose_section(lecture.PAGE, f'{code}_title')}**"
+    minutes = _("{minutes} min").format(minutes=number(MINUTES[code]))
+    st.page_link("pages/learn/course.py", label=f"{label} · {minutes}", query_params={lecture.STOP: f"{at + 1}.1"})
+    st.caption(prose_section(lecture.PAGE, f"{code}_1").partition("\n\n")[0])
 
 
 @cache

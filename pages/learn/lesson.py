@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.errors import StreamlitPageNotFoundError
 
 from core.lecture import course
 from core.lecture.course import Lesson
-from pages.learn import lecture_path, predict
+from pages.learn import predict
 from pages.shared import assets, controls
 from pages.shared.language import N_, _, number, prose, prose_section, sections
 from pages.shared.navigation import PageEntry, entry_of
@@ -56,7 +57,16 @@ def link(
         query["part"] = to.parts[0]
     with st.container(key=f"lesson_{key}", width="content") if key else st.container(width="content"):
         position = "left" if icon_first else "right"
-        lecture_path.page_link(entry(to).file, query, label=label or title_of(to), help=help, icon=icon, icon_position=position)
+        page_link(entry(to).file, query, label=label or title_of(to), help=help, icon=icon, icon_position=position)
+
+
+def page_link(file: str, query: Mapping[str, str], *, label: str, help: str | None = None, **more: Any) -> None:
+    """A link that keeps presentation mode."""
+    kept = {controls.PRESENTATION: "true"} if controls.presenting() else {}
+    try:
+        st.page_link(file, label=label, help=help, query_params=dict(query) | kept, **more)
+    except StreamlitPageNotFoundError:  # a page that runs by itself, without the navigation
+        st.caption(label)
 
 
 def head(url: str, part: str = "", *, title: str = "") -> None:
@@ -70,11 +80,8 @@ def head(url: str, part: str = "", *, title: str = "") -> None:
     with st.container(key="lesson_head", horizontal=True, vertical_alignment="center", gap="small"):
         if title:
             st.title(title, anchor=False, width="content")
-        if (stop := lecture_path.here()) is not None:
-            lecture_path.place(stop)
-        elif here is not None:
-            _place(here)
         if here is not None:
+            _place(here)
             predict.switch()
 
 

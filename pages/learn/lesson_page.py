@@ -40,7 +40,6 @@ from core.messages import Message, translate
 from pages.learn import (
     diagram,
     frame,
-    lecture_path,
     lesson,
     predict,
     projector,
@@ -237,8 +236,7 @@ def render(page: LessonPage) -> None:
     head = st.container()
     if not controls.presenting():
         with st.container(key="lesson_lead"):
-            stop = lecture_path.here()
-            st.markdown(frame.passage(page.name, "lead") if stop is None else lecture_path.question(stop))
+            st.markdown(frame.passage(page.name, "lead"))
     code = page.parts[0].code
     if code:
         names = {one.code: one.title for one in page.parts}

@@ -14,8 +14,8 @@ from typing import Any, Final
 import streamlit as st
 
 from core.lecture.moved import trend
-from pages.shared import url_state
-from pages.shared.language import _, significant
+from pages.shared import controls, url_state
+from pages.shared.language import _, number, significant
 
 ASK: Final = "ask"
 """URL parameter: the question is shown."""
@@ -133,27 +133,13 @@ def _walk(question: Question) -> None:
 
 def _show(question: Question) -> None:
     state = st.session_state
-    revealed, chosen = f"predict:{question.key}:revealed", f"predict:{question.key}:chosen"
+    revealed = bool(state.get(f"predict:{question.key}:revealed"))
     st.markdown(f"**{question.text}**")
     left, right = st.columns([5, 1], vertical_alignment="bottom")
     with left:
-        widget = f"predict:{question.key}:options"
-        if chosen in state:
-            state[widget] = state[chosen]
-        answer = st.radio(
-            _("Your prediction"),
-            range(len(question.options)),
-            index=None,
-            format_func=lambda option: question.options[option],
-            horizontal=True,
-            key=widget,
-            disabled=bool(state.get(revealed)),
-            label_visibility="collapsed",
-            on_change=_answered,
-            args=(widget, chosen),
-        )
+        given = _hands(question, revealed) if controls.presenting() else _own_answer(question, revealed)
     with right:
-        if not state.get(revealed):
+        if not revealed:
             st.button(
                 _("Reveal"),
                 icon=":material/visibility:",
@@ -165,24 +151,67 @@ def _show(question: Question) -> None:
         elif question.then:
             show = _("Show it")
             st.button(show, icon=":material/play_arrow:", key="predict_walk", on_click=_walk, args=(question,))
-        if state.get(revealed) and frozen() is not None:
+        if revealed and frozen() is not None:
             st.button(
                 _("Next question"), icon=":material/skip_next:", key="predict_next", on_click=lambda: state.pop(FROZEN, None)
             )
-    if state.get(revealed):
-        _reveal(question, answer)
+    if revealed:
+        _reveal(question, given)
+
+
+def _own_answer(question: Question, revealed: bool) -> list[int]:
+    """Hands of one reader for each option."""
+    widget, chosen = f"predict:{question.key}:options", f"predict:{question.key}:chosen"
+    if chosen in st.session_state:
+        st.session_state[widget] = st.session_state[chosen]
+    answer = st.radio(
+        _("Your prediction"),
+        range(len(question.options)),
+        index=None,
+        format_func=lambda option: question.options[option],
+        horizontal=True,
+        key=widget,
+        disabled=revealed,
+        label_visibility="collapsed",
+        on_change=_answered,
+        args=(widget, chosen),
+    )
+    return [int(answer == option) for option in range(len(question.options))]
+
+
+def _hands(question: Question, revealed: bool) -> list[int]:
+    """Hands of a class for each option: a press counts one."""
+    kept = f"predict:{question.key}:hands"
+    hands: list[int] = st.session_state.setdefault(kept, [0] * len(question.options))
+
+    def raised(option: int) -> None:
+        hands[option] += 1
+
+    with st.container(key="predict_hands", horizontal=True):
+        for option, name in enumerate(question.options):
+            label = f"{name} · {number(hands[option])}"
+            icon = ":material/front_hand:"
+            st.button(label, icon=icon, key=f"predict_hand_{option}", on_click=raised, args=(option,), disabled=revealed)
+    return hands
 
 
 def _answered(widget: str, chosen: str) -> None:
     st.session_state[chosen] = st.session_state[widget]
 
 
-def _reveal(question: Question, answer: int | None) -> None:
-    true = question.options[question.answer]
-    sentence = f"**{true}.** {significant(question.before)} → {significant(question.after)}"
-    if answer is None:
+def _reveal(question: Question, hands: list[int]) -> None:
+    """The verdict: what is true, of which numbers, and how many said so."""
+    true = (_("It rises."), _("It stays the same."), _("It falls."))[question.answer]
+    before, after = significant(question.before), significant(question.after)
+    reason = _("{number}: {before} → {after}.").format(number=question.number, before=before, after=after)
+    sentence = f"**{true}** {reason[:1].upper()}{reason[1:]}"
+    right, all_hands = hands[question.answer], sum(hands)
+    if all_hands > 1:
+        said = _("{right} of {count} hands said so.").format(right=number(right), count=number(all_hands))
+        st.info(f"{sentence} {said}", icon=":material/front_hand:")
+    elif not all_hands:
         st.info(sentence, icon=":material/visibility:")
-    elif answer == question.answer:
+    elif right:
         st.success(_("Right: {answer}").format(answer=sentence), icon=":material/check_circle:")
     else:
-        st.warning(_("It is {answer}").format(answer=sentence), icon=":material/lightbulb:")
+        st.warning(sentence, icon=":material/lightbulb:")

@@ -40,6 +40,7 @@ OF_EVERY_PAGE: Final = (
     "live_signs",
     "pictures",
     "writer",
+    "lecture",
 )
 """Style sheets in the HTML: they hold before the first element comes, so nothing moves when they would arrive."""
 WIDGETS: Final = (

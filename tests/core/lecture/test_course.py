@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from core.lecture import course
-from core.words import bundled
 from pages.shared.language import number, prose, sections, significant, speaking
-from pages.shared.navigation import ENTRIES, ROOT
+from pages.shared.navigation import ENTRIES
 from tests.core.lecture.course_numbers import numbers_of
 
 
@@ -37,21 +36,6 @@ def test_a_lessons_questions_come_again_two_lessons_later() -> None:
     later = [(one.code, course.two_before(one)) for one in course.LESSONS]
     assert [code for code, earlier in later if earlier is None] == ["recurrent", "attention"]
     assert dict(later)["heads"] == course.lesson("recurrent") and dict(later)["metrics"] == course.lesson("cost")
-
-
-def test_nine_stops_of_45_minutes_lead_to_pages_and_have_pictures() -> None:
-    pages = {entry.url for entry in ENTRIES}
-    assert len(course.STOPS) == 9 and sum(stop.minutes for stop in course.STOPS) == 45
-    assert all(view.url in pages for stop in course.STOPS for view in stop.views)
-    pictures = [ROOT / "assets" / "pictures" / "lecture" / f"{stop.code}.webp" for stop in course.STOPS]
-    assert all(picture.is_file() for picture in pictures) and sum(picture.stat().st_size for picture in pictures) < 150_000
-
-
-def test_it_looks_more_at_the_animal_than_at_the_wide_street_as_the_last_stop_says() -> None:
-    (view,) = course.STOPS[-1].views
-    sentence = bundled.sentences()[dict(view.query)["text"]]
-    row = sentence.weights[3, 1, sentence.tokens.index("it")]  # the head with which the page opens
-    assert row[sentence.tokens.index("animal")] > 2 * row[sentence.tokens.index("street")]
 
 
 def test_every_lesson_has_its_numbers_and_some_are_known() -> None:

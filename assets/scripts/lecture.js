@@ -1,0 +1,301 @@
+// The lecture on a projector's stage: 1,280 by 720 units as large as the screen, so that no size shows another picture.
+//
+// Space and Page down go on view by view and stop by stop, Page up goes back, arrows turn the view's dial, Esc leaves. The address
+// holds the view and its dial, and a view is drawn from these alone.
+import { element } from "../../attention_light/scripts/dom.js";
+import { mounted } from "./mounted.js";
+
+const WIDE = 1280;
+const HIGH = 720;
+const SVG = "http://www.w3.org/2000/svg";
+
+export const receive = mounted((parent) => new Stage(parent));
+
+class Stage {
+  constructor(parent) {
+    this.root = element("section", "lecture-stage", parent);
+    this.page = element("div", "lecture-page", this.root);
+    const head = element("header", "", this.page);
+    this.where = element("p", "lecture-where", head);
+    this.dial = element("p", "lecture-dial", head);
+    this.question = element("h1", "", this.page);
+    this.figure = element("div", "lecture-figure", this.page);
+    this.sentence = element("p", "lecture-sentence", this.page);
+    this.sentence.setAttribute("aria-live", "polite");
+    this.pointed = element("p", "lecture-pointed", this.page);
+    this.notes = element("aside", "lecture-notes", this.page);
+    this.notes.hidden = true;
+    this.votes = new Map();
+    this.listeners = new AbortController();
+    const { signal } = this.listeners;
+    document.addEventListener("keydown", (event) => this.key(event), { signal, capture: true });
+    document.addEventListener("keyup", (event) => event.key === " " && !typing(event.target) && event.preventDefault(), { signal, capture: true });
+    window.addEventListener("resize", () => this.fit(), { signal });
+    window.addEventListener("popstate", () => this.open(), { signal });
+    this.root.addEventListener("pointerover", (event) => (this.pointed.textContent = event.target.closest("[data-said]")?.dataset.said ?? ""), { signal });
+    this.root.addEventListener("click", (event) => this.press(event.target), { signal });
+    this.fit();
+  }
+
+  show(data) {
+    this.data = data;
+    this.number = new Intl.NumberFormat(data.locale, { maximumSignificantDigits: 3 });
+    this.fixed = new Intl.NumberFormat(data.locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+    this.open();
+  }
+
+  close() {
+    this.listeners.abort();
+    this.root.remove();
+  }
+
+  fit() {
+    const scale = Math.min(innerWidth / WIDE, innerHeight / HIGH);
+    this.page.style.transform = `translate(${(innerWidth - scale * WIDE) / 2}px, ${(innerHeight - scale * HIGH) / 2}px) scale(${scale})`;
+  }
+
+  // The view and the dial that the address names.
+  open() {
+    const asked = new URL(location.href).searchParams;
+    const at = asked.get("stop") ?? "";
+    const found = this.data.views.findIndex((one) => one.at === at || one.at === `${at}.1`);
+    this.view = Math.max(found, 0);
+    const { frames, first } = this.data.views[this.view];
+    const turned = Number(asked.get("dial") ?? first + 1) - 1;
+    this.turned = Number.isInteger(turned) && turned >= 0 && turned < frames.length ? turned : first;
+    this.draw();
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    const step = { " ": event.shiftKey ? -1 : 1, PageDown: 1, PageUp: -1 }[event.key];
+    const turn = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (step) this.go(this.view + step);
+    else if (turn) this.turn(turn);
+    else if (event.key === "n" || event.key === "N") this.notes.hidden = !this.notes.hidden;
+    else if (event.key === "Escape") this.leave();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  press(target) {
+    const act = target.closest("[data-act]")?.dataset.act;
+    const vote = target.closest("[data-vote]")?.dataset.vote;
+    if (act === "on") this.go(this.view + 1);
+    else if (act === "back") this.go(this.view - 1);
+    else if (act === "up") this.turn(1);
+    else if (act === "down") this.turn(-1);
+    else if (act === "leave") this.leave();
+    else if (vote) {
+      this.votes.set(vote, (this.votes.get(vote) ?? 0) + 1);
+      this.draw();
+    }
+  }
+
+  leave() {
+    const to = new URL(location.href);
+    to.searchParams.delete("stop");
+    to.searchParams.delete("dial");
+    location.assign(to);
+  }
+
+  go(view) {
+    if (view < 0 || view >= this.data.views.length) return;
+    this.view = view;
+    this.turned = this.data.views[view].first;
+    this.keep();
+  }
+
+  turn(step) {
+    const last = this.data.views[this.view].frames.length - 1;
+    this.turned = Math.min(Math.max(this.turned + step, 0), last);
+    this.keep();
+  }
+
+  keep() {
+    const to = new URL(location.href);
+    to.searchParams.set("stop", this.data.views[this.view].at);
+    to.searchParams.set("dial", this.turned + 1);
+    history.replaceState(history.state, "", to);
+    this.draw();
+  }
+
+  draw() {
+    const { at, title, question, dial, values, panels, frames, notes } = this.data.views[this.view];
+    const { sentence, panels: turned } = frames[this.turned];
+    this.page.dataset.at = at;
+    this.page.dataset.dial = this.turned + 1;
+    this.where.replaceChildren(knob("back", "◀", this.data.words.back), `${at} · ${title}`, knob("on", "▶", this.data.words.on), knob("leave", "✕", this.data.words.leave));
+    this.dial.replaceChildren(...(dial ? [knob("down", "−", this.data.words.down), `${dial}: ${values[this.turned]}`, knob("up", "+", this.data.words.up)] : []));
+    this.question.textContent = question;
+    this.sentence.textContent = sentence;
+    this.pointed.textContent = "";
+    this.notes.textContent = notes;
+    this.figure.replaceChildren();
+    panels.forEach((panel, i) => {
+      const whole = { ...panel, ...turned[i] };
+      const place = element("div", `lecture-panel lecture-${whole.kind}`, this.figure);
+      place.style.flexGrow = whole.wide ?? 1;
+      if (whole.title) element("h2", "", place).textContent = whole.title;
+      this[whole.kind](place, whole);
+    });
+  }
+
+  // Tokens: the light behind them, what stands below each, and the place that is asked about.
+  tokens(place, { tokens, light, below, marked }) {
+    const line = element("p", "", place);
+    const most = Math.max(...(light ?? [0]), 1e-9);
+    tokens.forEach((token, i) => {
+      const word = element("span", i === marked ? "lecture-marked" : "", line);
+      word.textContent = token.trim() || "␣";
+      if (light) {
+        word.style.setProperty("--light", Math.max(light[i], 0) / most);
+        word.dataset.said = `${token.trim()}: ${this.number.format(light[i])}`;
+      }
+      if (below) element("small", "", word).textContent = below[i];
+    });
+  }
+
+  // Bars: one, or what was beside what is; with `voted`, names alone and the votes of the room.
+  bars(place, { names, shares, was, voted, most, plain }) {
+    const top = most ?? Math.max(...shares.map(Math.abs), 1e-9);
+    names.forEach((name, i) => {
+      const row = element(voted ? "button" : "p", "", place);
+      element("b", "", row).textContent = name.trim();
+      const bar = element("i", shares[i] < 0 ? "lecture-below" : "", row);
+      const value = element("span", "", row);
+      if (voted) {
+        const key = `${this.data.views[this.view].at} ${i}`;
+        row.dataset.vote = key;
+        value.textContent = this.votes.get(key) ?? 0;
+        bar.style.setProperty("--share", (this.votes.get(key) ?? 0) / Math.max(...this.votes.values(), 1));
+        return;
+      }
+      bar.style.setProperty("--share", Math.abs(shares[i]) / top);
+      if (was) bar.style.setProperty("--was", Math.abs(was[i]) / top);
+      value.textContent = plain ? this.number.format(shares[i]) : share(shares[i], this.data.locale);
+      row.dataset.said = `${name.trim()}: ${this.number.format(shares[i])}${was ? ` ← ${this.number.format(was[i])}` : ""}`;
+    });
+  }
+
+  // A matrix: light by the share of its row's largest cell, `null` a masked cell; numbers where there is room for them.
+  matrix(place, { rows, columns, cells, row, signed, numbers }) {
+    const table = element("table", "", place);
+    table.classList.toggle("lecture-small", cells[0].length > 12);
+    table.classList.toggle("lecture-many", columns.length > 8 && columns.some((one) => one.length > 2));
+    const top = element("tr", "", table);
+    element("th", "", top);
+    for (const name of columns) element("th", "", top).textContent = name;
+    const all = Math.max(...cells.flat().map((one) => Math.abs(one ?? 0)), 1e-9);
+    cells.forEach((values, i) => {
+      const line = element("tr", row === undefined || row === i ? "" : "lecture-dim", table);
+      element("th", "", line).textContent = rows[i];
+      values.forEach((value, j) => {
+        const cell = element("td", value === null ? "lecture-masked" : value < 0 ? "lecture-below" : "", line);
+        if (value === null) return;
+        cell.style.setProperty("--light", signed ? Math.abs(value) / all : Math.max(value, 0) / Math.max(...values, 1e-9));
+        if (numbers) cell.textContent = this.fixed.format(value).replace(/^(-?)0(?=\D)/, "$1");
+        cell.dataset.said = `${rows[i]} → ${columns[j]}: ${this.number.format(value)}`;
+      });
+    });
+  }
+
+  // A picture, light over its patches; a row of frames, each as bright as it is looked at.
+  pictures(place, { sources, light, grid }) {
+    const most = Math.max(...light.flat());
+    sources.forEach((source, i) => {
+      const frame = element("figure", "", place);
+      const picture = element("img", "", frame);
+      picture.src = `data:image/*;base64,${source}`;
+      picture.alt = "";
+      if (!grid) {
+        frame.style.setProperty("--light", light[i] / most);
+        frame.dataset.said = this.number.format(light[i]);
+        return;
+      }
+      const patches = element("div", "lecture-patches", frame);
+      patches.style.gridTemplateColumns = `repeat(${grid[1]}, 1fr)`;
+      for (const value of light) element("i", "", patches).style.opacity = 0.8 * (1 - value / most);
+    });
+  }
+
+  // Curves over steps, each with its name at its end.
+  curves(place, { names, curves, x, y, limit, until }) {
+    const [w, h, left, low] = [1180, 400, 70, 340];
+    const chart = drawn("svg", { viewBox: `0 0 ${w} ${h}` }, place);
+    const top = Math.max(...curves.flat());
+    const at = (i, count) => left + (i * (w - left - 330)) / (count - 1);
+    const up = (value) => low - (value / top) * (low - 20);
+    for (const tick of [0, top / 2, top]) drawn("text", { x: left - 8, y: up(tick) + 6, "text-anchor": "end" }, chart).textContent = this.fixed.format(tick);
+    drawn("path", { d: `M${left} 20V${low}H${at(1, 2)}`, class: "lecture-axis" }, chart);
+    drawn("text", { x: at(1, 2), y: low + 32, "text-anchor": "end" }, chart).textContent = `${x} (${this.number.format(until)})`;
+    drawn("text", { x: left + 8, y: 16 }, chart).textContent = y;
+    if (limit) {
+      drawn("path", { d: `M${left} ${up(limit.value)}H${at(1, 2)}`, class: "lecture-limit" }, chart);
+      drawn("text", { x: at(1, 2) + 10, y: up(limit.value) - 14 }, chart).textContent = limit.name;
+    }
+    curves.forEach((curve, n) => {
+      drawn("path", { d: curve.map((one, i) => `${i ? "L" : "M"}${at(i, curve.length)} ${up(one)}`).join(""), class: `lecture-curve-${n}` }, chart);
+      drawn("text", { x: at(1, 2) + 10, y: up(curve.at(-1)) + 12, class: `lecture-name-${n}` }, chart).textContent = names[n];
+    });
+  }
+
+  // Rows of numbers channel by channel, all on one zero line each.
+  channels(place, { rows }) {
+    const count = rows[0].values.length;
+    const [w, each, left] = [1200, 400 / rows.length, 230];
+    const chart = drawn("svg", { viewBox: `0 0 ${w} 400` }, place);
+    rows.forEach(({ name, values, value }, n) => {
+      const zero = n * each + each / 2;
+      const most = Math.max(...values.map(Math.abs), 1e-9);
+      drawn("text", { x: 0, y: zero + 6 }, chart).textContent = name;
+      if (value !== undefined) drawn("text", { x: w, y: zero + 6, "text-anchor": "end" }, chart).textContent = this.fixed.format(value);
+      values.forEach((one, i) => {
+        const tall = (Math.abs(one) / most) * (each / 2 - 6);
+        const wide = (w - left - 110) / count;
+        const bar = drawn("rect", { x: left + i * wide, y: one < 0 ? zero : zero - tall, width: wide - 3, height: tall + 1, class: one < 0 ? "lecture-below" : "" }, chart);
+        bar.dataset.said = `${name} · ${i + 1}: ${this.number.format(one)}`;
+      });
+    });
+  }
+
+  // Two arrows of one length, each turned by its place.
+  turns(place, { arrows }) {
+    const chart = drawn("svg", { viewBox: "-300 -215 600 435" }, place);
+    drawn("circle", { r: 170, class: "lecture-axis" }, chart);
+    arrows.forEach(({ name, angle }, n) => {
+      const [x, y] = [170 * Math.cos(angle), -170 * Math.sin(angle)];
+      drawn("path", { d: `M0 0L${x} ${y}`, class: `lecture-curve-${n}` }, chart);
+      drawn("circle", { cx: x, cy: y, r: 8, class: `lecture-dot-${n}` }, chart);
+      drawn("text", { x: 1.08 * x, y: 1.14 * y + 6, "text-anchor": x < 0 ? "end" : "start", class: `lecture-name-${n}` }, chart).textContent = name;
+    });
+  }
+
+  // Texts, each under its name.
+  texts(place, { names, texts }) {
+    texts.forEach((text, i) => {
+      element("h3", "", place).textContent = names[i];
+      element("p", "", place).textContent = text;
+    });
+  }
+}
+
+const typing = (target) => target.isContentEditable || Boolean(target.matches?.('textarea, select, input:not([type="radio"], [type="checkbox"], [type="range"], [type="button"])'));
+
+const share = (value, locale) => new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 2 }).format(value);
+
+function knob(act, sign, name) {
+  const made = element("button", "");
+  made.dataset.act = act;
+  made.textContent = sign;
+  made.setAttribute("aria-label", name);
+  return made;
+}
+
+function drawn(tag, attributes, parent) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  parent.append(made);
+  return made;
+}

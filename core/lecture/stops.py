@@ -1,0 +1,614 @@
+"""The lecture of 45 minutes: nine stops, each of some views, and what a view draws and says at each place of its dial.
+
+All numbers are in assets/lecture.json (`python -m lab.bundle.lecture`), so that a stop is there at once and without any network.
+A sentence is computed from what the view draws. Panels are drawn by assets/scripts/lecture.js, under their `kind`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Final
+
+from core.messages import Message, compose
+
+FILE: Final = Path(__file__).resolve().parents[2] / "assets" / "lecture.json"
+TEMPERATURES: Final = (0.2, 0.5, 1.0, 1.5, 2.0)
+WRITTEN_AT: Final = (0, 2, 4)
+"""Places among the temperatures of the texts that are compared."""
+LOOKING: Final = "it"
+"""The token whose look is taken apart, and the one that it finds."""
+FOUND: Final = "cat"
+PAIR: Final = 4
+"""Pair of channels whose rotation is drawn, of the writer's 32."""
+PLACES: Final = (9, 2)
+SHIFTS: Final = (0, 1, 2, 5, 10, 20)
+MINUTES: Final = {"writes": 6, "vectors": 4, "qkv": 8, "softmax": 5, "heads": 5, "order": 5, "masks": 4, "scenes": 4, "works": 4}
+"""The stops in their order, and the minutes of each in class."""
+
+Panel = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a view says at a place of its dial, and what is drawn otherwise there, panel by panel."""
+
+    sentence: Message
+    panels: Sequence[Panel] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """One picture of a stop.
+
+    Attributes:
+        frames: one for each place of the dial. panels: what all of them draw.
+        dial: its name, none where there is one frame; `values` its places' names. first: the place where it opens.
+    """
+
+    frames: Sequence[Frame]
+    panels: Sequence[Panel]
+    dial: Message | None = None
+    values: Sequence[Any] = ()
+    first: int = 0
+
+
+@cache
+def _file() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def stops(language: str) -> dict[str, list[View]]:
+    """The views of every stop.
+
+    Args:
+        language: "en" or "es", of the texts that the network reads.
+    """
+    of = _file()[language]
+    return {
+        "writes": [_vote(of["writing"]), _written(of["writing"])],
+        "vectors": [_pieces(of["pieces"]), _neighbours(of["neighbours"])],
+        "qkv": [_meeting(), _rows(), _mix()],
+        "softmax": [_warmth(of["softmax"]), _seeds(of["softmax"]), _scale()],
+        "heads": [_roles(of["heads"]), _rest(of["heads"])],
+        "order": [_moved(), _other_order(of["orders"]), _rotation()],
+        "masks": [_triangle(of["heads"]), _ahead()],
+        "scenes": [_book(), _photograph(), _film()],
+        "works": [*(_switched_off(one) for one in of["works"]), _proof(of["works"])],
+    }
+
+
+def _bars(shares: Sequence[tuple[str, float]], **more: Any) -> Panel:
+    return {"kind": "bars", "names": [name for name, _share in shares], "shares": [share for _name, share in shares], **more}
+
+
+def _vote(of: Any) -> View:
+    tokens, names = of["tokens"][: of["begun"]], sorted(name for name, _share in of["steps"][0]["next"])
+    sentence = compose(
+        "It has read {count} tokens, and each of its {all:,} tokens has a share now: these are the {shown} likeliest.",
+        count=len(tokens),
+        all=_file()["writer"]["vocabulary"],
+        shown=len(names),
+    )
+    panels: list[Panel] = [
+        {"kind": "tokens", "tokens": tokens},
+        {"kind": "bars", "title": compose("A press is a hand raised"), "names": names, "shares": [0] * len(names), "voted": True},
+    ]
+    return View(frames=[Frame(sentence)], panels=panels)
+
+
+def _written(of: Any) -> View:
+    frames = []
+    for i, step in enumerate(of["steps"]):
+        tokens, falls = of["tokens"][: of["begun"] + i], step["falls"]
+        name, share = step["next"][0]
+        sentence = compose(
+            "“{next}” has {share:.1%}. It hangs most on “{token}”: without that, its log-probability falls by {fall:.2f}.",
+            next=name.strip(),
+            share=share,
+            token=tokens[falls.index(max(falls))].strip(),
+            fall=max(falls),
+        )
+        frames.append(Frame(sentence, [{"tokens": tokens, "light": falls}, _bars(step["next"], most=1)]))
+    panels: list[Panel] = [
+        {"kind": "tokens", "title": compose("Light: what the next token loses without each"), "wide": 1.4},
+        {"kind": "bars", "title": compose("What may come next")},
+    ]
+    return View(frames=frames, panels=panels, dial=compose("Token"), values=range(1, len(frames) + 1))
+
+
+def _pieces(of: Any) -> View:
+    frames = []
+    for pieces in of:
+        names, ids = zip(*pieces, strict=True)
+        word, every = "".join(names), _file()["writer"]
+        text = (
+            compose(
+                "“{word}” is one piece: row {row:,} of {all:,}, of {wide} numbers each.",
+                word=word,
+                row=ids[0] + 1,
+                all=every["vocabulary"],
+                wide=every["width"],
+            )
+            if len(ids) == 1
+            else compose(
+                "“{word}” falls apart into {count} pieces: each is a row of {wide} numbers among {all:,}.",
+                word=word,
+                count=len(ids),
+                all=every["vocabulary"],
+                wide=every["width"],
+            )
+        )
+        frames.append(Frame(text, [{"tokens": names, "below": ids}]))
+    panels: list[Panel] = [{"kind": "tokens", "title": compose("Pieces, each with its number")}]
+    values = ["".join(name for name, _id in pieces) for pieces in of]
+    return View(frames=frames, panels=panels, dial=compose("Word"), values=values, first=2)
+
+
+def _neighbours(of: Any) -> View:
+    frames = [
+        Frame(
+            compose(
+                "Of {all:,} rows that of “{near}” is nearest to “{word}”: the cosine is {cosine:.2f}.",
+                all=_file()["writer"]["vocabulary"],
+                near=one["near"][0][0].strip(),
+                word=one["word"],
+                cosine=one["near"][0][1],
+            ),
+            [_bars(one["near"], plain=True, most=1)],
+        )
+        for one in of
+    ]
+    panels: list[Panel] = [{"kind": "bars", "title": compose("Nearest rows, by their cosine")}]
+    return View(frames=frames, panels=panels, dial=compose("Word"), values=[one["word"] for one in of])
+
+
+def _scores(i: int) -> list[float]:
+    head = _file()["head"]
+    width = len(head["q"][i])
+    return [sum(a * b for a, b in zip(head["q"][i], key, strict=True)) / math.sqrt(width) for key in head["k"]]
+
+
+def _softmax(scores: Sequence[float]) -> list[float]:
+    powers = [math.exp(one - max(scores)) for one in scores]
+    return [one / sum(powers) for one in powers]
+
+
+def _meeting() -> View:
+    head = _file()["head"]
+    tokens, query = head["tokens"], head["q"][head["tokens"].index(LOOKING)]
+    frames = []
+    for token, key in zip(tokens, head["k"], strict=True):
+        products = [a * b for a, b in zip(query, key, strict=True)]
+        sums = list(accumulate(products))
+        rows = [
+            {"name": compose("query of “{token}”", token=LOOKING), "values": query},
+            {"name": compose("key of “{token}”", token=token), "values": key},
+            {"name": compose("products"), "values": products},
+            {"name": compose("added up"), "values": sums, "value": sums[-1]},
+        ]
+        sentence = compose(
+            "The {count} products add up to {sum:.2f}; by √{count} that is the score {score:.2f} of “{looking}” for “{token}”.",
+            count=len(query),
+            sum=sums[-1],
+            score=sums[-1] / math.sqrt(len(query)),
+            looking=LOOKING,
+            token=token,
+        )
+        frames.append(Frame(sentence, [{"rows": rows}]))
+    return View(frames=frames, panels=[{"kind": "channels"}], dial=compose("Key"), values=tokens, first=tokens.index(FOUND))
+
+
+def _rows() -> View:
+    tokens = _file()["head"]["tokens"]
+    scores = [_scores(i) for i in range(len(tokens))]
+    weights = [_softmax(row) for row in scores]
+    frames = [
+        Frame(
+            compose(
+                "“{token}” looks most at “{other}”: a score of {score:.2f} becomes {weight:.2f} of a row that sums to {sum:.2f}.",
+                token=tokens[i],
+                other=tokens[row.index(max(row))],
+                score=max(scores[i]),
+                weight=max(row),
+                sum=sum(row),
+            ),
+            [{"row": i}, {"row": i}],
+        )
+        for i, row in enumerate(weights)
+    ]
+    names = {"kind": "matrix", "rows": tokens, "columns": tokens}
+    panels: list[Panel] = [
+        {**names, "title": compose("Scores"), "cells": scores, "signed": True},
+        {**names, "title": compose("Weights, a row each"), "cells": weights, "numbers": True},
+    ]
+    return View(frames=frames, panels=panels, dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
+
+
+def _mix() -> View:
+    head = _file()["head"]
+    tokens = head["tokens"]
+    frames = []
+    for i, token in enumerate(tokens):
+        weights = _softmax(_scores(i))
+        parts = [[weight * one for one in row] for weight, row in zip(weights, head["v"], strict=True)]
+        order = sorted(range(len(tokens)), key=lambda j: -weights[j])
+        rows = [{"name": f"{weights[j]:.2f} × {tokens[j]}", "values": parts[j]} for j in order[:3]] + [
+            {"name": compose("the others"), "values": [sum(parts[j][c] for j in order[3:]) for c in range(len(parts[0]))]},
+            {
+                "name": compose("new row of “{token}”", token=token),
+                "values": [sum(column) for column in zip(*parts, strict=True)],
+            },
+        ]
+        sentence = compose(
+            "The new row of “{token}” is a mix: {share:.0%} of the value of “{other}”, {three:.0%} with the next two.",
+            token=token,
+            share=weights[order[0]],
+            other=tokens[order[0]],
+            three=sum(weights[j] for j in order[:3]),
+        )
+        frames.append(Frame(sentence, [{"rows": rows}]))
+    return View(frames=frames, panels=[{"kind": "channels"}], dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
+
+
+def _warmth(of: Any) -> View:
+    rows = [[math.exp(score / t - total) for score in of["scores"]] for t, total in zip(TEMPERATURES, of["totals"], strict=True)]
+    frames = [
+        Frame(
+            compose(
+                "At temperature {t:g}, “{first}” has {share:.1%}, and these {count} of {all:,} tokens {sum:.1%} together.",
+                t=t,
+                first=of["names"][0].strip(),
+                share=row[0],
+                count=len(row),
+                all=_file()["writer"]["vocabulary"],
+                sum=sum(row),
+            ),
+            [{"shares": row}],
+        )
+        for t, row in zip(TEMPERATURES, rows, strict=True)
+    ]
+    plain = rows[TEMPERATURES.index(1.0)]
+    panels: list[Panel] = [{"kind": "bars", "names": of["names"], "was": plain, "most": 1, "title": compose("White: at temperature 1")}]
+    return View(frames=frames, panels=panels, dial=compose("Temperature"), values=TEMPERATURES, first=TEMPERATURES.index(1.0))
+
+
+def _seeds(of: Any) -> View:
+    low, middle, high = (len(set(of["written"][at])) for at in WRITTEN_AT)
+    sentence = compose(
+        "{count} seeds write {low} different texts at {a:g}, {middle} at {b:g} and {high} at {c:g}.",
+        count=len(of["written"][0]),
+        low=low,
+        middle=middle,
+        high=high,
+        a=TEMPERATURES[WRITTEN_AT[0]],
+        b=TEMPERATURES[WRITTEN_AT[1]],
+        c=TEMPERATURES[WRITTEN_AT[2]],
+    )
+    names = [compose("Temperature {t:g}", t=TEMPERATURES[at]) for at in WRITTEN_AT]
+    count = len(of["written"][0])
+    frames = [
+        Frame(sentence, [{"texts": [f"{of['text']}{of['written'][at][seed]}…" for at in WRITTEN_AT]}]) for seed in range(count)
+    ]
+    return View(frames=frames, panels=[{"kind": "texts", "names": names}], dial=compose("Seed"), values=range(count))
+
+
+def _scale() -> View:
+    head = _file()["head"]
+    tokens, width = head["tokens"], len(head["q"][0])
+    own = _scores(tokens.index(LOOKING))
+    frames = []
+    divisors = (1.0, math.sqrt(width), float(width))
+    for divisor in divisors:
+        row = _softmax([one * math.sqrt(width) / divisor for one in own])
+        spread = math.exp(-sum(one * math.log(one) for one in row if one > 0))
+        sentence = compose(
+            "Divided by {divisor:.2f}, “{token}” has {weight:.1%} of the row, which spreads over {spread:.1f} of {count} tokens.",
+            divisor=divisor,
+            token=tokens[row.index(max(row))],
+            weight=max(row),
+            spread=spread,
+            count=len(row),
+        )
+        frames.append(Frame(sentence, [{"shares": row}]))
+    panels: list[Panel] = [{"kind": "bars", "names": tokens, "most": 1, "title": compose("Where “{token}” looks", token=LOOKING)}]
+    values = ["1", f"√{width}", str(width)]
+    return View(frames=frames, panels=panels, dial=compose("Scores divided by"), values=values, first=1)
+
+
+def _roles(of: Any) -> View:
+    names = {
+        "before": compose("looks at the token before"),
+        "induction": compose("copies what came after the same token"),
+        "same": compose("looks for the same token"),
+        "first": compose("rests on the first token"),
+    }
+    tokens = of["tokens"]
+    frames = []
+    for role, row in of["rows"].items():
+        layer, head = _file()["heads"]["roles"][role]
+        at = row.index(max(row))
+        sentence = compose(
+            "Head {layer}.{head}: the last token, “{last}”, looks with {weight:.2f} at token {at}, “{token}”.",
+            layer=layer,
+            head=head,
+            last=tokens[-1],
+            weight=row[at],
+            at=at + 1,
+            token=tokens[at].strip(),
+        )
+        frames.append(Frame(sentence, [{"light": row}]))
+    panels: list[Panel] = [
+        {"kind": "tokens", "tokens": tokens, "marked": len(tokens) - 1, "wide": 1.8},
+        _bars(of["next"], most=1, title=compose("What may come next")),
+    ]
+    return View(frames=frames, panels=panels, dial=compose("Head"), values=[names[role] for role in of["rows"]], first=1)
+
+
+def _rest(of: Any) -> View:
+    every = [one for layer in of["first"] for one in layer]
+    sentence = compose(
+        "{mean:.0%} of all looks rest on the first token; {count} of {all} heads put more than half of theirs there.",
+        mean=sum(every) / len(every),
+        count=sum(one > 0.5 for one in every),
+        all=len(every),
+    )
+    layers = [str(n + 1) for n in range(len(of["first"]))]
+    rows = [compose("head {n}", n=n + 1) for n in range(len(of["first"][0]))]
+    panel = {
+        "kind": "matrix",
+        "rows": rows,
+        "columns": layers,
+        "cells": list(map(list, zip(*of["first"], strict=True))),
+        "signed": True,
+        "title": compose("Share of the first token, layer by layer"),
+    }
+    return View(frames=[Frame(sentence)], panels=[panel])
+
+
+def _moved() -> View:
+    orders = _file()["orders"]
+    tokens = _file()["ordered"]
+    frames = []
+    for one in orders:
+        names = [tokens[0], *(tokens[1 + i] for i in one["order"]), tokens[-1]]
+        sentence = (
+            compose("The words as they were: each row now follows its word, with positions and without.")
+            if one is orders[0]
+            else compose(
+                "Without positions a row moves with its word and changes by {without:.6f} at most; with them, by {with_:.2f}.",
+                without=one["off_without"],
+                with_=one["off_with"],
+            )
+        )
+        frames.append(Frame(sentence, [{"rows": names, "columns": names, "cells": one[of]} for of in ("without", "with")]))
+    panels: list[Panel] = [
+        {"kind": "matrix", "numbers": True, "title": compose("Without positions")},
+        {"kind": "matrix", "numbers": True, "title": compose("With positions")},
+    ]
+    values = [" ".join(tokens[1 + i] for i in one["order"]) for one in orders]
+    return View(frames=frames, panels=panels, dial=compose("Order"), values=values, first=1)
+
+
+def _other_order(of: Any) -> View:
+    frames = [
+        Frame(
+            compose(
+                "The last words are followed by “{name}” with {share:.1%}; “{usual}” had {was:.1%} in the first order.",
+                name=one["next"][0][0].strip(),
+                share=one["next"][0][1],
+                usual=of[0]["next"][0][0].strip(),
+                was=of[0]["next"][0][1],
+            ),
+            [{"tokens": one["tokens"]}, _bars(one["next"], most=1)],
+        )
+        for one in of
+    ]
+    panels: list[Panel] = [{"kind": "tokens", "wide": 1.4}, {"kind": "bars", "title": compose("What may come next")}]
+    return View(frames=frames, panels=panels, dial=compose("Order"), values=range(1, len(of) + 1))
+
+
+def _rotation() -> View:
+    rotary = _file()["writer"]
+    step = rotary["rotary_base"] ** (-2 * PAIR / rotary["head_width"])
+    frames = []
+    for shift in SHIFTS:
+        places = [place + shift for place in PLACES]
+        arrows = [
+            {"name": compose("query, place {n}", n=places[0]), "angle": places[0] * step},
+            {"name": compose("key, place {n}", n=places[1]), "angle": places[1] * step},
+        ]
+        sentence = compose(
+            "Turned by {step:.3f} a place, places {a} and {b} stand {angle:.2f} radians apart: only their distance {far} counts.",
+            step=step,
+            a=places[0],
+            b=places[1],
+            angle=(places[0] - places[1]) * step,
+            far=places[0] - places[1],
+        )
+        frames.append(Frame(sentence, [{"arrows": arrows}]))
+    return View(frames=frames, panels=[{"kind": "turns"}], dial=compose("Both moved by"), values=SHIFTS)
+
+
+def _triangle(of: Any) -> View:
+    tokens, square = of["tokens"], _file()["head"]["tokens"]
+    triangle = [[one if j <= i else None for j, one in enumerate(row)] for i, row in enumerate(of["map"])]
+    frames = [
+        Frame(
+            compose(
+                "Where it writes, “{token}” may look at {count} of {all} tokens; on the right each looks at all {others}.",
+                token=token.strip(),
+                count=sum(one is not None for one in triangle[i]),
+                all=len(tokens),
+                others=len(square),
+            ),
+            [{"row": i}],
+        )
+        for i, token in enumerate(tokens)
+    ]
+    names = [one.strip() for one in tokens]
+    panels: list[Panel] = [
+        {
+            "kind": "matrix",
+            "rows": names,
+            "columns": names,
+            "cells": triangle,
+            "wide": 1.5,
+            "title": compose("SmolLM2 writes: hatched is forbidden"),
+        },
+        {
+            "kind": "matrix",
+            "rows": square,
+            "columns": square,
+            "cells": _file()["reader"],
+            "title": compose("MiniLM reads: all allowed"),
+        },
+    ]
+    return View(frames=frames, panels=panels, dial=compose("Row"), values=names, first=len(names) // 2)
+
+
+def _ahead() -> View:
+    toy = _file()["toy"]
+    sentence = compose(
+        "Who looks ahead copies: {seen:.2f} nats, and alone {alone:.2f}. The masked one has {causal:.2f}, of least {least:.2f}.",
+        seen=toy["ahead"]["seen"],
+        alone=toy["ahead"]["alone"],
+        causal=toy["causal"]["alone"],
+        least=toy["least"],
+    )
+    panel = {
+        "kind": "curves",
+        "names": [compose("may look ahead"), compose("masked")],
+        "curves": [toy["ahead"]["losses"], toy["causal"]["losses"]],
+        "x": compose("steps of training"),
+        "y": compose("loss, nats a symbol"),
+        "until": toy["steps"],
+        "limit": {"name": compose("best without looking ahead"), "value": toy["least"]},
+    }
+    return View(frames=[Frame(sentence)], panels=[panel])
+
+
+def _book() -> View:
+    book = _file()["book"]
+    names = {
+        "touch": compose("best bid and ask"),
+        "near_ask": compose("asks, levels 2 to 5"),
+        "near_bid": compose("bids, levels 2 to 5"),
+        "far": compose("levels 6 to 10"),
+        "drift": compose("course of the price"),
+        "older": compose("all older than 8 s"),
+    }
+    most = max(book["gives"], key=lambda name: abs(book["gives"][name]))
+    sentence = compose(
+        "Up {up:.0%}, down {down:.0%}. What counts most is “{name}”: without it, up less down moves by {change:.2f}.",
+        up=book["probabilities"][2],
+        down=book["probabilities"][0],
+        name=names[most],
+        change=abs(book["gives"][most]),
+    )
+    panels: list[Panel] = [
+        {
+            "kind": "pictures",
+            "sources": [book["picture"]],
+            "light": book["looks"],
+            "grid": [1, len(book["looks"])],
+            "title": compose("{market}, an order book's sizes over time", market=book["market"]),
+        },
+        {
+            "kind": "bars",
+            "names": [names[one] for one in book["gives"]],
+            "shares": list(book["gives"].values()),
+            "plain": True,
+            "title": compose("What each gives to “up less down”"),
+        },
+    ]
+    return View(frames=[Frame(sentence)], panels=panels)
+
+
+def _photograph() -> View:
+    seen = _file()["photograph"]
+    frames = [
+        Frame(
+            compose(
+                "Head {n} puts {share:.0%} of its look on what stands out, which covers {area:.0%} of the picture.",
+                n=n,
+                share=share,
+                area=seen["area"],
+            ),
+            [{"light": [one for row in seen["heads"][n - 1] for one in row]}],
+        )
+        for n, share in enumerate(seen["on_thing"], start=1)
+    ]
+    grid = [len(seen["heads"][0]), len(seen["heads"][0][0])]
+    panels: list[Panel] = [{"kind": "pictures", "sources": [seen["picture"]], "grid": grid}]
+    return View(
+        frames=frames,
+        panels=panels,
+        dial=compose("Head"),
+        values=range(1, len(frames) + 1),
+        first=seen["on_thing"].index(max(seen["on_thing"])),
+    )
+
+
+def _film() -> View:
+    film = _file()["film"]
+    frames = []
+    for one in film["glosses"]:
+        looks = [one["looks"][at] for at in film["shown"]]
+        sentence = compose(
+            "At {at:.1f} s it is surest of {gloss}, and looks most at the picture of {most:.1f} s.",
+            at=film["seconds"][one["peak"]],
+            gloss=one["gloss"],
+            most=film["seconds"][film["shown"][looks.index(max(looks))]],
+        )
+        frames.append(Frame(sentence, [{"light": looks}]))
+    panels: list[Panel] = [{"kind": "pictures", "sources": film["pictures"]}]
+    return View(frames=frames, panels=panels, dial=compose("Sign"), values=[one["gloss"] for one in film["glosses"]])
+
+
+def _switched_off(of: Any) -> View:
+    states = {"plain": compose("all on"), "copying": compose("six that copy off"), "others": compose("six others off")}
+    frames = [
+        Frame(
+            compose("“{name}” has {share:.2%}.", name=of["names"][0].strip(), share=of["plain"][0])
+            if state == "plain"
+            else compose(
+                "“{name}” had {was:.1%} and has {share:.2%} without heads {heads}.",
+                name=of["names"][0].strip(),
+                was=of["plain"][0],
+                share=of[state][0],
+                heads=", ".join(f"{layer}.{head}" for layer, head in _file()["heads"][state]),
+            ),
+            [{}, {"shares": of[state]}],
+        )
+        for state in states
+    ]
+    panels: list[Panel] = [
+        {"kind": "tokens", "tokens": of["tokens"]},
+        {"kind": "bars", "names": of["names"], "was": of["plain"], "most": 1, "title": compose("White: with all heads")},
+    ]
+    return View(frames=frames, panels=panels, dial=compose("Heads"), values=list(states.values()))
+
+
+def _proof(of: Any) -> View:
+    shares = []
+    for one in of:
+        name = one["names"][0].strip()
+        shares += [
+            (compose("“{name}”, all on", name=name), one["plain"][0]),
+            (compose("“{name}”, six off", name=name), one["copying"][0]),
+        ]
+    sentence = compose(
+        "The same six heads: {a:.1%} fall to {b:.1%} on one text, {c:.1%} come to {d:.1%} on the other.",
+        a=shares[0][1],
+        b=shares[1][1],
+        c=shares[2][1],
+        d=shares[3][1],
+    )
+    return View(frames=[Frame(sentence)], panels=[_bars(shares, most=1)])

@@ -1,0 +1,95 @@
+"""The lecture in a browser: the whole path by Space alone and back, on two screens, in both languages, by key and by address."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from core.lecture.stops import MINUTES, View, stops
+from tests.browser.conftest import NewPage
+from tests.browser.reader import PATIENCE_MS
+from tests.browser.server import AppServer
+
+LOOK = """
+() => {
+  const page = document.querySelector(".lecture-page");
+  const place = page.getBoundingClientRect();
+  const scale = place.width / 1280;
+  const inside = (box) => box.left >= -1 && box.top >= -1 && box.right <= innerWidth + 1 && box.bottom <= innerHeight + 1;
+  const drawn = [...page.querySelectorAll("*")].filter((one) => one.getClientRects().length);
+  const speaks = drawn.filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
+  const figure = page.querySelector(".lecture-figure").getBoundingClientRect();
+  const over = (one) => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 4;
+  const cut = speaks.filter((one) => one.clientWidth && !one.closest("svg") && over(one));
+  const within = [...page.querySelectorAll(".lecture-panel *")].map((one) => one.getBoundingClientRect());
+  return {
+    at: page.dataset.at,
+    dial: page.dataset.dial,
+    drawn: page.innerHTML,
+    outside: drawn.filter((one) => !inside(one.getBoundingClientRect())).map((one) => one.outerHTML.slice(0, 120)),
+    below: within.some((box) => box.bottom > figure.bottom + 2 * scale || box.top < figure.top - 2 * scale),
+    cut: cut.map((one) => one.outerHTML.slice(0, 120)),
+    share: (figure.width * figure.height) / (1280 * 720 * scale ** 2),
+    least: Math.min(...speaks.map((one) => parseFloat(getComputedStyle(one).fontSize))), // of 720 lines
+    covers: document.elementFromPoint(innerWidth - 60, 20).closest(".lecture-stage") !== null,
+  };
+}
+"""
+BY_ADDRESS = "(to) => { history.replaceState(null, '', to); dispatchEvent(new PopStateEvent('popstate')); }"
+
+
+def looked(page: Page) -> dict[str, Any]:
+    """What stands on the stage, after a check that it is whole and can be read."""
+    found: dict[str, Any] = page.evaluate(LOOK)
+    where = f"{found['at']} dial {found['dial']}"
+    assert not found["outside"] and not found["cut"] and not found["below"], (where, found["outside"], found["cut"])
+    assert found["share"] >= 0.5 and found["least"] >= 18 and found["covers"], where
+    return found
+
+
+def path(language: str) -> Iterator[tuple[str, View]]:
+    for number, views in enumerate(stops(language).values(), 1):
+        yield from ((f"{number}.{at}", view) for at, view in enumerate(views, 1))
+
+
+@pytest.mark.parametrize(("language", "size"), [("en", (1280, 720)), ("es", (1920, 1080))])
+def test_space_alone_gives_the_whole_lecture_and_a_stop_is_the_same_however_one_comes(
+    new_page: NewPage, app: AppServer, language: str, size: tuple[int, int]
+) -> None:
+    page = new_page(app, f"/learn?lang={language}")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.locator(".st-key-lecture_tile_0 a").click(timeout=PATIENCE_MS)
+    page.wait_for_selector(".lecture-page[data-at='1.1']", timeout=PATIENCE_MS)
+    page.mouse.move(2, 2)  # off the figure, which says what is pointed at
+    seen, views = [looked(page)], dict(path(language))
+    for _ in range(100):
+        page.keyboard.press("Space")
+        now = looked(page)
+        if now["at"] == seen[-1]["at"]:
+            break
+        seen.append(now)
+    assert [one["at"] for one in seen] == list(views) and len(MINUTES) == 9
+    for before, after in itertools.pairwise(reversed(seen)):
+        page.keyboard.press("PageUp")
+        assert looked(page)["drawn"] == after["drawn"] != before["drawn"]
+    for one in seen:
+        page.evaluate(BY_ADDRESS, f"?lang={language}&stop={one['at']}")
+        assert looked(page)["drawn"] == one["drawn"]
+    page.locator("[data-act=on]").focus()  # a button does not take the keys for itself
+    for one in reversed(seen):
+        page.evaluate(BY_ADDRESS, f"?lang={language}&stop={one['at']}&dial=1")
+        dials = [looked(page)["dial"]]
+        while len(dials) == len(set(dials)):
+            page.keyboard.press("ArrowRight")
+            dials.append(looked(page)["dial"])
+        assert len(dials) - 1 == len(views[one["at"]].frames)
+    kept = page.evaluate(LOOK)["drawn"]
+    page.reload()
+    page.wait_for_selector(".lecture-page[data-at]", timeout=PATIENCE_MS)
+    assert looked(page)["drawn"] == kept
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".st-key-lecture_stops", timeout=PATIENCE_MS)
