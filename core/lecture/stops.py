@@ -43,7 +43,7 @@ class Frame:
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class StopView:
     """One picture of a stop.
 
     Attributes:
@@ -64,7 +64,7 @@ def _file() -> dict[str, Any]:
     return found
 
 
-def stops(language: str) -> dict[str, list[View]]:
+def stops(language: str) -> dict[str, list[StopView]]:
     """The views of every stop.
 
     Args:
@@ -88,7 +88,7 @@ def _bars(shares: Sequence[tuple[str, float]], **more: Any) -> Panel:
     return {"kind": "bars", "names": [name for name, _share in shares], "shares": [share for _name, share in shares], **more}
 
 
-def _vote(of: Any) -> View:
+def _vote(of: Any) -> StopView:
     tokens, names = of["tokens"][: of["begun"]], sorted(name for name, _share in of["steps"][0]["next"])
     sentence = compose(
         "It has read {count} tokens, and each of its {all:,} tokens has a share now: these are the {shown} likeliest.",
@@ -100,10 +100,10 @@ def _vote(of: Any) -> View:
         {"kind": "tokens", "tokens": tokens},
         {"kind": "bars", "title": compose("A press is a hand raised"), "names": names, "shares": [0] * len(names), "voted": True},
     ]
-    return View(frames=[Frame(sentence)], panels=panels)
+    return StopView(frames=[Frame(sentence)], panels=panels)
 
 
-def _written(of: Any) -> View:
+def _written(of: Any) -> StopView:
     frames = []
     for i, step in enumerate(of["steps"]):
         tokens, falls = of["tokens"][: of["begun"] + i], step["falls"]
@@ -120,10 +120,10 @@ def _written(of: Any) -> View:
         {"kind": "tokens", "title": compose("Light: what the next token loses without each"), "wide": 1.4},
         {"kind": "bars", "title": compose("What may come next")},
     ]
-    return View(frames=frames, panels=panels, dial=compose("Token"), values=range(1, len(frames) + 1))
+    return StopView(frames=frames, panels=panels, dial=compose("Token"), values=range(1, len(frames) + 1))
 
 
-def _pieces(of: Any) -> View:
+def _pieces(of: Any) -> StopView:
     frames = []
     for pieces in of:
         names, ids = zip(*pieces, strict=True)
@@ -148,10 +148,10 @@ def _pieces(of: Any) -> View:
         frames.append(Frame(text, [{"tokens": names, "below": ids}]))
     panels: list[Panel] = [{"kind": "tokens", "title": compose("Pieces, each with its number")}]
     values = ["".join(name for name, _id in pieces) for pieces in of]
-    return View(frames=frames, panels=panels, dial=compose("Word"), values=values, first=2)
+    return StopView(frames=frames, panels=panels, dial=compose("Word"), values=values, first=2)
 
 
-def _neighbours(of: Any) -> View:
+def _neighbours(of: Any) -> StopView:
     frames = [
         Frame(
             compose(
@@ -166,7 +166,7 @@ def _neighbours(of: Any) -> View:
         for one in of
     ]
     panels: list[Panel] = [{"kind": "bars", "title": compose("Nearest rows, by their cosine")}]
-    return View(frames=frames, panels=panels, dial=compose("Word"), values=[one["word"] for one in of])
+    return StopView(frames=frames, panels=panels, dial=compose("Word"), values=[one["word"] for one in of])
 
 
 def _scores(i: int) -> list[float]:
@@ -180,7 +180,7 @@ def _softmax(scores: Sequence[float]) -> list[float]:
     return [one / sum(powers) for one in powers]
 
 
-def _meeting() -> View:
+def _meeting() -> StopView:
     head = _file()["head"]
     tokens, query = head["tokens"], head["q"][head["tokens"].index(LOOKING)]
     frames = []
@@ -202,10 +202,10 @@ def _meeting() -> View:
             token=token,
         )
         frames.append(Frame(sentence, [{"rows": rows}]))
-    return View(frames=frames, panels=[{"kind": "channels"}], dial=compose("Key"), values=tokens, first=tokens.index(FOUND))
+    return StopView(frames=frames, panels=[{"kind": "channels"}], dial=compose("Key"), values=tokens, first=tokens.index(FOUND))
 
 
-def _rows() -> View:
+def _rows() -> StopView:
     tokens = _file()["head"]["tokens"]
     scores = [_scores(i) for i in range(len(tokens))]
     weights = [_softmax(row) for row in scores]
@@ -228,10 +228,10 @@ def _rows() -> View:
         {**names, "title": compose("Scores"), "cells": scores, "signed": True},
         {**names, "title": compose("Weights, a row each"), "cells": weights, "numbers": True},
     ]
-    return View(frames=frames, panels=panels, dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
+    return StopView(frames=frames, panels=panels, dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
 
 
-def _mix() -> View:
+def _mix() -> StopView:
     head = _file()["head"]
     tokens = head["tokens"]
     frames = []
@@ -254,10 +254,10 @@ def _mix() -> View:
             three=sum(weights[j] for j in order[:3]),
         )
         frames.append(Frame(sentence, [{"rows": rows}]))
-    return View(frames=frames, panels=[{"kind": "channels"}], dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
+    return StopView(frames=frames, panels=[{"kind": "channels"}], dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
 
 
-def _warmth(of: Any) -> View:
+def _warmth(of: Any) -> StopView:
     rows = [[math.exp(score / t - total) for score in of["scores"]] for t, total in zip(TEMPERATURES, of["totals"], strict=True)]
     frames = [
         Frame(
@@ -275,11 +275,12 @@ def _warmth(of: Any) -> View:
         for t, row in zip(TEMPERATURES, rows, strict=True)
     ]
     plain = rows[TEMPERATURES.index(1.0)]
-    panels: list[Panel] = [{"kind": "bars", "names": of["names"], "was": plain, "most": 1, "title": compose("White: at temperature 1")}]
-    return View(frames=frames, panels=panels, dial=compose("Temperature"), values=TEMPERATURES, first=TEMPERATURES.index(1.0))
+    title = compose("White: at temperature 1")
+    panels: list[Panel] = [{"kind": "bars", "names": of["names"], "was": plain, "most": 1, "title": title}]
+    return StopView(frames=frames, panels=panels, dial=compose("Temperature"), values=TEMPERATURES, first=TEMPERATURES.index(1.0))
 
 
-def _seeds(of: Any) -> View:
+def _seeds(of: Any) -> StopView:
     low, middle, high = (len(set(of["written"][at])) for at in WRITTEN_AT)
     sentence = compose(
         "{count} seeds write {low} different texts at {a:g}, {middle} at {b:g} and {high} at {c:g}.",
@@ -296,10 +297,10 @@ def _seeds(of: Any) -> View:
     frames = [
         Frame(sentence, [{"texts": [f"{of['text']}{of['written'][at][seed]}…" for at in WRITTEN_AT]}]) for seed in range(count)
     ]
-    return View(frames=frames, panels=[{"kind": "texts", "names": names}], dial=compose("Seed"), values=range(count))
+    return StopView(frames=frames, panels=[{"kind": "texts", "names": names}], dial=compose("Seed"), values=range(count))
 
 
-def _scale() -> View:
+def _scale() -> StopView:
     head = _file()["head"]
     tokens, width = head["tokens"], len(head["q"][0])
     own = _scores(tokens.index(LOOKING))
@@ -319,10 +320,10 @@ def _scale() -> View:
         frames.append(Frame(sentence, [{"shares": row}]))
     panels: list[Panel] = [{"kind": "bars", "names": tokens, "most": 1, "title": compose("Where “{token}” looks", token=LOOKING)}]
     values = ["1", f"√{width}", str(width)]
-    return View(frames=frames, panels=panels, dial=compose("Scores divided by"), values=values, first=1)
+    return StopView(frames=frames, panels=panels, dial=compose("Scores divided by"), values=values, first=1)
 
 
-def _roles(of: Any) -> View:
+def _roles(of: Any) -> StopView:
     names = {
         "before": compose("looks at the token before"),
         "induction": compose("copies what came after the same token"),
@@ -348,10 +349,10 @@ def _roles(of: Any) -> View:
         {"kind": "tokens", "tokens": tokens, "marked": len(tokens) - 1, "wide": 1.8},
         _bars(of["next"], most=1, title=compose("What may come next")),
     ]
-    return View(frames=frames, panels=panels, dial=compose("Head"), values=[names[role] for role in of["rows"]], first=1)
+    return StopView(frames=frames, panels=panels, dial=compose("Head"), values=[names[role] for role in of["rows"]], first=1)
 
 
-def _rest(of: Any) -> View:
+def _rest(of: Any) -> StopView:
     every = [one for layer in of["first"] for one in layer]
     sentence = compose(
         "{mean:.0%} of all looks rest on the first token; {count} of {all} heads put more than half of theirs there.",
@@ -369,10 +370,10 @@ def _rest(of: Any) -> View:
         "signed": True,
         "title": compose("Share of the first token, layer by layer"),
     }
-    return View(frames=[Frame(sentence)], panels=[panel])
+    return StopView(frames=[Frame(sentence)], panels=[panel])
 
 
-def _moved() -> View:
+def _moved() -> StopView:
     orders = _file()["orders"]
     tokens = _file()["ordered"]
     frames = []
@@ -393,10 +394,10 @@ def _moved() -> View:
         {"kind": "matrix", "numbers": True, "title": compose("With positions")},
     ]
     values = [" ".join(tokens[1 + i] for i in one["order"]) for one in orders]
-    return View(frames=frames, panels=panels, dial=compose("Order"), values=values, first=1)
+    return StopView(frames=frames, panels=panels, dial=compose("Order"), values=values, first=1)
 
 
-def _other_order(of: Any) -> View:
+def _other_order(of: Any) -> StopView:
     frames = [
         Frame(
             compose(
@@ -411,10 +412,10 @@ def _other_order(of: Any) -> View:
         for one in of
     ]
     panels: list[Panel] = [{"kind": "tokens", "wide": 1.4}, {"kind": "bars", "title": compose("What may come next")}]
-    return View(frames=frames, panels=panels, dial=compose("Order"), values=range(1, len(of) + 1))
+    return StopView(frames=frames, panels=panels, dial=compose("Order"), values=range(1, len(of) + 1))
 
 
-def _rotation() -> View:
+def _rotation() -> StopView:
     rotary = _file()["writer"]
     step = rotary["rotary_base"] ** (-2 * PAIR / rotary["head_width"])
     frames = []
@@ -433,10 +434,10 @@ def _rotation() -> View:
             far=places[0] - places[1],
         )
         frames.append(Frame(sentence, [{"arrows": arrows}]))
-    return View(frames=frames, panels=[{"kind": "turns"}], dial=compose("Both moved by"), values=SHIFTS)
+    return StopView(frames=frames, panels=[{"kind": "turns"}], dial=compose("Both moved by"), values=SHIFTS)
 
 
-def _triangle(of: Any) -> View:
+def _triangle(of: Any) -> StopView:
     tokens, square = of["tokens"], _file()["head"]["tokens"]
     triangle = [[one if j <= i else None for j, one in enumerate(row)] for i, row in enumerate(of["map"])]
     frames = [
@@ -470,10 +471,10 @@ def _triangle(of: Any) -> View:
             "title": compose("MiniLM reads: all allowed"),
         },
     ]
-    return View(frames=frames, panels=panels, dial=compose("Row"), values=names, first=len(names) // 2)
+    return StopView(frames=frames, panels=panels, dial=compose("Row"), values=names, first=len(names) // 2)
 
 
-def _ahead() -> View:
+def _ahead() -> StopView:
     toy = _file()["toy"]
     sentence = compose(
         "Who looks ahead copies: {seen:.2f} nats, and alone {alone:.2f}. The masked one has {causal:.2f}, of least {least:.2f}.",
@@ -491,10 +492,10 @@ def _ahead() -> View:
         "until": toy["steps"],
         "limit": {"name": compose("best without looking ahead"), "value": toy["least"]},
     }
-    return View(frames=[Frame(sentence)], panels=[panel])
+    return StopView(frames=[Frame(sentence)], panels=[panel])
 
 
-def _book() -> View:
+def _book() -> StopView:
     book = _file()["book"]
     names = {
         "touch": compose("best bid and ask"),
@@ -528,10 +529,10 @@ def _book() -> View:
             "title": compose("What each gives to “up less down”"),
         },
     ]
-    return View(frames=[Frame(sentence)], panels=panels)
+    return StopView(frames=[Frame(sentence)], panels=panels)
 
 
-def _photograph() -> View:
+def _photograph() -> StopView:
     seen = _file()["photograph"]
     frames = [
         Frame(
@@ -547,7 +548,7 @@ def _photograph() -> View:
     ]
     grid = [len(seen["heads"][0]), len(seen["heads"][0][0])]
     panels: list[Panel] = [{"kind": "pictures", "sources": [seen["picture"]], "grid": grid}]
-    return View(
+    return StopView(
         frames=frames,
         panels=panels,
         dial=compose("Head"),
@@ -556,7 +557,7 @@ def _photograph() -> View:
     )
 
 
-def _film() -> View:
+def _film() -> StopView:
     film = _file()["film"]
     frames = []
     for one in film["glosses"]:
@@ -569,10 +570,10 @@ def _film() -> View:
         )
         frames.append(Frame(sentence, [{"light": looks}]))
     panels: list[Panel] = [{"kind": "pictures", "sources": film["pictures"]}]
-    return View(frames=frames, panels=panels, dial=compose("Sign"), values=[one["gloss"] for one in film["glosses"]])
+    return StopView(frames=frames, panels=panels, dial=compose("Sign"), values=[one["gloss"] for one in film["glosses"]])
 
 
-def _switched_off(of: Any) -> View:
+def _switched_off(of: Any) -> StopView:
     states = {"plain": compose("all on"), "copying": compose("six that copy off"), "others": compose("six others off")}
     frames = [
         Frame(
@@ -593,10 +594,10 @@ def _switched_off(of: Any) -> View:
         {"kind": "tokens", "tokens": of["tokens"]},
         {"kind": "bars", "names": of["names"], "was": of["plain"], "most": 1, "title": compose("White: with all heads")},
     ]
-    return View(frames=frames, panels=panels, dial=compose("Heads"), values=list(states.values()))
+    return StopView(frames=frames, panels=panels, dial=compose("Heads"), values=list(states.values()))
 
 
-def _proof(of: Any) -> View:
+def _proof(of: Any) -> StopView:
     shares = []
     for one in of:
         name = one["names"][0].strip()
@@ -611,4 +612,4 @@ def _proof(of: Any) -> View:
         c=shares[2][1],
         d=shares[3][1],
     )
-    return View(frames=[Frame(sentence)], panels=[_bars(shares, most=1)])
+    return StopView(frames=[Frame(sentence)], panels=[_bars(shares, most=1)])

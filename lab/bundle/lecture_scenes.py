@@ -19,8 +19,8 @@ from core.signs.recogniser import HANDS, load_recogniser
 from core.signs.samples import clip_samples
 from core.vision.seen_samples import sample
 from core.vision.sight import sight_reader
-from pages.markets.live_controls import OPENS_WITH
 
+RECORDING: Final = "binance_spot_btcusdt_2024-08-08"
 WINDOW_AT: Final = 1200
 """Row of the recording at which the window ends."""
 PHOTOGRAPH: Final = "astronaut"
@@ -36,7 +36,7 @@ def webp(pixels: NDArray[np.uint8]) -> str:
 
 def book() -> dict[str, Any]:
     """A window of TLOB: resting sizes, the answer's row of attention, and what each named group of inputs did to the answer."""
-    predictor, of = load_predictor(), find_recording(OPENS_WITH)
+    predictor, of = load_predictor(), find_recording(RECORDING)
     rows, entry, head = read_market(of.paths), predictor.market(of.market), predictor.head("forward", 50)
     usual = UsualInputs(predictor, entry)
     usual.follow(rows.timestamps[: WINDOW_AT + 1], rows.levels[: WINDOW_AT + 1])

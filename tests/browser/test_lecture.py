@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from core.lecture.stops import MINUTES, View, stops
+from core.lecture.stops import MINUTES, StopView, stops
 from tests.browser.conftest import NewPage
 from tests.browser.reader import PATIENCE_MS
 from tests.browser.server import AppServer
@@ -51,7 +51,7 @@ def looked(page: Page) -> dict[str, Any]:
     return found
 
 
-def path(language: str) -> Iterator[tuple[str, View]]:
+def path(language: str) -> Iterator[tuple[str, StopView]]:
     for number, views in enumerate(stops(language).values(), 1):
         yield from ((f"{number}.{at}", view) for at, view in enumerate(views, 1))
 

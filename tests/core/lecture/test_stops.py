@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from core.lecture.stops import FILE, MINUTES, TEMPERATURES, View, stops
+from core.lecture.stops import FILE, MINUTES, TEMPERATURES, StopView, stops
 
 BUNDLED: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 LANGUAGES = ("en", "es")
 
 
-def said(view: View) -> list[list[float]]:
+def said(view: StopView) -> list[list[float]]:
     """The numbers of each sentence of a view, percents as shares; what stands in quotes is no number of it."""
     found = []
     for frame in view.frames:
@@ -26,7 +26,7 @@ def said(view: View) -> list[list[float]]:
     return found
 
 
-def close(view: View, wanted: list[list[float]]) -> None:
+def close(view: StopView, wanted: list[list[float]]) -> None:
     for got, right in zip(said(view), wanted, strict=True):
         np.testing.assert_allclose(got, right, atol=0.0051)
 
@@ -76,7 +76,7 @@ def test_temperature_and_attentions_own_scale(language: str) -> None:
     cold = np.array(of["scores"]) / 0.2
     shares = np.exp(cold - of["totals"][0])
     close(warm, [[t, *stated[1:]] for t, stated in zip(TEMPERATURES, said(warm), strict=True)])
-    close(View(frames=warm.frames[:1], panels=[]), [[0.2, shares[0], 12, 49_152, shares.sum()]])
+    close(StopView(frames=warm.frames[:1], panels=[]), [[0.2, shares[0], 12, 49_152, shares.sum()]])
     assert all(a[1] > b[1] for a, b in zip(said(warm), said(warm)[1:], strict=False))
     different = [len({*texts}) for texts in of["written"]]
     assert said(seeds)[0] == [5, different[0], 0.2, different[2], 1, different[4], 2]
@@ -102,7 +102,7 @@ def test_heads_copy_and_rest(language: str) -> None:
 
 def test_order_and_turns(language: str) -> None:
     moved, other, turned = stops(language)["order"]
-    close(View(frames=moved.frames[1:], panels=[]), [[one["off_without"], one["off_with"]] for one in BUNDLED["orders"][1:]])
+    close(StopView(frames=moved.frames[1:], panels=[]), [[one["off_without"], one["off_with"]] for one in BUNDLED["orders"][1:]])
     plain = np.array(BUNDLED["orders"][0]["without"])
     for one in BUNDLED["orders"]:  # Z' = PZ, and so the weights move by rows and columns
         assert one["off_without"] < 1e-4 < 0.05 < one["off_with"] or one is BUNDLED["orders"][0]
