@@ -17,6 +17,7 @@ import { Tape } from "./terminal_tape.js";
 const SLEPT_MS = 150_000; // a page that nobody sees may be woken once a minute only
 const NOT_RUNNING = 4404; // the server's word for a feed that was stopped meanwhile
 const QUIET_MS = 5_000; // without a message, after which that is said
+const LATEST_MS = 10_000; // of what is said of the way from an exchange's message to its pixel
 const UNKNOWN = ["connecting", "reconnecting", "stale", "interrupted", "failed"]; // statuses in which the book of now is not known
 const READ_EVERY = 4; // frames after which the server is told how many were read; it lets eight go unread
 
@@ -258,11 +259,6 @@ class Terminal {
     };
   }
 
-  // Milliseconds from an exchange's message to its pixel.
-  get latency() {
-    return this.store.receivedMs ? Math.round(Date.now() - this.store.receivedMs) : "";
-  }
-
   receive(buffer) {
     const anew = this.store.addFrame((this.frame = data.decode(buffer, this.config.schema)));
     if (anew) {
@@ -315,9 +311,9 @@ class Terminal {
     return this.config.source.startsWith("live/");
   }
 
-  // Milliseconds since a followed market's newest message, where they are many.
+  // Milliseconds since a followed market's newest message came here, where they are many; by this browser's clock alone.
   get quietFor() {
-    const age = this.store.receivedMs && this.followed ? Date.now() - this.store.receivedMs : 0;
+    const age = this.store.receivedMs && this.followed ? performance.now() - this.heardAt : 0;
     return age > QUIET_MS ? age : 0;
   }
 
@@ -350,6 +346,10 @@ class Terminal {
       this.ladder.draw(axis, shown, this.format);
     }
     this.answer.draw(row, this.store, this.light.of(this.store), this.config, this.format);
+    if (this.store.receivedMs !== this.drawnMs) {
+      [this.drawnMs, this.heardAt] = [this.store.receivedMs, performance.now()];
+      this.latency = Math.round(Date.now() - this.store.receivedMs);
+    }
     this.drawStrip(row);
     mark(this.root, "data-known", UNKNOWN.includes(this.config.statusNames[this.store.status]) ? "no" : "yes");
     this.drawn += 1;
@@ -357,7 +357,7 @@ class Terminal {
       drawn: String(this.drawn),
       drawnStep: String(this.store.step),
       drawMs: (performance.now() - started).toFixed(1),
-      latencyMs: String(this.latency),
+      latencyMs: this.drawnMs ? String(this.latency) : "", // from an exchange's message to its pixel
     });
   }
 
@@ -367,7 +367,8 @@ class Terminal {
     const values = [[labels.status, this.statusText(state), this.config.tones[this.store.status] ?? "plain"]];
     // states of the market that pass, in a word; the clause of each, with its beginning, is its title
     const states = this.situations.map(({ short }) => short);
-    const latency = this.followed && row && !this.quietFor ? ` · ${this.format.span(this.latency, "millisecond")}` : "";
+    const timed = this.followed && row && !this.quietFor && this.latency >= 0 && this.latency < LATEST_MS; // else the clocks differ
+    const latency = timed ? ` · ${this.format.span(this.latency, "millisecond")}` : "";
     values.push([this.config.venue + latency, [this.config.symbol, ...states].join(" · "), states.length ? "warning" : "plain"]);
     if (row) {
       const [ask, , bid] = row.levels;
