@@ -109,11 +109,8 @@ def test_what_changes_is_what_the_classifier_says_of_the_painted_image(classifie
         old, new = int(before[item].argmax()), int(after[item].argmax())
         said = words(app)
         if changed[item]:
-            assert (
-                f"Fooled with 6 patches**: **{CLASSES[old]}** has {after[item, old]:.1%} instead of {before[item, old]:.1%}"
-                in said
-            )
-            assert f"**{CLASSES[new]}** {after[item, new]:.1%} instead of {before[item, new]:.1%}" in said
+            shares = f"{after[item, old]:.1%} instead of {before[item, old]:.1%}"
+            assert f"Without 6 of 49 parts it is **{CLASSES[new]}**: **{CLASSES[old]}** has {shares}" in said
         else:
             assert f"still **{CLASSES[old]}**: {before[item, old]:.1%} before, {after[item, old]:.1%} now" in said
     assert changed.any() and not changed.all()
@@ -121,9 +118,9 @@ def test_what_changes_is_what_the_classifier_says_of_the_painted_image(classifie
 
 def test_hidden_patches_live_in_the_link(models: Path) -> None:
     app = opened(inside="hide", hide="13.12.20")
-    assert app.query_params["hide"] == "12.13.20" and "With 3 patches rubbed out" in words(app)
+    assert app.query_params["hide"] == "12.13.20" and "Without 3 of 49 parts it is" in words(app)
     app.button(key="hide_back").click()
-    assert "hide" not in ran(app).query_params and "Rub out patches until it says something else" in words(app)
+    assert "hide" not in ran(app).query_params and "Rub out patches on the stage until it says something else" in words(app)
 
 
 @pytest.mark.parametrize("value", ["", "50", "0.-1", "a.b", "1e3", "12..x.\u0663.7", "9" * 400])
@@ -139,7 +136,7 @@ def test_what_occlusion_needs_is_shown_by_a_button(classifier: Classifier) -> No
     app.button(key="hide_show_1").click()
     ran(app)
     assert app.query_params["hide"] == ".".join(str(one + 1) for one in sorted(occlusion))
-    assert "Fooled with" in words(app) and f"**{len(occlusion)}**" in words(app)
+    assert "instead of" in words(app) and f"**{len(occlusion)}**" in words(app)
 
 
 # -- the test of the measures -------------------------------------------------------------------------------------------------
