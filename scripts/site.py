@@ -69,7 +69,16 @@ def text() -> AttentionScene:
     state = writer.begin(writer.ids(OPENINGS[0]))
     falls = fall_without_tokens(writer, state.ids, token := int(state.scores.argmax()))
     titles = layer_titles(30) | {"occlusion": "What the next word loses without it"}
-    return lit_scene(writer, state, falls, titles=titles, rolled=False, answer=f"{OPENINGS[0]}{writer.names[token]}")
+    return lit_scene(
+        writer,
+        state.ids,
+        range(len(state.ids)),
+        state,
+        falls,
+        titles=titles,
+        rolled=False,
+        answer=f"{OPENINGS[0]}{writer.names[token]}",
+    )
 
 
 def photograph() -> AttentionScene:

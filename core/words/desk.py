@@ -158,10 +158,21 @@ class Desk:
         return state
 
 
-def lit_scene(writer: Writer, state: Writing, falls: NDArray[np.float64] | None, **more: Any) -> AttentionScene:
-    """A text as a scene, lit by what its next word loses without each token where that is known."""
-    measures = {} if falls is None else {"occlusion": _shares(falls)}
-    return scene_of([writer.names[one] for one in state.ids], state.weights, measures=measures, **more)
+def lit_scene(
+    writer: Writer, ids: Sequence[int], kept: Sequence[int], state: Writing, falls: NDArray[np.float64] | None, **more: Any
+) -> AttentionScene:
+    """A text as a scene, lit by what its next word loses without each token where that is known.
+
+    Args:
+        kept: places of the tokens that are left of `ids`, whose `state` and `falls` these are; the others look at nothing.
+    """
+    weights, count, at = state.weights, len(ids), np.asarray(kept)
+    whole, shares = np.zeros((*weights.shape[:2], count, count), dtype=np.float32), np.zeros(count)
+    whole[:, :, at[:, None], at] = weights
+    if falls is not None:
+        shares[at] = _shares(falls)
+    measures = {} if falls is None else {"occlusion": shares}
+    return scene_of([writer.names[one] for one in ids], whole, measures=measures, start=int(at[-1]), **more)
 
 
 def share_of_first(state: Writing) -> float:

@@ -112,9 +112,11 @@ def written(begin: tuple[int, ...], text: str) -> None:
         ids = [*begin, *written_ids(writer)][:TOKENS]
         off = [divmod(one, HEADS) for one in url_state.numbers(OFF, LAYERS * HEADS)]
         hidden = erased.rubbed_out(RUBBED_OUT, len(ids), of=text)
-        left = [one for i, one in enumerate(ids) if i not in hidden] or ids
+        kept_places = [i for i in range(len(ids)) if i not in hidden] or list(range(len(ids)))
+        left = [ids[i] for i in kept_places]
         whole = DESK.state(writer, ids, off)
         now = DESK.state(writer, left, off) if left != ids else whole
+        unchanged = DESK.state(writer, left) if off else now
         plain = DESK.state(writer, ids) if off or left != ids else None
         token = int(now.scores.argmax())
         following = next_words(writer, now.scores)
@@ -122,10 +124,10 @@ def written(begin: tuple[int, ...], text: str) -> None:
         falls = None
         if not playing and len(ids) <= MOST_TAKEN_OUT:
             with st.spinner(_("Taking out one token after another…"), show_time=False):
-                falls = falls_of(writer, tuple(ids), int((plain or whole).scores.argmax()))
+                falls = falls_of(writer, tuple(left), int(unchanged.scores.argmax()))
         titles = {f"layer {i}": _("Layer {number}").format(number=i) for i in range(1, LAYERS + 1)}
         titles["occlusion"] = _("What the next word loses without it")
-        scene = lit_scene(writer, whole, falls, titles=titles, rolled=False, answer=following.names[0])
+        scene = lit_scene(writer, ids, kept_places, now, falls, titles=titles, rolled=False, answer=following.names[0])
     stage, bars = st.columns([3.3, 1])
     with stage:
         attention_view(scene, key="light", erased=hidden, on_erase=erased.keeper(RUBBED_OUT))
@@ -145,7 +147,7 @@ def written(begin: tuple[int, ...], text: str) -> None:
             )
         if hidden:
             erased.bring_back(RUBBED_OUT)
-    st.caption(about_the_light(whole, lit=falls is not None, playing=playing))
+    st.caption(about_the_light(now, lit=falls is not None, playing=playing))
 
 
 def written_ids(writer: Writer) -> list[int]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import torch
 
 from core.words import desk
-from core.words.desk import PATIENCE_S, TEMPERATURES, TOP_PS, Desk, Turns, next_words
-from core.words.writer import choose
+from core.words.desk import PATIENCE_S, TEMPERATURES, TOP_PS, Desk, Turns, lit_scene, next_words
+from core.words.writer import Writing, choose
 from core.words.writer_files import WRITER_FILES
 
 
@@ -50,6 +51,16 @@ def test_bars_have_the_shares_by_which_words_are_drawn(temperature: float, top_p
 def test_other_words_are_followed_by_their_own_rank() -> None:
     found = next_words(Named([str(i) for i in range(300)]), SCORES, [7, 3])  # type: ignore[arg-type]
     assert found.ids == [7, 3] and found.ranks == [int((SCORES[i] < SCORES).sum()) for i in (7, 3)]
+
+
+def test_what_is_left_of_a_text_stands_at_its_places_and_the_rest_is_dark() -> None:
+    weights = np.array([[1, 0], [0.25, 0.75]], np.float32)[None, None]
+    state = Writing(ids=[5, 7], off=frozenset(), caches=[], vectors=torch.zeros(1, 2, 1), scores=SCORES, blocks=[weights])
+    named = Named([f" {i}" for i in range(9)])
+    scene = lit_scene(named, [5, 6, 7, 8], [0, 2], state, np.array([3.0, 1.0]), rolled=False)  # type: ignore[arg-type]
+    (layer,) = scene.layers
+    np.testing.assert_array_equal(layer.weights[0], [[1, 0, 0, 0], [0, 0, 0, 0], [0.25, 0, 0.75, 0], [0, 0, 0, 0]])
+    assert scene.measures["occlusion"].tolist() == [0.75, 0, 0.25, 0] and scene.start == 2
 
 
 @pytest.mark.skipif(not WRITER_FILES.available(), reason="needs `make writer`")
