@@ -130,7 +130,9 @@ def body() -> None:
     if not prepared.empty:
         with answer:
             ranking_panel.headline(rest, chosen)
-        scene = replace(scene_of(rest, prepared), corner=fool_it.change(analysis, rest, hidden).corner())
+        scene = replace(
+            scene_of(rest, prepared), corner=fool_it.change(analysis, rest, hidden).corner(cached_results.needed.find(analysis))
+        )
         attention_view(scene, key=preparation.LIGHT, erased=hidden, on_erase=fool_it.rub_out, arms=fool_it.is_open())
         if classifier.manner == "photograph":
             preparation.point(classifier, prepared, recipe)

@@ -86,9 +86,12 @@ class ErasedAnswer:
             low=percent(low),
         )
 
-    def corner(self) -> str:
-        """The same for the stage's corner; empty where nothing is rubbed out."""
-        return self.sentence().replace("**", "") if self.hidden else ""
+    def corner(self, needed: Needed | None = None) -> str:
+        """The same for the stage's corner, with what others need where that is known; empty where nothing is rubbed out."""
+        if not self.hidden:
+            return ""
+        others = [f"{self.orders[order]}: {_count(parts)}" for order, parts in (needed.ranked if needed else {}).items()]
+        return " · ".join([self.sentence().replace("**", ""), *others])
 
     def draw(self, needed: Callable[[Report], Needed | None]) -> None:
         """The change, and beside it how many parts other ways need.

@@ -137,6 +137,12 @@ def test_what_occlusion_needs_is_shown_by_a_button(classifier: Classifier) -> No
     ran(app)
     assert app.query_params["hide"] == ".".join(str(one + 1) for one in sorted(occlusion))
     assert "instead of" in words(app) and f"**{len(occlusion)}**" in words(app)
+    head, arrays = scene_of(app)
+    assert head["corner"].startswith(f"Without {len(occlusion)} of 49 parts it is")
+    assert f"By occlusion: {len(occlusion)} · By attention: " in head["corner"] and head["arms"]
+    assert head["answer"].split()[0] in head["corner"]
+    rest = analyse(classifier, painted(5, *(one + 1 for one in occlusion)))
+    np.testing.assert_allclose(arrays["relevance"], rest.relevance(rest.likeliest), atol=1e-5)
 
 
 # -- the test of the measures -------------------------------------------------------------------------------------------------
