@@ -265,8 +265,8 @@ class GridStage(_Stage):
         return {"columns": self.columns}
 
 
-SPECIAL: Final = re.compile(r"\s*(\[[^\]]*\]|<[^>]*>)\s*")
-"""Spelling of tokens that stand for no text."""
+SPECIAL: Final = re.compile(r"\s*(\[[^\]]*\]|<(?!0x)[^>]*>)\s*")
+"""Spelling of tokens that stand for no text; "<0xF0>" is a byte of one."""
 MARKS: Final = str.maketrans({"\n": "↵", "\r": "↵", "\t": "⇥"})
 
 

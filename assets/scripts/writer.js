@@ -90,14 +90,8 @@ class NextBars {
 
   // -- drawing ------------------------------------------------------------------------------------------------------------
 
-  // Shares of the words by the dials, as `choose` of core/words/writer.py draws them.
   shares(next) {
-    const at = Number(this.dials.t.input.value);
-    if (!at) return next.scores.map(Math.exp); // the likeliest is written; the bars stay the network's own
-    const place = Number(this.dials.p.input.value);
-    return next.scores.map((score, i) =>
-      next.ranks[i] < next.counts[at - 1][place] ? Math.exp(score / this.temperature - next.totals[at - 1]) / next.masses[at - 1][place] : 0,
-    );
+    return sharesAt(next, this.data.temperatures, Number(this.dials.t.input.value), Number(this.dials.p.input.value));
   }
 
   draw() {
@@ -279,8 +273,16 @@ class NextBars {
   }
 }
 
+// Shares of words at a temperature and a top-p, by their places among the dials', as `choose` of core/words/writer.py draws them.
+export function sharesAt(next, temperatures, at, place) {
+  if (!at) return next.scores.map(Math.exp); // the likeliest is written; the bars stay the network's own
+  return next.scores.map((score, i) =>
+    next.ranks[i] < next.counts[at - 1][place] ? Math.exp(score / temperatures[at] - next.totals[at - 1]) / next.masses[at - 1][place] : 0,
+  );
+}
+
 // Layer and head, from 0, of a square of the attention view; null of anything else.
-function headOf(target) {
+export function headOf(target) {
   if (!target?.classList?.contains("attention-square")) return null;
   const layer = /^layer (\d+)$/.exec(target.dataset.layer ?? "");
   return layer && /^\d+$/.test(target.dataset.head) ? [Number(layer[1]) - 1, Number(target.dataset.head) - 1] : null;

@@ -10,6 +10,7 @@
 
 import { colour, parts } from "./colours.js";
 
+const SIGN = /^(\[.*\]|<(?!0x).*>)$/; // a token of the model's own, such as [CLS]; "<0xF0>" is a byte of the text
 export const SMALL = 112; // side of a square that shows the picture, pixels
 const FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif';
 export const NIGHT = colour("night");
@@ -442,10 +443,10 @@ class WordStage {
       if (i && this.joined[i]) this.units.at(-1).tokens.push(i);
       else this.units.push({ tokens: [i] });
     });
-    this.fromRight = runsFromRight(this.words.filter((word) => !/^(\[.*\]|<.*>)$/.test(word)).join(" ")) ?? false;
+    this.fromRight = runsFromRight(this.words.filter((word) => !SIGN.test(word)).join(" ")) ?? false;
     for (const unit of this.units) {
       const text = unit.tokens.map((i) => this.words[i]).join("");
-      unit.fromRight = (/^(\[.*\]|<.*>)$/.test(text) ? null : runsFromRight(text)) ?? this.fromRight;
+      unit.fromRight = (SIGN.test(text) ? null : runsFromRight(text)) ?? this.fromRight;
     }
     this.texts = this.words.map((word, i) => `${this.joined[i] && i ? linked(this.words[i - 1], word) : ""}${word}${this.joined[i + 1] ? linked(word, this.words[i + 1]) : ""}`);
     if (!this.answer.length) return;
@@ -602,7 +603,7 @@ class WordStage {
     context.stroke();
   }
   erases(token) {
-    return token > 0 && token < this.words.length - 1; // all but [CLS] and [SEP]
+    return !SIGN.test(this.words[token])
   }
   cover(context, token) {
     const [x, y, w] = this.boxes[token];

@@ -17,6 +17,7 @@ from attention_light import AttentionScene
 from core.device import use_one_thread
 from core.garbage_collection import return_memory
 from core.words.writer import SHOWN, Head, Writer, Writing, scene_of
+from core.workers import Places, Report, unreported
 
 TOKENS: Final = 200
 """Tokens of a visitor's text, written ones included."""
@@ -102,20 +103,24 @@ class Desk:
 
     def __init__(self) -> None:
         self.turns = Turns()
-        self._lock, self._working = threading.RLock(), threading.Semaphore(TEXTS)
+        self._lock, self._places = threading.RLock(), Places(TEXTS)
         self._writer: Writer | None = None
         self._texts: OrderedDict[tuple[tuple[int, ...], frozenset[Head]], Writing] = OrderedDict()
         self._asked = 0.0
         self._timer: threading.Timer | None = None
 
     @contextmanager
-    def writer(self) -> Iterator[Writer]:
+    def writer(self, by: str, report: Report = unreported) -> Iterator[Writer]:
         """The network, for a computation; two run at once.
+
+        Args:
+            by: address whose turn it is. report: is told the place in the queue meanwhile; what it raises ends the wait.
 
         Raises:
             MissingModels: where `make writer` has not been run.
+            Stopped: where too many wait.
         """
-        with self._working:
+        with self._places.hold_place(by, report):
             with self._lock:
                 self._asked = time.monotonic()
                 if self._writer is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -23,6 +25,7 @@ from core.words.causes import (
 )
 from core.words.desk import DESK, TEMPERATURES, TEXTS, TOKENS, TOP_PS, NextWords, lit_scene, next_words, share_of_first
 from core.words.writer import ENDS, Head, Writer, Writing, choose
+from core.workers import Stopped
 from pages.shared import controls, erased, url_state
 from pages.shared.attention_view import attention_view
 from pages.shared.browser_component import browser_component
@@ -75,7 +78,7 @@ def draw() -> None:
     """The text's field, the stage and the next words."""
     text = ask()
     try:
-        with st.spinner(_("Loading the network that writes…")), DESK.writer() as writer:
+        with st.spinner(_("Loading the network that writes…")), network() as writer:
             ids = writer.ids(text, most=TOKENS)
     except MissingModels as error:
         controls.notice("empty", str(error))
@@ -97,6 +100,23 @@ def draw() -> None:
     controls.link_to_view()
 
 
+@contextmanager
+def network() -> Iterator[Writer]:
+    """The network, for a computation; who waits for one is told the place, and whom too many wait before, to come again."""
+    line = st.empty()
+
+    def tell(place: int) -> None:
+        line.caption(_("Other visitors' texts are computed first: yours is number {place}.").format(place=number(place)))
+
+    try:
+        with DESK.writer(visitor().limited_by, tell) as writer:
+            line.empty()
+            yield writer
+    except Stopped:
+        controls.notice("stale", _("Too many texts wait here already: try again later."))
+        st.stop()
+
+
 def ask() -> str:
     """The text to go on with: one's own, or one of three."""
     samples = dict(zip(OPENINGS, (_("Rome"), _("Zorblax"), _("in Spanish")), strict=True))
@@ -108,7 +128,7 @@ def ask() -> str:
 def written(begin: tuple[int, ...], text: str) -> None:
     """The text as far as it is written, on the stage, and the next words beside it."""
     playing = bool(st.session_state.get(f"{NEXT}:playing"))
-    with DESK.writer() as writer:
+    with network() as writer:
         ids = [*begin, *written_ids(writer)][:TOKENS]
         off = [divmod(one, HEADS) for one in url_state.numbers(OFF, LAYERS * HEADS)]
         hidden = erased.rubbed_out(RUBBED_OUT, len(ids), of=text)
@@ -179,7 +199,7 @@ def count_heads(ids: tuple[int, ...], token: int, off: tuple[Head, ...], text: s
     if st.session_state.get(COUNTED) != wanted:
         return []
     st.button(_("Stop"), key="writer_count_stop", on_click=lambda: st.session_state.pop(COUNTED, None))
-    with DESK.writer() as writer, controls.progress(_("Switching off one head after another…")) as report:
+    with network() as writer, controls.progress(_("Switching off one head after another…")) as report:
         return strongest(head_falls_of(writer, ids, token, off, report))
 
 
@@ -241,14 +261,14 @@ def sent(name: str) -> dict[str, Any]:
 def write(left: list[int], ids: list[int], off: list[Head]) -> None:
     """Write the token that was pressed, or draw one where the text is written on and it is its turn."""
     wish = sent("write")
-    who = visitor().id
+    who = visitor()
     playing = wish.get("on") is True
     st.session_state[f"{NEXT}:playing"] = playing
     if playing:
-        st.session_state[f"{NEXT}:turn"] = DESK.turns.ask(who, time.monotonic())
+        st.session_state[f"{NEXT}:turn"] = DESK.turns.ask(who.id, time.monotonic())
     if st.session_state[f"{NEXT}:turn"] or len(ids) >= TOKENS:
         return
-    with DESK.writer() as writer:
+    with suppress(Stopped), DESK.writer(who.limited_by) as writer:  # the bars ask again
         token = wish.get("token") if not playing else drawn(writer, wish, left, len(ids), off)
         if not isinstance(token, int) or not 0 <= token < len(writer.names):
             return

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import playwright
 from core.market.bands import BandChange, Ladder
 from core.market.session_view import Status, View
 from core.market.stream import BREAK, SCHEMA, SCORES, STATUSES, FrameKind, encode
+from core.words.desk import TEMPERATURES, TOP_PS, next_words
 from tests.core.market.helpers import random_book
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
@@ -90,6 +93,23 @@ def frame(kind: FrameKind, rows: int, trades: int, outcomes: int, bands: list[in
     return encode(content, kind), expected
 
 
+def next_words_drawn() -> dict[str, Any]:
+    """What the writer's bars are sent of 50 words, and the shares with which each is drawn by temperature and top-p."""
+    scores = np.log(np.random.default_rng(2).dirichlet(np.full(50, 0.3)) + 1e-9).astype(np.float32)
+    named = SimpleNamespace(names=[str(i) for i in range(50)])
+    found = next_words(named, scores)  # type: ignore[arg-type]
+    drawn = []
+    for at, place in ((0, 3), (1, 19), (10, 9), (10, 19), (20, 17)):
+        shares = np.exp(scores.astype(np.float64) / (TEMPERATURES[at] or 1))
+        order = np.argsort(-shares, kind="stable")
+        totals = np.cumsum(shares[order]) / shares.sum()
+        if at:
+            shares[order[int(np.searchsorted(totals, TOP_PS[place] - 1e-12)) + 1 :]] = 0
+        shares /= shares.sum() if at else 1
+        drawn.append({"at": at, "place": place, "shares": shares[found.ids].tolist()})
+    return {"next": asdict(found), "temperatures": TEMPERATURES, "drawn": drawn}
+
+
 def test_the_browsers_modules(tmp_path: Path) -> None:
     frames = {
         "snapshot": frame(FrameKind.SNAPSHOT, 6, 3, 2, [8, None, 3]),
@@ -101,6 +121,7 @@ def test_the_browsers_modules(tmp_path: Path) -> None:
         text = json.dumps(expected, default=lambda value: value.tolist())
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
+    (tmp_path / "next_words.json").write_text(json.dumps(next_words_drawn()), encoding="utf-8")
     command = [str(NODE), "--test", *map(str, sorted(FOLDER.glob("*.test.mjs")))]
     run = subprocess.run(command, env={**os.environ, "FRAMES": str(tmp_path)}, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-1000:]

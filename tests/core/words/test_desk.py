@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -63,18 +64,34 @@ def test_what_is_left_of_a_text_stands_at_its_places_and_the_rest_is_dark() -> N
     assert scene.measures["occlusion"].tolist() == [0.75, 0, 0.25, 0] and scene.start == 2
 
 
+def test_who_waits_for_a_computation_is_told_the_place_and_may_go() -> None:
+    class Gone(Exception):
+        pass
+
+    def go(place: int) -> None:
+        raise Gone(place)
+
+    one = Desk()
+    with one._places.hold_place("a", go), one._places.hold_place("b", go):
+        for _ in range(2):  # who went waits no longer
+            with pytest.raises(Gone, match="1"), one.writer("c", go):
+                pass
+
+
 @pytest.mark.skipif(not WRITER_FILES.available(), reason="needs `make writer`")
 def test_a_text_goes_on_from_what_is_kept_and_all_is_given_back_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Desk()
-    with one.writer() as writer:
+    one, now = Desk(), [0.0]
+    monkeypatch.setattr(desk, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    with one.writer("a") as writer:
         ids = writer.ids("Once upon a time")
         begun = one.state(writer, ids)
         longer = one.state(writer, [*ids, 28])
         assert longer is begun and longer.ids == [*ids, 28]
         np.testing.assert_allclose(longer.scores, writer.begin([*ids, 28]).scores, atol=2e-3)
         assert one.state(writer, ids, [(0, 0)]) is not longer
+    now[0] = 599.0
     one.give_back()
-    assert one._writer is not None  # somebody asked a moment ago
-    monkeypatch.setattr(desk, "IDLE_S", 0.0)
+    assert one._writer is not None and one._texts
+    now[0] = 600.0
     one.give_back()
     assert one._writer is None and not one._texts
