@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,10 @@ class LayerMaps(_Named):
         """Bytes that it takes on its way."""
         return 2 * self.weights.size
 
+    def of_heads(self, heads: Sequence[int]) -> Self:
+        """The layer with these heads alone, by their numbers from 0."""
+        return replace(self, weights=self.weights[list(heads)])
+
     def maps(self) -> Iterator[NDArray[np.floating]]:
         """Each head's map."""
         return iter(self.weights)
@@ -116,6 +120,12 @@ class LayerVectors(_Named):
     def size(self) -> int:
         """Bytes that it takes on its way, in float16."""
         return 2 * (self.queries.size + self.keys.size + (0 if self.bias is None else self.bias.size)) + 4 * len(self.queries[0])
+
+    def of_heads(self, heads: Sequence[int]) -> Self:
+        """The layer with these heads alone, by their numbers from 0, each with keys of its own."""
+        share = len(self.queries) // len(self.keys)
+        bias = self.bias if self.bias is None or len(self.bias) == 1 else self.bias[list(heads)]
+        return replace(self, queries=self.queries[list(heads)], keys=self.keys[[one // share for one in heads]], bias=bias)
 
     def check(self) -> None:
         """Raise `SceneError` where queries and keys do not fit each other."""

@@ -123,7 +123,7 @@ def chosen(found: Sequence[Layer], layers: Sequence[str | int] | None, heads: Se
         raise SceneError(f"no layer is left: there are {', '.join(one.name for one in found) or 'none'}")
     if heads is None:
         return kept
-    return [one if isinstance(one, LayerVectors) else replace(one, weights=one.weights[list(heads)]) for one in kept]
+    return [one.of_heads(heads) for one in kept]
 
 
 def _run(model: Any, inputs: Any, *, batch: int | None, **choice: Any) -> tuple[list[Layer], Stage | None]:

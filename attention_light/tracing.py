@@ -177,17 +177,13 @@ class _Kept:
         """A layer of queries and keys (windows, heads, n, d), as weights where they are few or its windows many."""
         if len(query) > 1 or min(query.shape[-2], key.shape[-2]) < LARGE:
             return self.add_weights(weights_of(query, key, bias, is_causal=causal, scale=scale))
-        if self.heads is not None:
-            key = key.repeat_interleave(query.shape[1] // key.shape[1], 1)
-        heads = slice(None) if self.heads is None else list(self.heads)
         q, k, b = (None if one is None else one[0].detach().float().cpu().numpy() for one in (query, key, bias))
         assert q is not None and k is not None
-        if b is not None and len(b) > 1:
-            b = b[heads]
-        return [
-            LayerVectors(name=name, step=step, queries=q[heads], keys=k[heads], scale=scale, causal=causal, bias=b)
+        layers = [
+            LayerVectors(name=name, step=step, queries=q, keys=k, scale=scale, causal=causal, bias=b)
             for name, step in self.named(1)
         ]
+        return [one if self.heads is None else one.of_heads(self.heads) for one in layers]
 
 
 class _Watch(TorchFunctionMode):

@@ -61,7 +61,7 @@ ALLOWED = {
     "core.workers": {"core.messages"},
     "core.onnx_file": {"core.checkpoints", "core.files", "core.messages", "core.models"},
     "core.package_files": {"core.files", "core.messages"},
-    "core.words": {*SHARED, "core.files", "core.garbage_collection", "core.package_files"},
+    "core.words": {*SHARED, "core.files", "core.garbage_collection", "core.package_files", "core.workers"},
     "core.service": {
         *SHARED,
         "core.camera",

@@ -174,6 +174,7 @@ def test_vectors_give_the_maps_of_torchs_own_attention() -> None:
         )
         words(layer, 6)
         np.testing.assert_allclose(layer.weights, want.numpy(), atol=1e-5)
+        np.testing.assert_array_equal(layer.of_heads([3, 0]).weights, layer.weights[[3, 0]])
     with pytest.raises(SceneError, match="fit each other"):
         words(LayerVectors(name="l", queries=q.numpy(), keys=np.zeros((3, 6, 8))), 6)
 
