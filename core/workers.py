@@ -85,7 +85,7 @@ class Pool:
 
     def __init__(self, places: int, *modules: str, nice: int = 0) -> None:
         self._command = [sys.executable, "-m", __spec__.name if __spec__ else __name__, str(nice), *modules]
-        self._turns, self._idle = Places(places), list[_Process]()
+        self._turns, self._idle = WaitingLine(places), list[_Process]()
 
     def run(
         self,
@@ -139,8 +139,8 @@ class Pool:
                 self._idle.pop().end()
 
 
-class Places:
-    """Places for computations, the address with the fewest at work first, then that served longest ago, then as they came."""
+class WaitingLine:
+    """Line of those who wait for a place to compute: the address with the fewest at work first, then that served longest ago, then as they came."""
 
     def __init__(self, places: int) -> None:
         self._free, self._changed = places, threading.Condition()

@@ -17,7 +17,7 @@ from attention_light import AttentionScene
 from core.device import use_one_thread
 from core.garbage_collection import return_memory
 from core.words.writer import SHOWN, Head, Writer, Writing, scene_of
-from core.workers import Places, Report, unreported
+from core.workers import Report, WaitingLine, unreported
 
 TOKENS: Final = 200
 """Tokens of a visitor's text, written ones included."""
@@ -103,7 +103,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.turns = Turns()
-        self._lock, self._places = threading.RLock(), Places(TEXTS)
+        self._lock, self._places = threading.RLock(), WaitingLine(TEXTS)
         self._writer: Writer | None = None
         self._texts: OrderedDict[tuple[tuple[int, ...], frozenset[Head]], Writing] = OrderedDict()
         self._asked = 0.0

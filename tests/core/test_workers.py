@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.workers import Budget, Places, Pool, Stopped
+from core.workers import Budget, Pool, Stopped, WaitingLine
 from tests.core import bombs
 
 BUDGET = Budget(seconds=0.5, mib=100)
@@ -62,7 +62,7 @@ def test_a_process_that_was_killed_while_idle_is_replaced(pool: Pool) -> None:
 
 def test_who_waits_is_told_the_place_and_addresses_take_turns(pool: Pool) -> None:
     """Four files of one address, then one of another: that is the next, whatever the first brings."""
-    turns, order, told = Places(1), list[str](), list[tuple[str, int]]()
+    turns, order, told = WaitingLine(1), list[str](), list[tuple[str, int]]()
     began, first, all_wait = threading.Event(), threading.Event(), threading.Event()
 
     def one(name: str, by: str) -> None:
