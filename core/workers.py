@@ -140,7 +140,7 @@ class Pool:
 
 
 class WaitingLine:
-    """Line of those who wait for a place to compute: the address with the fewest at work first, then that served longest ago, then as they came."""
+    """Line of those who wait to compute: the address with the fewest at work first, then that served longest ago."""
 
     def __init__(self, places: int) -> None:
         self._free, self._changed = places, threading.Condition()
