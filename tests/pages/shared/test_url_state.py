@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,8 +23,8 @@ def page() -> None:
         st.text(f"{source} {speed}")
 
 
-def run(query: dict[str, Any] | None = None) -> AppTest:
-    app = AppTest.from_function(page)
+def run(query: dict[str, Any] | None = None, shows: Callable[[], None] = page) -> AppTest:
+    app = AppTest.from_function(shows)
     app.query_params.update(query or {})
     return app.run()
 
@@ -194,3 +195,68 @@ def test_a_links_text_that_is_too_long_is_said_until_another_is_typed() -> None:
         assert [one.value for one in app.warning] == ["The link's text has 13 characters: the first 6 are read."]
     app.text_input[0].set_value("four").run()
     assert not app.warning
+
+
+def sliders() -> None:
+    import streamlit as st
+
+    from pages.shared import url_state
+
+    def jump() -> None:
+        st.session_state["place"] = 30.25
+
+    st.button("Jump", on_click=jump)
+    if not st.session_state.get("away"):
+        linked = not st.session_state.get("playing")
+        place = url_state.slider("Place", 0.0, 99.75, key="place", default=10.0, linked=linked, step=0.25)
+        count = url_state.slider("Count", 1, 40, key="count", default=1)
+        st.text(f"{place!r} {count!r}")
+
+
+def opened(query: dict[str, Any] | None = None) -> AppTest:
+    return run(query, sliders)
+
+
+def test_the_default_stays_out_of_the_url() -> None:
+    app = opened()
+    assert shown(app) == "10.0 1" and app.query_params == {}
+
+
+def test_a_link_sets_both_kinds_of_number() -> None:
+    app = opened({"place": "42.75", "count": "7"})
+    assert shown(app) == "42.75 7" and app.query_params == {"place": "42.75", "count": "7"}
+
+
+def test_the_reader_and_code_both_move_it_and_the_url_follows() -> None:
+    app = opened({"place": "42.75"})
+    app.slider(key="place").set_value(50.0).run()
+    assert shown(app) == "50.0 1" and app.query_params == {"place": "50"}
+    app.button[0].click().run()
+    assert shown(app) == "30.25 1" and app.query_params == {"place": "30.25"}
+
+
+def test_another_link_moves_a_slider_in_the_same_visit() -> None:
+    app = opened({"place": "42.75"})
+    app.query_params["place"] = "5"
+    assert shown(app.run()) == "5.0 1"
+
+
+def test_while_something_plays_the_url_is_left_alone() -> None:
+    app = opened({"place": "42.75"})
+    app.session_state["playing"] = True
+    app.session_state["place"] = 60.0
+    app.run()
+    assert shown(app) == "60.0 1" and app.query_params == {"place": "42.75"}
+    app.session_state["playing"] = False
+    app.run()
+    assert shown(app) == "60.0 1" and app.query_params == {"place": "60"}
+
+
+def test_the_place_is_kept_while_another_page_is_shown() -> None:
+    app = opened({"place": "42.75"})
+    app.session_state["away"] = True
+    app.query_params.clear()
+    app.run()
+    app.session_state["away"] = False
+    app.run()
+    assert shown(app) == "42.75 1"
