@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from core.cli import main, record
+from core.market import watch_list
 from core.market.feeds.simulated import SimulatedFeed
 from core.market.predictor import load_predictor
 from core.market.store.rows import read_market
@@ -94,6 +95,10 @@ def two_days() -> None:
     frame_from_rows(rows[1_200:]).to_csv("TUESDAY.csv", index=False)
 
 
+def watched() -> None:
+    watch_list.watch(Path("recordings"), "live/binance/BTC/USDT", on=True)
+
+
 def played() -> None:
     rows = read_market([EXCERPTS[0]])
     made = recorded(Path("made"), rows, load_predictor(), spelling="live/binance/BTC/USDT BTC/USDT")
@@ -127,7 +132,7 @@ RUNS: dict[str, tuple[Callable[[], object], str]] = {
     "evaluate writer": (text, ""),
     "faithful vit": (lambda: None, "--most 1"),
     "record binance": (lambda: None, "--seconds 1"),
-    "record --all": (lambda: None, "--seconds 1"),
+    "record --all": (watched, "--seconds 1"),
     "verify": (played, ""),
     "inspect MONDAY": (two_days, ""),
 }

@@ -57,7 +57,7 @@ def path_of(checkpoint: str, *, folder: Path = FOLDER) -> Path:
 
 def write(test: ReasonsTest, path: Path) -> None:
     """Write the tests of a checkpoint."""
-    path.write_text(json.dumps(asdict(test), indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(asdict(test)) + "\n", encoding="utf-8")
 
 
 def read(checkpoint: str, weights_sha256: str, *, folder: Path = FOLDER) -> ReasonsTest | None:

@@ -304,7 +304,7 @@ def test_states_of_the_market_travel_with_their_beginning(session: MarketSession
 
 def test_a_page_gets_another_ticket_once_its_own_is_forgotten(session: MarketSession) -> None:
     def address() -> str:
-        return terminal._address(session, "me")
+        return terminal._address(session, "me", "terminal:ticket")
 
     def page(address):  # type: ignore[no-untyped-def]  # the runner knows no name of this file
         import streamlit as st
