@@ -24,7 +24,7 @@ PAGES: Final = {
 """Address of each picture, and the seconds that its page is given to come to rest."""
 SIZE: Final = (1440, 900)
 STOP_PICTURES: Final = FOLDER.parent / "pictures" / "lecture"
-STOP_SIZE: Final = (600, 330)
+STOP_SIZE: Final = (640, 254)
 PICTURED: Final = {"writes": 2, "scenes": 2}
 """Views whose figure stands for their stop, where it is not the first."""
 COLOURS: Final = 128

@@ -97,6 +97,7 @@ class Stage {
     const to = new URL(location.href);
     to.searchParams.delete("stop");
     to.searchParams.delete("dial");
+    to.searchParams.delete("text");
     location.assign(to);
   }
 
@@ -127,7 +128,7 @@ class Stage {
     this.page.dataset.at = at;
     this.page.dataset.dial = this.turned + 1;
     this.where.replaceChildren(knob("back", "◀", this.data.words.back), `${at} · ${title}`, knob("on", "▶", this.data.words.on), knob("leave", "✕", this.data.words.leave));
-    this.dial.replaceChildren(...(dial ? [knob("down", "−", this.data.words.down), `${dial}: ${values[this.turned]}`, knob("up", "+", this.data.words.up)] : []));
+    this.dial.replaceChildren(...(dial ? [knob("down", "−", this.data.words.down), `${dial}: ${typeof values[this.turned] === "number" ? this.number.format(values[this.turned]) : values[this.turned]}`, knob("up", "+", this.data.words.up)] : []));
     this.question.textContent = question;
     this.sentence.textContent = sentence;
     this.pointed.textContent = "";
@@ -142,9 +143,10 @@ class Stage {
     });
   }
 
-  // Tokens: the light behind them, what stands below each, and the place that is asked about.
-  tokens(place, { tokens, light, below, marked }) {
+  // Tokens: the light behind them, what stands below each, and the place that is asked about; a field for a text of one's own.
+  tokens(place, { tokens, light, below, marked, own }) {
     const line = element("p", "", place);
+    if (own) this.field(place, own);
     const most = Math.max(...(light ?? [0]), 1e-9);
     tokens.forEach((token, i) => {
       const word = element("span", i === marked ? "lecture-marked" : "", line);
@@ -154,6 +156,20 @@ class Stage {
         word.dataset.said = `${token.trim()}: ${this.number.format(light[i])}`;
       }
       if (below) element("small", "", word).textContent = below[i];
+    });
+  }
+
+  // The server takes the text apart, which the address holds as the place of the dial after those that are bundled.
+  field(place, bundled) {
+    const field = element("input", "lecture-own", place);
+    Object.assign(field, { type: "text", maxLength: this.data.most, placeholder: this.data.words.own });
+    field.addEventListener("change", () => {
+      const to = new URL(location.href);
+      to.searchParams.set("text", field.value);
+      to.searchParams.set("dial", bundled + 1);
+      history.replaceState(history.state, "", to);
+      field.blur();
+      this.component.setTriggerValue("text", field.value);
     });
   }
 

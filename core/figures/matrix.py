@@ -50,6 +50,7 @@ class Matrix:
         numbers: whether numbers are written into the cells; up to `MAX_NUMBERS` columns where None.
         outlined: cells to outline. moved: cells that a change of a dial moved; they flash once.
         before: (rows, columns) the values before that change.
+        masked: (rows, columns) cells that no query may look at: hatched, and without a number, unlike a zero.
         of: matrices that its numbers come from, by the names that `core.lecture.origins` has for them.
     """
 
@@ -66,6 +67,7 @@ class Matrix:
     outlined: tuple[Cells, ...] = ()
     moved: tuple[Cells, ...] = ()
     before: NDArray[np.floating] | None = None
+    masked: NDArray[np.bool_] | None = None
     of: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
@@ -137,21 +139,23 @@ def matrix_html(
 
 def _cell(matrix: Matrix, i: int, j: int, outlined: NDArray[np.bool_], moved: NDArray[np.bool_], write: Write) -> str:
     value = float(matrix.values[i, j])
+    masked = matrix.masked is not None and bool(matrix.masked[i, j])
     text, at = "", ""
     if np.isfinite(value):
-        text = write(value, matrix.digits) if matrix.written else ""
+        text = write(value, matrix.digits) if matrix.written and not masked else ""
         at = f' data-v="{value:.4g}"'
     elif np.isneginf(value):
         text = "−∞"
     before = value if matrix.before is None else float(matrix.before[i, j])
     if before != value and not (np.isnan(before) and np.isnan(value)):
         at += f' data-was="{before:.4g}"'
-    style = f"background:{colour(matrix, value)}" if np.isfinite(value) else ""
+    style = f"background:{colour(matrix, value)}" if np.isfinite(value) and not masked else ""
     if outlined[i, j]:  # the edges of a rectangle, where its neighbour lies outside
         edges = {"t": (i - 1, j), "b": (i + 1, j), "l": (i, j - 1), "r": (i, j + 1)}
         style += "".join(f";--{side}:1" for side, near in edges.items() if not _at(outlined, *near))
-    kind = f' class="{" ".join(name for name, on in (("out", outlined[i, j]), ("moved", moved[i, j])) if on)}"'
-    return f'<td{at}{kind if outlined[i, j] or moved[i, j] else ""} style="{style}">{text}</td>'
+    kinds = " ".join(name for name, on in (("out", outlined[i, j]), ("moved", moved[i, j]), ("masked", masked)) if on)
+    kind = f' class="{kinds}"' if kinds else ""
+    return f'<td{at}{kind} style="{style}">{text}</td>'
 
 
 def _inside(rectangles: Sequence[Cells], down: int, across: int) -> NDArray[np.bool_]:

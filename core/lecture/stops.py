@@ -124,31 +124,23 @@ def _written(of: Any) -> StopView:
 
 
 def _pieces(of: Any) -> StopView:
-    frames = []
-    for pieces in of:
-        names, ids = zip(*pieces, strict=True)
-        word, every = "".join(names), _file()["writer"]
-        text = (
-            compose(
-                "“{word}” is one piece: row {row:,} of {all:,}, of {wide} numbers each.",
-                word=word,
-                row=ids[0] + 1,
-                all=every["vocabulary"],
-                wide=every["width"],
-            )
-            if len(ids) == 1
-            else compose(
-                "“{word}” falls apart into {count} pieces: each is a row of {wide} numbers among {all:,}.",
-                word=word,
-                count=len(ids),
-                all=every["vocabulary"],
-                wide=every["width"],
-            )
-        )
-        frames.append(Frame(text, [{"tokens": names, "below": ids}]))
-    panels: list[Panel] = [{"kind": "tokens", "title": compose("Pieces, each with its number")}]
+    panels: list[Panel] = [{"kind": "tokens", "title": compose("Pieces, each with its number"), "own": len(of)}]
     values = ["".join(name for name, _id in pieces) for pieces in of]
-    return StopView(frames=frames, panels=panels, dial=compose("Word"), values=values, first=2)
+    return StopView(frames=[pieces_of(one) for one in of], panels=panels, dial=compose("Word"), values=values, first=2)
+
+
+def pieces_of(pieces: Sequence[tuple[str, int]]) -> Frame:
+    """A text in the writer's pieces, each with its number."""
+    names, ids = zip(*pieces, strict=True)
+    every = {"word": "".join(names), "wide": _file()["writer"]["width"], "all": _file()["writer"]["vocabulary"]}
+    sentence = (
+        compose("“{word}” is one piece: row {row:,} of {all:,}, of {wide} numbers each.", row=ids[0] + 1, **every)
+        if len(ids) == 1
+        else compose(
+            "“{word}” falls apart into {count} pieces: each is a row of {wide} numbers among {all:,}.", count=len(ids), **every
+        )
+    )
+    return Frame(sentence, [{"tokens": names, "below": ids}])
 
 
 def _neighbours(of: Any) -> StopView:
@@ -239,7 +231,9 @@ def _mix() -> StopView:
         weights = _softmax(_scores(i))
         parts = [[weight * one for one in row] for weight, row in zip(weights, head["v"], strict=True)]
         order = sorted(range(len(tokens)), key=lambda j: -weights[j])
-        rows = [{"name": f"{weights[j]:.2f} × {tokens[j]}", "values": parts[j]} for j in order[:3]] + [
+        rows = [
+            {"name": compose("{weight:.2f} × {token}", weight=weights[j], token=tokens[j]), "values": parts[j]} for j in order[:3]
+        ] + [
             {"name": compose("the others"), "values": [sum(parts[j][c] for j in order[3:]) for c in range(len(parts[0]))]},
             {
                 "name": compose("new row of “{token}”", token=token),

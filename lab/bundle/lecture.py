@@ -30,7 +30,7 @@ COPIED: Final = {
     "en": "The wizard Zorblax lives in a tower. One day, the wizard Zor",
     "es": "El mago Zorblax vive en una torre. Un día, el mago Zor",
 }
-STORY: Final = {"en": "Once upon a time there was a", "es": "El mago Zorblax vive en una torre. Un día, el mago Zorblax"}
+STORY: Final = {"en": "Once upon a time there was a", "es": OPENING["es"]}
 NOT_COPIED: Final = {"en": OPENING["en"], "es": "La ciudad de Nueva"}
 REORDERED: Final = {
     "en": (

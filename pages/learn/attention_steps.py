@@ -320,6 +320,7 @@ def softmax(it: Attended) -> PartView:
                     "weights",
                     moved=moved,
                     of=it.operands,
+                    masked=~steps.mask,
                     **MAP,
                 ),
                 [
@@ -379,6 +380,7 @@ def multi_head(it: Attended) -> PartView:
             name.format(number=one + 1),
             f"head_{one}",
             of={"masked": steps.masked[one]},
+            masked=~steps.mask,
             **MAP,
         )
         for one in range(count)

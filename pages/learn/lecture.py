@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
-from core.lecture.stops import stops
-from core.messages import Message, translate
+import streamlit as st
+
+from core.lecture.stops import Frame, pieces_of, stops
+from core.messages import BadValue, Message, sentence, translate
+from core.package_files import MissingModels
+from core.words.desk import DESK
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, current, prose_section, regional
 
 PAGE: Final = "learn_course"
 STOP: Final = "stop"
 """URL parameter: the view, such as "3.2"; of the stop alone its first."""
+TEXT: Final = "text"
+"""URL parameter: a text of the reader's, which the second stop takes apart."""
+TYPED: Final = "lecture:text"
+MAX_CHARACTERS: Final = 60
+MAX_PIECES: Final = 16
 
 
 def stage() -> None:
@@ -22,14 +32,35 @@ def stage() -> None:
         "up": _("Turn the dial, key →"),
         "down": _("Turn the dial, key ←"),
         "leave": _("Leave, key Esc"),
+        "own": _("Your own text"),
     }
-    browser_component("lecture")(key="lecture", data={"views": views(), "words": words, "locale": regional()})
+    data = {"views": views(), "words": words, "locale": regional(), "most": MAX_CHARACTERS}
+    browser_component("lecture")(key="lecture", data=data, on_text_change=take_text)
+
+
+def take_text() -> None:
+    """The reader typed a text: the browser has put it into the address."""
+    value = st.session_state["lecture"].get("text")
+    st.session_state[TYPED] = value if isinstance(value, str) else ""
+
+
+def own_pieces(text: str) -> Frame:
+    """The reader's text in the writer's pieces, or why there are none."""
+    try:
+        with st.spinner(_("Loading the network that writes…")), DESK.writer() as writer:
+            return pieces_of([(writer.names[one], one) for one in writer.ids(text[:MAX_CHARACTERS], most=MAX_PIECES)])
+    except (MissingModels, BadValue) as error:
+        return Frame(sentence(str(error)), [{"tokens": [], "below": []}])
 
 
 def views() -> list[dict[str, Any]]:
     """All views in the reader's language, in their order."""
     made = []
-    for number, (code, of_stop) in enumerate(stops(current()).items(), start=1):
+    of = stops(current())
+    if own := str(st.session_state.get(TYPED, st.query_params.get(TEXT, ""))).strip():
+        words = of["vectors"][0]
+        of["vectors"][0] = replace(words, frames=[*words.frames, own_pieces(own)], values=[*words.values, own[:MAX_CHARACTERS]])
+    for number, (code, of_stop) in enumerate(of.items(), start=1):
         for at, view in enumerate(of_stop, start=1):
             question, _line, notes = prose_section(PAGE, f"{code}_{at}").partition("\n\n")
             made.append(

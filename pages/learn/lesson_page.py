@@ -350,7 +350,7 @@ def _project(view: PartView, turned: Turned, stage: projector.Stage, moved: Move
         if moved is not None and view.followed:
             what_moved.say(view.followed, moved)
         elif view.notes and not predict.wanted():
-            told = _sentences(view)
+            told = translate(view.notes[0])  # of all there is no room
             st.markdown(told[:1].upper() + told[1:])
 
 

@@ -135,26 +135,18 @@ def _show(question: Question) -> None:
     state = st.session_state
     revealed = bool(state.get(f"predict:{question.key}:revealed"))
     st.markdown(f"**{question.text}**")
-    left, right = st.columns([5, 1], vertical_alignment="bottom")
-    with left:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         given = _hands(question, revealed) if controls.presenting() else _own_answer(question, revealed)
-    with right:
         if not revealed:
-            st.button(
-                _("Reveal"),
-                icon=":material/visibility:",
-                key="predict_reveal",
-                help=_("Key R"),
-                on_click=_freeze,
-                args=(question,),
-            )
+            reveal = _("Reveal")
+            icon = ":material/visibility:"
+            st.button(reveal, icon=icon, key="predict_reveal", help=_("Key R"), on_click=_freeze, args=(question,))
         elif question.then:
             show = _("Show it")
             st.button(show, icon=":material/play_arrow:", key="predict_walk", on_click=_walk, args=(question,))
         if revealed and frozen() is not None:
-            st.button(
-                _("Next question"), icon=":material/skip_next:", key="predict_next", on_click=lambda: state.pop(FROZEN, None)
-            )
+            later = _("Next question")
+            st.button(later, icon=":material/skip_next:", key="predict_next", on_click=lambda: state.pop(FROZEN, None))
     if revealed:
         _reveal(question, given)
 
@@ -187,11 +179,9 @@ def _hands(question: Question, revealed: bool) -> list[int]:
     def raised(option: int) -> None:
         hands[option] += 1
 
-    with st.container(key="predict_hands", horizontal=True):
-        for option, name in enumerate(question.options):
-            label = f"{name} · {number(hands[option])}"
-            icon = ":material/front_hand:"
-            st.button(label, icon=icon, key=f"predict_hand_{option}", on_click=raised, args=(option,), disabled=revealed)
+    for option, name in enumerate(question.options):
+        label, icon = f"{name} · {number(hands[option])}", ":material/front_hand:"
+        st.button(label, icon=icon, key=f"predict_hand_{option}", on_click=raised, args=(option,), disabled=revealed)
     return hands
 
 

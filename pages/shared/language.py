@@ -149,11 +149,12 @@ def _for_this_viewer(message: str) -> str:
 
 
 def _numbers_for_this_viewer(text: str) -> str:
-    """A number as English writes it ("1,234.5") with the viewer's marks."""
+    """A number as English writes it ("1,234.5", "12.5%") with the viewer's marks."""
     if _outside_a_run():
         return text
     symbols = _locale().number_symbols["latn"]
-    return text.translate({ord("."): symbols["decimal"], ord(","): symbols["group"]})
+    percent = _locale().percent_formats[None].pattern.removeprefix("#,##0")  # in Spanish after a space that does not break
+    return text.translate({ord("."): symbols["decimal"], ord(","): symbols["group"], ord("%"): percent})
 
 
 messages.register(_for_this_viewer, _numbers_for_this_viewer)

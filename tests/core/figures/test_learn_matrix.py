@@ -106,3 +106,11 @@ def test_gradients_that_underflow_are_left_out() -> None:
     row = np.array([0.0, 1e-9, 1.0])
     figure = recurrent.gradients_figure(rnn=row, lstm=row, attention=row, forget=row, x_title="Step")
     assert np.isnan(figure.data[0].y[0]) and figure.data[0].y[2] == 1 and figure.layout.yaxis.type == "log"
+
+
+def test_a_masked_cell_has_no_number_and_no_colour_unlike_a_zero() -> None:
+    weights = np.array([[1.0, 0.0], [1.0, 0.0]])
+    html = matrix_html(Matrix(values=weights, name="A", masked=np.array([[False, True], [False, False]])), key="a", alt="")
+    first, second = re.findall(r'<td[^>]* data-v="0"[^>]*>[^<]*</td>', html)
+    assert first == '<td data-v="0" class="masked" style=""></td>'
+    assert "masked" not in second and "background" in second and second.endswith(">0.00</td>")

@@ -49,10 +49,19 @@ def test_a_higher_temperature_evens_the_row_out() -> None:
     x, w_q, w_k = (torch.tensor(head.matrices[name]) for name in ("X", "W_Q", "W_K"))
     row = ((x @ w_q) @ (x @ w_k).T)[head.tokens.index("it")] / 2
     now, then = (float((row / temperature).softmax(0).max()) for temperature in (1.0, 1.5))
-    assert revealed(app) == f"**it falls.** {now:.3g} → {then:.3g}"
+    assert revealed(app) == f"**It falls.** The largest weight of “it”: {now:.3g} → {then:.3g}."
     app.button(key="predict_walk").click()
     ran(app)
     assert app.query_params["t"] == "1.5"
+
+
+def test_on_a_projector_a_class_raises_its_hands_and_the_verdict_counts_them() -> None:
+    app = open_page(ROOT / "pages" / "learn" / "attention_steps.py", part="softmax", dial="t", ask="true", present="true")
+    for option in (2, 0, 2):
+        app.button(key=f"predict_hand_{option}").click()
+        ran(app)
+    assert [app.button(key=f"predict_hand_{option}").label[-1] for option in range(3)] == ["1", "0", "2"]
+    assert revealed(app).endswith(" 2 of 3 hands said so.")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +79,7 @@ def test_a_higher_temperature_evens_the_row_out() -> None:
 def test_what_theory_says(page: str, query: dict[str, Any], answer: str) -> None:
     """A softmax does not see what is added to all, a value moves no weight, positions break Z' = PZ."""
     app = open_page(ROOT / "pages" / "learn" / f"{page}.py", ask="true", **query)
-    assert re.search(rf"\*\*it {answer}\.\*\*", revealed(app))
+    assert re.search(rf"\*\*It {answer}\.\*\*", revealed(app))
 
 
 @pytest.mark.parametrize(
