@@ -128,7 +128,10 @@ class Desk:
                     self._wait(IDLE_S)
                 found = self._writer
             use_one_thread()
-            yield found
+            try:
+                yield found
+            finally:
+                return_memory()  # of what it computed: else some 100 MB stay with each thread
 
     def _wait(self, seconds: float) -> None:
         self._timer = threading.Timer(seconds, self.give_back)
