@@ -107,15 +107,17 @@ def card() -> WriterCard:
     return WriterCard(about=values["about"], roles=roles, heads=heads)
 
 
-def heads_of(role: str, *, count: int = 6) -> list[Head]:
+def heads_of(role: str) -> list[Head]:
     """The heads with the largest share of a role, the strongest first; of each at least a quarter of its weight."""
-    shares = card().roles[role]
-    order = np.argsort(-shares, axis=None, kind="stable")[:count]
-    found = [divmod(int(place), shares.shape[1]) for place in order]
-    return [head for head in found if shares[head] >= 0.25]
+    return _largest(card().roles[role], 0.25)
 
 
-def strongest(falls: NDArray[np.float64], *, count: int = 6, least: float = 0.05) -> list[Head]:
-    """The heads without which a word's log-probability falls most, the strongest first; none whose fall is below `least`."""
-    order = np.argsort(-falls, axis=None, kind="stable")[:count]
-    return [head for place in order if falls[head := divmod(int(place), falls.shape[1])] >= least]
+def strongest(falls: NDArray[np.float64]) -> list[Head]:
+    """The heads without which a word's log-probability falls most, by .05 or more, the strongest first."""
+    return _largest(falls, 0.05)
+
+
+def _largest(values: NDArray[np.float64], least: float) -> list[Head]:
+    """The heads with the six largest values, none below `least`."""
+    order = np.argsort(-values, axis=None, kind="stable")[:6]
+    return [head for place in order if values[head := divmod(int(place), values.shape[1])] >= least]

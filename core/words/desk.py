@@ -36,8 +36,8 @@ TOP_PS: Final = tuple(round(0.05 * i, 2) for i in range(1, 21))
 class Turns:
     """Places of those who write on, and the queue of the others. A place lapses when its holder is gone."""
 
-    def __init__(self, places: int = TEXTS) -> None:
-        self._places, self._lock = places, threading.Lock()
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._seen: dict[str, float] = {}
 
     def ask(self, who: str, now: float) -> int:
@@ -45,7 +45,7 @@ class Turns:
         with self._lock:
             self._seen = {one: at for one, at in self._seen.items() if now - at < PATIENCE_S}
             self._seen[who] = now  # a known one stays where it is in the order
-            return max(0, list(self._seen).index(who) - self._places + 1)
+            return max(0, list(self._seen).index(who) - TEXTS + 1)
 
     def leave(self, who: str) -> None:
         """Give a place to the next."""

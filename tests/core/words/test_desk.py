@@ -24,7 +24,7 @@ SCORES = np.log(np.random.default_rng(1).dirichlet(np.full(300, 0.1)) + 1e-12).a
 
 
 def test_two_write_the_others_wait_in_order_and_who_is_gone_gives_place() -> None:
-    turns = Turns(2)
+    turns = Turns()
     assert [turns.ask(who, 0.0) for who in "abcd"] == [0, 0, 1, 2]
     assert turns.ask("d", 1.0) == 2 and turns.ask("a", 1.0) == 0 and turns.ask("c", 1.0) == 1
     turns.leave("a")
