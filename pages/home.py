@@ -176,7 +176,7 @@ def _asked(given: bytes | int | None) -> None:
     with st.container(horizontal=True, key="front_further"):
         st.page_link(GARMENTS, label=_("Fool it"), icon=":material/ink_eraser:", query_params=query | {"inside": "hide"})
         st.page_link(SEE, label=_("What does it see?"), icon=":material/visibility:", query_params=query)
-        st.page_link(GARMENTS, label=_("Why this garment?"), icon=":material/lightbulb:", query_params=query)
+        st.page_link(GARMENTS, label=_("Why?"), icon=":material/lightbulb:", query_params=query)
 
 
 def _photograph(shown: Mapping[str, Any]) -> str:

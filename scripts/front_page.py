@@ -80,7 +80,7 @@ def photograph() -> dict[str, Any]:
     prepared = prepare_upright(classifier, decode(row.data, name=row.kind), Recipe(manner=classifier.manner))
     analysis = analyse(classifier, prepared.image, prepared.unturned)
     seen = sight_reader().read(from_pixels(prepared.upright, name=row.kind), side=224)
-    return {"photo": PHOTOGRAPH, "labelled": row.name} | lit_answer(analysis, prepared, seen)
+    return {"photo": PHOTOGRAPH, "labelled": row.name} | lit_answer(analysis, prepared, prepared.upright, seen)
 
 
 def signs() -> dict[str, Any]:

@@ -11,40 +11,45 @@ import numpy as np
 from PIL import Image
 
 from core.vision.analysis import PictureAnalysis
-from core.vision.pictures import Bytes
+from core.vision.pictures import Bytes, Picture
 from core.vision.preprocessing import PreparedPicture
 from core.vision.sight import SeenPicture
 
 Shares = tuple[float, float, float, float]
 """Left, top, right and bottom edge of a part of a picture, percent of its width and height."""
+WHOLE: Final[Shares] = (0, 0, 100, 100)
 SHOWN: Final = 720
 """Longest side of the picture as it is shown, pixels."""
 DARKEST: Final = 0.3
 """Light of what does not stand out at all."""
 
 
-def lit_answer(analysis: PictureAnalysis, prepared: PreparedPicture, seen: SeenPicture | None) -> dict[str, Any]:
+def shown_pixels(analysis: PictureAnalysis, prepared: PreparedPicture, picture: Picture) -> Bytes:
+    """A garment's photograph set upright, without its border; anything else as it was given, (height, width, 3)."""
+    return prepared.upright if analysis.garment else picture.rgb
+
+
+def lit_answer(analysis: PictureAnalysis, prepared: PreparedPicture, pixels: Bytes, seen: SeenPicture | None) -> dict[str, Any]:
     """The answer of an analysis of a prepared photograph.
 
     Args:
-        seen: the picture as the network that sees anything has it, set upright and without its border; None without it.
+        pixels: `shown_pixels`. seen: these as the network that sees anything has them; None without it.
 
     Returns:
-        `picture`, set upright, without its border, lit by what stands out: a JPEG in base64, and its `proportion` of width to
-        height; `stands_out`, the share of it that does, None where nothing was asked; the `box` that is read (`Shares`); `named`,
-        the likeliest kind and, where that is unsure, the next, each with its probability, "none of these" among the answers
-        (D37); and whether it is like a `garment`.
+        `picture`, lit by what stands out: a JPEG in base64, and its `proportion` of width to height; `stands_out`, the share of
+        it that does, None where nothing was asked; the `box` that is read of a garment (`Shares`); `named`, the likeliest kind
+        and, where that is unsure, the next, each with its probability, "none of these" among the answers (D37); and whether it
+        is like a `garment`.
     """
-    upright = prepared.upright
-    height, width = upright.shape[:2]
-    picture, shown = Image.fromarray(upright), BytesIO()
+    height, width = pixels.shape[:2]
+    picture, shown = Image.fromarray(pixels), BytesIO()
     picture.thumbnail((SHOWN, SHOWN))
     Image.fromarray(np.asarray(picture) if seen is None else lit(np.asarray(picture), seen)).save(shown, "JPEG", quality=90)
     return {
         "picture": b64encode(shown.getvalue()).decode(),
         "proportion": round(width / height, 4),
         "stands_out": None if seen is None else round(seen.standing_out, 4),
-        "box": percent_edges(prepared.box, (width, height)),
+        "box": percent_edges(prepared.box, (width, height)) if analysis.garment else WHOLE,
         "named": [[analysis.classifier.class_names[one], round(float(analysis.shares[one]), 4)] for one in analysis.named],
         "garment": analysis.garment,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from core.vision.lit_answer import lit_answer
+from core.vision.lit_answer import lit_answer, shown_pixels
 from core.vision.pictures import STORE, from_pixels
 from core.vision.preprocessing import Recipe
 from core.vision.sight_files import SIGHT_FILES
@@ -29,8 +29,9 @@ def answer_of(data: bytes) -> tuple[str, dict[str, Any] | None]:
     if prepared.empty:
         return key, None
     analysis = cached_results.analyse(classifier, prepared.image, prepared.unturned)
-    upright = from_pixels(prepared.upright, name=picture.name)
-    return key, lit_answer(analysis, prepared, cached_sight.read(upright, SIDE) if SIGHT_FILES.available() else None)
+    pixels = shown_pixels(analysis, prepared, picture)
+    seen = cached_sight.read(from_pixels(pixels, name=picture.name), SIDE) if SIGHT_FILES.available() else None
+    return key, lit_answer(analysis, prepared, pixels, seen)
 
 
 def still(*, start: bool) -> bytes | None:

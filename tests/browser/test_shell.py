@@ -243,7 +243,7 @@ def test_a_picture_is_answered_on_the_front_page_and_its_light_is_one_press_away
     page.set_input_files(".clipboard-file input", file)
     answer = page.locator(".st-key-front_ask .front-answer")
     expect(answer).to_have_text(f"{expected.name} {expected.probability:.0%}", timeout=60_000)
-    page.locator(".st-key-front_further").get_by_text("Why this garment?").click()
+    page.locator(".st-key-front_further").get_by_text("Why?").click()
     expect(page.locator("[data-light=picture]")).to_be_visible(timeout=60_000)
     expect(page.locator(".st-key-classify_headline")).to_contain_text(expected.name)
 

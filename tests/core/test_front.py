@@ -150,7 +150,7 @@ def test_a_sample_of_the_front_page_is_answered_in_place(monkeypatch: pytest.Mon
         st, "page_link", lambda _page, *, label="", query_params=None, **_told: links.update({label: query_params or {}})
     )
     app = open_page(ROOT / "pages" / "home.py")
-    assert links["Why this garment?"] == {"photo": str(front_page.PHOTOGRAPH)}
+    assert links["Why?"] == {"photo": str(front_page.PHOTOGRAPH)}
     app.button(key="front_sample_1").click().run()
     assert not app.exception
     monkeypatch.setattr(front_page, "PHOTOGRAPH", 10)
@@ -158,7 +158,7 @@ def test_a_sample_of_the_front_page_is_answered_in_place(monkeypatch: pytest.Mon
     answered = next(text for one in app.get("html") if "front-whole" in (text := str(getattr(one, "value", ""))))
     (name, share), *_other = expected["named"]
     assert f"{name} {share:.0%}" in answered and f"{expected['stands_out']:.0%} of the picture stands out" in answered
-    assert links["Why this garment?"] == links["What does it see?"] == {"photo": "10"} and links["Fool it"] == {
+    assert links["Why?"] == links["What does it see?"] == {"photo": "10"} and links["Fool it"] == {
         "photo": "10",
         "inside": "hide",
     }
