@@ -21,9 +21,10 @@ function ownStyle() {
 }
 
 // A page's component: the address keeps the choice under the component's key, and a newer message keeps the reader's choice.
-class PageView {
-  constructor(parent) {
+export class PageView {
+  constructor(parent, tells = false) {
     this.parent = parent;
+    this.tells = tells; // the app hears of each choice
     this.view = null;
     this.closed = false;
   }
@@ -35,7 +36,10 @@ class PageView {
     const view = await mount(this.parent, message, {
       before,
       choice: before ? "" : (new URLSearchParams(location.search).get(key) ?? ""),
-      onChoice: (text) => keepInAddress(key, text),
+      onChoice: (text) => {
+        keepInAddress(key, text);
+        if (this.tells) this.component.setTriggerValue("kept", text);
+      },
       onErase: (tokens) => this.component.setTriggerValue("erased", tokens),
       fetchPart: async (i) => {
         const answer = await fetch(window.observatoryAddress(`${parts}/${i}`));

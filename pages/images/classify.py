@@ -133,8 +133,16 @@ def body() -> None:
         scene = replace(
             scene_of(rest, prepared), corner=fool_it.change(analysis, rest, hidden).corner(cached_results.needed.find(analysis))
         )
-        attention_view(scene, key=preparation.LIGHT, erased=hidden, on_erase=fool_it.rub_out, arms=fool_it.is_open())
-        if classifier.manner == "photograph":
+        photograph = classifier.manner == "photograph"
+        attention_view(
+            scene,
+            key="light",
+            erased=hidden,
+            on_erase=fool_it.rub_out,
+            arms=fool_it.is_open(),
+            on_keep=preparation.press if photograph else None,
+        )
+        if photograph:
             preparation.point(classifier, prepared, recipe)
     ranking_panel.warnings(analysis, prepared)
     if not analysis.garment and (same := picture_source.in_address()):

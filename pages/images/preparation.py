@@ -16,8 +16,8 @@ from pages.shared.language import _, number
 
 WHOLE: Final = {"left": 0, "top": 0, "right": 100, "bottom": 100}
 """Edges of the whole picture, percent."""
-LIGHT: Final = "light"
-"""Parameter in which the stage keeps layer, head and token."""
+PRESSED: Final = "classify:pressed"
+"""Session key: layer, head and token that were pressed last on the stage."""
 NO_BOX: Final = dict.fromkeys(("crop", *WHOLE))
 
 
@@ -52,19 +52,24 @@ def choose_box(*edges: float) -> None:
     choose(crop="box", **{name: None if edge == whole else str(edge) for (name, whole), edge in moved})
 
 
+def press(choice: str) -> None:
+    """Keep what was pressed on the stage."""
+    st.session_state[PRESSED] = choice
+
+
 def point(classifier: Classifier, prepared: PreparedPicture, recipe: Recipe) -> None:
-    """The button that reads the garment at the patch that is pressed on the stage, whose choice the address keeps."""
+    """The button that reads the garment at the patch that is pressed on the stage."""
 
     def read() -> None:
-        _layer, _head, patch = ([*st.query_params.get(LIGHT, "").split("."), "", ""])[:3]
+        _layer, _head, patch = ([*str(st.session_state.get(PRESSED, "")).split("."), "", ""])[:3]
         at = url_state.whole_number(patch, 1, classifier.config.grid**2, None)
         if at is None:
             st.toast(_("Press the garment on the picture first, then this button."), icon=":material/touch_app:")
             return
         choose_box(*pointed_garment(classifier, prepared, at - 1, recipe))
-        st.query_params.pop(LIGHT)
+        st.session_state[PRESSED] = ""
 
-    st.button(_("Read the garment that I press"), key="classify_point", icon=":material/touch_app:", on_click=read)
+    st.button(_("Read the garment that I pressed"), key="classify_point", icon=":material/touch_app:", on_click=read)
 
 
 def box_sliders(box: Sequence[int]) -> None:

@@ -32,6 +32,7 @@ def attention_view(
     erased: Sequence[int] = (),
     on_erase: Callable[[list[int]], None] | None = None,
     arms: bool = False,
+    on_keep: Callable[[str], None] | None = None,
 ) -> None:
     """Draw a scene. One that is kept between runs, as by `st.cache_resource`, packs its large layers once.
 
@@ -39,6 +40,8 @@ def attention_view(
         key: of the component, and of the address's parameter that keeps layer, head and token.
         erased: tokens of the first kind, from 0, rubbed out. on_erase: takes those after the reader has rubbed others out
             or brought some back; without it nothing can be rubbed out. arms: whether a stroke rubs from the beginning.
+        on_keep: takes the choice as the address has it, "layer.head.token", each time that the reader presses; the page then
+            runs again.
     """
     words = {name: _(sentence) for name, sentence in SENTENCES.items()}
 
@@ -51,7 +54,14 @@ def attention_view(
     parts = f"{PARTS}/{_kept.keep(scene.parts)}" if scene.parts else ""
     rubbed_out = None if on_erase is None else erased
     message = scene.packed(words, locale=regional(), key=key, parts=parts, erased=rubbed_out, arms=arms)
-    browser_component("attention_component")(key=key, data=message, on_erased_change=rubbed)
+    if on_keep is None:
+        browser_component("attention_component")(key=key, data=message, on_erased_change=rubbed)
+        return
+
+    def kept() -> None:
+        on_keep(str(st.session_state[key].get("kept") or ""))
+
+    browser_component("attention_told")(key=key, data=message, on_erased_change=rubbed, on_kept_change=kept)
 
 
 def send_part(request: Request) -> Response:

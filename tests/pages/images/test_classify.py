@@ -28,7 +28,7 @@ from core.vision.pictures import MAX_PIXELS, STORE, Picture, PictureError, decod
 from core.vision.preprocessing import PHOTOGRAPH, Recipe, prepare
 from core.vision.uprightness import pointed_garment
 from lab.vision.photograph_scores import answered
-from pages.images import picture_source
+from pages.images import picture_source, preparation
 from pages.shared import brought, language
 from pages.shared.navigation import ROOT
 from tests.pages.open_page import open_page, words
@@ -133,7 +133,7 @@ def test_the_garment_that_is_pressed_is_read() -> None:
     app = opened(photo="10")
     app.button(key="classify_point").click().run()
     assert "Press the garment on the picture first" in app.toast[0].value and "crop" not in app.query_params
-    app.query_params["light"] = "0.0.28"  # the stage keeps layer, head and token in the address
+    app.session_state[preparation.PRESSED] = "1.mean.28"
     app.button(key="classify_point").click().run()
     assert app.query_params["crop"] == "box"
     prepared = prepare(decode(photograph_gallery()[10].data), Recipe(manner="photograph"), side=128)
