@@ -40,7 +40,7 @@ REORDERED: Final = {
     ),
     "es": (OPENING["es"], "Cuatro, tres, dos, uno, tres,", "Tres, dos, uno, cuatro,"),
 }
-"""The network writes little Spanish: these are texts that it goes on with rightly, at .75 and more (`docs/results.md`)."""
+"""The network writes little Spanish: the first order, like the texts above, is one that it goes on with well (docs/results.md)."""
 WORDS: Final = {
     "en": ("cat", "unbelievable", "Zorblax", "attention", "Llanfairpwll"),
     "es": ("gato", "increíble", "Zorblax", "atención", "Llanfairpwll"),

@@ -8,11 +8,13 @@ from typing import Any, Final
 import streamlit as st
 
 from core.lecture.stops import Frame, pieces_of, stops
-from core.messages import BadValue, Message, sentence, translate
+from core.messages import BadValue, Message, compose, sentence, translate
 from core.package_files import MissingModels
 from core.words.desk import DESK
+from core.workers import Stopped
 from pages.shared.browser_component import browser_component
 from pages.shared.language import _, current, prose_section, regional
+from pages.shared.permissions import visitor
 
 PAGE: Final = "learn_course"
 STOP: Final = "stop"
@@ -47,10 +49,13 @@ def take_text() -> None:
 def own_pieces(text: str) -> Frame:
     """The reader's text in the writer's pieces, or why there are none."""
     try:
-        with st.spinner(_("Loading the network that writes…")), DESK.writer() as writer:
+        with DESK.writer(visitor().limited_by) as writer:
             return pieces_of([(writer.names[one], one) for one in writer.ids(text[:MAX_CHARACTERS], most=MAX_PIECES)])
+    except Stopped:
+        reason = compose("Too many texts wait here already: try again later.")
     except (MissingModels, BadValue) as error:
-        return Frame(sentence(str(error)), [{"tokens": [], "below": []}])
+        reason = sentence(str(error))
+    return Frame(reason, [{"tokens": [], "below": []}])
 
 
 def views() -> list[dict[str, Any]]:
