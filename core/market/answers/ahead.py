@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -128,12 +129,12 @@ class Lead:
         """The mean lead over the nearest rule, nats a call; NaN before the first outcome."""
         return float(self.totals[self.nearest]) / self.outcomes if self.outcomes else math.nan
 
-    @property
+    @cached_property
     def standing(self) -> Standing:
         """Ahead where every rule is beaten by e-values of `DECIDED` or more, behind where the mean of those against it is."""
         return self._standing(1.0)
 
-    @property
+    @cached_property
     def outcomes_until_decided(self) -> float:
         """Outcomes still to come until it is decided, should they go on as so far; infinity where that is not in sight."""
         if not self.outcomes or self._standing(MOST_FACTOR) is Standing.UNDECIDED:
