@@ -49,8 +49,9 @@ ICON = Path(__file__).parent / "assets" / "pictures" / "icon.svg"
 
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Set the logs up with the server, and stop the feeds with it; the hub exists only where a page has used it."""
+    """Set up the logs that the server has added, and stop the feeds with it; the hub exists only where a page has used it."""
     log_output.set_up()
+    log_output.tell_address()
     threading.Thread(target=load, name="loading", daemon=True).start()
     sweeping = asyncio.create_task(closed_tabs.sweep())
     yield
@@ -135,6 +136,8 @@ if streamlit_private.this_run() is None:
     streamlit_private.take_pages_from_navigation()
     streamlit_private.share_locks()
     streamlit_private.keep_addresses()
+    streamlit_private.ask_nobody()
+    log_output.set_up()  # before the server writes its first line
     sys.setswitchinterval(SWITCH_S)
     base = navigation.base_path()
     routes = [

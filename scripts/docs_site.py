@@ -41,6 +41,7 @@ def pages(folder: Path) -> None:
     shutil.copytree(ROOT / "assets" / "screenshots", folder / "assets" / "screenshots")
     for name in BESIDE:
         shutil.copy(ROOT / name, folder)
+    shutil.copy(ROOT / "assets" / "glossary.md", folder)
     shutil.copy(ROOT / "README.md", folder / "index.md")
     for file in folder.rglob("*.md"):
         text = file.read_text(encoding="utf-8")
@@ -61,7 +62,7 @@ def reference_page() -> str:
 def _linked(text: str, *, deeper: bool) -> str:
     """Links as they are within the site: `docs/` and the root are one folder, and the list of documents has another name."""
     text = re.sub(r"\]\((?:\.\./)?(?:docs/)?README\.md", "](documents.md", text)
-    text = text.replace("](docs/", "](").replace(f"]({PICTURES}", "](")
+    text = text.replace("](docs/", "](").replace("](../assets/glossary.md", "](glossary.md").replace(f"]({PICTURES}", "](")
     return text if deeper else text.replace("](../", "](")
 
 

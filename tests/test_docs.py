@@ -265,7 +265,7 @@ def test_the_glossarys_spanish_is_that_of_the_screen() -> None:
     prose = [path.read_text(encoding="utf-8") for path in (ROOT / "assets" / "text" / "es").glob("*.md")]
     catalogue = re.sub(r'"\n"', "", read("assets/locale/es/LC_MESSAGES/messages.po"))
     shown = re.sub(r"\s+", " ", " ".join([catalogue, *prose])).lower()
-    tables = read("docs/glossary.md").partition("</a>Symbols of the lecture")[0]
+    tables = read("assets/glossary.md").partition("</a>Symbols of the lecture")[0]
     terms = [row.split("|")[2] for row in re.findall(r"^\|.*\|$", tables, flags=re.MULTILINE)]
     spanish = [one.strip(" *") for cell in terms if not cell.strip().startswith(("---", "español")) for one in cell.split(",")]
     assert len(spanish) > 50

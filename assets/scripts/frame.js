@@ -47,6 +47,7 @@ if (!window.observatoryHistory) {
     root.classList.toggle("lost", lost);
     const chosen = new URL(location.href).searchParams.get("lang") ?? navigator.language;
     const words = window.observatoryWords[chosen.startsWith("es") ? "es" : "en"];
+    root.style.setProperty("--light-waits", JSON.stringify(words.light));
     const text = !waits ? "" : lost ? words.lost : words.starting;
     if (notice.textContent !== text) notice.textContent = text;
   }, 250);

@@ -21,7 +21,7 @@ COMMANDS: Final = {
     "verify": "make a recording's journal of predictions again, and compare",
     "inspect": "say what is in order-book files",
     "export": "write a checkpoint as an ONNX file with its attention maps",
-    "setup": "fetch the hand finder's models",
+    "setup": "fetch the networks that find hands, read, see and write",
     "bench": "measure speed on this machine, as ratios to references in the same run",
 }
 """Command -> a line about it; the file of the same name adds its options and runs it."""

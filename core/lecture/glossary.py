@@ -1,4 +1,4 @@
-"""Terms of docs/glossary.md, for the search of the app."""
+"""Terms of assets/glossary.md, for the search of the app."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-FILE: Final = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
+FILE: Final = Path(__file__).resolve().parents[2] / "assets" / "glossary.md"
 END: Final = "</a>Symbols of the lecture"
 """Where symbols begin, which are no terms."""
 

@@ -15,7 +15,7 @@ from core.vision.sight_files import SIGHT_CARD, SIGHT_FILES
 from pages.images import cached_sight, given_photograph
 from pages.images.given_photograph import PHOTO, SET
 from pages.shared import controls, erased, faithfulness_view, url_state
-from pages.shared.attention_view import attention_view
+from pages.shared.attention_view import attention_view, stage_place
 from pages.shared.language import _, ngettext, number, percent, prose
 
 SIDES: Final = (224, 336, 448)
@@ -66,7 +66,7 @@ def body() -> None:
         return
     patches = {str(side): _("{count} x {count} patches").format(count=number(side // 14)) for side in SIDES}
     hidden = [one for one in erased.rubbed_out(RUBBED_OUT, (SIDES[-1] // 14) ** 2 + 1, of=picture.id) if one]
-    room = st.container()
+    room = stage_place()
     side = int(url_state.choice(st.segmented_control, _("Patches"), patches, key="side", default="336", required=True))
     whole = cached_sight.read(picture, side)
     hidden = [one for one in hidden if one < len(whole.tokens)]

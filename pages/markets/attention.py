@@ -19,7 +19,7 @@ from pages.markets.attention_window import WindowSource
 from pages.markets.cached_results import WindowAnswer
 from pages.markets.class_names import class_names, unknown_market
 from pages.shared import controls, erased, faithfulness_view, url_state
-from pages.shared.attention_view import attention_view
+from pages.shared.attention_view import attention_view, stage_place
 from pages.shared.erased import ErasedAnswer
 from pages.shared.language import _, prose
 from pages.shared.load_ahead import load_ahead
@@ -62,7 +62,7 @@ def needed(window: FrozenWindow, answered: WindowAnswer, head: int, report: Repo
 
 def draw(source: WindowSource) -> None:
     """The window of a source: its answer, its light, and what lies behind both."""
-    line, stage = st.empty(), st.container()
+    line, stage = st.container(key="light_answer"), stage_place()
     window = attention_window.current(source)
     answered = answer_of(window) if window else None
     if window is None or answered is None:

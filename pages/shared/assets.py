@@ -62,6 +62,7 @@ window.observatoryAddress = (path) => new URL(path, window.__streamlit.BACKEND_B
 """Streamlit and our scripts ask the app's address of the page; that of one of its files is relative to it."""
 NOTICES: Final = {
     "lost": N_("The server is lost: the page goes on by itself when it is back."),
+    "light": N_("It gets light here when the network has looked."),
     "starting": N_("The page is starting: the first one after a start takes a while."),
 }
 """Sentences of the frame where no page can speak."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import streamlit as st
 from starlette.requests import Request
@@ -23,6 +24,11 @@ _kept: BoundedStore[list[bytes]] = BoundedStore(
     limit=Limit(total=64),
     max_bytes=256_000_000,
 )
+
+
+def stage_place() -> Any:
+    """A container that has the stage's height, dark, before its view is there: what stands below is not pushed down."""
+    return st.container(key="light_place")
 
 
 def attention_view(

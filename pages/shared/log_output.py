@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 
+import streamlit as st
 from streamlit import logger as streamlit_logger
 
+import core
 from core.service import logs
 
 
@@ -15,6 +17,18 @@ def set_up() -> None:
         streamlit_logger.setup_formatter = _as_json
         streamlit_logger.update_formatter()
     logs.set_up()
+
+
+def tell_address() -> None:
+    """Say where the app is, as Streamlit would in plain text after it has asked the internet for this machine's own address."""
+    listens = str(st.get_option("server.address") or "localhost")
+    name = "localhost" if listens in ("0.0.0.0", "::") else listens
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    text = f"Attention Observatory: http://{name}:{st.get_option('server.port')}/{base}"
+    if logs.wants_json():
+        logging.getLogger(core.__name__).info(text)
+    else:
+        print(text, flush=True)
 
 
 def _as_json(logger: logging.Logger) -> None:

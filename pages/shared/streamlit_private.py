@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 import uvicorn.config
 from starlette.types import ASGIApp
+from streamlit import net_util
 from streamlit.runtime import Runtime
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -57,6 +58,11 @@ def keep_addresses() -> None:
     counts is the operator's to name (D49).
     """
     uvicorn.config.ProxyHeadersMiddleware = _unwrapped  # type: ignore[assignment,attr-defined]
+
+
+def ask_nobody() -> None:
+    """Have Streamlit ask no server of the internet for this machine's own address, which it does to print it at the start."""
+    net_util.get_external_ip = lambda: None
 
 
 def _unwrapped(app: ASGIApp, trusted_hosts: object) -> ASGIApp:

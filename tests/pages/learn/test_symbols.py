@@ -80,7 +80,7 @@ def symbols(formula: str) -> Iterator[str]:
 @cache
 def table() -> dict[str, set[str]]:
     """Lessons' pages by symbol."""
-    part = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("</a>Symbols of the lecture")[2]
+    part = (ROOT / "assets" / "glossary.md").read_text(encoding="utf-8").partition("</a>Symbols of the lecture")[2]
     rows = re.findall(r"^\| (`.+?) \| .+? \| .+? \| (.+?) \|$", part, re.MULTILINE)
     names = [name for cell, _pages in rows for name in re.findall(r"`([^`]+)`", cell)]
     assert len(names) == len(set(names)), "a symbol has one row"
