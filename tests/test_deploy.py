@@ -61,6 +61,7 @@ for entry in ENTRIES:
     assert not app.exception, (entry.file, app.exception[0].value)
 """
 
+
 def image(folder: Path) -> Path:
     """What `COPY` takes, less what `.dockerignore` names, as the image has it."""
     ignored = [line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if "*" not in line]
