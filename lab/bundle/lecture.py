@@ -40,7 +40,7 @@ REORDERED: Final = {
     ),
     "es": (OPENING["es"], "Cuatro, tres, dos, uno, tres,", "Tres, dos, uno, cuatro,"),
 }
-"""The network writes little Spanish: the first order, like the texts above, is one that it goes on with well (docs/results.md)."""
+"""The network writes little Spanish: the first order, like the texts above, goes on rightly (docs/results.md)."""
 WORDS: Final = {
     "en": ("cat", "unbelievable", "Zorblax", "attention", "Llanfairpwll"),
     "es": ("gato", "increíble", "Zorblax", "atención", "Llanfairpwll"),

@@ -11,6 +11,7 @@ import pytest
 
 from core.lecture.stops import Frame, stops
 from core.package_files import MissingModels
+from core.words.desk import DESK
 from core.words.writer import writer
 from core.words.writer_files import WRITER_FILES
 from core.workers import Stopped
@@ -39,7 +40,7 @@ def own(monkeypatch: pytest.MonkeyPatch, text: str, *, problem: Exception | None
             raise problem
         yield writer()
 
-    monkeypatch.setattr(lecture.DESK, "writer", lent)
+    monkeypatch.setattr(DESK, "writer", lent)
     monkeypatch.setattr(lecture, "visitor", lambda: SimpleNamespace(limited_by="somebody"))
     return lecture.own_pieces(text)
 
