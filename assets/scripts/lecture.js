@@ -162,7 +162,7 @@ class Stage {
   // The server takes the text apart, which the address holds as the place of the dial after those that are bundled.
   field(place, bundled) {
     const field = element("input", "lecture-own", place);
-    Object.assign(field, { type: "text", maxLength: this.data.most, placeholder: this.data.words.own });
+    Object.assign(field, { type: "text", maxLength: this.data.most, placeholder: this.data.words.own, ariaLabel: this.data.words.own });
     field.addEventListener("change", () => {
       const to = new URL(location.href);
       to.searchParams.set("text", field.value);
@@ -195,13 +195,13 @@ class Stage {
     });
   }
 
-  // A matrix: light by the share of its row's largest cell, `null` a masked cell; numbers where there is room for them.
-  matrix(place, { rows, columns, cells, row, signed, numbers }) {
+  // A matrix: light by the share of its row's largest cell, or of the whole's, `null` a masked cell; numbers where there is room.
+  matrix(place, { rows, columns, cells, row, whole, numbers }) {
     const table = element("table", "", place);
     table.classList.toggle("lecture-small", cells[0].length > 12);
     table.classList.toggle("lecture-many", columns.length > 8 && columns.some((one) => one.length > 2));
     const top = element("tr", "", table);
-    element("th", "", top);
+    element("td", "lecture-corner", top);
     for (const name of columns) element("th", "", top).textContent = name;
     const all = Math.max(...cells.flat().map((one) => Math.abs(one ?? 0)), 1e-9);
     cells.forEach((values, i) => {
@@ -210,7 +210,7 @@ class Stage {
       values.forEach((value, j) => {
         const cell = element("td", value === null ? "lecture-masked" : value < 0 ? "lecture-below" : "", line);
         if (value === null) return;
-        cell.style.setProperty("--light", signed ? Math.abs(value) / all : Math.max(value, 0) / Math.max(...values, 1e-9));
+        cell.style.setProperty("--light", Math.abs(value) / (whole ? all : Math.max(...values.map(Math.abs), 1e-9)));
         if (numbers) cell.textContent = this.fixed.format(value).replace(/^(-?)0(?=\D)/, "$1");
         cell.dataset.said = `${rows[i]} → ${columns[j]}: ${this.number.format(value)}`;
       });

@@ -217,7 +217,7 @@ def _rows() -> StopView:
     ]
     names = {"kind": "matrix", "rows": tokens, "columns": tokens}
     panels: list[Panel] = [
-        {**names, "title": compose("Scores"), "cells": scores, "signed": True},
+        {**names, "title": compose("Scores"), "cells": scores},
         {**names, "title": compose("Weights, a row each"), "cells": weights, "numbers": True},
     ]
     return StopView(frames=frames, panels=panels, dial=compose("Row"), values=tokens, first=tokens.index(LOOKING))
@@ -361,7 +361,7 @@ def _rest(of: Any) -> StopView:
         "rows": rows,
         "columns": layers,
         "cells": list(map(list, zip(*of["first"], strict=True))),
-        "signed": True,
+        "whole": True,
         "title": compose("Share of the first token, layer by layer"),
     }
     return StopView(frames=[Frame(sentence)], panels=[panel])
