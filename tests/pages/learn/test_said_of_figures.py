@@ -92,7 +92,7 @@ def test_a_revealed_question_stays_while_the_dial_goes_where_it_asked(page: str,
     (asked,) = (one.value for one in app.markdown if one.value.endswith("?**"))
     app.radio[0].set_value(app.radio[0].options[0])
     app.button(key="predict_reveal").click()
-    told = [one.value for one in (*ran(app).success, *app.warning) if one.value.startswith(("Right", "It is"))]
+    told = [one.value for one in (*ran(app).success, *app.warning) if one.value.startswith(("Right", "**It"))]
     app.button(key="predict_walk").click()
     after = words(ran(app))
     assert asked in [one.value for one in app.markdown] and told[0] in after.replace("  ", " ") and shown in after
