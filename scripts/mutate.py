@@ -83,8 +83,14 @@ def copy_tree(root: Path, to: Path) -> Path:
 
 def run_tests(where: Path, tests: Sequence[str]) -> int:
     """Run tests in a copy; returns what pytest ends with. What it says goes to `OUTPUT`."""
-    process = FORKS.Process(target=_run_here, args=(where, tests))
-    process.start()
+    main = sys.modules["__main__"]
+    try:
+        # a fork runs the main file anew, and a test of a page leaves that page there
+        sys.modules["__main__"] = sys.modules[__name__]
+        process = FORKS.Process(target=_run_here, args=(where, tests))
+        process.start()
+    finally:
+        sys.modules["__main__"] = main
     process.join()
     return process.exitcode or 0
 

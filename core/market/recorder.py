@@ -357,7 +357,7 @@ async def record(
     def report() -> None:
         now = recording.status()
         on_progress(
-            RecordingProgress(rows=now.rows, seconds=time.monotonic() - began_s, state=state, message=now.problem or message)
+            RecordingProgress(rows=now.rows, seconds=time.monotonic() - began_s, state=state, message=message or now.problem)
         )
 
     def on_event(event: FeedEvent) -> None:

@@ -77,7 +77,10 @@ class SearchIndex:
         self._known = sorted({word for one in self.hits for word in _words(f"{one.name} {one.words}")})
 
     def find(self, text: str) -> list[Hit]:
-        """Entries that fit a text, the best first, at most `MOST`: those with all its words before those with some."""
+        """Entries that fit a text, the best first, at most `MOST`: those with all its words before those with some.
+
+        An entry of just that name, little words apart, comes first.
+        """
         typed = _words(text[:MAX_TYPED])
         asked = [word for word in typed if word not in self._little_words] or typed
         with self._lock:
@@ -88,6 +91,7 @@ class SearchIndex:
                 found += [at for at in ranked if at not in found]
                 if len(found) >= MOST:
                     break
+        found.sort(key=lambda at: [one for one in _words(self.hits[at].name) if one not in self._little_words] != asked)
         return [self.hits[at] for at in found[:MOST]]
 
     def _ranked(self, query: str) -> list[int]:
