@@ -93,7 +93,8 @@ check: lint
 audit: | $(VENV)/bin/python
 	$(PIP) --target $(VENV)/audit pip-audit==2.10.1
 	PYTHONPATH=$(VENV)/audit $(BIN)/python -m pip_audit --require-hashes --disable-pip --progress-spinner off --timeout 5 \
-		-r requirements.lock -r requirements-cuda.lock
+		-r requirements.lock -r requirements-cuda.lock && \
+		echo "asked of $$(cat requirements.lock requirements-cuda.lock | grep -cE '^[A-Za-z0-9_.-]+==') pins of both lists"
 
 site: $(VENV)/.words $(VENV)/.sight $(VENV)/.writer
 	$(BIN)/python -m scripts.site

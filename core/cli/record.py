@@ -113,7 +113,7 @@ async def _each(names: Sequence[str], recordings: Sequence[Coroutine[Any, Any, l
 
 
 def _failures(failed: dict[str, str], whole: int) -> str:
-    """Which of so many recordings failed, and why; of a single one the reason alone."""
+    """The recordings that failed among so many, and why; of a single one the reason alone."""
     if whole == 1:
         return next(iter(failed.values()))
     return f"{len(failed)} of {whole} failed: " + "; ".join(f"{name}: {reason}" for name, reason in failed.items())

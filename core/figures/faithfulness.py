@@ -27,7 +27,7 @@ COLOURS: Final = {
 
 
 def curves_figure(curves: Curves, names: Mapping[str, str], *, parts: str, keep: str = "curves") -> go.Figure:
-    """What is left of the answer, a probability or what stands out, against the share of parts deleted.
+    """The rest of the answer, a probability or what stands out, against the share of parts deleted.
 
     Args:
         names: translated names of the methods; methods without one are not drawn.

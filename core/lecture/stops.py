@@ -36,7 +36,7 @@ Panel = dict[str, Any]
 
 @dataclass(frozen=True)
 class Frame:
-    """What a view says at a place of its dial, and what is drawn otherwise there, panel by panel."""
+    """A view's sentence at a place of its dial, and what is drawn otherwise there, panel by panel."""
 
     sentence: Message
     panels: Sequence[Panel] = ()

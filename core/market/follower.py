@@ -137,7 +137,7 @@ class Follower:
         self._begins = True
 
     def begin_anew(self) -> None:
-        """What is known of the market begins with the next row that is confirmed; no later prediction reads an earlier row."""
+        """Begins what is known of the market with the next row that is confirmed; no later prediction reads an earlier row."""
         self.board.begin_anew()
         self._window.clear()
         self._still, self.since_gap, self._begins = StandStill(), 0, True

@@ -111,7 +111,7 @@ class UsualInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Reasons:
-    """What a head's answer on one window rests on.
+    """Grounds of a head's answer on one window.
 
     Attributes:
         lean: P(up) - P(down), as shown. usual: the same with all groups at their mean.

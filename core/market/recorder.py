@@ -87,7 +87,7 @@ class EventRecorder:
             self._situations = event.situations
 
     def on_steps(self, steps: Sequence[Step]) -> None:
-        """What a follower made of the next items."""
+        """Takes what a follower made of the next items."""
         self._steps += steps
         if any(step.followed is not None for step in steps):
             self._fresh.set()

@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 
 
 class Recorder(Protocol):
-    """What writes a session down: all that the grid emits, and the steps of its rows, in the background loop."""
+    """A writer of a session: all that the grid emits, and the steps of its rows, in the background loop."""
 
     def on_event(self, event: FeedEvent) -> None:
         """Take what the grid emits."""

@@ -110,7 +110,7 @@ def hidden_answers(analysis: PictureAnalysis, hidden: Hidden) -> Probabilities:
 
 
 def image_without(analysis: PictureAnalysis, numbers: Collection[int]) -> NDArray[np.uint8]:
-    """What the model reads, uint8, with the patches of these numbers, from 1, at `background`: the mean rounded to a level."""
+    """The picture as read, uint8, with the patches of these numbers, from 1, at `background`: the mean rounded to a level."""
     image, size = analysis.image.copy(), analysis.classifier.config.patch
     level = np.round(image.mean(axis=(0, 1))) if analysis.classifier.manner == "photograph" else 0
     for row, column in (divmod(number - 1, analysis.grid) for number in numbers):

@@ -43,7 +43,7 @@ def labels() -> dict[str, Any]:
 
 
 def measured(session: MarketSession, head: int) -> str:
-    """How the reasons did in the deletion test on this market, a head's."""
+    """The reasons' results in the deletion test on this market, a head's."""
     card = session.predictor.card
     try:
         test = reasons_measured.read(str(card["name"]), str(card["weights_sha256"]))

@@ -183,7 +183,7 @@ def _labels(horizon: str) -> dict[str, Any]:
 
 
 def _measured_labels(session: MarketSession, head: int) -> dict[str, str]:
-    """What was measured of a head before: on days held out, and of its reasons."""
+    """Earlier measurements of a head: on days held out, and of its reasons."""
     return {"held": _held_out(session.predictor, head), "reasonsMeasured": reasons_labels.measured(session, head)}
 
 
