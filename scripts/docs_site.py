@@ -62,7 +62,12 @@ def reference_page() -> str:
 def _linked(text: str, *, deeper: bool) -> str:
     """Links as they are within the site: `docs/` and the root are one folder, and the list of documents has another name."""
     text = re.sub(r"\]\((?:\.\./)?(?:docs/)?README\.md", "](documents.md", text)
-    text = text.replace("](docs/", "](").replace("](../assets/glossary.md", "](glossary.md").replace(f"]({PICTURES}", "](")
+    text = (
+        text.replace("](docs/", "](")
+        .replace("](../assets/glossary.md", "](glossary.md")
+        .replace("](assets/glossary.md", "](glossary.md")
+        .replace(f"]({PICTURES}", "](")
+    )
     return text if deeper else text.replace("](../", "](")
 
 

@@ -168,7 +168,8 @@ def test_links_that_the_live_page_had_at_the_root_are_known_by_their_parameters(
     """Each is the name of a widget of the page that keeps its value in the URL, or of one that it had."""
     folder = Path(front_page.__file__).resolve().parents[1] / "pages" / "markets"
     names = {name for file in folder.glob("*.py") for name in re.findall(r'"(\w+)"', file.read_text(encoding="utf-8"))}
-    assert OF_THE_LIVE_PAGE - names == {"cutoff", "profile", "contrast"} and "colours" in OF_THE_LIVE_PAGE  # old links have them
+    of_old_links = {"cutoff", "profile", "contrast", "ticks"}
+    assert OF_THE_LIVE_PAGE - names == of_old_links and "colours" in OF_THE_LIVE_PAGE
 
 
 def test_the_file_is_small() -> None:

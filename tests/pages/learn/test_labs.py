@@ -75,7 +75,9 @@ def test_more_frames_give_more_paths():
     app.button(key="predict_reveal").click()
     ran(app)
     paths = [count_paths([1, 1, 2], frames) for frames in (6, 40)]
-    assert app.info[0].value == f"**it rises.** {paths[0]} → {float(f'{paths[1]:.3g}'):.0f}"
+    assert app.info[0].value == (
+        f"**It rises.** The number of valid paths of the target: {paths[0]} → {float(f'{paths[1]:.3g}'):.0f}."
+    )
 
 
 def test_the_documents_recursion_raises_the_loss():
