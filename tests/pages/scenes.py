@@ -16,7 +16,9 @@ from core.lecture.equations import equations
 def scene_of(app: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The head of the one scene on the page, and its weights and measures by name."""
     protos = (getattr(element, "proto", None) for element in app)
-    (message,) = [one.bytes for one in protos if re.search(r"attention_(component|told)", str(getattr(one, "component_name", "")))]
+    (message,) = [
+        one.bytes for one in protos if re.search(r"attention_(component|told)", str(getattr(one, "component_name", "")))
+    ]
     (length,) = struct.unpack_from("<I", message)
     head = json.loads(message[4 : 4 + length])
     assert {one["formula"] for one in head["layers"] if one["name"] != "rollout"} <= {entry.id for entry in equations()}
