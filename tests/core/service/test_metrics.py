@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
-from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from core import checkpoints
@@ -23,6 +23,7 @@ from core.market.feeds.protocol import FeedState, StatusChange
 from core.market.hub import Hub
 from core.market.session import MarketSession
 from core.market.session_view import BUCKETS_S, STAGES, LatencyLog
+from core.market.store.index import recordings
 from core.service import health as health_module
 from core.service import metrics as metrics_module
 from core.service.access import NotAllowed, Role, Visitor
@@ -73,19 +74,34 @@ def test_the_numbers_of_a_session(families: dict[str, Metric], watched: Hub) -> 
     assert value(families["observatory_feed_states"], state="reconnecting") == 1
 
 
-def test_a_feed_that_comes_into_a_new_state_meanwhile_fails_no_reading(watched: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    (session,) = watched.sessions()
-    monkeypatch.setattr(session, "transitions", Counter(session.transitions))
-    monkeypatch.setattr(metrics_module, "hub", lambda: watched)
-    add = CounterMetricFamily.add_metric
+def test_labels_are_exchanges_and_recordings_and_no_visitors(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundled = recordings()[0].name
+    keys = [f"recording/{bundled}~{i}" for i in range(3)] + [f"recording/mine {i}~{i}" for i in range(5)]
+    keys += ["live/kraken/BTC/USD", "live/kraken/ETH/USD", "simulated/7~a", "simulated/8~b", "recording/binance_BTC/2026-01-02~c"]
+    sessions = [
+        MagicMock(step=10, gaps=0, latencies=LatencyLog(), transitions=Counter(), waiting=2, lag_ms=None) for _key in keys
+    ]
+    for session, key in zip(sessions, keys, strict=True):
+        session.feed.key, session.frames.stream.viewers = key, 1
+    feeds = [SimpleNamespace(key=key, viewers=2) for key in keys]
+    collector = metrics_module.SessionMetrics()
 
-    def as_the_feed_ends(family: CounterMetricFamily, *sample: Any, **more: Any) -> None:
-        if family.name == "observatory_feed_states":
-            session.transitions[FeedState.ENDED] += 1
-        add(family, *sample, **more)
+    def families() -> dict[str, dict[str, float]]:
+        return {family.name: {one.labels["feed"]: one.value for one in family.samples} for family in collector.collect()}
 
-    monkeypatch.setattr(CounterMetricFamily, "add_metric", as_the_feed_ends)
-    assert b'observatory_feed_states_total{feed="' in metrics_module.metrics(OPERATOR)
+    monkeypatch.setattr(metrics_module, "hub", lambda: SimpleNamespace(sessions=lambda: sessions, watched=lambda: feeds))
+    first = families()
+    counts = {bundled: 3, "upload": 5, "kraken": 2, "simulated": 2, "recorded": 1}
+    assert first["observatory_steps"] == {label: 10 * count for label, count in counts.items()}
+    assert first["observatory_viewers"] == first["observatory_queue_items"] == {one: 2 * count for one, count in counts.items()}
+    assert set(first["observatory_stage_seconds"]) == set(counts)
+
+    for _of_an_upload in range(4):
+        sessions.pop(3)
+    sessions[3].step = 13
+    again = families()
+    assert again["observatory_steps"] == first["observatory_steps"] | {"upload": 53}  # no counter falls as sessions end
+    assert again["observatory_queue_items"]["upload"] == 2
 
 
 def test_what_was_logged_is_counted_by_kind(families: dict[str, Metric], watched: Hub) -> None:
