@@ -25,8 +25,8 @@ from safetensors.torch import load_file
 from safetensors.torch import save as packed
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_buffer_registration_hook, register_module_parameter_registration_hook
-from torch.overrides import TorchFunctionMode
 
+from core.device import without_memory
 from core.files import write_together
 from core.messages import Message, Refusal, compose
 from core.models import MODELS
@@ -266,17 +266,6 @@ def build_model(checkpoint: Checkpoint, model: type[Model], *, device: torch.dev
     return network.to(device)
 
 
-class _Unfilled(TorchFunctionMode):
-    """Leaves new tensors as they come: filling one that has no memory has torch load its compiler, for seconds."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name, kwargs = getattr(func, "__name__", ""), kwargs or {}
-        if func in (torch.rand, torch.randn):
-            return torch.empty(*args, **kwargs)
-        fills = name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
-        return (*args, *kwargs.values())[0] if fills else func(*args, **kwargs)
-
-
 def _compare_shapes(model: type[nn.Module], config: Any, checkpoint: Checkpoint) -> None:
     """Compare the shapes that a config asks for with those of the weights, before memory is taken for them.
 
@@ -295,7 +284,7 @@ def _compare_shapes(model: type[nn.Module], config: Any, checkpoint: Checkpoint)
 
     hooks = [register_module_parameter_registration_hook(registered), register_module_buffer_registration_hook(registered)]
     try:
-        with torch.device("meta"), _Unfilled(), entries(checkpoint.card, model.__name__):
+        with without_memory(), entries(checkpoint.card, model.__name__):
             network = model(config)
     except RuntimeError as error:  # a size that no tensor has
         raise refused(str(error).splitlines()[0]) from error

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import wraps
 from typing import Any, Final, Generic, Literal, ParamSpec, Protocol, TypeVar, cast
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 Network = TypeVar("Network", bound=nn.Module)
 Answer = TypeVar("Answer")
@@ -23,6 +25,24 @@ _log: Final = logging.getLogger(__name__)
 
 # Convolutions in float32, as on the processor: rounded to TF32, PyTorch's default, the CCT's weights differ by up to .04.
 torch.backends.cudnn.allow_tf32 = False
+
+
+@contextmanager
+def without_memory() -> Iterator[None]:
+    """Builds networks of shapes alone, on the "meta" device."""
+    with torch.device("meta"), _Unfilled():
+        yield
+
+
+class _Unfilled(TorchFunctionMode):
+    """Leaves new tensors as they come: filling one that has no memory has torch load its compiler, for seconds."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name, kwargs = getattr(func, "__name__", ""), kwargs or {}
+        if func in (torch.rand, torch.randn):
+            return torch.empty(*args, **kwargs)
+        fills = name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
+        return (*args, *kwargs.values())[0] if fills else func(*args, **kwargs)
 
 
 def best_device() -> torch.device:

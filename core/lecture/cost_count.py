@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from core import checkpoints
+from core.device import without_memory
 from core.lecture.dates import SYMBOLS
 from core.models import MODELS, parameters
 from core.models.config import AttentionConfig
@@ -126,7 +127,7 @@ def count(config: AttentionConfig, tokens: int) -> CountedCost:
     Args:
         tokens: frames of IIGA, source symbols of the Transformer; TLOB and ViT have theirs in the configuration.
     """
-    with torch.device("meta"):
+    with without_memory():
         model, sample = MODELS[config.model][0](config).eval(), config.example_inputs(tokens)
     passed: dict[str, tuple[tuple[int, ...], ...]] = {}
     for name, module in model.named_modules():

@@ -22,7 +22,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from attention_light import AttentionScene, LayerMaps, LayerVectors, PictureStage
-from core.device import Placement, falls_back
+from core.device import Placement, falls_back, without_memory
 from core.messages import BadValue
 from core.models.dinov2 import DINOv2
 from core.nn import scaled_dot_product_attention
@@ -200,7 +200,7 @@ class SightReader:
 
     def __init__(self, folder: Path = SIGHT_FILES.folder) -> None:
         path = SIGHT_FILES.checked(folder)[WEIGHTS]
-        with torch.device("meta"):
+        with without_memory():
             model = DINOv2()
         model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()}, assign=True)
         self.placement = Placement(model.eval())

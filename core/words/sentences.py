@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 
 from attention_light import AttentionScene, LayerMaps, WordStage
 from attention_light.stages import read_pieces
-from core.device import Placement, falls_back
+from core.device import Placement, falls_back, without_memory
 from core.explain.attribution import Report, unreported
 from core.explain.erasing import RANDOM_ORDERS
 from core.messages import BadValue
@@ -98,7 +98,7 @@ class SentenceReader:
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         self.tokenizer.encode_special_tokens = True  # "[SEP]" that somebody types is text
-        with torch.device("meta"):
+        with without_memory():
             model = MiniLM(MiniLMConfig())
         weights = {name: tensor.float() for name, tensor in load_file(paths[WEIGHTS]).items()}
         model.load_state_dict(weights, assign=True)

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from attention_light import AttentionScene, LayerMaps, WordStage
-from core.device import Placement, falls_back
+from core.device import Placement, falls_back, without_memory
 from core.messages import BadValue
 from core.models.smollm2 import SmolLM2, SmolLM2Config
 from core.nn import KeyValueCache
@@ -82,7 +82,7 @@ class Writer:
         pieces = json.loads(paths[PIECES].read_text(encoding="utf-8"))
         self._symbols: list[str] = pieces["tokens"]
         self.tokenizer = tokenizer_of(self._symbols, pieces["merges"])
-        with torch.device("meta"):
+        with without_memory():
             model = SmolLM2(SmolLM2Config(quantised=True))
         weights = {name: one.float() if one.is_floating_point() else one for name, one in load_file(paths[WEIGHTS]).items()}
         model.load_state_dict(weights, assign=True)

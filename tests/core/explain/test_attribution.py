@@ -74,6 +74,18 @@ def test_against_a_fine_riemann_sum():
     )
 
 
+def test_against_captum():
+    from captum.attr import IntegratedGradients  # here, as it loads matplotlib
+
+    def steep(x: Tensor) -> Tensor:
+        return torch.tanh(3 * x).prod(dim=-1)
+
+    x, base = torch.tensor([0.9, -0.4, 0.7], dtype=torch.float64), torch.tensor([0.1, 0.3, -0.2], dtype=torch.float64)
+    wanted = IntegratedGradients(steep).attribute(x[None], base[None], n_steps=64, method="gausslegendre")[0]
+    found = integrated_gradients(steep, x, base, batch=5)
+    np.testing.assert_allclose(found.values, wanted.detach().numpy(), atol=1e-4)
+
+
 def trained_on_one_input(column: int) -> TLOB:
     """A TLOB for which the newest value of one column alone says UP or DOWN."""
     model = small_tlob(0)
