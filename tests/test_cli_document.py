@@ -122,12 +122,12 @@ RUNS: dict[str, tuple[Callable[[], object], str]] = {
     "evaluate vit": (idx, ""),
     "evaluate iiga --data FOLDER --split dev --json": (
         digits,
-        "--clips 2",
+        "--clips 1",
     ),
-    "evaluate iiga --data FOLDER --split dev --frame": (digits, "--clips 2"),
+    "evaluate iiga --data FOLDER --split dev --frame": (digits, "--clips 1"),
     "evaluate iiga --data FOLDER --backgrounds": (
         lambda: (digits(), link(Path("PICTURES"), ROOT / "assets" / "screenshots")),
-        "--clips 2",
+        "--clips 1",
     ),
     "evaluate writer": (text, ""),
     "faithful vit": (lambda: None, "--most 1"),

@@ -154,7 +154,8 @@ def test_both_install_from_one_folder_in_either_order_without_a_network(
     python = tmp_path / "env" / "bin" / "python"
     site = next((tmp_path / "env").glob("lib/python*/site-packages"))
     (site / "others.pth").write_text(f"{Path(np.__file__).parents[1]}\n", encoding="utf-8")
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-index", "--find-links", str(wheels)]
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile", "--no-index"]
+    pip += ["--find-links", str(wheels)]
     for name in order:
         subprocess.run([*pip, name], check=True)
     code = "import attention_light as light, attention_observatory as library; print(library.capture is light.capture)"

